@@ -1,0 +1,213 @@
+//! Bulk loading: any number of rows, sorted with bounded memory, into one run.
+//!
+//! Rows are sorted in pieces as large as the memory allows; pieces that do not fit are spilled and
+//! merged. The merged rows are read twice, once to count and once to write table 0 and the postings.
+//! Every other table is made from table 0 by sorting its permuted fingerprints the same way.
+
+mod sort;
+mod tables;
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::rows::RowsInfo;
+use crate::format::segment::MAX_ENTRIES;
+use crate::layout::cost::directory_bits;
+use crate::manifest;
+use crate::options::{Options, Stage};
+use crate::segment::{Row, Rows, RowsWriter, Segment, SegmentWriter};
+use crate::storage::Staging;
+use sort::{Sorted, Sorter};
+
+/// How often progress is reported, in rows.
+const REPORT_ROWS: u64 = 1 << 16;
+
+/// Loads rows in bulk into a database that does not exist yet.
+///
+/// Nothing stands at the path until [`finish`](Builder::finish) has succeeded; dropping the builder
+/// before removes everything.
+///
+/// ```
+/// use nearprint::{Database, Options};
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("corpus.np");
+/// let mut builder = Database::<u64>::build(&path, Options::new())?;
+/// builder.push(0x0123_4567_89ab_cdef, None)?;
+/// builder.push(0x0123_4567_89ab_cdee, Some(42))?;
+/// let database = builder.finish()?;
+/// assert_eq!(database.snapshot()?.stats().rows, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder<F: Fingerprint> {
+    /// Dropped before the folder that its files lie in.
+    sorter: Sorter<Row<F>>,
+    options: Options,
+    staging: Staging,
+    largest_id: Option<u64>,
+    next_id: Option<u64>,
+    rows: u64,
+}
+
+impl<F: Fingerprint> Builder<F> {
+    pub(crate) fn begin(path: &Path, options: Options) -> Result<Self> {
+        options.check(F::BITS)?;
+        let staging = Staging::begin(path)?;
+        let sorter =
+            Sorter::new(Box::new(staging.folder().clone()), 0, options.memory_bytes, options.threads);
+        let next_id = Some(options.first_id);
+        Ok(Self { sorter, options, staging, largest_id: None, next_id, rows: 0 })
+    }
+
+    /// Adds a row. Without an id it gets 1 + the largest id so far, or the first id of the options.
+    /// Returns the id.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
+    /// written, [`Error::Interrupted`] when the progress listener says so.
+    pub fn push(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
+        let id = match id.or(self.next_id) {
+            Some(id) => id,
+            None => return Err(Error::Limit("no automatic id is left above 2^64 - 1")),
+        };
+        self.largest_id = self.largest_id.max(Some(id));
+        self.next_id = self.next_id.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
+        self.sorter.push(Row { fingerprint, id })?;
+        self.rows += 1;
+        if self.rows.is_multiple_of(REPORT_ROWS) {
+            self.options.report(Stage::Reading, self.rows, None)?;
+        }
+        Ok(id)
+    }
+
+    /// Sorts, writes and syncs everything, and gives the database its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
+    /// [`Error::AlreadyExists`] when something has come to stand at the path meanwhile.
+    pub fn finish(self) -> Result<crate::Database<F>> {
+        let Self { sorter, options, staging, largest_id, next_id: _, rows: _ } = self;
+        let target = staging.target().to_path_buf();
+        let mut manifest = manifest::fresh(F::BITS, &options)?;
+        manifest.largest_id = largest_id;
+        let sorted = sorter.finish()?;
+        let counts = Counts::of(&sorted, &options)?;
+        if counts.rows > 0 {
+            let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
+            manifest.runs.push(record);
+        }
+        manifest::write_new(staging.folder(), &manifest)?;
+        staging.publish()?;
+        crate::Database::open_with(target, options)
+    }
+}
+
+/// What must be known of the rows before they can be written.
+#[derive(Clone, Copy, Debug)]
+struct Counts {
+    entries: u64,
+    rows: u64,
+    smallest_id: u64,
+    largest_id: u64,
+}
+
+impl Counts {
+    /// Walks over all rows once.
+    fn of<F: Fingerprint>(sorted: &Sorted<Row<F>>, options: &Options) -> Result<Self> {
+        let mut counts = Self { entries: 0, rows: 0, smallest_id: u64::MAX, largest_id: 0 };
+        let mut last = None;
+        sorted.for_each_block(|block| {
+            for &row in block {
+                counts.entries += u64::from(last != Some(row.fingerprint));
+                last = Some(row.fingerprint);
+                counts.smallest_id = counts.smallest_id.min(row.id);
+                counts.largest_id = counts.largest_id.max(row.id);
+            }
+            counts.rows += block.len() as u64;
+            options.report(Stage::Merging, 0, None)
+        })?;
+        if counts.entries > MAX_ENTRIES {
+            return Err(Error::Limit("a run holds at most 2^32 - 1 distinct fingerprints"));
+        }
+        Ok(counts)
+    }
+}
+
+/// Writes all files of one run and describes them.
+fn write_run<F: Fingerprint>(
+    staging: &Staging,
+    options: &Options,
+    manifest: &mut Manifest,
+    sorted: Sorted<Row<F>>,
+    counts: Counts,
+) -> Result<RunRecord> {
+    let run = manifest.next_run;
+    manifest.next_run += 1;
+    let layout = options.layout.layout(F::BITS, options.k, counts.entries)?;
+    let tables = layout.tables::<F>();
+    let directory = |table: usize| directory_bits(tables[table].lead_bits, counts.entries);
+
+    let belongs = Segment::<F>::belongs(manifest.database_id, run, 0);
+    let folder = staging.folder();
+    let mut natural =
+        SegmentWriter::create(folder, &belongs, tables[0].clone(), counts.entries, directory(0))?;
+    let info = RowsInfo {
+        entries: counts.entries,
+        rows: counts.rows,
+        row_sum: 0,
+        smallest_id: counts.smallest_id,
+        largest_id: counts.largest_id,
+    };
+    let mut rows = RowsWriter::create(folder, &Rows::belongs(manifest.database_id, run, F::BITS), info)?;
+    write_rows(options, &sorted, counts, &mut natural, &mut rows)?;
+    drop(sorted);
+    let (rows_file, row_sum) = rows.finish()?;
+    let (first_file, first) = natural.finish()?;
+
+    let source =
+        Segment::map(folder, &belongs, tables[0].clone(), first_file, crate::storage::Access::Sequential)?;
+    let mut segments = vec![first_file];
+    segments.extend(tables::write_others(folder, options, manifest.database_id, run, &source, &tables)?);
+    Ok(RunRecord {
+        run,
+        identity: manifest::random_id()?,
+        layout,
+        entries: counts.entries,
+        rows: counts.rows,
+        fingerprint_sum: first.fingerprint_sum,
+        row_sum,
+        segments,
+        rows_file,
+    })
+}
+
+/// Streams the sorted rows into table 0 and the postings.
+fn write_rows<F: Fingerprint>(
+    options: &Options,
+    sorted: &Sorted<Row<F>>,
+    counts: Counts,
+    natural: &mut SegmentWriter<F>,
+    rows: &mut RowsWriter,
+) -> Result<()> {
+    let mut last = None;
+    let mut hash = 0;
+    let mut fresh = Vec::new();
+    let mut done = 0;
+    sorted.for_each_block(|block| {
+        fresh.clear();
+        for &row in block {
+            let first = last != Some(row.fingerprint);
+            if first {
+                hash = row.fingerprint.hash64();
+                fresh.push(row.fingerprint);
+                last = Some(row.fingerprint);
+            }
+            rows.push(first, hash, row.id)?;
+        }
+        natural.push(&fresh)?;
+        done += block.len() as u64;
+        options.report(Stage::Merging, done, Some(counts.rows))
+    })
+}

@@ -1,0 +1,115 @@
+//! A database: a folder that can be created, opened and read.
+
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use crate::build::Builder;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::Manifest;
+use crate::manifest;
+use crate::options::Options;
+use crate::snapshot::Snapshot;
+use crate::storage::Folder;
+
+/// A handle on a database of fingerprints of one width.
+///
+/// Opening reads a few pages per file, whatever the size. Reading goes through a [`Snapshot`].
+///
+/// ```
+/// use nearprint::{Database, Options};
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("corpus.np");
+/// let mut builder = Database::<u64>::build(&path, Options::new())?;
+/// builder.push(0b1111_0000, Some(7))?;
+/// builder.finish()?;
+///
+/// let snapshot = Database::<u64>::open(&path)?.snapshot()?;
+/// let near = snapshot.query(0b1111_0011, 3)?;
+/// assert_eq!((near[0].id, near[0].distance), (7, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Database<F> {
+    path: PathBuf,
+    options: Options,
+    width: PhantomData<F>,
+}
+
+impl<F: Fingerprint> Database<F> {
+    /// Makes an empty database. `path` must not exist, or be an empty folder.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`]; [`Error::Option`] for a layout or k that cannot be;
+    /// [`Error::Locked`] while another process builds under the same name; [`Error::Io`].
+    pub fn create(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        Self::build(path, options)?.finish()
+    }
+
+    /// Starts loading rows in bulk into a new database. `path` must not exist, or be an empty folder.
+    ///
+    /// # Errors
+    /// As [`create`](Database::create).
+    pub fn build(path: impl AsRef<Path>, options: Options) -> Result<Builder<F>> {
+        supported::<F>()?;
+        Builder::begin(path.as_ref(), options)
+    }
+
+    /// Opens a database with the default options.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is damaged,
+    /// [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Options::new())
+    }
+
+    /// Opens a database. Of the options, only those about how to work apply: threads and progress.
+    ///
+    /// # Errors
+    /// As [`open`](Database::open).
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        supported::<F>()?;
+        let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
+        database.manifest().map(|_| database)
+    }
+
+    /// Where the database is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The database as it stands now. Later changes do not touch the snapshot.
+    ///
+    /// Maps every file and checks header, footer and length of each.
+    ///
+    /// # Errors
+    /// As [`open`](Database::open); [`Error::Corrupt`] also for a file that is missing, cut short,
+    /// damaged at an end, or of another database.
+    pub fn snapshot(&self) -> Result<Snapshot<F>> {
+        Snapshot::open(&Folder::new(&self.path), self.manifest()?, self.options.clone())
+    }
+
+    fn manifest(&self) -> Result<Manifest> {
+        let found = match manifest::read(&Folder::new(&self.path)) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
+            other => other?,
+        };
+        let manifest = found.ok_or_else(|| Error::NotADatabase { path: self.path.clone() })?;
+        if manifest.width != F::BITS {
+            let (path, database) = (self.path.clone(), manifest.width);
+            return Err(Error::Width { path, database, requested: F::BITS });
+        }
+        Ok(manifest)
+    }
+}
+
+/// Format version 1 stores 64 bits.
+fn supported<F: Fingerprint>() -> Result<()> {
+    if F::BITS == 64 {
+        Ok(())
+    } else {
+        Err(Error::Option(format!("databases hold fingerprints of 64 bits so far, not of {}", F::BITS)))
+    }
+}

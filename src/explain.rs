@@ -1,0 +1,200 @@
+//! Why a query is answered the way it is, for people.
+
+use std::fmt;
+
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::RunRecord;
+use crate::format::segment::SegmentInfo;
+use crate::layout::cost::{Choice, Estimate, Strategy, TableShape, ball, choose, directory_bits};
+use crate::layout::{Layout, LayoutChoice};
+use crate::query::prepare::Prepared;
+
+/// The plans for one k, run by run. Prints as the text of the `explain` command.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The distance asked for.
+    pub k: u32,
+    /// Oldest run first.
+    pub runs: Vec<RunExplanation>,
+}
+
+/// How one run answers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunExplanation {
+    /// The run's number; `None` for a run that was only imagined.
+    pub run: Option<u64>,
+    /// `rotations:T` or `blocks:M,S`.
+    pub layout: String,
+    /// Distinct fingerprints.
+    pub fingerprints: u64,
+    /// Whether every entry is compared instead of probing tables.
+    pub scan: bool,
+    /// Each table's part; tables that are not probed have radius `None`.
+    pub tables: Vec<TableExplanation>,
+    /// Directory look-ups per query.
+    pub probes: f64,
+    /// Fingerprints compared per query.
+    pub candidates: f64,
+    /// Modelled time per query on one core, warm, in nanoseconds.
+    pub nanoseconds: f64,
+    /// The same for comparing every fingerprint.
+    pub scan_nanoseconds: f64,
+    /// Bytes on disk per fingerprint for all tables, ids aside.
+    pub table_bytes: f64,
+}
+
+/// One table of a plan.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TableExplanation {
+    /// Bits that the table sorts by first.
+    pub lead_bits: u32,
+    /// Bits that its directory indexes.
+    pub directory_bits: u32,
+    /// How many lead bits may differ for this table to answer; `None`: the table is not probed.
+    pub radius: Option<u32>,
+    /// Directory look-ups per query.
+    pub probes: f64,
+    /// Entries met in the bucket of a random query.
+    pub mean_bucket: f64,
+    /// Entries met in the bucket of a stored fingerprint.
+    pub typical_bucket: f64,
+}
+
+impl Explanation {
+    pub(crate) fn of_runs<'a>(k: u32, runs: impl Iterator<Item = (&'a RunRecord, &'a Prepared)>) -> Self {
+        let explain = |(record, prepared): (&RunRecord, &Prepared)| {
+            let (shapes, choice) = (&prepared.shapes, &prepared.choice);
+            RunExplanation::new(Some(record.run), &record.layout, record.entries, shapes, choice)
+        };
+        Self { k, runs: runs.map(explain).collect() }
+    }
+
+    /// What a database of `entries` uniformly distributed fingerprints would do: no files needed.
+    ///
+    /// # Errors
+    /// [`Error::Option`](crate::Error::Option) for a layout that cannot be.
+    pub fn imagine<F: Fingerprint>(entries: u64, k: u32, tuned_k: u32, layout: LayoutChoice) -> Result<Self> {
+        let layout = layout.layout(F::BITS, tuned_k, entries)?;
+        let shape = |table| {
+            let lead = layout.lead_bits(table);
+            TableShape::uniform(lead, directory_bits(lead, entries), entries)
+        };
+        let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
+        let choice = choose(&layout, &shapes, entries, k.min(F::BITS));
+        Ok(Self { k, runs: vec![RunExplanation::new(None, &layout, entries, &shapes, &choice)] })
+    }
+}
+
+impl RunExplanation {
+    fn new(run: Option<u64>, layout: &Layout, entries: u64, shapes: &[TableShape], choice: &Choice) -> Self {
+        let radius = |table: usize| match &choice.strategy {
+            Strategy::Probe(plan) => u32::try_from(plan.radii()[table]).ok(),
+            Strategy::Scan => None,
+        };
+        let explain = |(table, shape): (usize, &TableShape)| TableExplanation {
+            lead_bits: shape.lead_bits,
+            directory_bits: shape.directory_bits,
+            radius: radius(table),
+            probes: radius(table).map_or(0.0, |radius| ball(shape.probe_bits(), radius)),
+            mean_bucket: shape.mean_bucket,
+            typical_bucket: shape.typical_bucket,
+        };
+        let bytes = |shape: &TableShape| {
+            SegmentInfo::section_lens(entries, shape.directory_bits, layout.width()).iter().sum::<u64>()
+        };
+        let Estimate { probes, candidates, nanoseconds } = choice.estimate;
+        Self {
+            run,
+            layout: layout.to_string(),
+            fingerprints: entries,
+            scan: choice.strategy == Strategy::Scan,
+            tables: shapes.iter().enumerate().map(explain).collect(),
+            probes,
+            candidates,
+            nanoseconds,
+            scan_nanoseconds: choice.scan_nanoseconds,
+            table_bytes: shapes.iter().map(bytes).sum::<u64>() as f64 / entries.max(1) as f64,
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.runs.is_empty() {
+            return writeln!(f, "The database is empty: every answer is empty.");
+        }
+        for run in &self.runs {
+            run.write(f, self.k)?;
+        }
+        Ok(())
+    }
+}
+
+impl RunExplanation {
+    fn write(&self, f: &mut fmt::Formatter<'_>, k: u32) -> fmt::Result {
+        match self.run {
+            Some(run) => write!(f, "run {run}: ")?,
+            None => write!(f, "uniform data: ")?,
+        }
+        let (count, layout, bytes) = (self.fingerprints, &self.layout, self.table_bytes);
+        writeln!(f, "{count} distinct fingerprints, {layout}, {bytes:.1} bytes each for the tables")?;
+        writeln!(f, "  table  lead bits  directory bits  radius      probes  bucket (mean / typical)")?;
+        for (number, table) in self.tables.iter().enumerate() {
+            let TableExplanation { lead_bits, directory_bits, probes, mean_bucket, typical_bucket, .. } =
+                table;
+            let radius = table.radius.map_or("unused".into(), |radius| radius.to_string());
+            let buckets = format!("{mean_bucket:.1} / {typical_bucket:.1}");
+            writeln!(
+                f,
+                "  {number:>5}  {lead_bits:>9}  {directory_bits:>14}  {radius:>6}  {probes:>10}  {buckets}"
+            )?;
+        }
+        let read = self.probes * 8.0 + self.candidates * 4.0;
+        writeln!(
+            f,
+            "  a query at k = {k}: {:.0} probes, {:.0} candidates, about {} read, about {}",
+            self.probes,
+            self.candidates,
+            quantity(read, &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)]),
+            time(self.nanoseconds),
+        )?;
+        self.write_reason(f, k)
+    }
+
+    fn write_reason(&self, f: &mut fmt::Formatter<'_>, k: u32) -> fmt::Result {
+        let scan = time(self.scan_nanoseconds);
+        if self.scan {
+            return writeln!(f, "  why: no plan of these tables is cheaper than comparing all, about {scan}");
+        }
+        let used: Vec<u32> = self.tables.iter().filter_map(|table| table.radius).collect();
+        let (count, all) = (used.len(), self.tables.len());
+        if self.layout.starts_with("rotations") {
+            let sum: u32 = used.iter().map(|radius| radius + 1).sum();
+            writeln!(
+                f,
+                "  why: {count} of {all} leads do not overlap, so {k} errors leave one of them within its radius \
+                 (the radii + 1 add up to {sum} > {k}); the cheapest such plan; comparing all would take about {scan}"
+            )
+        } else {
+            writeln!(
+                f,
+                "  why: however {k} errors fall on the blocks, one of these {count} of {all} leads stays within its \
+                 radius; the cheapest such plan; comparing all would take about {scan}"
+            )
+        }
+    }
+}
+
+fn time(nanoseconds: f64) -> String {
+    quantity(nanoseconds, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)])
+}
+
+/// A number in the largest unit that leaves it at 1 or more.
+fn quantity(value: f64, units: &[(&str, f64)]) -> String {
+    let (name, size) = units.iter().rfind(|unit| value >= unit.1).copied().unwrap_or(("", 1.0));
+    format!("{:.1} {name}", value / size)
+}

@@ -1,0 +1,202 @@
+//! The bytes of the files: constants, and structs to bytes and back. Pure; nothing here opens a file.
+//!
+//! FORMAT.md is the authority; a test holds its tables against these constants. Decoding parses
+//! once, at the border: what comes out has every property that its type promises.
+
+#![warn(clippy::indexing_slicing)]
+
+pub(crate) mod manifest;
+pub(crate) mod paged;
+pub(crate) mod rows;
+pub(crate) mod segment;
+
+use std::fmt::{Debug, Display};
+use std::path::Path;
+
+use crate::error::{Corruption, Error};
+
+#[cfg(target_endian = "big")]
+compile_error!("the file format is little-endian and read in place");
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("files are mapped whole, which needs 64-bit addresses");
+
+/// The newest format version, and the only one so far.
+pub(crate) const VERSION: u32 = 1;
+
+/// Damage, before it is known in which file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub(crate) section: &'static str,
+    pub(crate) offset: u64,
+    pub(crate) expected: String,
+    pub(crate) found: String,
+}
+
+/// Why bytes were not decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Problem {
+    Flaw(Flaw),
+    /// The checksum holds and the version is newer than [`VERSION`].
+    Newer(u32),
+}
+
+impl Problem {
+    /// Names the file.
+    pub(crate) fn of(self, file: &Path) -> Error {
+        match self {
+            Self::Flaw(flaw) => flaw.of(file),
+            Self::Newer(found) => Error::NewerVersion { path: file.to_path_buf(), found, supported: VERSION },
+        }
+    }
+}
+
+impl From<Flaw> for Problem {
+    fn from(flaw: Flaw) -> Self {
+        Self::Flaw(flaw)
+    }
+}
+
+impl Flaw {
+    pub(crate) fn new(
+        section: &'static str,
+        offset: u64,
+        expected: impl Display,
+        found: impl Display,
+    ) -> Self {
+        Self { section, offset, expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// Passes when `found` is `expected`.
+    pub(crate) fn unless_equal<T: PartialEq + Debug>(
+        section: &'static str,
+        offset: u64,
+        expected: T,
+        found: T,
+    ) -> Result<(), Self> {
+        if expected == found {
+            Ok(())
+        } else {
+            Err(Self::new(section, offset, format!("{expected:?}"), format!("{found:?}")))
+        }
+    }
+
+    /// Names the file.
+    pub(crate) fn of(self, file: &Path) -> Error {
+        let Self { section, offset, expected, found } = self;
+        Corruption { file: file.to_path_buf(), section, offset, expected, found }.into()
+    }
+}
+
+/// A checksum mismatch; the numbers print as hexadecimal.
+pub(crate) fn check_crc(section: &'static str, offset: u64, stored: u32, computed: u32) -> Result<(), Flaw> {
+    if stored == computed {
+        Ok(())
+    } else {
+        Err(Flaw::new(section, offset, format!("CRC-32 {stored:#010x}"), format!("{computed:#010x}")))
+    }
+}
+
+/// A number from a file as an index; addresses have 64 bits here.
+pub(crate) fn to_usize(value: u64) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits, checked above")]
+    let value = value as usize;
+    value
+}
+
+/// Writes little-endian fields one after the other.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Encoder {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
+        self.put(&value.to_le_bytes())
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
+        self.put(&value.to_le_bytes())
+    }
+
+    pub(crate) fn u32s(&mut self, values: &[u32]) -> &mut Self {
+        self.put(bytemuck::cast_slice(values))
+    }
+
+    pub(crate) fn u64s(&mut self, values: &[u64]) -> &mut Self {
+        self.put(bytemuck::cast_slice(values))
+    }
+
+    pub(crate) fn zeros_up_to(&mut self, len: usize) -> &mut Self {
+        self.bytes.resize(len.max(self.bytes.len()), 0);
+        self
+    }
+}
+
+/// Reads little-endian fields one after the other and knows where it stands.
+pub(crate) struct Decoder<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Offset of `bytes` in the file, for messages.
+    base: u64,
+    section: &'static str,
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(section: &'static str, base: u64, bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, base, section }
+    }
+
+    /// The offset of the next field in the file.
+    pub(crate) fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Flaw> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let taken = rest.get(..len).ok_or_else(|| self.flaw(format!("{len} more bytes"), rest.len()))?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Flaw> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.take(N)?);
+        Ok(out)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Flaw> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, Flaw> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// Whatever is left.
+    pub(crate) fn take_rest(&mut self) -> &'a [u8] {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at = self.bytes.len();
+        rest
+    }
+
+    /// Passes when everything from here on is zero.
+    pub(crate) fn rest_is_zero(&self) -> Result<(), Flaw> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        match rest.iter().position(|&byte| byte != 0) {
+            None => Ok(()),
+            Some(at) => {
+                Err(Flaw::new(self.section, self.offset() + at as u64, "zero padding", "another byte"))
+            }
+        }
+    }
+
+    /// A flaw at the next field.
+    pub(crate) fn flaw(&self, expected: impl Display, found: impl Display) -> Flaw {
+        Flaw::new(self.section, self.offset(), expected, found)
+    }
+}

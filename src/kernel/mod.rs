@@ -1,0 +1,87 @@
+//! The innermost loop: which of many 32-bit words are within some distance of a given one?
+//!
+//! [`Kernel::detect`] looks once at what the processor offers; a kernel value proves that its
+//! instructions exist, so calling it is safe.
+
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+/// An implementation of the filter that this processor can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86_64::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86_64::Avx512),
+}
+
+impl Kernel {
+    /// The fastest kernel there is here.
+    pub(crate) fn detect() -> Self {
+        Self::all().pop().unwrap_or(Self::Scalar)
+    }
+
+    /// Every kernel that runs here, the fastest last.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut kernels = vec![Self::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            kernels.extend(x86_64::Avx2::detect().map(Self::Avx2));
+            kernels.extend(x86_64::Avx512::detect().map(Self::Avx512));
+        }
+        kernels
+    }
+
+    /// Appends to `passed` the index of every word that differs from `query` in at most `radius`
+    /// bits, in ascending order. At most 2^32 words.
+    #[inline]
+    pub(crate) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
+        match self {
+            Self::Scalar => scalar::filter(words, query, radius, passed),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => proof.filter(words, query, radius, passed),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => proof.filter(words, query, radius, passed),
+        }
+    }
+}
+
+/// Asks the processor to fetch `slice[index]` soon. An index out of bounds does nothing.
+#[inline]
+pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(element) = slice.get(index) {
+        x86_64::prefetch(std::ptr::from_ref(element).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, index);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::mix64;
+
+    #[test]
+    fn every_kernel_equals_the_definition_at_every_length_and_alignment() {
+        let query = 0x0f0f_1234;
+        let words: Vec<u32> =
+            (0..300u64).map(|i| query ^ (mix64(i) as u32 & mix64(i + 1000) as u32 & 0x8101_1011)).collect();
+        for kernel in Kernel::all() {
+            for len in 0..=257 {
+                let part = &words[len % 7..len % 7 + len];
+                for radius in [0, 1, 2, 5, 31, 32, 64] {
+                    let expected: Vec<u32> = (0..len as u32)
+                        .filter(|&i| (part[i as usize] ^ query).count_ones() <= radius)
+                        .collect();
+                    let mut passed = vec![7];
+                    kernel.filter(part, query, radius, &mut passed);
+                    assert_eq!(passed[0], 7, "{kernel:?} appends");
+                    assert_eq!(passed[1..], expected, "{kernel:?} at {len} within {radius}");
+                }
+            }
+        }
+    }
+}

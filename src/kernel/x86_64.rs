@@ -1,0 +1,111 @@
+//! Filters for AVX2 (8 words a step) and AVX-512 with VPOPCNTDQ (16 words a step).
+//!
+//! The structs are witnesses: they can only be made where the processor has the instructions.
+
+use std::arch::x86_64::{
+    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
+    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
+    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
+    _mm256_srli_epi16, _mm256_xor_si256, _mm512_cmple_epu32_mask, _mm512_maskz_loadu_epi32,
+    _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
+};
+
+use super::scalar;
+
+/// Proof that AVX2 is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx2(());
+
+/// Proof that AVX-512 F and VPOPCNTDQ are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx512(());
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Self> {
+        is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
+
+    #[inline]
+    pub(super) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
+        // SAFETY: the witness was made by `detect`, so the processor has AVX2.
+        unsafe { filter_avx2(words, query, radius, passed) }
+    }
+}
+
+impl Avx512 {
+    pub(super) fn detect() -> Option<Self> {
+        (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq"))
+            .then_some(Self(()))
+    }
+
+    #[inline]
+    pub(super) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
+        // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
+        unsafe { filter_avx512(words, query, radius, passed) }
+    }
+}
+
+/// Fetches the cache line at an address.
+#[inline]
+pub(super) fn prefetch(address: *const i8) {
+    // SAFETY: a prefetch is a hint; it never faults, whatever the address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+/// Appends `base` + the position of every one in `mask`.
+#[inline]
+fn push_mask(mut mask: u32, base: u32, passed: &mut Vec<u32>) {
+    while mask != 0 {
+        passed.push(base + mask.trailing_zeros());
+        mask &= mask - 1;
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
+    let query_lanes = _mm256_set1_epi32(query.cast_signed());
+    let radius_lanes = _mm256_set1_epi32(radius.min(32).cast_signed());
+    let (steps, rest) = words.as_chunks::<8>();
+    let mut base = 0;
+    for step in steps {
+        // SAFETY: a chunk holds the eight words, 32 bytes, that an unaligned load reads.
+        let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
+        let counts = popcount_avx2(_mm256_xor_si256(lanes, query_lanes));
+        let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
+        push_mask(!far.cast_unsigned() & 0xff, base, passed);
+        base += 8;
+    }
+    let before = passed.len();
+    scalar::filter(rest, query, radius, passed);
+    passed[before..].iter_mut().for_each(|index| *index += base);
+}
+
+/// One bits per 32-bit lane: nibbles looked up by a byte shuffle, then added up
+/// (Muła, Kurz, Lemire, "Faster Population Counts Using AVX2 Instructions", 2018).
+#[target_feature(enable = "avx2")]
+fn popcount_avx2(lanes: __m256i) -> __m256i {
+    let table = _mm256_setr_epi8(
+        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+    );
+    let nibble = _mm256_set1_epi8(0x0f);
+    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(lanes, nibble));
+    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(lanes), nibble));
+    let bytes = _mm256_add_epi8(low, high);
+    _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
+}
+
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
+    let query_lanes = _mm512_set1_epi32(query.cast_signed());
+    let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
+    let mut base = 0;
+    for step in words.chunks(16) {
+        let present = u16::MAX >> (16 - step.len());
+        // SAFETY: the mask admits exactly the lanes that `step` holds; the others are not read.
+        let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
+        let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
+        let near = _mm512_cmple_epu32_mask(counts, radius_lanes) & present;
+        push_mask(u32::from(near), base, passed);
+        base += 16;
+    }
+}

@@ -1,0 +1,306 @@
+//! What a plan costs, and which one is cheapest.
+//!
+//! The model counts probes (directory look-ups, each a likely cache miss) and candidates (entries
+//! that the filter reads in order). Its constants were fitted to the point-query benchmark; see
+//! ARCHITECTURE.md, "The cost model".
+
+use super::{Layout, MAX_TABLES};
+use crate::layout::plan::Plan;
+
+/// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
+const PROBE_NS: (f64, f64) = (8.0, 30.0);
+/// Nanoseconds for one candidate of a bucket, in cache and in memory.
+const CANDIDATE_NS: (f64, f64) = (0.15, 0.4);
+/// Nanoseconds for one entry of a scan, which reads every table cell in order.
+const SCAN_NS: f64 = 0.5;
+/// Nanoseconds for permuting the query for one table.
+const TABLE_NS: f64 = 8.0;
+/// Below this a table's planes stay in the last-level cache.
+const CACHE_BYTES: f64 = 24e6;
+/// Bytes per entry and table, for the above.
+const ENTRY_BYTES: f64 = 6.0;
+
+/// What the cost of probing one table depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableShape {
+    pub(crate) lead_bits: u32,
+    pub(crate) directory_bits: u32,
+    /// Entries sharing a random query's probed bits.
+    pub(crate) mean_bucket: f64,
+    /// Entries sharing a stored fingerprint's probed bits: more than the mean where data is skewed.
+    pub(crate) typical_bucket: f64,
+}
+
+impl TableShape {
+    /// The shape for uniformly distributed fingerprints.
+    pub(crate) fn uniform(lead_bits: u32, directory_bits: u32, entries: u64) -> Self {
+        let mean = entries as f64 / f64::from(lead_bits.min(directory_bits)).exp2();
+        Self { lead_bits, directory_bits, mean_bucket: mean, typical_bucket: mean }
+    }
+
+    /// The number of leading bits that a probe looks up.
+    pub(crate) fn probe_bits(&self) -> u32 {
+        self.lead_bits.min(self.directory_bits)
+    }
+}
+
+/// The work that a query is expected to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Estimate {
+    /// Directory look-ups.
+    pub(crate) probes: f64,
+    /// Entries that the filter reads.
+    pub(crate) candidates: f64,
+    /// Modelled time on one core, warm.
+    pub(crate) nanoseconds: f64,
+}
+
+/// How a run answers queries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// Probe the tables of a plan.
+    Probe(Plan),
+    /// Compare with every entry of table 0.
+    Scan,
+}
+
+/// The cheapest strategy, and what was compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) strategy: Strategy,
+    pub(crate) estimate: Estimate,
+    /// What scanning would cost, in nanoseconds.
+    pub(crate) scan_nanoseconds: f64,
+}
+
+/// Picks the cheapest valid strategy for a run of `entries` with these tables.
+pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Choice {
+    let scan = Estimate {
+        probes: 1.0,
+        candidates: entries as f64,
+        nanoseconds: TABLE_NS + entries as f64 * SCAN_NS,
+    };
+    let best = candidates(layout, shapes, entries, k)
+        .into_iter()
+        .filter_map(|radii| Plan::prove(layout, radii, k))
+        .map(|plan| (estimate(&plan, shapes, entries), plan))
+        .min_by(|a, b| a.0.nanoseconds.total_cmp(&b.0.nanoseconds));
+    match best {
+        Some((estimate, plan)) if estimate.nanoseconds <= scan.nanoseconds => {
+            Choice { strategy: Strategy::Probe(plan), estimate, scan_nanoseconds: scan.nanoseconds }
+        }
+        _ => Choice { strategy: Strategy::Scan, estimate: scan, scan_nanoseconds: scan.nanoseconds },
+    }
+}
+
+/// The radii worth proving and comparing.
+fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Vec<Vec<i32>> {
+    let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries).nanoseconds;
+    let all: Vec<usize> = (0..layout.table_count()).collect();
+    let apart = disjoint_tables(layout);
+    let mut found = vec![spread(layout.table_count(), &apart, k, cost)];
+    if apart.len() < all.len() {
+        found.extend((0..=k).map(|radius| vec![radius.cast_signed(); all.len()]).find_map(|radii| {
+            Plan::prove(layout, radii.clone(), k)?;
+            Some(thin_out(layout, radii, k))
+        }));
+    }
+    found
+}
+
+/// Leaves out tables, the last first, as long as the plan stays valid.
+fn thin_out(layout: &Layout, mut radii: Vec<i32>, k: u32) -> Vec<i32> {
+    for table in (0..radii.len()).rev() {
+        let radius = std::mem::replace(&mut radii[table], Plan::UNUSED);
+        if Plan::prove(layout, radii.clone(), k).is_none() {
+            radii[table] = radius;
+        }
+    }
+    radii
+}
+
+/// A largest-first choice of tables whose leads do not overlap: all of them for rotations.
+fn disjoint_tables(layout: &Layout) -> Vec<usize> {
+    let mut chosen: Vec<usize> = Vec::new();
+    for table in 0..layout.table_count() {
+        if layout.disjoint(chosen.iter().copied().chain([table])) {
+            chosen.push(table);
+        }
+    }
+    chosen
+}
+
+/// The cheapest radii for tables with disjoint leads: the sum of (radius + 1) must be k + 1, and
+/// the costs add up, so a table-by-table recurrence over that sum finds the minimum.
+pub(crate) fn spread(
+    table_count: usize,
+    tables: &[usize],
+    k: u32,
+    cost: impl Fn(usize, u32) -> f64,
+) -> Vec<i32> {
+    let goal = k as usize + 1;
+    let mut best = vec![f64::INFINITY; goal + 1];
+    best[0] = 0.0;
+    let mut taken = vec![vec![0usize; goal + 1]; tables.len()];
+    for (row, &table) in tables.iter().enumerate() {
+        let shares: Vec<f64> =
+            std::iter::once(0.0).chain((0..=k).map(|radius| cost(table, radius))).collect();
+        let before = best.clone();
+        for sum in 0..=goal {
+            for (share, share_cost) in shares.iter().enumerate().take(sum + 1) {
+                let total = before[sum - share] + share_cost;
+                if total < best[sum] {
+                    best[sum] = total;
+                    taken[row][sum] = share;
+                }
+            }
+        }
+    }
+    let mut radii = vec![Plan::UNUSED; table_count];
+    let mut sum = goal;
+    for (row, &table) in tables.iter().enumerate().rev() {
+        let share = taken[row][sum];
+        radii[table] = i32::try_from(share).map_or(i32::MAX, |share| share - 1);
+        sum -= share;
+    }
+    radii
+}
+
+/// The expected work of a plan.
+pub(crate) fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64) -> Estimate {
+    plan.used().fold(Estimate::default(), |sum, (table, radius)| {
+        let part = table_estimate(&shapes[table], radius, entries);
+        Estimate {
+            probes: sum.probes + part.probes,
+            candidates: sum.candidates + part.candidates,
+            nanoseconds: sum.nanoseconds + part.nanoseconds,
+        }
+    })
+}
+
+fn table_estimate(shape: &TableShape, radius: u32, entries: u64) -> Estimate {
+    if radius >= shape.probe_bits() {
+        // Every cell would be probed: a scan does the same in order.
+        return Estimate { nanoseconds: f64::INFINITY, ..Estimate::default() };
+    }
+    let probes = ball(shape.probe_bits(), radius);
+    let hot = (shape.mean_bucket + shape.typical_bucket) / 2.0;
+    let candidates = (hot + (probes - 1.0) * (hot + shape.mean_bucket) / 2.0).min(entries as f64);
+    let cells = f64::from(shape.directory_bits - shape.probe_bits()).exp2();
+    let nanoseconds = probe_cost(entries, probes + (cells - 1.0) * probes / 8.0, candidates);
+    Estimate { probes, candidates, nanoseconds }
+}
+
+/// The modelled time of so many probes and candidates in a run of `entries`.
+pub(crate) fn probe_cost(entries: u64, probes: f64, candidates: f64) -> f64 {
+    let cached = (CACHE_BYTES / (entries as f64 * ENTRY_BYTES).max(1.0)).min(1.0);
+    let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
+    TABLE_NS + probes * between(PROBE_NS) + candidates * between(CANDIDATE_NS)
+}
+
+/// The number of `bits`-bit values within `radius` of a given one.
+pub(crate) fn ball(bits: u32, radius: u32) -> f64 {
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    for i in 0..radius.min(bits) {
+        term *= f64::from(bits - i) / f64::from(i + 1);
+        sum += term;
+    }
+    sum
+}
+
+/// How many leading bits a segment of `entries` indexes: a bucket holds about 16 entries, never
+/// fewer bits than the leading byte, and no more than the lead where that is longer.
+pub(crate) fn directory_bits(lead_bits: u32, entries: u64) -> u32 {
+    let wanted = entries.max(1).ilog2().saturating_sub(4);
+    wanted.min(lead_bits).clamp(MIN_DIRECTORY_BITS, MAX_DIRECTORY_BITS)
+}
+
+/// The leading byte is always indexed.
+pub(crate) const MIN_DIRECTORY_BITS: u32 = 8;
+/// 2^28 cells of 16 entries hold all that a run may.
+pub(crate) const MAX_DIRECTORY_BITS: u32 = 28;
+
+/// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and in proportion beyond.
+pub(super) fn best_rotations(width: u32, k: u32, entries: u64) -> Layout {
+    let most = (width / 16).min(MAX_TABLES as u32);
+    (1..=most)
+        .rev()
+        .filter_map(|tables| Layout::rotations(width, tables).ok())
+        .map(|layout| {
+            let shapes: Vec<TableShape> = (0..layout.table_count())
+                .map(|table| layout.lead_bits(table))
+                .map(|lead| TableShape::uniform(lead, directory_bits(lead, entries), entries))
+                .collect();
+            (choose(&layout, &shapes, entries, k).estimate.nanoseconds, layout)
+        })
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or_else(|| unreachable!("1..=most is never empty"), |(_, layout)| layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(tables: u32, entries: u64, k: u32) -> Choice {
+        let layout = Layout::rotations(64, tables).unwrap();
+        let shapes: Vec<TableShape> = (0..layout.table_count())
+            .map(|table| layout.lead_bits(table))
+            .map(|lead| TableShape::uniform(lead, directory_bits(lead, entries), entries))
+            .collect();
+        choose(&layout, &shapes, entries, k)
+    }
+
+    #[test]
+    fn plans_are_the_expected_ones() {
+        let plan = |tables, entries, k| match chosen(tables, entries, k).strategy {
+            Strategy::Probe(plan) => plan.radii().to_vec(),
+            Strategy::Scan => vec![],
+        };
+        assert_eq!(plan(4, 10_000_000, 3), [0, 0, 0, 0]);
+        let mut three = plan(3, 50_000_000, 3);
+        three.sort_unstable();
+        assert_eq!(three, [0, 0, 1]);
+        assert_eq!(plan(4, 10_000_000, 40), Vec::<i32>::new(), "scan");
+        assert_eq!(plan(1, 100, 3), Vec::<i32>::new(), "scan");
+    }
+
+    #[test]
+    fn every_k_has_a_strategy_for_every_layout() {
+        for (m, s, k) in [(6, 2, 3), (8, 3, 3), (5, 2, 3), (6, 3, 3)] {
+            let layout = Layout::covering(64, m, s, k).unwrap();
+            let shapes: Vec<TableShape> = (0..layout.table_count())
+                .map(|t| {
+                    TableShape::uniform(
+                        layout.lead_bits(t),
+                        directory_bits(layout.lead_bits(t), 1 << 24),
+                        1 << 24,
+                    )
+                })
+                .collect();
+            for asked in 0..=64 {
+                let choice = choose(&layout, &shapes, 1 << 24, asked);
+                assert!(choice.estimate.nanoseconds <= choice.scan_nanoseconds);
+                assert!(asked > k || matches!(choice.strategy, Strategy::Probe(_)), "{m},{s} k = {asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn balls_are_binomial_sums() {
+        assert_eq!(ball(22, 0), 1.0);
+        assert_eq!(ball(22, 1), 23.0);
+        assert_eq!(ball(16, 2), 137.0);
+        assert_eq!(ball(8, 8), 256.0);
+        assert_eq!(ball(8, 50), 256.0);
+    }
+
+    #[test]
+    fn automatic_layouts_need_fewer_tables_as_runs_grow() {
+        let tables: Vec<usize> = [1_000_000, 10_000_000, 100_000_000, 3_000_000_000]
+            .map(|entries| best_rotations(64, 3, entries).table_count())
+            .to_vec();
+        assert!(tables.is_sorted_by(|a, b| a >= b), "{tables:?}");
+        assert_eq!(tables[0], 4);
+    }
+}

@@ -1,0 +1,160 @@
+//! Small families of leads that k errors cannot all touch.
+//!
+//! A family of `lead`-sets of `blocks` blocks serves k errors when every set of k blocks misses at
+//! least one of them; seen from the other side, every set of `blocks - k` blocks contains one: a
+//! Turán system T(blocks, blocks - k, lead). All combinations with `lead = blocks - k` are the
+//! tables of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007);
+//! shorter leads need far fewer tables.
+
+use std::fmt;
+
+use super::MAX_TABLES;
+use crate::fingerprint::mix64;
+
+/// Error patterns times leads that a search may look at, about a second of work.
+const MAX_WORK: u64 = 20_000_000;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CoveringError {
+    TooManyTables,
+    TooManyCombinations,
+}
+
+impl fmt::Display for CoveringError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyTables => write!(f, "needs more than {MAX_TABLES} tables; try a smaller lead"),
+            Self::TooManyCombinations => {
+                f.write_str("too many combinations to search; try fewer blocks or rotations:T")
+            }
+        }
+    }
+}
+
+/// Finds a family as bit sets of blocks; the first is blocks `0..lead`. The same arguments always
+/// give the same family. Needs `1 <= lead <= blocks - k` and `blocks <= 64`.
+pub(super) fn search(blocks: u32, lead: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
+    if lead * (k + 1) <= blocks {
+        // k errors touch at most k of k + 1 disjoint leads, and k leads could all be touched.
+        return Ok((0..=k).map(|table| low_bits(lead) << (table * lead)).collect());
+    }
+    if binomial(blocks, k).saturating_mul(binomial(blocks, lead)) > MAX_WORK {
+        return Err(CoveringError::TooManyCombinations);
+    }
+    let patterns = subsets(blocks, k);
+    let candidates = subsets(blocks, lead);
+    let tries = (MAX_WORK / (16 * (patterns.len() * candidates.len()) as u64)).clamp(1, 200);
+    let mut family = greedy(&patterns, &candidates, Vec::new(), 0);
+    for seed in 1..tries {
+        let kept = family.iter().copied().filter(|lead| mix64(lead ^ mix64(seed)) % 2 == 0).collect();
+        let rebuilt = greedy(&patterns, &candidates, kept, seed);
+        if rebuilt.len() <= family.len() {
+            family = rebuilt;
+        }
+    }
+    if family.len() > MAX_TABLES {
+        return Err(CoveringError::TooManyTables);
+    }
+    let mut family = relabel(family, blocks);
+    family.sort_unstable();
+    Ok(family)
+}
+
+fn low_bits(count: u32) -> u64 {
+    if count == 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+fn binomial(n: u32, k: u32) -> u64 {
+    (0..u64::from(k.min(n - k.min(n))))
+        .fold(1u64, |product, i| product.saturating_mul(u64::from(n) - i) / (i + 1))
+}
+
+/// Every set of `size` out of `count` elements, ascending (Gosper's hack). The caller has bounded
+/// their number, and `count < 64` follows from that bound unless `size` is 0, 1, 63 or 64.
+fn subsets(count: u32, size: u32) -> Vec<u64> {
+    let last = low_bits(size) << (count - size).min(63);
+    let mut sets = vec![low_bits(size)];
+    let mut set = low_bits(size);
+    while size > 0 && set != last {
+        let lowest = set & set.wrapping_neg();
+        let ripple = set + lowest;
+        set = (((ripple ^ set) >> 2) / lowest) | ripple;
+        sets.push(set);
+    }
+    sets
+}
+
+/// Adds to `family`, again and again, the lead that serves the most patterns not served yet; the
+/// seed decides between equals.
+fn greedy(patterns: &[u64], candidates: &[u64], mut family: Vec<u64>, seed: u64) -> Vec<u64> {
+    let mut open = patterns.to_vec();
+    open.retain(|&pattern| family.iter().all(|lead| lead & pattern != 0));
+    while !open.is_empty() && family.len() <= MAX_TABLES {
+        let serves = |lead: u64| open.iter().filter(|&&pattern| pattern & lead == 0).count();
+        let Some(&best) = candidates.iter().max_by_key(|&&lead| (serves(lead), mix64(lead ^ mix64(seed))))
+        else {
+            break;
+        };
+        open.retain(|&pattern| pattern & best != 0);
+        family.push(best);
+    }
+    family
+}
+
+/// Renames blocks so that the first member becomes the first blocks: then table 0 is the identity.
+fn relabel(family: Vec<u64>, blocks: u32) -> Vec<u64> {
+    let Some(&first) = family.first() else { return family };
+    let inside = (0..blocks).filter(|b| first >> b & 1 == 1);
+    let outside = (0..blocks).filter(|b| first >> b & 1 == 0);
+    let names: Vec<u32> = inside.chain(outside).collect();
+    family
+        .iter()
+        .map(|lead| {
+            (0..blocks).filter(|&new| lead >> names[new as usize] & 1 == 1).fold(0, |set, new| set | 1 << new)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_serve_every_pattern_and_are_as_small_as_known() {
+        for (blocks, lead, k, known) in [
+            (6, 2, 3, 6),
+            (8, 3, 3, 8),
+            (5, 2, 3, 10),
+            (8, 4, 3, 14),
+            (6, 3, 3, 20),
+            (4, 1, 3, 4),
+            (7, 2, 3, 5),
+            (5, 4, 1, 5),
+            (3, 3, 0, 1),
+        ] {
+            let family = search(blocks, lead, k).unwrap();
+            assert!(family.len() <= known, "{blocks},{lead} for {k}: {} tables", family.len());
+            assert_eq!(family[0], low_bits(lead));
+            assert!(family.iter().all(|set| set.count_ones() == lead && set >> blocks == 0));
+            for pattern in subsets(blocks, k) {
+                assert!(family.iter().any(|set| set & pattern == 0), "{blocks},{lead}: {pattern:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn subsets_are_all_there_once() {
+        for (count, size) in [(6, 3), (8, 0), (8, 8), (1, 1), (64, 1), (64, 63), (64, 64), (64, 0)] {
+            let sets = subsets(count, size);
+            assert_eq!(sets.len() as u64, binomial(count, size), "{count} {size}");
+            assert!(sets.windows(2).all(|pair| pair[0] < pair[1]));
+            assert!(sets.iter().all(|set| set.count_ones() == size));
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_quickly() {
+        assert_eq!(search(64, 32, 16), Err(CoveringError::TooManyCombinations));
+        assert_eq!(search(12, 6, 6), Err(CoveringError::TooManyTables));
+    }
+}

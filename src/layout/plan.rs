@@ -1,0 +1,181 @@
+//! Plans: how far each table looks, and the proof that nothing is missed.
+//!
+//! A plan gives every table a radius. It is valid for k when every way of spreading k bit errors
+//! over the blocks leaves a table with at most its radius of errors in its lead.
+
+use super::{Layout, Table};
+use crate::fingerprint::Fingerprint;
+
+/// Steps that a validity proof for overlapping leads may take before it counts as failed.
+const MAX_PROOF_STEPS: u32 = 200_000;
+
+/// The radius of each table; [`UNUSED`](Plan::UNUSED) for tables that the query leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    radii: Vec<i32>,
+}
+
+impl Plan {
+    /// The radius of a table that is not probed.
+    pub(crate) const UNUSED: i32 = -1;
+
+    /// Checks the radii against the layout: `None` unless they are proved valid for k.
+    pub(crate) fn prove(layout: &Layout, radii: Vec<i32>, k: u32) -> Option<Self> {
+        is_valid(layout, &radii, k).then_some(Self { radii })
+    }
+
+    pub(crate) fn radii(&self) -> &[i32] {
+        &self.radii
+    }
+
+    /// The tables in use with their radii.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.radii
+            .iter()
+            .enumerate()
+            .filter_map(|(table, &radius)| Some((table, u32::try_from(radius).ok()?)))
+    }
+
+    /// Whether a match met in `table` is reported there: its lead distance is within the radius,
+    /// and no earlier table is responsible for it. `difference` is query XOR match in natural order.
+    ///
+    /// Exactly one table reports each match, so answers need no set to drop duplicates.
+    #[inline]
+    pub(crate) fn reports<'a, F: Fingerprint>(
+        &self,
+        tables: impl Fn(usize) -> &'a Table<F>,
+        table: usize,
+        difference: F,
+    ) -> bool {
+        let responsible = |i: usize| lead_distance(tables(i), difference) <= self.radii[i];
+        responsible(table) && !(0..table).any(responsible)
+    }
+}
+
+#[inline]
+fn lead_distance<F: Fingerprint>(table: &Table<F>, difference: F) -> i32 {
+    (difference & table.lead_mask).count_ones().cast_signed()
+}
+
+/// Whether the radii are proved to miss nothing within k bits.
+fn is_valid(layout: &Layout, radii: &[i32], k: u32) -> bool {
+    let used = || (0..radii.len()).filter(|&table| radii[table] >= 0);
+    if layout.disjoint(used()) {
+        // Errors beyond every radius would have to number more than k in total.
+        return used().map(|table| i64::from(radii[table]) + 1).sum::<i64>() > i64::from(k);
+    }
+    let needs = radii.iter().map(|&radius| radius + 1).collect();
+    let mut adversary = Adversary { layout, needs, steps: 0 };
+    !adversary.escapes(k, 0) && adversary.steps < MAX_PROOF_STEPS
+}
+
+/// Looks for a way to place errors so that every table has more than its radius in its lead.
+/// Ignores that a block holds only so many bits, which can only make the adversary stronger.
+struct Adversary<'a> {
+    layout: &'a Layout,
+    /// Errors still missing in each table's lead.
+    needs: Vec<i32>,
+    steps: u32,
+}
+
+impl Adversary<'_> {
+    /// `excluded` are blocks that earlier branches have dealt with.
+    fn escapes(&mut self, errors: u32, excluded: u64) -> bool {
+        self.steps += 1;
+        if self.steps >= MAX_PROOF_STEPS {
+            return true;
+        }
+        let Some(hardest) =
+            (0..self.needs.len()).filter(|&t| self.needs[t] > 0).max_by_key(|&t| self.needs[t])
+        else {
+            return true;
+        };
+        if self.needs[hardest] > errors.cast_signed() {
+            return false;
+        }
+        let mut excluded = excluded;
+        for block in 0..self.layout.block_count() {
+            let bit = 1u64 << block;
+            if self.layout.leads()[hardest] & bit == 0 || excluded & bit != 0 {
+                continue;
+            }
+            self.place(bit, 1);
+            let escaped = self.escapes(errors - 1, excluded);
+            self.place(bit, -1);
+            if escaped {
+                return true;
+            }
+            excluded |= bit;
+        }
+        false
+    }
+
+    fn place(&mut self, block: u64, errors: i32) {
+        for (need, lead) in self.needs.iter_mut().zip(self.layout.leads()) {
+            if lead & block != 0 {
+                *need -= errors;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All ways to spread exactly k errors over the blocks, by brute force.
+    fn misses_nothing(layout: &Layout, radii: &[i32], k: u32) -> bool {
+        fn spread(
+            errors: &mut Vec<i32>,
+            left: i32,
+            blocks: usize,
+            check: &mut dyn FnMut(&[i32]) -> bool,
+        ) -> bool {
+            if errors.len() == blocks {
+                return left > 0 || check(errors);
+            }
+            (0..=left).all(|here| {
+                errors.push(here);
+                let fine = spread(errors, left - here, blocks, check);
+                errors.pop();
+                fine
+            })
+        }
+        spread(&mut Vec::new(), k.cast_signed(), layout.block_count(), &mut |errors| {
+            (0..radii.len()).any(|table| {
+                let lead: i32 = (0..errors.len())
+                    .filter(|b| layout.leads()[table] >> b & 1 == 1)
+                    .map(|b| errors[b])
+                    .sum();
+                lead <= radii[table]
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn validity_equals_brute_force(
+            shape in prop::sample::select(vec![(1, 1), (2, 1), (3, 1), (4, 1), (4, 2), (5, 2), (6, 2), (5, 3)]),
+            k in 0u32..=6, raw in prop::collection::vec(-1i32..=3, 20),
+        ) {
+            let (m, s) = shape;
+            let layout = if s == 1 { Layout::rotations(64, m) } else { Layout::covering(64, m, s, (m - s).min(3)) }.unwrap();
+            let radii = &raw[..layout.table_count()];
+            prop_assert_eq!(is_valid(&layout, radii, k), misses_nothing(&layout, radii, k));
+        }
+    }
+
+    #[test]
+    fn the_plans_of_the_literature_are_valid() {
+        let valid = |layout: &Layout, radii: &[i32], k| Plan::prove(layout, radii.to_vec(), k).is_some();
+        let four = Layout::rotations(64, 4).unwrap();
+        assert!(valid(&four, &[0, 0, 0, 0], 3));
+        assert!(!valid(&four, &[0, 0, 0, -1], 3));
+        assert!(!valid(&four, &[0, 0, 0, 0], 4));
+        assert!(valid(&Layout::rotations(64, 3).unwrap(), &[1, 0, 0], 3));
+        let manku = Layout::covering(64, 6, 3, 3).unwrap();
+        assert!(valid(&manku, &vec![0; manku.table_count()], 3));
+        assert!(!valid(&manku, &vec![0; manku.table_count()], 4));
+    }
+}

@@ -1,0 +1,53 @@
+//! An embedded, persistent database of fingerprints (simhashes, perceptual hashes).
+//!
+//! It answers one question exactly: *which stored fingerprints differ from this one by at most k
+//! bits?* The files are immutable, sorted and memory-mapped, so a database opens in milliseconds
+//! whatever its size.
+//!
+//! ```
+//! use nearprint::{Database, Options};
+//!
+//! # let home = tempfile::tempdir()?;
+//! # let path = home.path().join("corpus.np");
+//! let mut builder = Database::<u64>::build(&path, Options::new())?;
+//! for (id, fingerprint) in [0x1f3a_u64, 0x1f3b, 0xffff_0000].into_iter().enumerate() {
+//!     builder.push(fingerprint, Some(id as u64))?;
+//! }
+//! builder.finish()?;
+//!
+//! let snapshot = Database::<u64>::open(&path)?.snapshot()?;
+//! let near: Vec<u64> = snapshot.query(0x1f3a, 3)?.iter().map(|found| found.id).collect();
+//! assert_eq!(near, [0, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
+
+mod build;
+mod database;
+mod error;
+mod explain;
+mod fingerprint;
+mod format;
+mod kernel;
+mod layout;
+mod manifest;
+mod options;
+mod parallel;
+mod query;
+mod segment;
+mod snapshot;
+mod stats;
+mod storage;
+
+pub use build::Builder;
+pub use database::Database;
+pub use error::{Corruption, Error, Result};
+pub use explain::{Explanation, RunExplanation, TableExplanation};
+pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, num_differing_bits};
+pub use layout::LayoutChoice;
+pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
+pub use query::{Pair, find_all, find_clusters};
+pub use segment::Row;
+pub use snapshot::{Match, Snapshot, Verification};
+pub use stats::{RunStats, Stats};

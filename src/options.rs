@@ -1,0 +1,143 @@
+//! How databases are made, opened and worked on.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::layout::LayoutChoice;
+
+/// What a long operation is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Taking rows in. Counted in rows.
+    Reading,
+    /// Writing the rows and the first table. Counted in rows.
+    Merging,
+    /// Writing the other tables. Counted in fingerprints, over all of those tables.
+    Tables,
+    /// Checking files. Counted in files.
+    Verifying,
+}
+
+/// Listens to long operations, and may end them.
+///
+/// Called from several threads, every few thousand rows.
+pub trait Progress: Send + Sync {
+    /// `done` of `total` units of the stage are done; the total is unknown while rows are read.
+    /// [`ControlFlow::Break`] makes the operation clean up and end with [`Error::Interrupted`].
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()>;
+}
+
+/// Settings of a database and of the work on it.
+///
+/// ```
+/// use nearprint::{LayoutChoice, Options};
+/// let options = Options::new().k(6).layout(LayoutChoice::Rotations { tables: 3 }).memory_bytes(256 << 20);
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) k: u32,
+    pub(crate) layout: LayoutChoice,
+    pub(crate) memory_bytes: usize,
+    pub(crate) threads: usize,
+    pub(crate) first_id: u64,
+    pub(crate) progress: Option<Arc<dyn Progress>>,
+}
+
+/// The least memory that a build may be given: 1 MiB.
+pub const MIN_MEMORY_BYTES: usize = 1 << 20;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Options {
+    /// k = 3, an automatic layout, 1 GiB of memory, all cores, ids from 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            k: 3,
+            layout: LayoutChoice::Auto,
+            memory_bytes: 1 << 30,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            first_id: 0,
+            progress: None,
+        }
+    }
+
+    /// The distance, in bits, that the layout is tuned for. Any other may be asked for too.
+    #[must_use]
+    pub fn k(mut self, k: u32) -> Self {
+        self.k = k;
+        self
+    }
+
+    /// How the bits are split into tables.
+    #[must_use]
+    pub fn layout(mut self, layout: LayoutChoice) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// What a build may hold in memory, mapped files aside; at least [`MIN_MEMORY_BYTES`].
+    #[must_use]
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+
+    /// The number of threads to work on; 0 counts as 1. Results do not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// The id of the first row of a build that comes without one.
+    #[must_use]
+    pub fn first_id(mut self, id: u64) -> Self {
+        self.first_id = id;
+        self
+    }
+
+    /// Who listens to long operations.
+    #[must_use]
+    pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    pub(crate) fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
+        match self.progress.as_ref().map(|progress| progress.report(stage, done, total)) {
+            Some(ControlFlow::Break(())) => Err(Error::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what no database of this width can have.
+    pub(crate) fn check(&self, width: u32) -> Result<()> {
+        if self.k > width {
+            return Err(Error::Option(format!(
+                "k = {}: fingerprints of {width} bits differ by at most {width}",
+                self.k
+            )));
+        }
+        if self.memory_bytes < MIN_MEMORY_BYTES {
+            return Err(Error::Option(format!("memory: at least {MIN_MEMORY_BYTES} bytes are needed")));
+        }
+        self.layout.layout(width, self.k, 0).map(drop)
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { k, layout, memory_bytes, threads, first_id, progress: _ } = self;
+        write!(
+            f,
+            "Options {{ k: {k}, layout: {layout}, memory_bytes: {memory_bytes}, threads: {threads}, first_id: {first_id} }}"
+        )
+    }
+}

@@ -1,0 +1,279 @@
+//! All pairs within k bits.
+//!
+//! Each table in turn is walked group by group, a group being the fingerprints that share a prefix.
+//! Pairs inside a group are compared with the filter kernel; a large group is first split again by
+//! the bits that still vary in it (multi-sort: k errors leave one of k + 1 parts untouched). Where a
+//! table has a radius, groups whose prefixes differ by that many bits are compared with each other.
+//! The rule that gives each match to one table makes every pair come out once.
+
+use std::ops::ControlFlow;
+
+use super::prepare::masks_within;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::kernel::Kernel;
+use crate::layout::Table;
+use crate::layout::plan::Plan;
+use crate::parallel::{self, Sink};
+
+/// Two distinct fingerprints and how far they are apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair<F> {
+    /// The smaller fingerprint.
+    pub a: F,
+    /// The larger fingerprint.
+    pub b: F,
+    /// Number of differing bits, at least 1.
+    pub distance: u32,
+}
+
+/// Pairs handed on at once.
+const BLOCK_PAIRS: usize = 1024;
+/// Groups that are one item of work hold about so many fingerprints.
+const ITEM_FINGERPRINTS: u64 = 1 << 15;
+/// Groups up to this size are compared as they are.
+const SPLIT_ABOVE: usize = 2048;
+
+/// The fingerprints of one table, group by group.
+pub(super) trait Groups<F>: Sync {
+    /// Fingerprints in all groups together, more or less.
+    fn len(&self) -> u64;
+    /// Appends the distinct fingerprints, in the table's order, whose first `bits` bits are `prefix`.
+    fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()>;
+}
+
+/// What all tables of one join share.
+pub(super) struct Join<'a, F> {
+    pub(super) kernel: Kernel,
+    pub(super) threads: usize,
+    pub(super) k: u32,
+    pub(super) plan: &'a Plan,
+    pub(super) tables: &'a [Table<F>],
+}
+
+impl<F: Fingerprint> Join<'_, F> {
+    /// Finds the pairs that table `table` has to report, comparing groups of `prefix_bits`.
+    pub(super) fn run(
+        &self,
+        table: usize,
+        groups: &dyn Groups<F>,
+        prefix_bits: u32,
+        consume: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+    ) -> Result<()> {
+        let radius = u32::try_from(self.plan.radii()[table]).unwrap_or(0);
+        let masks: Vec<u32> = masks_within(prefix_bits, radius)
+            .into_iter()
+            .filter(|mask| mask.count_ones() <= self.k)
+            .collect();
+        let prefixes = 1usize << prefix_bits;
+        let items = usize::try_from(groups.len() / ITEM_FINGERPRINTS + 1)
+            .map_or(prefixes, |items| items.min(prefixes));
+        parallel::ordered(
+            self.threads,
+            items,
+            || Worker::new(self, table),
+            |item, worker, sink| {
+                let range = prefixes * item / items..prefixes * (item + 1) / items;
+                worker.groups(groups, range, prefix_bits, &masks, sink)
+            },
+            |block: Vec<Pair<F>>| consume(&block),
+        )
+    }
+}
+
+/// One thread's part of a join.
+struct Worker<'a, F> {
+    join: &'a Join<'a, F>,
+    table: usize,
+    group: Vec<F>,
+    other: Vec<F>,
+    words: Vec<u32>,
+    passed: Vec<u32>,
+    found: Vec<Pair<F>>,
+    /// Masks in which a pair must differ: it was, or will be, found in another part otherwise.
+    differ: Vec<F>,
+}
+
+impl<'a, F: Fingerprint> Worker<'a, F> {
+    fn new(join: &'a Join<'a, F>, table: usize) -> Self {
+        let (group, other, found, differ) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { join, table, group, other, words: Vec::new(), passed: Vec::new(), found, differ }
+    }
+
+    /// Compares every group of a range with itself and with the groups that the masks lead to.
+    fn groups(
+        &mut self,
+        groups: &dyn Groups<F>,
+        range: std::ops::Range<usize>,
+        prefix_bits: u32,
+        masks: &[u32],
+        sink: Sink<'_, Vec<Pair<F>>>,
+    ) -> Result<()> {
+        for prefix in range {
+            let mut group = std::mem::take(&mut self.group);
+            group.clear();
+            groups.read(prefix, prefix_bits, &mut group)?;
+            if group.is_empty() {
+                self.group = group;
+                continue;
+            }
+            let mut flow = self.inside(&mut group, prefix_bits, sink);
+            for &mask in masks.iter().skip(1) {
+                let partner = prefix ^ mask as usize;
+                if partner > prefix && flow.is_continue() {
+                    let mut other = std::mem::take(&mut self.other);
+                    other.clear();
+                    groups.read(partner, prefix_bits, &mut other)?;
+                    flow = self.across(&group, &other, prefix_bits, mask.count_ones(), sink);
+                    self.other = other;
+                }
+            }
+            self.group = group;
+            if flow.is_break() {
+                return Ok(());
+            }
+        }
+        let _ = self.hand_on(sink);
+        Ok(())
+    }
+
+    /// All pairs within one set of fingerprints. Splits a large set.
+    fn inside(&mut self, group: &mut [F], shared_bits: u32, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        if group.len() > SPLIT_ABOVE {
+            let parts = parts_of(varying(group), self.join.k + 1);
+            if worth_splitting(&parts) {
+                return self.split(group, &parts, sink);
+            }
+        }
+        self.fill_words(group, shared_bits);
+        let words = std::mem::take(&mut self.words);
+        for (index, (&a, &word)) in group.iter().zip(&words).enumerate() {
+            self.passed.clear();
+            self.join.kernel.filter(&words[index + 1..], word, self.join.k, &mut self.passed);
+            for at in 0..self.passed.len() {
+                self.check(a, group[index + 1 + self.passed[at] as usize]);
+            }
+            self.hand_on_full(sink)?;
+        }
+        self.words = words;
+        ControlFlow::Continue(())
+    }
+
+    /// A pair within k errors agrees on one of k + 1 parts; the first such part is where it counts.
+    fn split(&mut self, group: &mut [F], parts: &[F], sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        let before = self.differ.len();
+        for &part in parts {
+            group.sort_unstable_by_key(|&value| value & part);
+            for same in group.chunk_by_mut(|&a, &b| (a ^ b) & part == F::default()) {
+                if same.len() > 1 {
+                    self.inside(same, 0, sink)?;
+                }
+            }
+            self.differ.push(part);
+        }
+        self.differ.truncate(before);
+        ControlFlow::Continue(())
+    }
+
+    /// All pairs between two groups whose prefixes differ by `apart` bits.
+    fn across(
+        &mut self,
+        group: &[F],
+        other: &[F],
+        shared_bits: u32,
+        apart: u32,
+        sink: Sink<'_, Vec<Pair<F>>>,
+    ) -> ControlFlow<()> {
+        self.fill_words(other, shared_bits);
+        let words = std::mem::take(&mut self.words);
+        for &a in group {
+            self.passed.clear();
+            self.join.kernel.filter(
+                &words,
+                word_behind(a, shared_bits),
+                self.join.k - apart,
+                &mut self.passed,
+            );
+            for at in 0..self.passed.len() {
+                self.check(a, other[self.passed[at] as usize]);
+            }
+            self.hand_on_full(sink)?;
+        }
+        self.words = words;
+        ControlFlow::Continue(())
+    }
+
+    fn fill_words(&mut self, group: &[F], shared_bits: u32) {
+        self.words.clear();
+        self.words.extend(group.iter().map(|&value| word_behind(value, shared_bits)));
+    }
+
+    /// Keeps a pair if it is within k and this is the place to report it.
+    #[inline]
+    fn check(&mut self, a: F, b: F) {
+        let distance = a.distance(b);
+        if distance > self.join.k || self.differ.iter().any(|&mask| (a ^ b) & mask == F::default()) {
+            return;
+        }
+        let table = &self.join.tables[self.table];
+        let (a, b) = (table.restore(a), table.restore(b));
+        if self.join.plan.reports(|i| &self.join.tables[i], self.table, a ^ b) {
+            self.found.push(Pair { a: a.min(b), b: a.max(b), distance });
+        }
+    }
+
+    fn hand_on_full(&mut self, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        if self.found.len() < BLOCK_PAIRS { ControlFlow::Continue(()) } else { self.hand_on(sink) }
+    }
+
+    fn hand_on(&mut self, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        if self.found.is_empty() { ControlFlow::Continue(()) } else { sink(std::mem::take(&mut self.found)) }
+    }
+}
+
+/// The 32 bits behind the shared ones, or the last 32.
+#[inline]
+fn word_behind<F: Fingerprint>(value: F, shared_bits: u32) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "32 bits were taken")]
+    let word = value.bits(shared_bits.min(F::BITS - 32), 32) as u32;
+    word
+}
+
+/// The bits in which some of the values differ.
+fn varying<F: Fingerprint>(values: &[F]) -> F {
+    let first = values.first().copied().unwrap_or_default();
+    values.iter().fold(F::default(), |mask, &value| mask | (value ^ first))
+}
+
+/// Cuts the ones of a mask into `count` parts of neighbouring bits, as equal as can be.
+fn parts_of<F: Fingerprint>(mask: F, count: u32) -> Vec<F> {
+    let total = mask.count_ones();
+    let mut parts = vec![F::default(); count as usize];
+    let set = (0..F::BITS).filter(|&bit| mask.bits(bit, 1) == 1);
+    for (nth, bit) in (0u32..).zip(set) {
+        let part = &mut parts[(u64::from(nth) * u64::from(count) / u64::from(total)) as usize];
+        *part = *part | F::ones(bit, 1);
+    }
+    parts
+}
+
+/// Whether sorting by each part costs less than comparing all pairs: the parts must cut the set far
+/// finer than there are parts.
+fn worth_splitting<F: Fingerprint>(parts: &[F]) -> bool {
+    parts.iter().all(|part| f64::from(part.count_ones()).exp2() >= 4.0 * parts.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_disjoint_and_cover_the_mask() {
+        for (mask, count) in [(u64::MAX, 4), (0x00ff_00f0_0f00_ff01, 5), (0b111, 4), (0, 2)] {
+            let parts = parts_of(mask, count);
+            assert_eq!(parts.len(), count as usize);
+            assert_eq!(parts.iter().fold(0, |all, part| all | part), mask);
+            assert_eq!(parts.iter().map(|part| part.count_ones()).sum::<u32>(), mask.count_ones());
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Answers: everything within k bits of a fingerprint, all pairs within k, clusters.
+//!
+//! The hot path is [`search`]; the rest arranges work around it.
+
+pub(crate) mod clusters;
+pub(crate) mod join;
+mod lists;
+pub(crate) mod prepare;
+pub(crate) mod search;
+pub(crate) mod whole;
+
+pub use join::Pair;
+pub use lists::{find_all, find_clusters};

@@ -1,0 +1,128 @@
+//! What is worked out once per run and k, and used by every query after.
+
+use std::sync::OnceLock;
+
+use crate::fingerprint::Fingerprint;
+use crate::layout::cost::{Choice, Strategy, TableShape, choose};
+use crate::layout::plan::Plan;
+use crate::segment::Run;
+
+/// A run together with its plans for every k asked so far.
+#[derive(Debug)]
+pub(crate) struct Searchable<F> {
+    pub(crate) run: Run<F>,
+    by_k: Box<[OnceLock<Prepared>]>,
+}
+
+/// How a run answers queries at one k.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) k: u32,
+    pub(crate) choice: Choice,
+    pub(crate) shapes: Vec<TableShape>,
+    /// Whether some stored fingerprints meet far larger buckets than random ones do, so that a
+    /// query had better look at its own buckets before it settles on a plan.
+    pub(crate) skewed: bool,
+    /// For each table and radius, which cells to probe: XOR masks of the query's own cell.
+    masks: Vec<Box<[OnceLock<Vec<u32>>]>>,
+}
+
+/// A typical bucket so many times larger than the mean makes a run skewed.
+const SKEW: f64 = 3.0;
+
+impl<F: Fingerprint> Searchable<F> {
+    pub(crate) fn new(run: Run<F>) -> Self {
+        let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
+        Self { run, by_k }
+    }
+
+    /// The preparation for k; distances beyond the width are all the same.
+    pub(crate) fn at(&self, k: u32) -> &Prepared {
+        let k = k.min(F::BITS);
+        self.by_k[k as usize].get_or_init(|| Prepared::new(&self.run, k))
+    }
+}
+
+impl Prepared {
+    fn new<F: Fingerprint>(run: &Run<F>, k: u32) -> Self {
+        let shapes: Vec<TableShape> = run.segments.iter().map(|segment| segment.shape()).collect();
+        let choice = choose(&run.record.layout, &shapes, run.record.entries, k);
+        let disjoint = run.record.layout.disjoint(0..shapes.len());
+        let skewed =
+            disjoint && shapes.iter().any(|shape| shape.typical_bucket > SKEW * (shape.mean_bucket + 16.0));
+        let radii = k as usize + 1;
+        let masks = shapes.iter().map(|_| (0..radii).map(|_| OnceLock::new()).collect()).collect();
+        Self { k, choice, shapes, skewed, masks }
+    }
+
+    /// Whether every query reads the whole run.
+    pub(crate) fn scans(&self) -> bool {
+        self.choice.strategy == Strategy::Scan
+    }
+
+    /// The cells that a table probes at a radius, nearest first.
+    pub(crate) fn masks(&self, table: usize, radius: u32) -> &[u32] {
+        let radius = radius.min(self.k);
+        self.masks[table][radius as usize].get_or_init(|| cell_masks(&self.shapes[table], radius, self.k))
+    }
+
+    /// The tables that a plan uses, each with its radius and masks.
+    pub(crate) fn probes<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (usize, u32, &'a [u32])> {
+        plan.used().map(|(table, radius)| (table, radius, self.masks(table, radius)))
+    }
+}
+
+/// All masks with at most `radius` ones in the probed bits and at most k in all: where the
+/// directory has more bits than the lead, a lead's bucket is many neighbouring cells.
+fn cell_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<u32> {
+    let below = shape.directory_bits - shape.probe_bits();
+    let mut masks = Vec::new();
+    for flips in masks_within(shape.probe_bits(), radius) {
+        masks
+            .extend((0..1u32 << below).map(|low| flips << below | low).filter(|mask| mask.count_ones() <= k));
+    }
+    masks
+}
+
+/// All `bits`-bit values with at most `radius` ones, fewest ones first.
+pub(crate) fn masks_within(bits: u32, radius: u32) -> Vec<u32> {
+    let mut masks = vec![0u32];
+    let mut from = 0;
+    for _ in 0..radius.min(bits) {
+        let to = masks.len();
+        for index in from..to {
+            let mask = masks[index];
+            // Only bits above the highest one: every mask comes up once.
+            masks.extend((u32::BITS - mask.leading_zeros()..bits).map(|bit| mask | 1 << bit));
+        }
+        from = to;
+    }
+    masks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::cost::ball;
+
+    #[test]
+    fn masks_are_all_there_once() {
+        for (bits, radius) in [(0, 0), (0, 3), (1, 1), (5, 2), (8, 8), (12, 3)] {
+            let mut masks = masks_within(bits, radius);
+            assert_eq!(masks.len() as f64, ball(bits, radius));
+            assert!(masks.is_sorted_by_key(|mask| mask.count_ones()));
+            assert!(masks.iter().all(|mask| mask.count_ones() <= radius && u64::from(*mask) < 1 << bits));
+            masks.sort_unstable();
+            masks.dedup();
+            assert_eq!(masks.len() as f64, ball(bits, radius));
+        }
+    }
+
+    #[test]
+    fn a_directory_longer_than_the_lead_is_probed_over_all_its_cells() {
+        let shape = TableShape::uniform(4, 8, 1000);
+        assert_eq!(cell_masks(&shape, 0, 64).len(), 16);
+        assert_eq!(cell_masks(&shape, 1, 64).len(), 5 * 16);
+        assert_eq!(cell_masks(&shape, 1, 1).len(), 1 + 4 + 4);
+    }
+}

@@ -1,0 +1,305 @@
+//! The hot path: queries against one run.
+//!
+//! Work goes in stages over a group of queries, so that cache misses overlap: first every probe's
+//! directory word is asked for, then every bucket's `hi` words, and only then are candidates
+//! compared. Few candidates pass the `hi` filter; for those the rest of the bits is fetched.
+
+use std::ops::Range;
+
+use super::prepare::{Prepared, Searchable};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::kernel::Kernel;
+use crate::layout::cost::Strategy;
+use crate::layout::cost::{ball, probe_cost, spread};
+use crate::layout::plan::Plan;
+use crate::segment::{Run, Segment};
+
+/// A stored fingerprint within k of a query. Sorts by query, distance, fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Hit<F> {
+    /// Index in the group of queries.
+    pub(crate) query: u32,
+    pub(crate) distance: u32,
+    /// In natural order.
+    pub(crate) fingerprint: F,
+}
+
+/// Buckets larger than this are narrowed to the whole lead by binary search.
+const NARROW_ABOVE: usize = 64;
+/// Cells that a scan takes all queries over before it goes on, so that they stay in cache.
+const SCAN_CELLS: usize = 1 << 12;
+/// A query whose own buckets make it so many times costlier than expected gets a plan of its own.
+const REPLAN_ABOVE: f64 = 2.0;
+
+/// One cell to look into for one query.
+struct Probe {
+    query: u32,
+    table: u32,
+    radius: u32,
+    mask: u32,
+    cell: u32,
+    start: u32,
+    end: u32,
+}
+
+/// Memory that queries use again and again. One per thread.
+pub(crate) struct Searcher {
+    kernel: Kernel,
+    probes: Vec<Probe>,
+    passed: Vec<u32>,
+    /// Plans of queries that got one of their own, by query; empty where none did.
+    own_plans: Vec<Option<Plan>>,
+}
+
+impl Searcher {
+    pub(crate) fn new(kernel: Kernel) -> Self {
+        Self { kernel, probes: Vec::new(), passed: Vec::new(), own_plans: Vec::new() }
+    }
+
+    /// Appends every fingerprint of the run within k of each query, each once per query, in no
+    /// particular order. At most 2^32 queries.
+    pub(crate) fn search<F: Fingerprint>(
+        &mut self,
+        searchable: &Searchable<F>,
+        queries: &[F],
+        k: u32,
+        hits: &mut Vec<Hit<F>>,
+    ) -> Result<()> {
+        let prepared = searchable.at(k);
+        match &prepared.choice.strategy {
+            Strategy::Scan => self.scan(&searchable.run, queries, prepared.k, hits),
+            Strategy::Probe(plan) => {
+                self.collect_probes(&searchable.run, prepared, plan, queries)?;
+                self.find_buckets(&searchable.run)?;
+                self.compare(&searchable.run, prepared, plan, queries, hits)
+            }
+        }
+    }
+
+    /// Stage 1: which cells to look into; asks for their directory words.
+    fn collect_probes<F: Fingerprint>(
+        &mut self,
+        run: &Run<F>,
+        prepared: &Prepared,
+        plan: &Plan,
+        queries: &[F],
+    ) -> Result<()> {
+        self.own_plans.clear();
+        if prepared.skewed {
+            self.plan_each(run, prepared, queries)?;
+        }
+        self.probes.clear();
+        for (index, &query) in (0u32..).zip(queries) {
+            let plan = self.own_plans.get(index as usize).and_then(Option::as_ref).unwrap_or(plan);
+            for (table, radius, masks) in prepared.probes(plan) {
+                let segment = &run.segments[table];
+                let own = cell_number(segment, segment.table.permute(query));
+                for &mask in masks {
+                    let cell = own ^ mask;
+                    segment.prefetch_cell(cell as usize);
+                    let table = table as u32;
+                    self.probes.push(Probe { query: index, table, radius, mask, cell, start: 0, end: 0 });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at each query's own buckets and replaces the plan where they are unusually large.
+    fn plan_each<F: Fingerprint>(&mut self, run: &Run<F>, prepared: &Prepared, queries: &[F]) -> Result<()> {
+        for segment in &run.segments {
+            queries
+                .iter()
+                .for_each(|&query| segment.prefetch_cell(segment.cell_of(segment.table.permute(query))));
+        }
+        let expected = REPLAN_ABOVE * prepared.choice.estimate.nanoseconds;
+        for &query in queries {
+            let mut own = 0;
+            for segment in &run.segments {
+                own += lead_bucket(segment, segment.table.permute(query), 0)?.len();
+            }
+            let dear = probe_cost(run.record.entries, 0.0, own as f64) > expected;
+            self.own_plans.push(if dear { replan(run, prepared, query)? } else { None });
+        }
+        Ok(())
+    }
+
+    /// Stage 2: from cells to entries; asks for their `hi` words. Empty buckets are dropped.
+    fn find_buckets<F: Fingerprint>(&mut self, run: &Run<F>) -> Result<()> {
+        let mut kept = 0;
+        for index in 0..self.probes.len() {
+            let probe = &self.probes[index];
+            let segment = &run.segments[probe.table as usize];
+            let bucket = segment.bucket(probe.cell as usize, 1)?;
+            if bucket.is_empty() {
+                continue;
+            }
+            segment.prefetch_hi(&bucket);
+            // Entries number less than 2^32: the directory's own words said so.
+            let (start, end) = (bucket.start as u32, bucket.end as u32);
+            self.probes[kept] = Probe { start, end, ..self.probes[index] };
+            kept += 1;
+        }
+        self.probes.truncate(kept);
+        Ok(())
+    }
+
+    /// Stage 3: compares the candidates.
+    fn compare<F: Fingerprint>(
+        &mut self,
+        run: &Run<F>,
+        prepared: &Prepared,
+        plan: &Plan,
+        queries: &[F],
+        hits: &mut Vec<Hit<F>>,
+    ) -> Result<()> {
+        let Self { kernel, probes, passed, own_plans } = self;
+        for probe in probes.iter() {
+            let query = queries[probe.query as usize];
+            let plan = own_plans.get(probe.query as usize).and_then(Option::as_ref).unwrap_or(plan);
+            let segment = &run.segments[probe.table as usize];
+            let mut bucket = probe.start as usize..probe.end as usize;
+            let permuted = segment.table.permute(query);
+            let exact_lead = probe.mask.count_ones() == probe.radius;
+            if bucket.len() > NARROW_ABOVE && exact_lead {
+                bucket = narrow(segment, permuted, bucket)?;
+            }
+            let candidates = Candidates { segment, permuted, cell: probe.cell, bucket, k: prepared.k };
+            candidates.filter(*kernel, passed, |distance, fingerprint| {
+                if reports(run, plan, probe.table as usize, query ^ fingerprint) {
+                    hits.push(Hit { query: probe.query, distance, fingerprint });
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Compares with every entry of table 0, leaving out cells that differ too much by themselves.
+    fn scan<F: Fingerprint>(
+        &mut self,
+        run: &Run<F>,
+        queries: &[F],
+        k: u32,
+        hits: &mut Vec<Hit<F>>,
+    ) -> Result<()> {
+        let segment = run.natural();
+        let mut first = 0;
+        while first < segment.cells() {
+            let cells = first..(first + SCAN_CELLS).min(segment.cells());
+            for (index, &query) in (0u32..).zip(queries) {
+                let own = cell_number(segment, query);
+                for cell in cells.start as u32..cells.end as u32 {
+                    if (cell ^ own).count_ones() > k {
+                        continue;
+                    }
+                    let bucket = segment.bucket(cell as usize, 1)?;
+                    let candidates = Candidates { segment, permuted: query, cell, bucket, k };
+                    candidates.filter(self.kernel, &mut self.passed, |distance, fingerprint| {
+                        hits.push(Hit { query: index, distance, fingerprint });
+                    })?;
+                }
+            }
+            first = cells.end;
+        }
+        Ok(())
+    }
+}
+
+/// The entries of one cell, or some of them, that a query is compared with.
+struct Candidates<'a, F> {
+    segment: &'a Segment<F>,
+    /// The query in the segment's order.
+    permuted: F,
+    cell: u32,
+    bucket: Range<usize>,
+    k: u32,
+}
+
+impl<F: Fingerprint> Candidates<'_, F> {
+    /// Calls `found` with distance and natural-order value of every candidate within k.
+    #[inline]
+    fn filter(&self, kernel: Kernel, passed: &mut Vec<u32>, mut found: impl FnMut(u32, F)) -> Result<()> {
+        let Some(left) =
+            self.k.checked_sub((cell_number(self.segment, self.permuted) ^ self.cell).count_ones())
+        else {
+            return Ok(());
+        };
+        let words = self.segment.hi(self.bucket.clone())?;
+        passed.clear();
+        kernel.filter(words, self.segment.hi_of(self.permuted), left, passed);
+        for &index in passed.iter() {
+            let entry = self.bucket.start + index as usize;
+            let value = self.segment.value(self.cell as usize, words[index as usize], entry)?;
+            let distance = value.distance(self.permuted);
+            if distance <= self.k {
+                found(distance, self.segment.table.restore(value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a match met in `table` is that table's to report.
+#[inline]
+fn reports<F: Fingerprint>(run: &Run<F>, plan: &Plan, table: usize, difference: F) -> bool {
+    plan.reports(|i| &run.segments[i].table, table, difference)
+}
+
+/// The cell of a permuted value; a directory has at most 2^28.
+#[inline]
+fn cell_number<F: Fingerprint>(segment: &Segment<F>, permuted: F) -> u32 {
+    segment.cell_of(permuted) as u32
+}
+
+/// The part of a cell's bucket whose entries share the query's whole lead, where the lead is longer
+/// than the directory.
+fn narrow<F: Fingerprint>(segment: &Segment<F>, permuted: F, bucket: Range<usize>) -> Result<Range<usize>> {
+    let beyond = segment.table.lead_bits.saturating_sub(segment.directory_bits()).min(32);
+    if beyond == 0 {
+        return Ok(bucket);
+    }
+    let words = segment.hi(bucket.clone())?;
+    let lead = |hi: u32| hi >> (32 - beyond);
+    let wanted = lead(segment.hi_of(permuted));
+    let start = words.partition_point(|&hi| lead(hi) < wanted);
+    let len = words[start..].partition_point(|&hi| lead(hi) == wanted);
+    Ok(bucket.start + start..bucket.start + start + len)
+}
+
+/// The entries that share the probed bits of a value with `flips` applied to them.
+fn lead_bucket<F: Fingerprint>(segment: &Segment<F>, permuted: F, flips: u32) -> Result<Range<usize>> {
+    let below = segment.directory_bits().saturating_sub(segment.table.lead_bits);
+    let first = ((cell_number(segment, permuted) >> below) ^ flips) << below;
+    segment.bucket(first as usize, 1 << below)
+}
+
+/// A plan from this query's own bucket sizes at radius 0 and 1, and the mean beyond.
+fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result<Option<Plan>> {
+    let mut near = Vec::with_capacity(run.segments.len());
+    for (segment, shape) in run.segments.iter().zip(&prepared.shapes) {
+        let permuted = segment.table.permute(query);
+        let own = lead_bucket(segment, permuted, 0)?.len();
+        let mut around = own;
+        for bit in 0..shape.probe_bits() {
+            around += lead_bucket(segment, permuted, 1 << bit)?.len();
+        }
+        near.push((own as f64, around as f64));
+    }
+    let cost = |table: usize, radius: u32| {
+        let shape = &prepared.shapes[table];
+        let probes = ball(shape.probe_bits(), radius);
+        if radius >= shape.probe_bits() {
+            return f64::INFINITY;
+        }
+        let (own, around) = near[table];
+        let candidates = match radius {
+            0 => own,
+            _ => around + (probes - 1.0 - f64::from(shape.probe_bits())) * shape.mean_bucket,
+        };
+        probe_cost(run.record.entries, probes, candidates)
+    };
+    let tables: Vec<usize> = (0..near.len()).collect();
+    let radii = spread(near.len(), &tables, prepared.k, cost);
+    Ok(Plan::prove(&run.record.layout, radii, prepared.k))
+}

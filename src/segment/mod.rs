@@ -1,0 +1,17 @@
+//! Segments and rows files: read in place, written once.
+
+#![warn(clippy::indexing_slicing)]
+
+mod page_file;
+mod reader;
+mod rows;
+mod run;
+mod verify;
+mod writer;
+
+pub(crate) use reader::{Cursor, Segment};
+pub(crate) use rows::{Rows, RowsWriter};
+pub use run::Row;
+pub(crate) use run::{RowCursor, Run};
+pub(crate) use verify::{check_file, file_count};
+pub(crate) use writer::SegmentWriter;

@@ -1,0 +1,259 @@
+//! Reads one segment in place.
+
+use std::ops::Range;
+
+use super::page_file::{Belongs, PageFile};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{FileRecord, RunRecord};
+use crate::format::paged::Header;
+use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, MAGIC, SECTIONS, SegmentInfo};
+use crate::format::{Flaw, to_usize};
+use crate::kernel::prefetch;
+use crate::layout::Table;
+use crate::layout::cost::TableShape;
+use crate::storage::{Access, Storage, names};
+
+/// One table of one run, open.
+#[derive(Debug)]
+pub(crate) struct Segment<F> {
+    pub(crate) file: PageFile,
+    pub(crate) info: SegmentInfo,
+    pub(crate) table: Table<F>,
+    directory_base: usize,
+    hi_base: usize,
+    lo_base: usize,
+    lo_bytes: usize,
+}
+
+impl<F: Fingerprint> Segment<F> {
+    /// What the segment of a table must look like.
+    pub(crate) fn belongs(database_id: [u8; 16], run: u64, table: usize) -> Belongs {
+        let header = Header {
+            magic: MAGIC,
+            database_id,
+            run,
+            table: u32::try_from(table).unwrap_or(u32::MAX),
+            width: F::BITS,
+        };
+        Belongs { name: names::segment(run, table), header, section_names: &SECTIONS }
+    }
+
+    /// Maps a segment and checks it against what the manifest says of its run.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        belongs: &Belongs,
+        table: Table<F>,
+        record: FileRecord,
+        run: &RunRecord,
+        access: Access,
+    ) -> Result<Self> {
+        let segment = Self::map(storage, belongs, table, record, access)?;
+        let footer = |expected: u64, found: u64, what: &str| {
+            let what = |number| format!("{what} {number}");
+            Flaw::unless_equal("footer", segment.file.footer_offset(), what(expected), what(found))
+                .map_err(|flaw| flaw.of(segment.file.path()))
+        };
+        footer(run.entries, segment.info.entries, "entries")?;
+        footer(run.fingerprint_sum, segment.info.fingerprint_sum, "fingerprint sum")?;
+        Ok(segment)
+    }
+
+    /// Maps a segment that has just been written.
+    pub(crate) fn map(
+        storage: &dyn Storage,
+        belongs: &Belongs,
+        table: Table<F>,
+        record: FileRecord,
+        access: Access,
+    ) -> Result<Self> {
+        let path = storage.path(&belongs.name);
+        let bytes = super::run::map(storage, &belongs.name, access)?;
+        let file = PageFile::open(belongs, path, bytes, record)?;
+        let info = SegmentInfo::from_footer(&file.footer, file.footer_offset(), F::BITS)
+            .map_err(|flaw| flaw.of(file.path()))?;
+        let base = |section| to_usize(file.section(section).offset);
+        Ok(Self {
+            info,
+            table,
+            directory_base: base(DIRECTORY),
+            hi_base: base(HI),
+            lo_base: base(LO),
+            lo_bytes: to_usize(SegmentInfo::lo_bytes(info.directory_bits, F::BITS)),
+            file,
+        })
+    }
+
+    pub(crate) fn entries(&self) -> usize {
+        to_usize(self.info.entries)
+    }
+
+    pub(crate) fn directory_bits(&self) -> u32 {
+        self.info.directory_bits
+    }
+
+    /// Number of cells of the directory.
+    pub(crate) fn cells(&self) -> usize {
+        1 << self.info.directory_bits
+    }
+
+    /// What the planner wants to know.
+    pub(crate) fn shape(&self) -> TableShape {
+        let uniform = TableShape::uniform(self.table.lead_bits, self.info.directory_bits, self.info.entries);
+        let cells_per_lead = f64::from(self.info.directory_bits - uniform.probe_bits()).exp2();
+        let met = self.info.cell_squares as f64 / self.info.entries.max(1) as f64 * cells_per_lead;
+        TableShape {
+            typical_bucket: met.clamp(uniform.mean_bucket, self.info.entries.max(1) as f64),
+            ..uniform
+        }
+    }
+
+    /// Asks for the directory word of a cell.
+    #[inline]
+    pub(crate) fn prefetch_cell(&self, cell: usize) {
+        prefetch(self.file.unchecked_for_prefetch(), self.directory_base + cell * 4);
+    }
+
+    /// Asks for the `hi` words from an entry on.
+    #[inline]
+    pub(crate) fn prefetch_hi(&self, range: &Range<usize>) {
+        let bytes = self.file.unchecked_for_prefetch();
+        let start = self.hi_base + range.start * 4;
+        let lines = (range.len() * 4).div_ceil(64).min(4);
+        (0..=lines).for_each(|line| prefetch(bytes, start + line * 64));
+    }
+
+    /// The entries of the cells `first..first + count`.
+    #[inline]
+    pub(crate) fn bucket(&self, first: usize, count: usize) -> Result<Range<usize>> {
+        let at = |cell: usize| self.directory_base + cell * 4;
+        let word = |cell: usize| -> Result<usize> {
+            let bytes = self.file.bytes(at(cell)..at(cell) + 4)?;
+            Ok(bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word)) as usize)
+        };
+        let range = word(first)?..word(first + count)?;
+        if range.start <= range.end && range.end <= self.entries() {
+            Ok(range)
+        } else {
+            let found = format!("{} to {}", range.start, range.end);
+            Err(self.file.flaw(at(first) as u64, format!("a range of {} entries", self.entries()), found))
+        }
+    }
+
+    /// The `hi` words of some entries. The range is within the entries.
+    #[inline]
+    pub(crate) fn hi(&self, range: Range<usize>) -> Result<&[u32]> {
+        let bytes = self.file.bytes(self.hi_base + range.start * 4..self.hi_base + range.end * 4)?;
+        Ok(bytemuck::cast_slice(bytes))
+    }
+
+    /// The bits behind the `hi` word of an entry.
+    #[inline]
+    fn lo(&self, entry: usize) -> Result<u64> {
+        let start = self.lo_base + entry * self.lo_bytes;
+        Ok(self
+            .file
+            .bytes(start..start + self.lo_bytes)?
+            .iter()
+            .rev()
+            .fold(0, |sum, &b| sum << 8 | u64::from(b)))
+    }
+
+    /// Puts an entry together, in this table's order.
+    #[inline]
+    pub(crate) fn value(&self, cell: usize, hi: u32, entry: usize) -> Result<F> {
+        Ok(self.assemble(cell as u64, hi, self.lo(entry)?))
+    }
+
+    #[inline]
+    fn assemble(&self, cell: u64, hi: u32, lo: u64) -> F {
+        let directory_bits = self.info.directory_bits;
+        let lo_bits = SegmentInfo::lo_bits(directory_bits, F::BITS);
+        F::from_bits(cell, 0, directory_bits)
+            | F::from_bits(u64::from(hi), directory_bits, HI_BITS)
+            | F::from_bits(lo, directory_bits + HI_BITS, lo_bits)
+    }
+
+    /// The cell that a value of this table belongs to.
+    #[inline]
+    pub(crate) fn cell_of(&self, permuted: F) -> usize {
+        to_usize(permuted.bits(0, self.info.directory_bits))
+    }
+
+    /// The `hi` word of a value of this table.
+    #[inline]
+    pub(crate) fn hi_of(&self, permuted: F) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "32 bits were taken")]
+        let hi = permuted.bits(self.info.directory_bits, HI_BITS) as u32;
+        hi
+    }
+
+    /// The entry that holds a value, by binary search within its cell.
+    pub(crate) fn find(&self, permuted: F) -> Result<Option<usize>> {
+        let cell = self.cell_of(permuted);
+        let bucket = self.bucket(cell, 1)?;
+        let wanted = self.hi_of(permuted);
+        let words = self.hi(bucket.clone())?;
+        let mut at = words.partition_point(|&hi| hi < wanted);
+        while words.get(at) == Some(&wanted) {
+            if self.value(cell, wanted, bucket.start + at)? == permuted {
+                return Ok(Some(bucket.start + at));
+            }
+            at += 1;
+        }
+        Ok(None)
+    }
+
+    /// The value of an entry: a binary search for its cell, so not for inner loops.
+    pub(crate) fn at(&self, entry: usize) -> Result<F> {
+        let (mut low, mut high) = (0, self.cells());
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if self.bucket(middle, 0)?.start <= entry { low = middle } else { high = middle }
+        }
+        let hi = self.hi(entry..entry + 1)?.first().copied().unwrap_or_default();
+        self.value(low, hi, entry)
+    }
+
+    /// Appends the values of the cells `first..first + count`, in order.
+    pub(crate) fn read_cells(&self, first: usize, count: usize, out: &mut Vec<F>) -> Result<()> {
+        for cell in first..first + count {
+            let bucket = self.bucket(cell, 1)?;
+            let words = self.hi(bucket.clone())?;
+            let start = self.lo_base + bucket.start * self.lo_bytes;
+            let lo = self.file.bytes(start..start + bucket.len() * self.lo_bytes)?;
+            let lows = lo.chunks_exact(self.lo_bytes);
+            out.extend(words.iter().zip(lows).map(|(&hi, low)| {
+                let low = low.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+                self.assemble(cell as u64, hi, low)
+            }));
+        }
+        Ok(())
+    }
+
+    /// Reads all values in order.
+    pub(crate) fn cursor(&self) -> Cursor<'_, F> {
+        Cursor { segment: self, cell: 0 }
+    }
+}
+
+/// Walks a segment from its first value to its last.
+pub(crate) struct Cursor<'a, F> {
+    segment: &'a Segment<F>,
+    cell: usize,
+}
+
+/// Values that a cursor hands out at once, or the content of one cell where that is more.
+const BLOCK: usize = 4096;
+
+impl<F: Fingerprint> Cursor<'_, F> {
+    /// Replaces `out` by the next values. False at the end.
+    pub(crate) fn next_block(&mut self, out: &mut Vec<F>) -> Result<bool> {
+        out.clear();
+        while out.len() < BLOCK && self.cell < self.segment.cells() {
+            self.segment.read_cells(self.cell, 1, out)?;
+            self.cell += 1;
+        }
+        Ok(!out.is_empty())
+    }
+}

@@ -1,0 +1,186 @@
+//! The postings of a run: the ids of each fingerprint of table 0.
+
+use std::ops::Range;
+
+use super::page_file::{Belongs, PageFile, PageFileWriter};
+use crate::error::Result;
+use crate::format::manifest::{FileRecord, RunRecord};
+use crate::format::paged::Header;
+use crate::format::rows::{IDS, MAGIC, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash};
+use crate::format::{Flaw, to_usize};
+use crate::storage::{Access, Storage, names};
+
+/// An open rows file.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) file: PageFile,
+    pub(crate) info: RowsInfo,
+    ids_base: usize,
+    starts_base: usize,
+    samples_base: usize,
+}
+
+impl Rows {
+    /// What the rows file of a run must look like.
+    pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
+        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
+        Belongs { name: names::rows(run), header, section_names: &SECTIONS }
+    }
+
+    /// Maps a rows file and checks it against what the manifest says of its run.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        belongs: &Belongs,
+        run: &RunRecord,
+        access: Access,
+    ) -> Result<Self> {
+        let bytes = super::run::map(storage, &belongs.name, access)?;
+        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, run.rows_file)?;
+        let flaw = |flaw: Flaw| flaw.of(file.path());
+        let info = RowsInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
+        let tell = |entries, rows, sum| format!("{entries} entries, {rows} rows, row sum {sum}");
+        let expected = tell(run.entries, run.rows, run.row_sum);
+        let found = tell(info.entries, info.rows, info.row_sum);
+        Flaw::unless_equal("footer", file.footer_offset(), expected, found).map_err(flaw)?;
+        let base = |section| to_usize(file.section(section).offset);
+        Ok(Self { info, ids_base: base(IDS), starts_base: base(STARTS), samples_base: base(SAMPLES), file })
+    }
+
+    /// Appends the ids of an entry, ascending.
+    pub(crate) fn ids_of(&self, entry: usize, out: &mut Vec<u64>) -> Result<()> {
+        let rows = self.rows_of(entry)?;
+        self.read_ids(rows, out)
+    }
+
+    /// Appends the ids of a range of rows.
+    pub(crate) fn read_ids(&self, rows: Range<usize>, out: &mut Vec<u64>) -> Result<()> {
+        let width = to_usize(self.info.id_bytes());
+        let at = |row: usize| self.ids_base + row * width;
+        if rows.end as u64 > self.info.rows {
+            return Err(self.file.flaw(at(rows.start) as u64, format!("{} rows", self.info.rows), rows.end));
+        }
+        let bytes = self.file.bytes(at(rows.start)..at(rows.end))?;
+        let base = self.info.id_base();
+        let id = |stored: u64| base.wrapping_add(stored);
+        if width == 4 {
+            out.extend(bytemuck::cast_slice::<u8, u32>(bytes).iter().map(|&stored| id(u64::from(stored))));
+        } else {
+            out.extend(bytemuck::cast_slice::<u8, u64>(bytes).iter().map(|&stored| id(stored)));
+        }
+        Ok(())
+    }
+
+    /// The rows of an entry. Cost: a sample and a walk over the bits of at most 512 entries.
+    pub(crate) fn rows_of(&self, entry: usize) -> Result<Range<usize>> {
+        if self.info.one_row_each() {
+            return Ok(entry..entry + 1);
+        }
+        let sample = entry / to_usize(SAMPLE_ENTRIES);
+        let at = self.samples_base + sample * 8;
+        let sampled = self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |row| u64::from_le_bytes(*row));
+        let before = entry % to_usize(SAMPLE_ENTRIES);
+        let start = self.nth_start(to_usize(sampled), before)?;
+        let end = self.nth_start(start + 1, 0)?;
+        if start < end {
+            Ok(start..end)
+        } else {
+            Err(self.file.flaw(
+                at as u64,
+                format!("the first row of entry {entry}"),
+                format!("row {sampled}"),
+            ))
+        }
+    }
+
+    /// The `n`th set bit of `starts` (counted from 0) at or behind row `from`; the number of rows
+    /// where there is none.
+    fn nth_start(&self, from: usize, mut n: usize) -> Result<usize> {
+        let rows = to_usize(self.info.rows);
+        let mut row = from;
+        while row < rows {
+            let word = self.starts_word(row / 64)? & (u64::MAX << (row % 64));
+            let ones = word.count_ones() as usize;
+            if n < ones {
+                let rest = (0..n).fold(word, |word, _| word & (word - 1));
+                return Ok((row / 64 * 64 + rest.trailing_zeros() as usize).min(rows));
+            }
+            n -= ones;
+            row = (row / 64 + 1) * 64;
+        }
+        if n == 0 { Ok(rows) } else { Err(self.file.flaw(self.starts_base as u64, "more starts", rows)) }
+    }
+
+    /// 64 bits of `starts`: bit `r % 64` of word `r / 64` is set where row `r` is the first of its
+    /// fingerprint.
+    pub(super) fn starts_word(&self, word: usize) -> Result<u64> {
+        let at = self.starts_base + word * 8;
+        Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |bits| u64::from_le_bytes(*bits)))
+    }
+
+    /// A stored sample.
+    pub(super) fn sample(&self, index: usize) -> Result<u64> {
+        let at = self.samples_base + index * 8;
+        Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |row| u64::from_le_bytes(*row)))
+    }
+
+    /// Whether a row is the first of its fingerprint.
+    #[inline]
+    pub(super) fn is_start(&self, row: usize) -> Result<bool> {
+        Ok(self.info.one_row_each() || self.starts_word(row / 64)? >> (row % 64) & 1 == 1)
+    }
+}
+
+/// Writes a rows file.
+pub(crate) struct RowsWriter {
+    file: PageFileWriter,
+    info: RowsInfo,
+    entries: u64,
+    rows: u64,
+    row_sum: u64,
+    starts: u64,
+}
+
+impl RowsWriter {
+    /// Starts a rows file with the counts and id range of `info`; its sum is computed here.
+    pub(crate) fn create(storage: &dyn Storage, belongs: &Belongs, info: RowsInfo) -> Result<Self> {
+        let file = PageFileWriter::create(storage, belongs, &info.section_lens())?;
+        Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0 })
+    }
+
+    /// Appends a row: the next id of the fingerprint before, or the first of the next one.
+    pub(crate) fn push(&mut self, first: bool, fingerprint_hash: u64, id: u64) -> Result<()> {
+        if first {
+            if !self.info.one_row_each() {
+                if self.entries.is_multiple_of(SAMPLE_ENTRIES) {
+                    self.file.put(SAMPLES, &self.rows.to_le_bytes())?;
+                }
+                self.starts |= 1 << (self.rows % 64);
+            }
+            self.entries += 1;
+        }
+        self.row_sum = self.row_sum.wrapping_add(row_hash(fingerprint_hash, id));
+        let stored = id.wrapping_sub(self.info.id_base()).to_le_bytes();
+        self.file.put(IDS, stored.get(..to_usize(self.info.id_bytes())).unwrap_or_default())?;
+        self.rows += 1;
+        if self.rows.is_multiple_of(64) { self.put_starts() } else { Ok(()) }
+    }
+
+    /// Closes the file. Returns what the manifest keeps, and the sum over the rows.
+    pub(crate) fn finish(mut self) -> Result<(FileRecord, u64)> {
+        assert_eq!(
+            (self.entries, self.rows),
+            (self.info.entries, self.info.rows),
+            "as many rows as announced"
+        );
+        if !self.rows.is_multiple_of(64) {
+            self.put_starts()?;
+        }
+        self.info.row_sum = self.row_sum;
+        Ok((self.file.finish(self.info.attributes())?, self.row_sum))
+    }
+
+    fn put_starts(&mut self) -> Result<()> {
+        let word = std::mem::take(&mut self.starts);
+        if self.info.one_row_each() { Ok(()) } else { self.file.put(STARTS, &word.to_le_bytes()) }
+    }
+}

@@ -1,0 +1,146 @@
+//! A run: its segments and its postings, opened together.
+
+use super::page_file::PageFile;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::to_usize;
+use crate::segment::{Cursor, Rows, Segment};
+use crate::storage::{Access, Bytes, Storage};
+
+/// All files of one run, open and checked against the manifest.
+#[derive(Debug)]
+pub(crate) struct Run<F> {
+    pub(crate) record: RunRecord,
+    /// Table 0 first.
+    pub(crate) segments: Vec<Segment<F>>,
+    pub(crate) rows: Rows,
+}
+
+impl<F: Fingerprint> Run<F> {
+    /// Maps every file of a run. Reads header and footer pages only.
+    pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, record: &RunRecord) -> Result<Self> {
+        let tables = record.layout.tables::<F>();
+        let segments = tables
+            .into_iter()
+            .zip(&record.segments)
+            .enumerate()
+            .map(|(number, (table, &file))| {
+                let belongs = Segment::<F>::belongs(manifest.database_id, record.run, number);
+                Segment::open(storage, &belongs, table, file, record, Access::Random)
+            })
+            .collect::<Result<_>>()?;
+        let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
+        let rows = Rows::open(storage, &belongs, record, Access::Random)?;
+        Ok(Self { record: record.clone(), segments, rows })
+    }
+
+    /// The segment in natural order.
+    pub(crate) fn natural(&self) -> &Segment<F> {
+        #[expect(clippy::indexing_slicing, reason = "a layout has at least one table")]
+        let segment = &self.segments[0];
+        segment
+    }
+
+    /// The length of file `index`: segment `index`, or the rows file behind the last segment.
+    pub(crate) fn file_len(&self, index: usize) -> u64 {
+        self.segments.get(index).map_or(self.rows.file.len_bytes(), |segment| segment.file.len_bytes())
+    }
+
+    /// Bytes of each kind of section, the segments' added up: directory, hi, lo, ids, starts, samples.
+    pub(crate) fn section_bytes(&self) -> Vec<u64> {
+        let lens = |file: &PageFile| {
+            file.footer.sections.iter().map(|section| section.len_bytes).collect::<Vec<_>>()
+        };
+        let mut sum = lens(&self.natural().file);
+        for segment in self.segments.iter().skip(1) {
+            sum.iter_mut().zip(lens(&segment.file)).for_each(|(total, len)| *total += len);
+        }
+        sum.extend(lens(&self.rows.file));
+        sum
+    }
+
+    /// Appends the ids of a fingerprint that is in the run.
+    pub(crate) fn ids_of(&self, fingerprint: F, out: &mut Vec<u64>) -> Result<()> {
+        match self.natural().find(fingerprint)? {
+            Some(entry) => self.rows.ids_of(entry, out),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A document's fingerprint and its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row<F> {
+    /// The fingerprint.
+    pub fingerprint: F,
+    /// The user's number for the document.
+    pub id: u64,
+}
+
+/// Walks the rows of a run in (fingerprint, id) order.
+pub(crate) struct RowCursor<'a, F> {
+    run: &'a Run<F>,
+    values: Cursor<'a, F>,
+    block: Vec<F>,
+    at: usize,
+    current: F,
+    next_row: usize,
+    ids: Vec<u64>,
+}
+
+/// Rows that a cursor hands out at once.
+const BLOCK_ROWS: usize = 4096;
+
+impl<F: Fingerprint> Run<F> {
+    /// Reads all rows in order.
+    pub(crate) fn row_cursor(&self) -> RowCursor<'_, F> {
+        RowCursor {
+            run: self,
+            values: self.natural().cursor(),
+            block: Vec::new(),
+            at: 0,
+            current: F::default(),
+            next_row: 0,
+            ids: Vec::new(),
+        }
+    }
+}
+
+impl<F: Fingerprint> RowCursor<'_, F> {
+    /// Replaces `out` by the next rows. False at the end.
+    pub(crate) fn next_block(&mut self, out: &mut Vec<Row<F>>) -> Result<bool> {
+        out.clear();
+        let rows = &self.run.rows;
+        let end = (self.next_row + BLOCK_ROWS).min(to_usize(rows.info.rows));
+        self.ids.clear();
+        rows.read_ids(self.next_row..end, &mut self.ids)?;
+        for (row, &id) in (self.next_row..end).zip(&self.ids) {
+            if rows.is_start(row)? {
+                if self.at == self.block.len() {
+                    self.values.next_block(&mut self.block)?;
+                    self.at = 0;
+                }
+                self.current = *self.block.get(self.at).ok_or_else(|| {
+                    rows.file.flaw(0, "as many fingerprints as starts", format!("none for row {row}"))
+                })?;
+                self.at += 1;
+            }
+            out.push(Row { fingerprint: self.current, id });
+        }
+        self.next_row = end;
+        Ok(!out.is_empty())
+    }
+}
+
+/// Maps a file that the manifest names; a missing one is damage.
+pub(super) fn map(storage: &dyn Storage, name: &str, access: Access) -> Result<Bytes> {
+    storage.map(name, access).map_err(|error| {
+        let path = storage.path(name);
+        if error.kind() == std::io::ErrorKind::NotFound {
+            crate::format::Flaw::new("file", 0, "a file that the manifest names", "no file").of(&path)
+        } else {
+            Error::io("map", path)(error)
+        }
+    })
+}

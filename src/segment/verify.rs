@@ -1,0 +1,221 @@
+//! Reads everything and checks everything: what opening and querying take on trust is looked at
+//! here, with ordinary reads.
+
+use std::ops::Range;
+
+use super::page_file::PageFile;
+use super::{Run, Segment};
+use crate::error::{Corruption, Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::paged::{CRCS_PER_PAGE, PAGE_BYTES, checksum_pages, unseal};
+use crate::format::rows::{SAMPLE_ENTRIES, row_hash};
+use crate::format::{Flaw, to_usize};
+use crate::storage::{Input, Storage};
+
+/// Pages read at once.
+const BATCH_PAGES: usize = 64;
+/// Bad pages listed for one file; one more says that there are others.
+const MAX_LISTED: usize = 100;
+
+/// Checks file `index` of a run: segment `index`, or the rows file behind the last segment. Damage
+/// goes to the list; other errors end the check.
+pub(crate) fn check_file<F: Fingerprint>(
+    storage: &dyn Storage,
+    run: &Run<F>,
+    index: usize,
+    found: &mut Vec<Corruption>,
+) -> Result<()> {
+    let segment = run.segments.get(index);
+    let file = segment.map_or(&run.rows.file, |segment| &segment.file);
+    let before = found.len();
+    keep_damage(check_pages(storage, file, found), found)?;
+    if found.len() > before {
+        return Ok(());
+    }
+    let content = match segment {
+        Some(segment) => check_segment(segment),
+        None => check_rows(run),
+    };
+    keep_damage(content, found)
+}
+
+/// The number of files that [`check_file`] knows for a run.
+pub(crate) fn file_count<F>(run: &Run<F>) -> usize {
+    run.segments.len() + 1
+}
+
+fn keep_damage(result: Result<()>, found: &mut Vec<Corruption>) -> Result<()> {
+    match result {
+        Err(Error::Corrupt(corruption)) => found.push(*corruption),
+        other => other?,
+    }
+    Ok(())
+}
+
+/// Reads a file again, checks the CRC of every page and that padding is zero.
+fn check_pages(storage: &dyn Storage, file: &PageFile, found: &mut Vec<Corruption>) -> Result<()> {
+    let path = file.path();
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let input = storage.open(&name).map_err(Error::io("open", path))?;
+    let crcs = read_crcs(&*input, file)?;
+    let listed = found.len() + MAX_LISTED;
+    for (batch, batch_crcs) in crcs.chunks(BATCH_PAGES).enumerate() {
+        let start = (1 + batch * BATCH_PAGES) * PAGE_BYTES;
+        let mut pages = vec![0; batch_crcs.len() * PAGE_BYTES];
+        input.read_exact_at(&mut pages, start as u64).map_err(Error::io("read", path))?;
+        for (index, (page, &crc)) in pages.chunks(PAGE_BYTES).zip(batch_crcs).enumerate() {
+            let offset = (start + index * PAGE_BYTES) as u64;
+            let computed = crc32fast::hash(page);
+            if computed != crc && found.len() < listed {
+                let expected = format!("CRC-32 {crc:#010x}");
+                keep_damage(Err(file.flaw(offset, expected, format!("{computed:#010x}"))), found)?;
+            }
+        }
+    }
+    check_ends(&*input, file)?;
+    check_padding(&*input, file)
+}
+
+/// Reads the checksum pages.
+fn read_crcs(input: &dyn Input, file: &PageFile) -> Result<Vec<u32>> {
+    let data_pages = file.footer.data_pages;
+    let mut crcs = Vec::new();
+    for number in 0..checksum_pages(data_pages) {
+        let offset = (1 + data_pages + number) * PAGE_BYTES as u64;
+        let mut page = vec![0; PAGE_BYTES];
+        input.read_exact_at(&mut page, offset).map_err(Error::io("read", file.path()))?;
+        let of_file = |flaw: Flaw| flaw.of(file.path());
+        let mut fields = unseal("checksums", offset, &page).map_err(of_file)?;
+        let left = to_usize(data_pages) - crcs.len();
+        for _ in 0..left.min(CRCS_PER_PAGE) {
+            crcs.push(fields.u32().map_err(of_file)?);
+        }
+        fields.rest_is_zero().map_err(of_file)?;
+    }
+    Ok(crcs)
+}
+
+/// Checks header and footer as they stand in the file now.
+fn check_ends(input: &dyn Input, file: &PageFile) -> Result<()> {
+    for (section, offset) in [("header", 0), ("footer", file.footer_offset())] {
+        let mut page = vec![0; PAGE_BYTES];
+        input.read_exact_at(&mut page, offset).map_err(Error::io("read", file.path()))?;
+        unseal(section, offset, &page).map_err(|flaw| flaw.of(file.path()))?;
+    }
+    Ok(())
+}
+
+/// The bytes between the end of a section and the end of its last page are zero.
+fn check_padding(input: &dyn Input, file: &PageFile) -> Result<()> {
+    for section in &file.footer.sections {
+        let end = section.offset + section.len_bytes;
+        let mut padding = vec![0; to_usize(end.next_multiple_of(PAGE_BYTES as u64) - end)];
+        input.read_exact_at(&mut padding, end).map_err(Error::io("read", file.path()))?;
+        if let Some(at) = padding.iter().position(|&byte| byte != 0) {
+            return Err(file.flaw(end + at as u64, "zero padding", "another byte"));
+        }
+    }
+    Ok(())
+}
+
+/// Order, directory and sums of a segment.
+fn check_segment<F: Fingerprint>(segment: &Segment<F>) -> Result<()> {
+    let file = &segment.file;
+    let (mut sum, mut squares, mut entries) = (0u64, 0u64, 0usize);
+    let mut last = None;
+    let mut values = Vec::new();
+    let directory = file.section(crate::format::segment::DIRECTORY).offset;
+    for cell in 0..segment.cells() {
+        let bucket = segment.bucket(cell, 1)?;
+        if bucket.start != entries {
+            return Err(file.flaw(directory + cell as u64 * 4, format!("start {entries}"), bucket.start));
+        }
+        entries = bucket.end;
+        squares = squares.saturating_add((bucket.len() as u64).saturating_mul(bucket.len() as u64));
+        values.clear();
+        segment.read_cells(cell, 1, &mut values)?;
+        for (index, &value) in values.iter().enumerate() {
+            if last >= Some(value) {
+                let hi = file.section(crate::format::segment::HI).offset;
+                let offset = hi + (bucket.start + index) as u64 * 4;
+                return Err(file.flaw(offset, "ascending fingerprints", "one that is not larger"));
+            }
+            last = Some(value);
+            sum = sum.wrapping_add(segment.table.restore(value).hash64());
+        }
+    }
+    let tell = |entries: u64, sum, squares| format!("{entries} entries, sum {sum}, squares {squares}");
+    let expected = tell(segment.info.entries, segment.info.fingerprint_sum, segment.info.cell_squares);
+    Flaw::unless_equal("footer", file.footer_offset(), expected, tell(entries as u64, sum, squares))
+        .map_err(|flaw| flaw.of(file.path()))
+}
+
+/// Order, counts and sum of the postings.
+fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
+    let rows = &run.rows;
+    check_starts(run)?;
+    let mut cursor = run.row_cursor();
+    let mut block = Vec::new();
+    let (mut sum, mut smallest, mut largest) = (0u64, u64::MAX, 0);
+    let mut last = None;
+    while cursor.next_block(&mut block)? {
+        for &row in &block {
+            if last >= Some(row) {
+                let offset = rows.file.section(crate::format::rows::IDS).offset;
+                return Err(rows.file.flaw(offset, "ascending ids for each fingerprint", format!("{row:?}")));
+            }
+            last = Some(row);
+            sum = sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
+            smallest = smallest.min(row.id);
+            largest = largest.max(row.id);
+        }
+    }
+    if rows.info.rows == 0 {
+        smallest = 0;
+    }
+    let tell = |sum, ids: Range<u64>| format!("row sum {sum}, ids {} to {}", ids.start, ids.end);
+    let expected = tell(rows.info.row_sum, rows.info.smallest_id..rows.info.largest_id);
+    Flaw::unless_equal("footer", rows.file.footer_offset(), expected, tell(sum, smallest..largest))
+        .map_err(|flaw| flaw.of(rows.file.path()))
+}
+
+/// As many starts as entries, the first row one of them, and samples that agree.
+fn check_starts<F: Fingerprint>(run: &Run<F>) -> Result<()> {
+    let rows = &run.rows;
+    if rows.info.one_row_each() {
+        return Ok(());
+    }
+    let (starts, samples) = (crate::format::rows::STARTS, crate::format::rows::SAMPLES);
+    let row_count = to_usize(rows.info.rows);
+    let mut entries = 0u64;
+    for row in 0..row_count.next_multiple_of(64) {
+        if rows.starts_word(row / 64)? >> (row % 64) & 1 == 0 {
+            if row == 0 {
+                return Err(rows.file.flaw(rows.file.section(starts).offset, "a start at row 0", "none"));
+            }
+            continue;
+        }
+        if row >= row_count {
+            return Err(rows.file.flaw(
+                rows.file.section(starts).offset,
+                "no start behind the last row",
+                row,
+            ));
+        }
+        if entries.is_multiple_of(SAMPLE_ENTRIES) {
+            let index = to_usize(entries / SAMPLE_ENTRIES);
+            let sample = if entries < rows.info.entries { rows.sample(index)? } else { row as u64 };
+            if sample != row as u64 {
+                let offset = rows.file.section(samples).offset + index as u64 * 8;
+                return Err(rows.file.flaw(offset, format!("row {row}"), sample));
+            }
+        }
+        entries += 1;
+    }
+    if entries == rows.info.entries {
+        Ok(())
+    } else {
+        let offset = rows.file.section(starts).offset;
+        Err(rows.file.flaw(offset, format!("{} starts", rows.info.entries), entries))
+    }
+}

@@ -1,0 +1,369 @@
+//! A database as it stood at one moment, and everything that can be asked of it.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::error::{Corruption, Result};
+use crate::explain::Explanation;
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::Manifest;
+use crate::kernel::Kernel;
+use crate::options::{Options, Stage};
+use crate::parallel;
+use crate::query::clusters::{UnionFind, by_cluster};
+use crate::query::join::Pair;
+use crate::query::prepare::Searchable;
+use crate::query::search::{Hit, Searcher};
+use crate::query::whole::Whole;
+use crate::segment::{Row, Run, check_file, file_count};
+use crate::stats::Stats;
+use crate::storage::{Folder, Storage};
+
+/// A stored row near a query.
+///
+/// Ordered by distance, then fingerprint, then id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Match<F> {
+    /// Number of bits in which the row's fingerprint differs from the query.
+    pub distance: u32,
+    /// The row's fingerprint.
+    pub fingerprint: F,
+    /// The row's id.
+    pub id: u64,
+}
+
+/// What [`Snapshot::verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Files read, the manifest included.
+    pub files: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Everything that is wrong; empty for a sound database.
+    pub damage: Vec<Corruption>,
+}
+
+/// A stable view of a database. Cheap to clone, and shared freely between threads.
+#[derive(Clone, Debug)]
+pub struct Snapshot<F> {
+    shared: Arc<Shared<F>>,
+}
+
+#[derive(Debug)]
+struct Shared<F> {
+    folder: Folder,
+    manifest: Manifest,
+    options: Options,
+    kernel: Kernel,
+    /// Oldest first.
+    runs: Vec<Searchable<F>>,
+}
+
+/// Queries that go through the stages of a search together.
+const GROUP: usize = 16;
+/// Queries that one thread takes at a time.
+const BATCH: usize = 512;
+/// How far a growing search steps once it scans.
+const SCAN_STEP: u32 = 4;
+
+thread_local! {
+    static SEARCHER: RefCell<Option<Searcher>> = const { RefCell::new(None) };
+}
+
+impl<F: Fingerprint> Snapshot<F> {
+    pub(crate) fn open(folder: &Folder, manifest: Manifest, options: Options) -> Result<Self> {
+        let runs = manifest
+            .runs
+            .iter()
+            .map(|record| Run::open(folder, &manifest, record).map(Searchable::new))
+            .collect::<Result<_>>()?;
+        let (folder, kernel) = (folder.clone(), Kernel::detect());
+        Ok(Self { shared: Arc::new(Shared { folder, manifest, options, kernel, runs }) })
+    }
+
+    /// The distance that the database was created for.
+    #[must_use]
+    pub fn default_k(&self) -> u32 {
+        self.shared.manifest.k
+    }
+
+    /// All rows whose fingerprint differs from `fingerprint` in at most `k` bits, by (distance,
+    /// fingerprint, id).
+    ///
+    /// Exact for any k. Cost: see [`explain`](Snapshot::explain).
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when a page that the answer needs is damaged.
+    pub fn query(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        SEARCHER.with_borrow_mut(|searcher| {
+            let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel));
+            let mut answers = Answers::default();
+            self.answer(searcher, &[fingerprint], k, &mut answers)?;
+            Ok(answers.matches)
+        })
+    }
+
+    /// [`query`](Snapshot::query) for many fingerprints, on all threads of the options.
+    ///
+    /// `visit` gets the index of each query and its matches, in the order of the queries, whether
+    /// there are matches or not. An error from `visit` ends the batch and is returned.
+    ///
+    /// # Errors
+    /// As [`query`](Snapshot::query), and whatever `visit` returns.
+    pub fn query_batch(
+        &self,
+        fingerprints: &[F],
+        k: u32,
+        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+    ) -> Result<()> {
+        let mut index = 0;
+        parallel::ordered(
+            self.shared.options.threads,
+            fingerprints.len().div_ceil(BATCH),
+            || Searcher::new(self.shared.kernel),
+            |item, searcher, sink| {
+                let batch = &fingerprints[item * BATCH..((item + 1) * BATCH).min(fingerprints.len())];
+                for group in batch.chunks(GROUP) {
+                    let mut answers = Answers::default();
+                    self.answer(searcher, group, k, &mut answers)?;
+                    if sink(answers).is_break() {
+                        break;
+                    }
+                }
+                Ok(())
+            },
+            |answers| {
+                answers.each().try_for_each(|matches| {
+                    index += 1;
+                    visit(index - 1, matches)
+                })
+            },
+        )
+    }
+
+    /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id): exact,
+    /// ties included as far as the count allows.
+    ///
+    /// Grows k until enough rows are found; costs about as much as the last of these queries, and a
+    /// few scans where rows are far away.
+    ///
+    /// # Errors
+    /// As [`query`](Snapshot::query).
+    pub fn nearest(&self, fingerprint: F, count: usize, max_k: u32) -> Result<Vec<Match<F>>> {
+        let max_k = max_k.min(F::BITS);
+        let mut k = 0;
+        loop {
+            let mut matches = self.query(fingerprint, k)?;
+            if matches.len() >= count || k == max_k {
+                matches.truncate(count);
+                return Ok(matches);
+            }
+            let step = if self.shared.runs.iter().any(|run| run.at(k).scans()) { SCAN_STEP } else { 1 };
+            k = (k + step).min(max_k);
+        }
+    }
+
+    /// All pairs of distinct fingerprints within `k` bits, in blocks, each pair once, in an order
+    /// that depends only on the database and k. An error from `visit` ends the search.
+    ///
+    /// Streams: memory does not grow with the number of pairs.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], and whatever `visit` returns.
+    pub fn pairs(&self, k: u32, mut visit: impl FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
+        self.whole().pairs(k, &mut visit)
+    }
+
+    /// All pairs of rows within `k` bits, equal fingerprints included, as `visit(id_a, id_b,
+    /// distance)`. The id of the smaller fingerprint comes first; of equal fingerprints the smaller id.
+    ///
+    /// Rows of equal fingerprints come first, then the pairs in the order of [`pairs`](Snapshot::pairs).
+    ///
+    /// # Errors
+    /// As [`pairs`](Snapshot::pairs).
+    pub fn id_pairs(&self, k: u32, mut visit: impl FnMut(u64, u64, u32) -> Result<()>) -> Result<()> {
+        let mut group: Vec<Row<F>> = Vec::new();
+        self.rows(|row| {
+            if group.first().is_some_and(|first| first.fingerprint != row.fingerprint) {
+                group.clear();
+            }
+            group.iter().try_for_each(|earlier| visit(earlier.id, row.id, 0))?;
+            group.push(row);
+            Ok(())
+        })?;
+        let (mut ids_a, mut ids_b) = (Vec::new(), Vec::new());
+        self.pairs(k, |block| {
+            for pair in block {
+                self.ids_of(pair.a, &mut ids_a)?;
+                self.ids_of(pair.b, &mut ids_b)?;
+                for &a in &ids_a {
+                    ids_b.iter().try_for_each(|&b| visit(a, b, pair.distance))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The connected components of the pairs within `k` bits that have two rows or more.
+    ///
+    /// `visit` gets each cluster's rows by (fingerprint, id); clusters come in the order of their
+    /// smallest fingerprint. An error from `visit` ends it.
+    ///
+    /// Memory: 5 bytes per distinct fingerprint (13 where the database has several runs) and 16 per
+    /// fingerprint in a cluster.
+    ///
+    /// # Errors
+    /// As [`pairs`](Snapshot::pairs); [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints.
+    pub fn clusters(&self, k: u32, mut visit: impl FnMut(&[Row<F>]) -> Result<()>) -> Result<()> {
+        let whole = self.whole();
+        let order = whole.order()?;
+        let mut sets = UnionFind::new(order.len());
+        whole.pairs(k, &mut |block| {
+            for pair in block {
+                sets.unite(order.index_of(pair.a)?, order.index_of(pair.b)?);
+            }
+            Ok(())
+        })?;
+        let mut ids = Vec::new();
+        let members = sets.members(|index| order.has_several_ids(index, &whole))?;
+        let mut rows = Vec::new();
+        for cluster in by_cluster(&members) {
+            rows.clear();
+            for member in cluster {
+                let fingerprint = order.value_at(member.index)?;
+                self.ids_of(fingerprint, &mut ids)?;
+                rows.extend(ids.iter().map(|&id| Row { fingerprint, id }));
+            }
+            visit(&rows)?;
+        }
+        Ok(())
+    }
+
+    /// Every row, by (fingerprint, id).
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], and whatever `visit` returns.
+    pub fn rows(&self, visit: impl FnMut(Row<F>) -> Result<()>) -> Result<()> {
+        self.whole().rows(visit)
+    }
+
+    /// The fingerprints stored under an id, ascending. There is no index by id: one walk over all
+    /// rows.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>> {
+        let mut found = Vec::new();
+        self.rows(|row| {
+            if row.id == id {
+                found.push(row.fingerprint);
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Counts and sizes. Reads nothing.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats::of(&self.shared.manifest, self.runs())
+    }
+
+    /// How queries at `k` would be answered, at what cost, and why.
+    #[must_use]
+    pub fn explain(&self, k: u32) -> Explanation {
+        Explanation::of_runs(k, self.shared.runs.iter().map(|run| (&run.run.record, run.at(k))))
+    }
+
+    /// Reads every byte of every file and checks everything that the format promises.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file cannot be read. Damage is no error here; it is listed.
+    pub fn verify(&self) -> Result<Verification> {
+        let Shared { folder, options, .. } = &*self.shared;
+        let runs: Vec<&Run<F>> = self.runs().collect();
+        let work: Vec<(&Run<F>, usize)> =
+            runs.iter().flat_map(|run| (0..file_count(run)).map(|file| (*run, file))).collect();
+        let manifest_bytes = self.shared.manifest.encode().len() as u64;
+        let mut report = Verification { files: 1, bytes: manifest_bytes, damage: Vec::new() };
+        let total = Some(work.len() as u64);
+        parallel::ordered(
+            options.threads,
+            work.len(),
+            || (),
+            |item, (), sink| {
+                let (run, file) = work[item];
+                let mut damage = Vec::new();
+                check_file(folder as &dyn Storage, run, file, &mut damage)?;
+                let _ = sink((run.file_len(file), damage));
+                Ok(())
+            },
+            |(bytes, damage)| {
+                report.files += 1;
+                report.bytes += bytes;
+                report.damage.extend(damage);
+                options.report(Stage::Verifying, report.files - 1, total)
+            },
+        )?;
+        Ok(report)
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &Run<F>> {
+        self.shared.runs.iter().map(|searchable| &searchable.run)
+    }
+
+    fn whole(&self) -> Whole<'_, F> {
+        Whole::new(&self.shared.runs, self.shared.kernel, self.shared.options.threads)
+    }
+
+    /// Replaces `ids` by those of a stored fingerprint, ascending.
+    fn ids_of(&self, fingerprint: F, ids: &mut Vec<u64>) -> Result<()> {
+        ids.clear();
+        self.runs().try_for_each(|run| run.ids_of(fingerprint, ids))?;
+        if self.shared.runs.len() > 1 {
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        Ok(())
+    }
+
+    /// Answers a group of queries.
+    fn answer(&self, searcher: &mut Searcher, group: &[F], k: u32, answers: &mut Answers<F>) -> Result<()> {
+        let mut hits: Vec<Hit<F>> = Vec::new();
+        for run in &self.shared.runs {
+            searcher.search(run, group, k, &mut hits)?;
+        }
+        hits.sort_unstable();
+        hits.dedup();
+        let mut ids = Vec::new();
+        let mut next = hits.iter().peekable();
+        for (query, _) in (0u32..).zip(group) {
+            while let Some(hit) = next.next_if(|hit| hit.query == query) {
+                self.ids_of(hit.fingerprint, &mut ids)?;
+                let Hit { distance, fingerprint, .. } = *hit;
+                answers.matches.extend(ids.iter().map(|&id| Match { distance, fingerprint, id }));
+            }
+            answers.ends.push(answers.matches.len());
+        }
+        Ok(())
+    }
+}
+
+/// The matches of some queries, one after the other.
+struct Answers<F> {
+    matches: Vec<Match<F>>,
+    ends: Vec<usize>,
+}
+
+impl<F> Default for Answers<F> {
+    fn default() -> Self {
+        Self { matches: Vec::new(), ends: Vec::new() }
+    }
+}
+
+impl<F> Answers<F> {
+    fn each(&self) -> impl Iterator<Item = &[Match<F>]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.matches[start..end])
+    }
+}

@@ -1,0 +1,99 @@
+//! Counts and sizes of a database.
+
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::Manifest;
+use crate::format::paged::hex;
+use crate::format::{rows, segment};
+use crate::segment::Run;
+
+/// What a database holds and how many bytes that takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Width of the fingerprints in bits.
+    pub width: u32,
+    /// The distance that layouts are tuned for.
+    pub k: u32,
+    /// The layout that was asked for: `auto`, `rotations:T` or `blocks:M,S`.
+    pub layout: String,
+    /// The database's random identity, in hexadecimal.
+    pub database_id: String,
+    /// Number of the manifest; each change adds one.
+    pub generation: u64,
+    /// Rows over all runs.
+    pub rows: u64,
+    /// Distinct fingerprints, added up over the runs.
+    pub fingerprints: u64,
+    /// The largest id ever stored.
+    pub largest_id: Option<u64>,
+    /// Bytes of all files, the manifest included.
+    pub bytes: u64,
+    /// The parts of [`bytes`](Stats::bytes), by kind; `framing` is headers, checksums, footers and
+    /// padding.
+    pub sections: Vec<(&'static str, u64)>,
+    /// Oldest first.
+    pub runs: Vec<RunStats>,
+}
+
+/// What one run holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// The run's number, which its file names start with.
+    pub run: u64,
+    /// The run's layout.
+    pub layout: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of distinct fingerprints.
+    pub fingerprints: u64,
+    /// Smallest id.
+    pub smallest_id: u64,
+    /// Largest id.
+    pub largest_id: u64,
+    /// Bytes of the run's files.
+    pub bytes: u64,
+}
+
+impl Stats {
+    pub(crate) fn of<'a, F: Fingerprint>(
+        manifest: &Manifest,
+        runs: impl Iterator<Item = &'a Run<F>>,
+    ) -> Self {
+        let manifest_bytes = manifest.encode().len() as u64;
+        let mut stats = Self {
+            width: manifest.width,
+            k: manifest.k,
+            layout: manifest.layout.to_string(),
+            database_id: hex(&manifest.database_id),
+            generation: manifest.generation,
+            rows: 0,
+            fingerprints: 0,
+            largest_id: manifest.largest_id,
+            bytes: manifest_bytes,
+            sections: segment::SECTIONS.iter().chain(&rows::SECTIONS).map(|&name| (name, 0)).collect(),
+            runs: Vec::new(),
+        };
+        let mut framing = manifest_bytes;
+        for run in runs {
+            let parts = run.section_bytes();
+            let bytes: u64 = (0..=run.segments.len()).map(|file| run.file_len(file)).sum();
+            framing += bytes - parts.iter().sum::<u64>();
+            stats.sections.iter_mut().zip(parts).for_each(|(section, part)| section.1 += part);
+            stats.rows += run.record.rows;
+            stats.fingerprints += run.record.entries;
+            stats.bytes += bytes;
+            stats.runs.push(RunStats {
+                run: run.record.run,
+                layout: run.record.layout.to_string(),
+                rows: run.record.rows,
+                fingerprints: run.record.entries,
+                smallest_id: run.rows.info.smallest_id,
+                largest_id: run.rows.info.largest_id,
+                bytes,
+            });
+        }
+        stats.sections.push(("framing", framing));
+        stats
+    }
+}

@@ -1,0 +1,78 @@
+//! The content of a file in memory: mapped, or on the heap. The only `unsafe` outside the kernels.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+
+use memmap2::{Advice, Mmap, MmapOptions};
+
+use super::Access;
+
+/// Immutable bytes whose start is aligned to 8.
+pub(crate) struct Bytes(Inner);
+
+enum Inner {
+    Map(Mmap),
+    Heap { words: Box<[u64]>, len_bytes: usize },
+}
+
+impl Bytes {
+    /// Maps a whole file read-only.
+    pub(crate) fn map(file: &File, access: Access) -> io::Result<Self> {
+        if file.metadata()?.len() == 0 {
+            return Ok(Self::from_slice(&[]));
+        }
+        // SAFETY: the slice stays valid as long as nobody changes or truncates the file. Files of a
+        // database are written once, synced, and from then on only ever unlinked, which leaves a
+        // map intact; no code of this crate opens a published file for writing. Another program
+        // that overwrites or truncates one breaks the database, map or no map.
+        let map = unsafe { MmapOptions::new().map(file)? };
+        map.advise(match access {
+            Access::Random => Advice::Random,
+            Access::Sequential => Advice::Sequential,
+        })?;
+        Ok(Self(Inner::Map(map)))
+    }
+
+    /// Copies bytes to the heap.
+    pub(crate) fn from_slice(bytes: &[u8]) -> Self {
+        let mut words = vec![0u64; bytes.len().div_ceil(8)].into_boxed_slice();
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Self(Inner::Heap { words, len_bytes: bytes.len() })
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Inner::Map(map) => map,
+            Inner::Heap { words, len_bytes } => &bytemuck::cast_slice(words)[..*len_bytes],
+        }
+    }
+}
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bytes({} bytes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn maps_and_copies_hold_the_same_bytes() {
+        for len in [0, 1, 7, 8, 9, 10_000] {
+            let content: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&content).unwrap();
+            assert_eq!(&*Bytes::map(&file, Access::Random).unwrap(), &content[..]);
+            assert_eq!(&*Bytes::from_slice(&content), &content[..]);
+        }
+    }
+}

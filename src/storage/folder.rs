@@ -1,0 +1,238 @@
+//! A real folder, and the staging folder in which a new database is prepared.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::{Access, Bytes, Input, Output, Storage, names, parent};
+use crate::error::{Error, Result};
+
+/// Files in a folder of a local file system.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+}
+
+impl Storage for Folder {
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+        Ok(Box::new(OpenOptions::new().write(true).create_new(true).open(self.path(name))?))
+    }
+
+    fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
+        Bytes::map(&File::open(self.path(name))?, access)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn Input>> {
+        Ok(Box::new(File::open(self.path(name))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path(from), self.path(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name))
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+impl Output for File {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+impl Input for File {
+    fn len_bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, bytes, offset)
+    }
+}
+
+/// A new database in the making, in the folder `NAME.building` beside its final place.
+///
+/// It is locked while it is worked on, removed when dropped, and renamed as a whole when published,
+/// so that the final name only ever stands for a complete database. What a killed process left
+/// behind is removed by the next one that builds under the same name.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    target: PathBuf,
+    folder: Folder,
+    lock: Option<File>,
+}
+
+impl Staging {
+    /// Starts a database that will stand at `target`.
+    pub(crate) fn begin(target: &Path) -> Result<Self> {
+        refuse_existing(target)?;
+        let mut name = target.file_name().map(|name| name.to_os_string()).ok_or_else(|| {
+            Error::Option(format!("{}: a database needs a name of its own", target.display()))
+        })?;
+        name.push(".building");
+        let path = parent(target).join(name);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => other.map_err(Error::io("create", &path))?,
+        }
+        let lock = lock(&path)?;
+        clear(&path, false)?;
+        Ok(Self { target: target.to_path_buf(), folder: Folder::new(path), lock: Some(lock) })
+    }
+
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Where the database will stand.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Makes the folder durable and gives it its final name.
+    pub(crate) fn publish(mut self) -> Result<()> {
+        let path = self.folder.path.clone();
+        self.folder.sync_folder().map_err(Error::io("sync", &path))?;
+        refuse_existing(&self.target)?;
+        fs::rename(&path, &self.target).map_err(Error::io("rename", &path))?;
+        self.lock = None;
+        let parent = parent(&self.target);
+        File::open(parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", parent))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            // A failure here leaves files that the next `begin` removes; there is nobody to tell.
+            let _ = clear(&self.folder.path, true).and_then(|()| {
+                fs::remove_dir(&self.folder.path).map_err(Error::io("remove", &self.folder.path))
+            });
+        }
+    }
+}
+
+/// A database may replace an empty folder, and nothing else.
+fn refuse_existing(target: &Path) -> Result<()> {
+    let exists = || Error::AlreadyExists { path: target.to_path_buf() };
+    match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io("look at", target)(error)),
+        Ok(metadata) if !metadata.is_dir() => Err(exists()),
+        Ok(_) => match fs::read_dir(target).map_err(Error::io("read", target))?.next() {
+            None => Ok(()),
+            Some(_) => Err(exists()),
+        },
+    }
+}
+
+/// Takes the lock of a folder and writes this process's number into it.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join(names::LOCK);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(Error::io("open", &path))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let pid = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+            return Err(Error::Locked { path: folder.to_path_buf(), pid });
+        }
+        Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+    }
+    file.set_len(0)
+        .and_then(|()| write!(file, "{}", std::process::id()))
+        .map_err(Error::io("write", &path))?;
+    Ok(file)
+}
+
+/// Removes files that a database may have from a folder, LOCK only if asked. Refuses to touch
+/// anything when something else lies there too.
+fn clear(folder: &Path, with_lock: bool) -> Result<()> {
+    let mut ours = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some(names::LOCK) if !with_lock => {}
+            Some(name) if names::is_ours(name) => ours.push(path),
+            _ => return Err(Error::AlreadyExists { path }),
+        }
+    }
+    ours.into_iter().try_for_each(|path| fs::remove_file(&path).map_err(Error::io("remove", path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn staging_publishes_all_or_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("db");
+        let building = home.path().join("db.building");
+
+        let staging = Staging::begin(&target).unwrap();
+        staging.folder().create(names::MANIFEST).unwrap();
+        assert!(matches!(Staging::begin(&target), Err(Error::Locked { pid: Some(_), .. })));
+        drop(staging);
+        assert!(!building.exists() && !target.exists(), "dropped without a trace");
+
+        let staging = Staging::begin(&target).unwrap();
+        staging.folder().create(names::MANIFEST).unwrap();
+        staging.publish().unwrap();
+        assert!(target.join(names::MANIFEST).exists() && !building.exists());
+        assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
+    }
+
+    #[test]
+    fn what_a_killed_build_left_is_removed_and_foreign_files_are_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("db");
+        let building = home.path().join("db.building");
+        fs::create_dir(&building).unwrap();
+        fs::write(building.join("spill-00000001.tmp"), "old").unwrap();
+        drop(Staging::begin(&target).unwrap());
+        assert!(!building.exists());
+
+        fs::create_dir(&building).unwrap();
+        fs::write(building.join("thesis.txt"), "mine").unwrap();
+        assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
+        assert!(building.join("thesis.txt").exists());
+    }
+
+    #[test]
+    fn an_empty_folder_may_become_a_database_and_a_file_may_not() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("db");
+        fs::create_dir(&target).unwrap();
+        Staging::begin(&target).unwrap().publish().unwrap();
+        let file = home.path().join("file");
+        fs::write(&file, "x").unwrap();
+        assert!(matches!(Staging::begin(&file), Err(Error::AlreadyExists { .. })));
+        assert!(matches!(Staging::begin(Path::new("/")), Err(Error::AlreadyExists { .. })));
+    }
+}
