@@ -24,11 +24,16 @@
 //! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
 
 mod build;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod database;
 mod error;
 mod explain;
 mod fingerprint;
 mod format;
+#[cfg(test)]
+mod golden;
 mod kernel;
 mod layout;
 mod manifest;

@@ -48,9 +48,33 @@ pub(crate) fn write_new(storage: &dyn Storage, manifest: &Manifest) -> Result<()
 
 /// 128 bits from the system's random number generator.
 pub(crate) fn random_id() -> Result<[u8; 16]> {
+    #[cfg(test)]
+    if let Some(id) = tests::next_fixed_id() {
+        return Ok(id);
+    }
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| {
         Error::io("read", "the system's random numbers")(std::io::Error::other(error.to_string()))
     })?;
     Ok(id)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NEXT_ID: Cell<Option<u8>> = const { Cell::new(None) };
+    }
+
+    /// Makes the ids that this thread draws from now on known ones.
+    pub(crate) fn fix_ids() {
+        NEXT_ID.set(Some(0xa0));
+    }
+
+    pub(super) fn next_fixed_id() -> Option<[u8; 16]> {
+        let first = NEXT_ID.get()?;
+        NEXT_ID.set(Some(first + 1));
+        Some([first; 16])
+    }
 }

@@ -1,1 +1,5 @@
-fn main() {}
+//! The command line of nearprint.
+
+fn main() -> std::process::ExitCode {
+    nearprint::cli::main()
+}

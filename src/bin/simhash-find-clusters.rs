@@ -1,1 +1,5 @@
-fn main() {}
+//! simhash-cpp's program for clusters.
+
+fn main() -> std::process::ExitCode {
+    nearprint::cli::find_clusters_main()
+}

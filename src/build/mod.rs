@@ -61,6 +61,12 @@ impl<F: Fingerprint> Builder<F> {
         Ok(Self { sorter, options, staging, largest_id: None, next_id, rows: 0 })
     }
 
+    /// The folder that holds the database until it is finished.
+    #[must_use]
+    pub fn staging_path(&self) -> &Path {
+        self.staging.path()
+    }
+
     /// Adds a row. Without an id it gets 1 + the largest id so far, or the first id of the options.
     /// Returns the id.
     ///

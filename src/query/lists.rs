@@ -1,12 +1,14 @@
 //! Pairs and clusters of a plain list in memory.
 
-use super::clusters::{UnionFind, by_cluster, index_in};
+use super::clusters::{Member, UnionFind, by_cluster, index_in};
 use super::join::{Groups, Join, Pair};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, MAX_TABLES, Table};
+#[cfg(feature = "cli")]
+use crate::segment::Row;
 
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;
@@ -147,17 +149,7 @@ pub fn find_clusters<F: Fingerprint>(
     let mut natural = values.to_vec();
     natural.sort_unstable();
     natural.dedup();
-    if u32::try_from(natural.len()).is_err() {
-        return Err(Error::Limit("clusters of at most 2^32 - 1 distinct values"));
-    }
-    let mut sets = UnionFind::new(natural.len());
-    join_sorted(&natural, k, threads, &mut |block| {
-        for pair in block {
-            sets.unite(index_in(&natural, pair.a), index_in(&natural, pair.b));
-        }
-        Ok(())
-    })?;
-    let members = sets.members(|_| Ok(false))?;
+    let members = members(&natural, k, threads, |_| false)?;
     let mut cluster = Vec::new();
     for group in by_cluster(&members) {
         cluster.clear();
@@ -165,4 +157,42 @@ pub fn find_clusters<F: Fingerprint>(
         visit(&cluster)?;
     }
     Ok(())
+}
+
+/// The clusters of ascending distinct rows, those of two rows or more; equal fingerprints form one.
+#[cfg(feature = "cli")]
+pub(crate) fn cluster_rows<F: Fingerprint>(
+    rows: &[Row<F>],
+    k: u32,
+    threads: usize,
+    visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>,
+) -> Result<()> {
+    let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
+    let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
+    let members = members(&natural, k, threads, |index| equal[index].len() > 1)?;
+    by_cluster(&members).try_for_each(|group| {
+        let cluster: Vec<Row<F>> = group.iter().flat_map(|member| equal[member.index]).copied().collect();
+        visit(&cluster)
+    })
+}
+
+/// The members of the clusters of ascending distinct values; `counts` tells which values are a
+/// cluster by themselves.
+fn members<F: Fingerprint>(
+    natural: &[F],
+    k: u32,
+    threads: usize,
+    counts: impl Fn(usize) -> bool,
+) -> Result<Vec<Member>> {
+    if u32::try_from(natural.len()).is_err() {
+        return Err(Error::Limit("clusters of at most 2^32 - 1 distinct values"));
+    }
+    let mut sets = UnionFind::new(natural.len());
+    join_sorted(natural, k, threads, &mut |block| {
+        for pair in block {
+            sets.unite(index_in(natural, pair.a), index_in(natural, pair.b));
+        }
+        Ok(())
+    })?;
+    sets.members(|index| Ok(counts(index)))
 }

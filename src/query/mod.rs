@@ -10,4 +10,6 @@ pub(crate) mod search;
 pub(crate) mod whole;
 
 pub use join::Pair;
+#[cfg(feature = "cli")]
+pub(crate) use lists::cluster_rows;
 pub use lists::{find_all, find_clusters};

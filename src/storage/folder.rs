@@ -104,6 +104,11 @@ impl Staging {
         &self.folder
     }
 
+    /// Where the work is done.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder.path
+    }
+
     /// Where the database will stand.
     pub(crate) fn target(&self) -> &Path {
         &self.target

@@ -1,0 +1,71 @@
+//! `nearprint build`
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::create::Settings;
+use super::failure::Failure;
+use super::input::InputArgs;
+use super::progress::Bars;
+use super::{Global, interrupt, values};
+use crate::{Database, Error};
+
+/// Make a database from files of fingerprints
+///
+/// All or nothing: DB appears when everything is written and synced; after an error, a bad line or
+/// Ctrl-C there is nothing. Rows without an id are numbered on from the largest id so far, starting
+/// with 0. A row that comes twice is stored once. Any amount of input works within the memory given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint build corpus.np fingerprints.txt
+  zcat prints.txt.gz | nearprint build corpus.np --memory 4G
+  nearprint build corpus.np prints.u64 -k 6 --first-id 1000000")]
+pub(super) struct Args {
+    /// The folder to make
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// Files of fingerprints; - or none for standard input
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+    /// What may be held in memory: 512M, 6G, …
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
+    memory: usize,
+    /// The id of the first row that comes without one
+    #[arg(long, value_name = "N", default_value = "0")]
+    first_id: u64,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let started = Instant::now();
+        let bars = Bars::new(global);
+        let options = self.settings.apply(global.options())?;
+        let options = options.memory_bytes(self.memory).first_id(self.first_id).progress(bars.clone());
+        let mut builder = Database::<u64>::build(&self.database, options)?;
+        interrupt::guard(Some(builder.staging_path().to_path_buf()));
+        let built = self
+            .input
+            .read_all(&self.inputs, &mut |fingerprint, id| Ok(builder.push(fingerprint, id).map(drop)?))
+            .and_then(|()| Ok(builder.finish()?));
+        bars.clear();
+        interrupt::guard(None);
+        if interrupt::check().is_break() && built.is_err() {
+            return Err(Error::Interrupted.into());
+        }
+        let stats = built?.snapshot()?.stats();
+        global.note(format_args!(
+            "built {}: {} rows, {} distinct fingerprints, {:.1} MB, {:.1} s",
+            self.database.display(),
+            stats.rows,
+            stats.fingerprints,
+            stats.bytes as f64 / 1e6,
+            started.elapsed().as_secs_f64(),
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! `nearprint clusters`
+
+use super::failure::Failure;
+use super::input::InputArgs;
+use super::output::{Format, Output};
+use super::pairs::{DEFAULT_K, Source, read_rows};
+use super::{Global, values};
+use crate::{Database, Error, Row};
+
+/// Group the rows into clusters: connected by steps of at most K bits
+///
+/// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
+/// are numbered from 0 in the order of their smallest fingerprint, members sorted by (fingerprint,
+/// id). Rows of equal fingerprints form a cluster by themselves.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint clusters corpus.np -k 6 > clusters.tsv
+  nearprint clusters --input fingerprints.txt")]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// How many bits two neighbours may differ in [default: the database's own K; 3 with --input]
+    #[arg(short, value_name = "K", value_parser = values::distance)]
+    k: Option<u32>,
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: Format,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let mut out = Output::stdout();
+        let format = self.format;
+        let mut number = 0;
+        let mut write = |cluster: &[Row<u64>]| -> Result<(), Error> {
+            out.write(|out| cluster.iter().try_for_each(|row| format.member(out, number, row)))?;
+            number += 1;
+            Ok(())
+        };
+        if let Some(path) = &self.source.database {
+            let snapshot = Database::<u64>::open_with(path, global.options())?.snapshot()?;
+            snapshot.clusters(self.k.unwrap_or(snapshot.default_k()), write)?;
+        } else {
+            let rows = read_rows(&self.input, &self.source.list)?;
+            crate::query::cluster_rows(
+                &rows,
+                self.k.unwrap_or(DEFAULT_K),
+                global.options().threads,
+                &mut write,
+            )?;
+        }
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,58 @@
+//! `nearprint create`
+
+use std::path::PathBuf;
+
+use super::Global;
+use super::failure::Failure;
+use super::values;
+use crate::{Database, LayoutChoice, Options};
+
+/// Make an empty database
+///
+/// Something that stands at DB already is never overwritten.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearprint create corpus.np -k 6")]
+pub(super) struct Args {
+    /// The folder to make
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// What a database is made with, the same for `create` and `build`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Settings {
+    /// The distance in bits that will mostly be asked for; any other works too
+    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance)]
+    k: u32,
+    /// Width of a fingerprint in bits
+    #[arg(long, value_name = "BITS", default_value = "64")]
+    width: u32,
+    /// How the bits are split into sorted tables: auto, rotations:T (T tables) or blocks:M,S (M
+    /// blocks, S of them leading each table, as few tables as -k needs)
+    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
+    layout: LayoutChoice,
+}
+
+impl Settings {
+    /// Applies the settings to options.
+    pub(super) fn apply(&self, options: Options) -> Result<Options, Failure> {
+        if self.width != 64 {
+            return Err(Failure::Usage(format!(
+                "--width {}: databases hold 64-bit fingerprints so far",
+                self.width
+            )));
+        }
+        Ok(options.k(self.k).layout(self.layout))
+    }
+}
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let options = self.settings.apply(global.options())?;
+        Database::<u64>::create(&self.database, options)?;
+        global.note(format_args!("created {}", self.database.display()));
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! `nearprint explain`
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::output::Output;
+use super::values;
+use crate::{Database, Explanation, LayoutChoice};
+
+/// Tell how a query is answered, at what cost, and why
+///
+/// For each run of the database, or for N imagined fingerprints: the tables, how many bits may
+/// differ in the leading bits of each, the look-ups and comparisons of one query, and the modelled
+/// time on one core with warm files.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint explain corpus.np -k 6
+  nearprint explain -n 50000000 -k 3 --layout rotations:3")]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// How many bits may differ [default: the database's own K, or 3]
+    #[arg(short, value_name = "K", value_parser = values::distance)]
+    k: Option<u32>,
+    /// With -n: the layout
+    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, requires = "count")]
+    layout: LayoutChoice,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// The database
+    #[arg(value_name = "DB")]
+    database: Option<PathBuf>,
+    /// So many uniformly distributed fingerprints instead of a database
+    #[arg(short = 'n', value_name = "N", id = "count", value_parser = clap::value_parser!(u64).range(0..=0xffff_ffff))]
+    count: Option<u64>,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let explanation = match (&self.source.database, self.source.count) {
+            (Some(path), _) => {
+                let snapshot = Database::<u64>::open(path)?.snapshot()?;
+                snapshot.explain(self.k.unwrap_or(snapshot.default_k()))
+            }
+            (None, count) => {
+                let k = self.k.unwrap_or(super::pairs::DEFAULT_K);
+                Explanation::imagine::<u64>(count.unwrap_or_default(), k, k, self.layout)?
+            }
+        };
+        let mut out = Output::stdout();
+        out.write(|out| write!(out, "{explanation}"))?;
+        Ok(out.flush()?)
+    }
+}

@@ -1,0 +1,63 @@
+//! `nearprint export`
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Global;
+use super::failure::Failure;
+use super::output::{Format, Output};
+use crate::Database;
+
+/// Write all rows to a file
+///
+/// Prints `fingerprint id` for every row, sorted by (fingerprint, id).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint export corpus.np -o rows.tsv
+  nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
+pub(super) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// Where to write [default: standard output]
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// How rows are written
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: ExportFormat,
+    /// Only the rows of this id
+    #[arg(long, value_name = "ID")]
+    id: Option<u64>,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// fingerprint<tab>id
+    Tsv,
+    /// One JSON object a line
+    #[value(alias = "json")]
+    Jsonl,
+    /// The fingerprints alone, as raw 64-bit little-endian numbers, once for each row
+    U64,
+}
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let snapshot = Database::<u64>::open_with(&self.database, global.options())?.snapshot()?;
+        let mut out = Output::create(self.output.as_deref())?;
+        snapshot.rows(|row| {
+            if self.id.is_some_and(|id| id != row.id) {
+                return Ok(());
+            }
+            out.write(|out| match self.format {
+                ExportFormat::Tsv => Format::Tsv.row(out, &row),
+                ExportFormat::Jsonl => Format::Json.row(out, &row),
+                ExportFormat::U64 => out.write_all(&row.fingerprint.to_le_bytes()),
+            })
+        })?;
+        Ok(out.flush()?)
+    }
+}

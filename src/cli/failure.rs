@@ -1,0 +1,99 @@
+//! Why a command failed: exit code, message and, where there is one, a hint.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::Error;
+
+/// Exit code for I/O errors, and databases that are missing, there already or too new.
+const FAILED: u8 = 1;
+/// Exit code for a wrong command line.
+pub(super) const USAGE: u8 = 2;
+const CORRUPT: u8 = 3;
+const LOCKED: u8 = 4;
+const BAD_INPUT: u8 = 5;
+const INTERRUPTED: u8 = 130;
+
+/// What stands in messages for standard input and output.
+pub(super) const STDIN: &str = "standard input";
+pub(super) const STDOUT: &str = "standard output";
+
+/// The end of a command that did not get through.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The library's error.
+    Engine(Error),
+    /// Options that do not go together.
+    Usage(String),
+    /// A place in an input, and what is wrong there.
+    Input { place: String, why: String },
+    /// Damage that has been reported already.
+    Corrupt,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl Failure {
+    /// Bad input at a line, counted from 1; `text` is the line.
+    pub(super) fn line(name: impl Display, line: u64, why: impl Display, text: &str) -> Self {
+        const SHOWN: usize = 120;
+        let shown: String = text.chars().take(SHOWN).collect();
+        let more = if text.chars().nth(SHOWN).is_some() { " …" } else { "" };
+        Self::Input { place: format!("{name}:{line}"), why: format!("{why}: {shown:?}{more}") }
+    }
+
+    /// Prints the message and tells the exit code. A closed pipe is no failure.
+    pub(super) fn report(&self, program: &str) -> ExitCode {
+        if self.is_closed_pipe() {
+            return ExitCode::SUCCESS;
+        }
+        match self {
+            Self::Engine(Error::Interrupted) => eprintln!("{program}: interrupted; nothing was left behind"),
+            Self::Engine(error) => eprintln!("{program}: {error}"),
+            Self::Usage(why) => eprintln!("{program}: {why}"),
+            Self::Input { place, why } => eprintln!("{program}: {place}: {why}"),
+            Self::Corrupt => {}
+        }
+        if let Some(hint) = self.hint() {
+            eprintln!("hint: {hint}");
+        }
+        ExitCode::from(self.exit_code())
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Engine(Error::Option(_)) => USAGE,
+            Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
+            Self::Engine(Error::Locked { .. }) => LOCKED,
+            Self::Input { .. } => BAD_INPUT,
+            Self::Engine(Error::Interrupted) => INTERRUPTED,
+            Self::Engine(_) => FAILED,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Engine(Error::NotADatabase { .. }) => Some("`nearprint build DB INPUT` makes one"),
+            Self::Engine(Error::AlreadyExists { .. }) => {
+                Some("databases are never overwritten; choose another name or remove it first")
+            }
+            Self::Engine(Error::Corrupt(_)) => Some("`nearprint verify DB` lists all damage"),
+            Self::Engine(Error::NewerVersion { .. }) => Some("a newer nearprint wrote it; use that one"),
+            _ => None,
+        }
+    }
+
+    fn is_closed_pipe(&self) -> bool {
+        match self {
+            Self::Engine(Error::Io { path, source, .. }) => {
+                path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
+            }
+            _ => false,
+        }
+    }
+}

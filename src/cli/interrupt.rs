@@ -1,0 +1,40 @@
+//! Ctrl-C and SIGTERM: leave nothing half done behind.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The staging folder of the build at work.
+static STAGING: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// How long a build has for ending by itself: it may be waiting for input that never comes.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// From now on, a signal ends the program with exit code 130: at once, unless a build is at work.
+pub(super) fn listen() {
+    // Without a handler a signal still ends the program; a build's staging folder is then removed
+    // by the next build of the same name.
+    let _ = ctrlc::set_handler(|| {
+        INTERRUPTED.store(true, Ordering::Relaxed);
+        let staging = || STAGING.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        if staging().is_some() {
+            std::thread::sleep(GRACE);
+        }
+        if let Some(folder) = staging() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        std::process::exit(130);
+    });
+}
+
+/// Tells where a build works, so that it can be ended cleanly; `None` when it is done.
+pub(super) fn guard(staging: Option<PathBuf>) {
+    *STAGING.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = staging;
+}
+
+/// Break once a signal has come.
+pub(super) fn check() -> ControlFlow<()> {
+    if INTERRUPTED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}

@@ -1,0 +1,125 @@
+//! The command line: one file per command, and what they share.
+
+mod build;
+mod clusters;
+mod compat;
+mod create;
+mod explain;
+mod export;
+mod failure;
+mod input;
+mod interrupt;
+mod output;
+mod pairs;
+mod progress;
+mod query;
+mod stats;
+mod values;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub use compat::{find_all_main, find_clusters_main};
+use failure::Failure;
+
+/// An exact, persistent database of fingerprints: which stored ones differ from this one by at most
+/// k bits?
+///
+/// Fingerprints are 64-bit numbers made so that similar things get numbers that differ in few bits:
+/// simhashes of texts, perceptual hashes of images. A database is a folder of files that opens in
+/// milliseconds and is never loaded into memory.
+#[derive(Debug, Parser)]
+#[command(name = "nearprint", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  nearprint build corpus.np fingerprints.txt       make a database from lines of FINGERPRINT[<tab>ID]
+  nearprint query corpus.np -f 0x1f3a5c7e9b2d4f60  which rows differ from this one by at most 3 bits?
+  nearprint clusters corpus.np -k 6                groups of near-duplicates
+  nearprint help query                             the whole story of a command
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
+130 interrupted.";
+
+/// Options that every command takes.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct Global {
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Work on N threads [default: all cores]; results do not depend on it
+    #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+    /// Show no progress bar
+    #[arg(long, global = true)]
+    no_progress: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Create(create::Args),
+    Build(build::Args),
+    Query(query::Args),
+    Pairs(pairs::Args),
+    Clusters(clusters::Args),
+    Export(export::Args),
+    Explain(explain::Args),
+    Stats(stats::Args),
+    Verify(verify::Args),
+}
+
+impl Global {
+    fn options(self) -> crate::Options {
+        match self.threads {
+            Some(threads) => crate::Options::new().threads(threads as usize),
+            None => crate::Options::new(),
+        }
+    }
+
+    /// Tells something that is neither a result nor an error.
+    fn note(self, text: std::fmt::Arguments<'_>) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// Runs the `nearprint` program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is all that can keep the text from being printed.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { failure::USAGE } else { 0 });
+        }
+    };
+    interrupt::listen();
+    match run(cli.command, cli.global) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report("nearprint"),
+    }
+}
+
+fn run(command: Command, global: Global) -> Result<(), Failure> {
+    match command {
+        Command::Create(args) => args.run(global),
+        Command::Build(args) => args.run(global),
+        Command::Query(args) => args.run(global),
+        Command::Pairs(args) => args.run(global),
+        Command::Clusters(args) => args.run(global),
+        Command::Export(args) => args.run(global),
+        Command::Explain(args) => args.run(),
+        Command::Stats(args) => args.run(),
+        Command::Verify(args) => args.run(global),
+    }
+}

@@ -1,0 +1,131 @@
+//! `nearprint pairs`
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::input::InputArgs;
+use super::output::{Format, Output};
+use super::{Global, values};
+use crate::{Database, Row, find_all};
+
+/// Find all pairs of fingerprints within K bits
+///
+/// Prints `a b distance` with a < b for every pair of distinct fingerprints, each once; with --ids
+/// `id_a id_b distance` for every pair of rows, those of equal fingerprints included, the id of the
+/// smaller fingerprint first. The order is the same for any number of threads.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint pairs corpus.np -k 3 > pairs.tsv
+  nearprint pairs --input fingerprints.txt -k 6 --format json")]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// How many bits may differ [default: the database's own K; 3 with --input]
+    #[arg(short, value_name = "K", value_parser = values::distance)]
+    k: Option<u32>,
+    /// Print ids instead of fingerprints
+    #[arg(long)]
+    ids: bool,
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: Format,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// A database, or a plain list.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Source {
+    /// The database
+    #[arg(value_name = "DB")]
+    pub(super) database: Option<PathBuf>,
+    /// A file of fingerprints instead of a database (- for standard input); held in memory
+    #[arg(long = "input", value_name = "FILE")]
+    pub(super) list: Option<PathBuf>,
+}
+
+/// What lists are searched for where nothing is said.
+pub(super) const DEFAULT_K: u32 = 3;
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let mut out = Output::stdout();
+        let format = self.format;
+        if let Some(path) = &self.source.database {
+            let snapshot = Database::<u64>::open_with(path, global.options())?.snapshot()?;
+            let k = self.k.unwrap_or(snapshot.default_k());
+            if self.ids {
+                snapshot
+                    .id_pairs(k, |a, b, distance| out.write(|out| format.id_pair(out, a, b, distance)))?;
+            } else {
+                snapshot.pairs(k, |block| {
+                    out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
+                })?;
+            }
+        } else {
+            let rows = read_rows(&self.input, &self.source.list)?;
+            let k = self.k.unwrap_or(DEFAULT_K);
+            let threads = global.options().threads;
+            if self.ids {
+                list_id_pairs(
+                    &rows,
+                    |a, b, distance| out.write(|out| format.id_pair(out, a, b, distance)),
+                    k,
+                    threads,
+                )?;
+            } else {
+                let values: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
+                find_all(&values, k, threads, |block| {
+                    out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
+                })?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// Reads a list, numbering rows without an id on from the largest so far; sorted, each row once.
+pub(super) fn read_rows(input: &InputArgs, path: &Option<PathBuf>) -> Result<Vec<Row<u64>>, Failure> {
+    let mut rows = Vec::new();
+    let mut next = Some(0u64);
+    input.read_all(path.as_slice(), &mut |fingerprint, id: Option<u64>| {
+        let id = id.or(next).ok_or(crate::Error::Limit("no automatic id is left above 2^64 - 1"))?;
+        next = next.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
+        rows.push(Row { fingerprint, id });
+        Ok(())
+    })?;
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
+}
+
+/// The rows of a sorted list that have one fingerprint.
+pub(super) fn rows_of(rows: &[Row<u64>], fingerprint: u64) -> &[Row<u64>] {
+    let start = rows.partition_point(|row| row.fingerprint < fingerprint);
+    let len = rows[start..].partition_point(|row| row.fingerprint == fingerprint);
+    &rows[start..start + len]
+}
+
+fn list_id_pairs(
+    rows: &[Row<u64>],
+    mut visit: impl FnMut(u64, u64, u32) -> crate::Result<()>,
+    k: u32,
+    threads: usize,
+) -> crate::Result<()> {
+    for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+        for (index, later) in equal.iter().enumerate() {
+            equal[..index].iter().try_for_each(|earlier| visit(earlier.id, later.id, 0))?;
+        }
+    }
+    let values: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
+    find_all(&values, k, threads, |block| {
+        for pair in block {
+            for a in rows_of(rows, pair.a) {
+                rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,164 @@
+//! `nearprint query`
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::input::{InputArgs, RowSink};
+use super::output::{Format, Output};
+use super::{Global, values};
+use crate::{Database, Error, Match, Snapshot};
+
+/// Find the stored rows within K bits of given fingerprints
+///
+/// Prints `query distance fingerprint id` for every row within reach: a block for each query in
+/// input order, each block sorted by (distance, fingerprint, id). Answers are exact.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint query corpus.np -f 0x1f3a5c7e9b2d4f60
+  nearprint query corpus.np new-prints.txt -k 6 --limit 10
+  echo 394302156510115170 | nearprint query corpus.np --top 5
+  nearprint query monday.np tuesday.np -f 255")]
+pub(super) struct Args {
+    /// Databases (folders) and files of fingerprints to look for; without a file or -f, standard input
+    #[arg(value_name = "DB|INPUT", required = true)]
+    paths: Vec<PathBuf>,
+    /// A fingerprint to look for; may be given again
+    #[arg(short, long = "fingerprint", value_name = "FP", value_parser = values::fingerprint)]
+    fingerprints: Vec<u64>,
+    /// How many bits may differ [default: the database's own K; with --top no bound]
+    #[arg(short, value_name = "K", value_parser = values::distance)]
+    k: Option<u32>,
+    /// Look for the fingerprints stored under this id (one scan: there is no index by id)
+    #[arg(long, value_name = "ID")]
+    id: Vec<u64>,
+    /// The N nearest rows of each query
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// At most N rows of each query, the nearest first
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: Format,
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+/// Queries answered at once: enough to keep all threads busy.
+const BATCH: usize = 1 << 14;
+/// The same where the answers of several databases have to be held to be merged.
+const MERGED_BATCH: usize = 256;
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let (folders, mut inputs): (Vec<PathBuf>, Vec<PathBuf>) =
+            self.paths.iter().cloned().partition(|path| path.is_dir());
+        if folders.is_empty() {
+            return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
+        }
+        let open = |path: &PathBuf| Database::<u64>::open_with(path, global.options())?.snapshot();
+        let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut asker = Asker { args: &self, snapshots, pending: Vec::new(), out: Output::stdout() };
+        for &id in &self.id {
+            for fingerprint in asker.fingerprints_of(id)? {
+                asker.row(fingerprint, None)?;
+            }
+        }
+        self.fingerprints.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None))?;
+        if !inputs.is_empty() || (self.fingerprints.is_empty() && self.id.is_empty()) {
+            self.input.read_all(&inputs, &mut asker)?;
+        }
+        asker.idle()
+    }
+}
+
+/// Collects queries and answers them batch by batch.
+struct Asker<'a> {
+    args: &'a Args,
+    snapshots: Vec<Snapshot<u64>>,
+    pending: Vec<u64>,
+    out: Output,
+}
+
+impl RowSink for Asker<'_> {
+    fn row(&mut self, fingerprint: u64, _: Option<u64>) -> Result<(), Failure> {
+        self.pending.push(fingerprint);
+        let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
+        if self.pending.len() < full { Ok(()) } else { self.answer() }
+    }
+
+    fn idle(&mut self) -> Result<(), Failure> {
+        self.answer()?;
+        Ok(self.out.flush()?)
+    }
+}
+
+impl Asker<'_> {
+    fn answer(&mut self) -> Result<(), Failure> {
+        let queries = std::mem::take(&mut self.pending);
+        let args = self.args;
+        let k = |snapshot: &Snapshot<u64>| args.k.unwrap_or(snapshot.default_k());
+        let mut write = writer(args, &queries, &mut self.out);
+        match (&self.snapshots[..], args.top) {
+            (snapshots, Some(count)) => {
+                let max_k = args.k.unwrap_or(u64::BITS);
+                for (index, &query) in queries.iter().enumerate() {
+                    let mut found = Vec::new();
+                    for snapshot in snapshots {
+                        found.extend(snapshot.nearest(query, count, max_k)?);
+                    }
+                    write(index, &merged(found, snapshots.len())[..])?;
+                }
+            }
+            ([only], None) => only.query_batch(&queries, k(only), write)?,
+            (several, None) => {
+                let mut found = vec![Vec::new(); queries.len()];
+                for snapshot in several {
+                    snapshot.query_batch(&queries, k(snapshot), |index, more| {
+                        found[index].extend_from_slice(more);
+                        Ok(())
+                    })?;
+                }
+                for (index, found) in found.into_iter().enumerate() {
+                    write(index, &merged(found, several.len()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fingerprints_of(&self, id: u64) -> Result<Vec<u64>, Failure> {
+        let mut found = Vec::new();
+        for snapshot in &self.snapshots {
+            found.extend(snapshot.fingerprints_of(id)?);
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+}
+
+/// Writes the matches of one query, as many as are wanted.
+fn writer<'a>(
+    args: &'a Args,
+    queries: &'a [u64],
+    out: &'a mut Output,
+) -> impl FnMut(usize, &[Match<u64>]) -> Result<(), Error> + 'a {
+    let most = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
+    move |index, found| {
+        let format = args.format;
+        out.write(|out| {
+            found.iter().take(most).try_for_each(|found| format.found(out, queries[index], found))
+        })
+    }
+}
+
+/// The union of the answers of several databases.
+fn merged(mut found: Vec<Match<u64>>, databases: usize) -> Vec<Match<u64>> {
+    if databases > 1 {
+        found.sort_unstable();
+        found.dedup();
+    }
+    found
+}

@@ -1,0 +1,179 @@
+//! Holds the code against FORMAT.md and the golden databases.
+//!
+//! To write the golden files of a new format version: `NEARPRINT_WRITE_GOLDEN=1 cargo test golden`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::format::{VERSION, manifest, paged, rows, segment};
+use crate::layout::{MAX_TABLES, cost};
+use crate::{Database, Options, Row};
+
+/// The golden databases: name, layout, rows.
+fn golden() -> Vec<(&'static str, &'static str, Vec<Row<u64>>)> {
+    let mixed = |count: u64, id: fn(u64) -> u64| {
+        let value = |i: u64| crate::fingerprint::mix64(i % (count / 3 * 2)) >> (i % 2 * 3);
+        (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect::<Vec<_>>()
+    };
+    vec![
+        ("empty", "auto", vec![]),
+        ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
+        ("repeated", "rotations:3", mixed(1500, |i| i + 1_000_000)),
+        ("wide-ids", "blocks:5,2", mixed(60, |i| i << 58)),
+    ]
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name)
+}
+
+fn write(path: &Path, layout: &str, rows: &[Row<u64>]) {
+    crate::manifest::tests::fix_ids();
+    let options = Options::new().layout(layout.parse().unwrap());
+    let mut builder = Database::<u64>::build(path, options).unwrap();
+    rows.iter().for_each(|row| drop(builder.push(row.fingerprint, Some(row.id)).unwrap()));
+    builder.finish().unwrap();
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn golden_databases_are_read_and_rewritten_byte_by_byte() {
+    for (name, layout, rows) in golden() {
+        if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+            write(&folder(name), layout, &rows);
+        }
+        let home = tempfile::tempdir().unwrap();
+        let again = home.path().join(name);
+        write(&again, layout, &rows);
+        assert!(files(&again) == files(&folder(name)), "{name} is no longer written as it was");
+
+        let snapshot = Database::<u64>::open(folder(name)).unwrap().snapshot().unwrap();
+        let mut found = Vec::new();
+        snapshot
+            .rows(|row| {
+                found.push(row);
+                Ok(())
+            })
+            .unwrap();
+        let mut expected = rows;
+        expected.sort_unstable();
+        expected.dedup();
+        assert_eq!(found, expected);
+        assert_eq!(snapshot.verify().unwrap().damage, []);
+        for row in expected {
+            assert!(
+                snapshot.query(row.fingerprint ^ 0b1001, 2).unwrap().iter().any(|found| found.id == row.id)
+            );
+        }
+    }
+}
+
+fn document() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")).unwrap()
+}
+
+/// The rows of all tables with a given header, cell by cell.
+fn table_rows(document: &str, header: &str) -> Vec<Vec<Vec<String>>> {
+    let mut tables = Vec::new();
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
+        if line == header {
+            let cells =
+                |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
+            tables.push(lines.by_ref().skip(1).take_while(|line| line.starts_with('|')).map(cells).collect());
+        }
+    }
+    tables
+}
+
+#[test]
+fn constants_in_the_document_are_those_of_the_code() {
+    let code: BTreeMap<&str, u64> = BTreeMap::from([
+        ("VERSION", u64::from(VERSION)),
+        ("PAGE_BYTES", paged::PAGE_BYTES as u64),
+        ("PAGE_CRC_OFFSET", paged::PAGE_CRC_OFFSET as u64),
+        ("CRCS_PER_PAGE", paged::CRCS_PER_PAGE as u64),
+        ("ATTRIBUTES", paged::ATTRIBUTES as u64),
+        ("MAX_SECTIONS", paged::MAX_SECTIONS as u64),
+        ("HI_BITS", u64::from(segment::HI_BITS)),
+        ("MAX_ENTRIES", segment::MAX_ENTRIES),
+        ("MIN_DIRECTORY_BITS", u64::from(cost::MIN_DIRECTORY_BITS)),
+        ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),
+        ("SAMPLE_ENTRIES", rows::SAMPLE_ENTRIES),
+        ("MAX_TABLES", MAX_TABLES as u64),
+        ("PREFIX_BYTES", manifest::PREFIX_BYTES as u64),
+    ]);
+    let document = document();
+    let tables = table_rows(&document, "| constant | value | meaning |");
+    let told: BTreeMap<String, u64> =
+        tables[0].iter().map(|row| (row[0].trim_matches('`').to_string(), row[1].parse().unwrap())).collect();
+    assert_eq!(told.iter().map(|(name, value)| (name.as_str(), *value)).collect::<BTreeMap<_, _>>(), code);
+
+    let magics = BTreeMap::from([
+        ("MANIFEST", manifest::MAGIC),
+        ("SEGMENT", segment::MAGIC),
+        ("ROWS", rows::MAGIC),
+        ("FOOTER", paged::FOOTER_MAGIC),
+    ]);
+    let tables = table_rows(&document, "| magic | bytes | stands at the start of |");
+    assert_eq!(tables[0].len(), magics.len());
+    for row in &tables[0] {
+        let bytes: Vec<u8> =
+            row[1].trim_matches('`').split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+        assert_eq!(bytes, magics[row[0].trim_matches('`')], "{}", row[0]);
+    }
+}
+
+#[test]
+fn fields_in_the_document_follow_each_other_without_a_gap() {
+    let tables = table_rows(&document(), "| offset | size | field |");
+    assert_eq!(tables.len(), 7);
+    for table in tables {
+        for pair in table.windows(2) {
+            let number = |text: &String| text.parse::<u64>().ok();
+            if let (Some(offset), Some(size), Some(next)) =
+                (number(&pair[0][0]), number(&pair[0][1]), number(&pair[1][0]))
+            {
+                assert_eq!(offset + size, next, "{pair:?}");
+            }
+        }
+    }
+}
+
+/// The hexdump in the document, file by file: offset and bytes of each line.
+#[test]
+fn the_hexdump_in_the_document_is_the_golden_database() {
+    let document = document();
+    let dump = document.split("```hexdump\n").skip(1).map(|part| part.split("```").next().unwrap());
+    let mut seen = 0;
+    for part in dump {
+        let mut lines = part.lines();
+        let name = lines.next().unwrap();
+        let bytes = fs::read(folder("one-row").join(name)).unwrap();
+        let mut covered = vec![false; bytes.len()];
+        for line in lines {
+            let mut words = line.split("  ").next().unwrap().split(' ');
+            let start = usize::from_str_radix(words.next().unwrap(), 16).unwrap();
+            for (at, word) in words.enumerate() {
+                assert_eq!(
+                    bytes[start + at],
+                    u8::from_str_radix(word, 16).unwrap(),
+                    "{name} {start:x} + {at}"
+                );
+                covered[start + at] = true;
+            }
+        }
+        let hidden = bytes.iter().zip(&covered).filter(|(byte, covered)| **byte != 0 && !**covered).count();
+        let directory =
+            if Path::new(name).extension().is_some_and(|extension| extension == "seg") { 255 } else { 0 };
+        assert!(hidden <= directory, "{name}: the dump leaves out {hidden} bytes that are not zero");
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
+}
