@@ -32,7 +32,9 @@ fn write(path: &Path, layout: &str, rows: &[Row<u64>]) {
     crate::manifest::tests::fix_ids();
     let options = Options::new().layout(layout.parse().unwrap());
     let mut builder = Database::<u64>::build(path, options).unwrap();
-    rows.iter().for_each(|row| drop(builder.push(row.fingerprint, Some(row.id)).unwrap()));
+    for row in rows {
+        builder.push(row.fingerprint, Some(row.id)).unwrap();
+    }
     builder.finish().unwrap();
     fs::remove_file(path.join("LOCK")).unwrap();
 }

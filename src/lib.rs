@@ -24,6 +24,7 @@
 //! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
 
 mod build;
+mod cast;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;

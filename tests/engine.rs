@@ -1,5 +1,7 @@
 //! The engine against brute force: every layout, every kind of data, every k.
 
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+
 mod common;
 
 use std::collections::BTreeSet;

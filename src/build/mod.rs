@@ -217,3 +217,107 @@ fn write_rows<F: Fingerprint>(
         options.report(Stage::Merging, done, Some(counts.rows))
     })
 }
+
+/// Writes a database of several runs, oldest first, each with a layout of its own.
+#[cfg(test)]
+pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<crate::Database<u64>> {
+    let staging = Staging::begin(path)?;
+    let mut manifest = manifest::fresh(64, &Options::new())?;
+    for (layout, rows) in runs {
+        let options = Options::new().layout(layout.parse()?);
+        let mut sorter = Sorter::new(Box::new(staging.folder().clone()), 0, 1 << 20, 2);
+        rows.iter().try_for_each(|&row| sorter.push(row))?;
+        let sorted = sorter.finish()?;
+        let counts = Counts::of(&sorted, &options)?;
+        let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
+        manifest.runs.push(record);
+    }
+    manifest::write_new(staging.folder(), &manifest)?;
+    staging.publish()?;
+    crate::Database::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::fingerprint::mix64;
+    use crate::{Match, Pair, find_all, num_differing_bits};
+
+    fn some_rows(count: u64, seed: u64) -> Vec<Row<u64>> {
+        let near = |i: u64| 1u64 << (mix64(i ^ seed) % 64) | 1u64 << (mix64(i + seed) % 64);
+        (0..count).map(|i| Row { fingerprint: mix64(i % (count / 3)) ^ near(i), id: i % 700 }).collect()
+    }
+
+    #[test]
+    fn answers_do_not_depend_on_how_rows_are_spread_over_runs() {
+        let rows = some_rows(3000, 1);
+        let all: BTreeSet<Row<u64>> = rows.iter().copied().collect();
+        let (first, second, third) = (&rows[..1800], &rows[1200..2600], &rows[2500..]);
+        let same = [("rotations:4", first), ("rotations:4", second), ("rotations:4", third)];
+        let mixed = [("rotations:2", first), ("blocks:6,2", second), ("rotations:4", third)];
+        for runs in [same, mixed] {
+            let home = tempfile::tempdir().unwrap();
+            let snapshot = build_runs(&home.path().join("db"), &runs).unwrap().snapshot().unwrap();
+            assert_eq!(snapshot.stats().runs.len(), 3);
+            let mut found = Vec::new();
+            snapshot
+                .rows(|row| {
+                    found.push(row);
+                    Ok(())
+                })
+                .unwrap();
+            assert!(found.iter().eq(&all), "rows");
+            for query in rows.iter().step_by(97).map(|row| row.fingerprint ^ 0b101) {
+                for k in [0, 2, 5, 30] {
+                    let near = |row: &Row<u64>| {
+                        let distance = num_differing_bits(row.fingerprint, query);
+                        let Row { fingerprint, id } = *row;
+                        (distance <= k).then_some(Match { distance, fingerprint, id })
+                    };
+                    let expected: BTreeSet<Match<u64>> = all.iter().filter_map(near).collect();
+                    assert!(snapshot.query(query, k).unwrap().iter().eq(&expected), "k = {k}");
+                }
+            }
+            pairs_and_clusters(&snapshot, &all);
+        }
+    }
+
+    fn pairs_and_clusters(snapshot: &crate::Snapshot<u64>, all: &BTreeSet<Row<u64>>) {
+        let values: Vec<u64> = all.iter().map(|row| row.fingerprint).collect();
+        let rows: Vec<Row<u64>> = all.iter().copied().collect();
+        for k in [0, 3, 6] {
+            let mut expected: BTreeSet<Pair<u64>> = BTreeSet::new();
+            find_all(&values, k, 1, |block| {
+                expected.extend(block);
+                Ok(())
+            })
+            .unwrap();
+            let mut pairs = Vec::new();
+            snapshot
+                .pairs(k, |block| {
+                    pairs.extend_from_slice(block);
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(pairs.len(), expected.len());
+            assert_eq!(pairs.into_iter().collect::<BTreeSet<_>>(), expected);
+
+            let home = tempfile::tempdir().unwrap();
+            let one =
+                build_runs(&home.path().join("db"), &[("rotations:3", &rows)]).unwrap().snapshot().unwrap();
+            let clusters = |snapshot: &crate::Snapshot<u64>| {
+                let mut clusters = Vec::new();
+                snapshot
+                    .clusters(k, |cluster| {
+                        clusters.push(cluster.to_vec());
+                        Ok(())
+                    })
+                    .unwrap();
+                clusters
+            };
+            assert_eq!(clusters(snapshot), clusters(&one));
+        }
+    }
+}

@@ -264,7 +264,7 @@ impl<'a, T: Record> Stream<'a, T> {
             }
             Source::Spill { input, path, next, len_bytes } => {
                 let records = (SPILL_BYTES / T::LEN_BYTES) as u64 * T::LEN_BYTES as u64;
-                let mut bytes = vec![0; crate::format::to_usize(records.min(*len_bytes - *next))];
+                let mut bytes = vec![0; crate::cast::to_usize(records.min(*len_bytes - *next))];
                 input.read_exact_at(&mut bytes, *next).map_err(Error::io("read", &*path))?;
                 *next += bytes.len() as u64;
                 self.block.extend(bytes.chunks_exact(T::LEN_BYTES).map(T::read_le));

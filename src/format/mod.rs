@@ -96,13 +96,6 @@ pub(crate) fn check_crc(section: &'static str, offset: u64, stored: u32, compute
     }
 }
 
-/// A number from a file as an index; addresses have 64 bits here.
-pub(crate) fn to_usize(value: u64) -> usize {
-    #[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits, checked above")]
-    let value = value as usize;
-    value
-}
-
 /// Writes little-endian fields one after the other.
 #[derive(Default)]
 pub(crate) struct Encoder {

@@ -4,7 +4,7 @@
 //! that the filter reads in order). Its constants were fitted to the point-query benchmark; see
 //! ARCHITECTURE.md, "The cost model".
 
-use super::{Layout, MAX_TABLES};
+use super::Layout;
 use crate::layout::plan::Plan;
 
 /// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
@@ -223,7 +223,7 @@ pub(crate) const MAX_DIRECTORY_BITS: u32 = 28;
 
 /// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and in proportion beyond.
 pub(super) fn best_rotations(width: u32, k: u32, entries: u64) -> Layout {
-    let most = (width / 16).min(MAX_TABLES as u32);
+    let most = (width / 16).min(64);
     (1..=most)
         .rev()
         .filter_map(|tables| Layout::rotations(width, tables).ok())

@@ -46,7 +46,8 @@ pub(super) fn search(blocks: u32, lead: u32, k: u32) -> Result<Vec<u64>, Coverin
     let tries = (MAX_WORK / (16 * (patterns.len() * candidates.len()) as u64)).clamp(1, 200);
     let mut family = greedy(&patterns, &candidates, Vec::new(), 0);
     for seed in 1..tries {
-        let kept = family.iter().copied().filter(|lead| mix64(lead ^ mix64(seed)) % 2 == 0).collect();
+        let kept =
+            family.iter().copied().filter(|lead| mix64(lead ^ mix64(seed)).is_multiple_of(2)).collect();
         let rebuilt = greedy(&patterns, &candidates, kept, seed);
         if rebuilt.len() <= family.len() {
             family = rebuilt;

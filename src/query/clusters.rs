@@ -1,5 +1,6 @@
 //! Clusters: connected components of the pairs within k.
 
+use crate::cast::to_u32;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 
@@ -44,7 +45,7 @@ impl UnionFind {
     pub(crate) fn members(mut self, mut counts: impl FnMut(usize) -> Result<bool>) -> Result<Vec<Member>> {
         let len = self.parents.len();
         let mut joined = vec![false; len];
-        for index in 0..len as u32 {
+        for index in 0..to_u32(len) {
             let root = self.root(index);
             if root != index {
                 joined[root as usize] = true;
@@ -53,9 +54,9 @@ impl UnionFind {
         let mut numbers = std::collections::HashMap::new();
         let mut members = Vec::new();
         for index in 0..len {
-            let root = self.root(index as u32);
+            let root = self.root(to_u32(index));
             if joined[root as usize] || counts(index)? {
-                let next = numbers.len() as u32;
+                let next = to_u32(numbers.len());
                 let cluster = *numbers.entry(root).or_insert(next);
                 members.push(Member { cluster, index });
             }
@@ -72,7 +73,7 @@ pub(crate) fn by_cluster(members: &[Member]) -> impl Iterator<Item = &[Member]> 
 
 /// Where a fingerprint stands among ascending distinct ones that contain it.
 pub(super) fn index_in<F: Fingerprint>(sorted: &[F], value: F) -> u32 {
-    sorted.partition_point(|&other| other < value) as u32
+    to_u32(sorted.partition_point(|&other| other < value))
 }
 
 #[cfg(test)]

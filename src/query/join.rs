@@ -9,6 +9,7 @@
 use std::ops::ControlFlow;
 
 use super::prepare::masks_within;
+use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
@@ -234,9 +235,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
 /// The 32 bits behind the shared ones, or the last 32.
 #[inline]
 fn word_behind<F: Fingerprint>(value: F, shared_bits: u32) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "32 bits were taken")]
-    let word = value.bits(shared_bits.min(F::BITS - 32), 32) as u32;
-    word
+    to_u32(to_usize(value.bits(shared_bits.min(F::BITS - 32), 32)))
 }
 
 /// The bits in which some of the values differ.
@@ -251,7 +250,7 @@ fn parts_of<F: Fingerprint>(mask: F, count: u32) -> Vec<F> {
     let mut parts = vec![F::default(); count as usize];
     let set = (0..F::BITS).filter(|&bit| mask.bits(bit, 1) == 1);
     for (nth, bit) in (0u32..).zip(set) {
-        let part = &mut parts[(u64::from(nth) * u64::from(count) / u64::from(total)) as usize];
+        let part = &mut parts[(nth * count / total) as usize];
         *part = *part | F::ones(bit, 1);
     }
     parts

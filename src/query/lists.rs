@@ -2,11 +2,12 @@
 
 use super::clusters::{Member, UnionFind, by_cluster, index_in};
 use super::join::{Groups, Join, Pair};
+use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
-use crate::layout::{Layout, MAX_TABLES, Table};
+use crate::layout::{Layout, Table};
 #[cfg(feature = "cli")]
 use crate::segment::Row;
 
@@ -26,7 +27,7 @@ impl<'a, F: Fingerprint> ListGroups<'a, F> {
     fn new(values: &'a [F], prefix_bits: u32) -> Self {
         let mut starts = vec![0; (1 << prefix_bits) + 1];
         for &value in values {
-            starts[value.bits(0, prefix_bits) as usize + 1] += 1;
+            starts[to_usize(value.bits(0, prefix_bits)) + 1] += 1;
         }
         for prefix in 1..starts.len() {
             starts[prefix] += starts[prefix - 1];
@@ -52,12 +53,12 @@ impl<F: Fingerprint> Groups<F> for ListGroups<'_, F> {
 fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     let size = len.max(1).ilog2();
     let blocks = k.saturating_add(1);
-    if len > SMALL_LIST && blocks <= MAX_TABLES as u32 {
-        if let Ok(layout) = Layout::rotations(F::BITS, blocks) {
-            let shortest = layout.lead_bits(blocks as usize - 1);
-            if f64::from(shortest).exp2() >= 2.0 * f64::from(blocks) {
-                return (layout, vec![0; blocks as usize], shortest.min(size.saturating_sub(2)).min(24));
-            }
+    if len > SMALL_LIST
+        && let Ok(layout) = Layout::rotations(F::BITS, blocks)
+    {
+        let shortest = layout.lead_bits(layout.table_count() - 1);
+        if f64::from(shortest).exp2() >= 2.0 * f64::from(blocks) {
+            return (layout, vec![0; blocks as usize], shortest.min(size.saturating_sub(2)).min(24));
         }
     }
     let prefix_bits = size.saturating_sub(10).min(20);

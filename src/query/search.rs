@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::prepare::{Prepared, Searchable};
+use crate::cast::to_u32;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
@@ -98,7 +99,7 @@ impl Searcher {
                 for &mask in masks {
                     let cell = own ^ mask;
                     segment.prefetch_cell(cell as usize);
-                    let table = table as u32;
+                    let table = to_u32(table);
                     self.probes.push(Probe { query: index, table, radius, mask, cell, start: 0, end: 0 });
                 }
             }
@@ -136,8 +137,7 @@ impl Searcher {
                 continue;
             }
             segment.prefetch_hi(&bucket);
-            // Entries number less than 2^32: the directory's own words said so.
-            let (start, end) = (bucket.start as u32, bucket.end as u32);
+            let (start, end) = (to_u32(bucket.start), to_u32(bucket.end));
             self.probes[kept] = Probe { start, end, ..self.probes[index] };
             kept += 1;
         }
@@ -189,7 +189,7 @@ impl Searcher {
             let cells = first..(first + SCAN_CELLS).min(segment.cells());
             for (index, &query) in (0u32..).zip(queries) {
                 let own = cell_number(segment, query);
-                for cell in cells.start as u32..cells.end as u32 {
+                for cell in to_u32(cells.start)..to_u32(cells.end) {
                     if (cell ^ own).count_ones() > k {
                         continue;
                     }
@@ -249,7 +249,7 @@ fn reports<F: Fingerprint>(run: &Run<F>, plan: &Plan, table: usize, difference: 
 /// The cell of a permuted value; a directory has at most 2^28.
 #[inline]
 fn cell_number<F: Fingerprint>(segment: &Segment<F>, permuted: F) -> u32 {
-    segment.cell_of(permuted) as u32
+    to_u32(segment.cell_of(permuted))
 }
 
 /// The part of a cell's bucket whose entries share the query's whole lead, where the lead is longer

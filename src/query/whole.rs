@@ -5,6 +5,7 @@ use super::clusters::index_in;
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
 use super::prepare::Searchable;
+use crate::cast::to_u32;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::segment::MAX_ENTRIES;
@@ -176,7 +177,7 @@ impl<F: Fingerprint> Order<'_, F> {
     /// The number of a stored fingerprint.
     pub(crate) fn index_of(&self, value: F) -> Result<u32> {
         match self {
-            Self::Entries(run) => Ok(run.natural().find(value)?.unwrap_or_default() as u32),
+            Self::Entries(run) => Ok(to_u32(run.natural().find(value)?.unwrap_or_default())),
             Self::Values(values) => Ok(index_in(values, value)),
         }
     }

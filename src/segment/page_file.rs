@@ -5,13 +5,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::format::manifest::FileRecord;
 use crate::format::paged::{
     CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, Section, crc_place, encode_checksum_pages,
     unseal,
 };
-use crate::format::{Flaw, check_crc, to_usize};
+use crate::format::{Flaw, check_crc};
 use crate::storage::{Bytes, Output, Storage};
 
 /// Where a file stands and what its header must say.

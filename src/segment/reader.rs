@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::page_file::{Belongs, PageFile};
+use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, MAGIC, SECTIONS, SegmentInfo};
-use crate::format::{Flaw, to_usize};
 use crate::kernel::prefetch;
 use crate::layout::Table;
 use crate::layout::cost::TableShape;
@@ -183,9 +184,7 @@ impl<F: Fingerprint> Segment<F> {
     /// The `hi` word of a value of this table.
     #[inline]
     pub(crate) fn hi_of(&self, permuted: F) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "32 bits were taken")]
-        let hi = permuted.bits(self.info.directory_bits, HI_BITS) as u32;
-        hi
+        to_u32(to_usize(permuted.bits(self.info.directory_bits, HI_BITS)))
     }
 
     /// The entry that holds a value, by binary search within its cell.

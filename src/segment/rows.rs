@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::page_file::{Belongs, PageFile, PageFileWriter};
+use crate::cast::to_usize;
 use crate::error::Result;
+use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::rows::{IDS, MAGIC, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash};
-use crate::format::{Flaw, to_usize};
 use crate::storage::{Access, Storage, names};
 
 /// An open rows file.

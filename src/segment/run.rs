@@ -1,10 +1,10 @@
 //! A run: its segments and its postings, opened together.
 
 use super::page_file::PageFile;
+use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::format::to_usize;
 use crate::segment::{Cursor, Rows, Segment};
 use crate::storage::{Access, Bytes, Storage};
 

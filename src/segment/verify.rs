@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use super::page_file::PageFile;
 use super::{Run, Segment};
+use crate::cast::to_usize;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format::Flaw;
 use crate::format::paged::{CRCS_PER_PAGE, PAGE_BYTES, checksum_pages, unseal};
 use crate::format::rows::{SAMPLE_ENTRIES, row_hash};
-use crate::format::{Flaw, to_usize};
 use crate::storage::{Input, Storage};
 
 /// Pages read at once.

@@ -1,11 +1,11 @@
 //! Writes one segment from fingerprints in ascending permuted order.
 
 use super::page_file::{Belongs, PageFileWriter};
+use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::FileRecord;
 use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, SegmentInfo};
-use crate::format::to_usize;
 use crate::layout::Table;
 use crate::storage::Storage;
 
@@ -63,7 +63,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
             if cell >= self.started_cells {
                 self.start_cells_up_to(cell)?;
             }
-            self.hi.push(low_u32(value.bits(directory_bits, HI_BITS)));
+            self.hi.push(to_u32(to_usize(value.bits(directory_bits, HI_BITS))));
             let lo = value.bits(directory_bits + HI_BITS, lo_bits).to_le_bytes();
             self.lo.extend_from_slice(lo.get(..lo_bytes).unwrap_or_default());
             self.info.fingerprint_sum =
@@ -88,7 +88,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
         self.cell_start = self.pushed;
         while self.started_cells <= cell {
             let missing = (cell + 1 - self.started_cells).min(CELLS_AT_ONCE);
-            self.cells.resize(self.cells.len() + to_usize(missing), low_u32(self.pushed));
+            self.cells.resize(self.cells.len() + to_usize(missing), to_u32(to_usize(self.pushed)));
             self.started_cells += missing;
             if self.cells.len() as u64 >= CELLS_AT_ONCE {
                 self.file.put(DIRECTORY, bytemuck::cast_slice(&self.cells))?;
@@ -107,12 +107,4 @@ impl<F: Fingerprint> SegmentWriter<F> {
         self.lo.clear();
         Ok(())
     }
-}
-
-/// The low half; the callers' values have at most 32 bits.
-fn low_u32(value: u64) -> u32 {
-    debug_assert!(u32::try_from(value).is_ok());
-    #[expect(clippy::cast_possible_truncation, reason = "checked above")]
-    let low = value as u32;
-    low
 }

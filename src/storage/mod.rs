@@ -68,7 +68,7 @@ pub(crate) fn read_small(storage: &dyn Storage, name: &str, limit_bytes: u64) ->
             format!("{len} bytes, more than {limit_bytes}"),
         ));
     }
-    let mut bytes = vec![0; crate::format::to_usize(len)];
+    let mut bytes = vec![0; crate::cast::to_usize(len)];
     input.read_exact_at(&mut bytes, 0)?;
     Ok(Some(bytes))
 }
