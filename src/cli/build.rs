@@ -51,6 +51,9 @@ impl Args {
         let built = self
             .input
             .read_all(&self.inputs, &mut |fingerprint, id| Ok(builder.push(fingerprint, id).map(drop)?))
+            .and_then(
+                |()| if interrupt::check().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
+            )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();
         interrupt::guard(None);
