@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::Flaw;
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{FIRST_WAL, Manifest};
 use crate::options::Options;
 use crate::storage::{Storage, names, read_small};
 
@@ -19,7 +19,7 @@ pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
         layout: options.layout,
         next_run: 1,
         largest_id: None,
-        first_live_wal: 1,
+        first_live_wal: FIRST_WAL,
         runs: Vec::new(),
     })
 }

@@ -63,6 +63,8 @@ struct Shared<F> {
 const GROUP: usize = 16;
 /// Queries that one thread takes at a time.
 const BATCH: usize = 512;
+/// Matches that a thread gathers before it hands them on.
+const MATCHES_AT_ONCE: usize = 1 << 14;
 /// How far a growing search steps once it scans.
 const SCAN_STEP: u32 = 4;
 
@@ -123,13 +125,16 @@ impl<F: Fingerprint> Snapshot<F> {
             || Searcher::new(self.shared.kernel),
             |item, searcher, sink| {
                 let batch = &fingerprints[item * BATCH..((item + 1) * BATCH).min(fingerprints.len())];
+                let mut answers = Answers::default();
                 for group in batch.chunks(GROUP) {
-                    let mut answers = Answers::default();
                     self.answer(searcher, group, k, &mut answers)?;
-                    if sink(answers).is_break() {
-                        break;
+                    if answers.matches.len() >= MATCHES_AT_ONCE
+                        && sink(std::mem::take(&mut answers)).is_break()
+                    {
+                        return Ok(());
                     }
                 }
+                let _ = sink(answers);
                 Ok(())
             },
             |answers| {

@@ -231,6 +231,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let counts = Counts::of(&sorted, &options)?;
         let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
         manifest.runs.push(record);
+        manifest.largest_id = manifest.largest_id.max(rows.iter().map(|row| row.id).max());
     }
     manifest::write_new(staging.folder(), &manifest)?;
     staging.publish()?;

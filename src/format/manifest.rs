@@ -12,6 +12,8 @@ pub(crate) const PREFIX_BYTES: usize = 24;
 pub(crate) const TAG_DATABASE: [u8; 4] = *b"DATA";
 /// A record per live run, oldest first.
 pub(crate) const TAG_RUN: [u8; 4] = *b"RUN ";
+/// The number of the first write-ahead log.
+pub(crate) const FIRST_WAL: u64 = 1;
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest ever.
 pub(crate) const FLAG_HAS_IDS: u32 = 1;
 
@@ -124,6 +126,9 @@ impl Manifest {
 
     fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
         let generation = body.u64()?;
+        if generation == 0 {
+            return Err(body.flaw("a generation of at least 1", generation));
+        }
         let database_id = body.array()?;
         let width = body.u32()?;
         if ![64, 128, 256].contains(&width) {
@@ -135,8 +140,10 @@ impl Manifest {
         }
         let layout = match (body.u32()?, body.u32()?, body.u32()?) {
             (0, 0, 0) => LayoutChoice::Auto,
-            (1, tables, 0) => LayoutChoice::Rotations { tables },
-            (2, blocks, lead) => LayoutChoice::Blocks { blocks, lead },
+            (1, tables @ 1..=64, 0) => LayoutChoice::Rotations { tables },
+            (2, blocks @ 1..=64, lead) if (1..=blocks).contains(&lead) => {
+                LayoutChoice::Blocks { blocks, lead }
+            }
             other => return Err(body.flaw("a known layout", format!("{other:?}"))),
         };
         let flags = body.u32()?;
@@ -145,8 +152,12 @@ impl Manifest {
         }
         let next_run = body.u64()?;
         let largest_id = body.u64()?;
+        if flags & FLAG_HAS_IDS == 0 && largest_id != 0 {
+            return Err(body.flaw("no largest id without its flag", largest_id));
+        }
         let largest_id = (flags & FLAG_HAS_IDS != 0).then_some(largest_id);
         let first_live_wal = body.u64()?;
+        Flaw::unless_equal("records", body.offset() - 8, FIRST_WAL, first_live_wal)?;
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
         Ok(Self {
             generation,
@@ -178,6 +189,9 @@ impl RunRecord {
         let run = body.u64()?;
         if run >= database.next_run || database.runs.iter().any(|known| known.run == run) {
             return Err(body.flaw(format!("a run below {}, each once", database.next_run), run));
+        }
+        if database.largest_id.is_none() {
+            return Err(body.flaw("the flag that ids have been stored", "a run without it"));
         }
         let identity = body.array()?;
         let (entries, rows) = (body.u64()?, body.u64()?);
@@ -255,7 +269,7 @@ mod tests {
             layout: LayoutChoice::Blocks { blocks: 6, lead: 2 },
             next_run: 9,
             largest_id: Some(u64::MAX),
-            first_live_wal: 2,
+            first_live_wal: FIRST_WAL,
             runs: vec![run(8), run(2)],
         }
     }
@@ -273,6 +287,26 @@ mod tests {
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
         let empty = Manifest { runs: vec![], largest_id: None, layout: LayoutChoice::Auto, ..manifest };
         assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
+    }
+
+    #[test]
+    fn manifests_that_no_writer_makes_are_refused() {
+        let refused = |change: fn(&mut Manifest)| {
+            let mut manifest = sample();
+            change(&mut manifest);
+            assert!(matches!(Manifest::decode(&manifest.encode()), Err(Problem::Flaw(_))), "{manifest:?}");
+        };
+        refused(|manifest| manifest.generation = 0);
+        refused(|manifest| manifest.first_live_wal = 2);
+        refused(|manifest| manifest.width = 63);
+        refused(|manifest| manifest.k = 65);
+        refused(|manifest| manifest.largest_id = None);
+        refused(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 65 });
+        refused(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 0 });
+        refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 0 });
+        refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 6 });
+        refused(|manifest| manifest.next_run = 8);
+        refused(|manifest| manifest.runs[1].run = 8);
     }
 
     #[test]

@@ -50,6 +50,21 @@ impl Plan {
         let responsible = |i: usize| lead_distance(tables(i), difference) <= self.radii[i];
         responsible(table) && !(0..table).any(responsible)
     }
+    /// Whether it can be told from some bits of a match that a table before `table` reports it.
+    /// `difference` is zero outside the `known` bits.
+    #[inline]
+    pub(crate) fn reported_before<'a, F: Fingerprint>(
+        &self,
+        tables: impl Fn(usize) -> &'a Table<F>,
+        table: usize,
+        difference: F,
+        known: F,
+    ) -> bool {
+        (0..table).any(|i| {
+            let lead = tables(i);
+            lead.lead_mask & !known == F::default() && lead_distance(lead, difference) <= self.radii[i]
+        })
+    }
 }
 
 #[inline]

@@ -1,8 +1,8 @@
 //! The hot path: queries against one run.
 //!
 //! Work goes in stages over a group of queries, so that cache misses overlap: first every probe's
-//! directory word is asked for, then every bucket's `hi` words, and only then are candidates
-//! compared. Few candidates pass the `hi` filter; for those the rest of the bits is fetched.
+//! directory word is asked for, then every bucket's `hi` words, then the rest of the few candidates
+//! that pass the `hi` filter; each stage uses what the one before has asked for.
 
 use std::ops::Range;
 
@@ -11,6 +11,7 @@ use crate::cast::to_u32;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
+use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, probe_cost, spread};
 use crate::layout::plan::Plan;
@@ -44,18 +45,28 @@ struct Probe {
     end: u32,
 }
 
+/// A candidate whose `hi` word is near enough.
+struct Survivor {
+    /// Index of the probe that met it.
+    probe: u32,
+    entry: u32,
+    hi: u32,
+}
+
 /// Memory that queries use again and again. One per thread.
 pub(crate) struct Searcher {
     kernel: Kernel,
     probes: Vec<Probe>,
     passed: Vec<u32>,
+    survivors: Vec<Survivor>,
     /// Plans of queries that got one of their own, by query; empty where none did.
     own_plans: Vec<Option<Plan>>,
 }
 
 impl Searcher {
     pub(crate) fn new(kernel: Kernel) -> Self {
-        Self { kernel, probes: Vec::new(), passed: Vec::new(), own_plans: Vec::new() }
+        let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
+        Self { kernel, probes, passed, survivors, own_plans: Vec::new() }
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
@@ -73,7 +84,8 @@ impl Searcher {
             Strategy::Probe(plan) => {
                 self.collect_probes(&searchable.run, prepared, plan, queries)?;
                 self.find_buckets(&searchable.run)?;
-                self.compare(&searchable.run, prepared, plan, queries, hits)
+                self.filter(&searchable.run, prepared, plan, queries)?;
+                self.confirm(&searchable.run, prepared, plan, queries, hits)
             }
         }
     }
@@ -145,8 +157,47 @@ impl Searcher {
         Ok(())
     }
 
-    /// Stage 3: compares the candidates.
-    fn compare<F: Fingerprint>(
+    /// Stage 3: which candidates' `hi` words are near enough; asks for the rest of their bits.
+    fn filter<F: Fingerprint>(
+        &mut self,
+        run: &Run<F>,
+        prepared: &Prepared,
+        plan: &Plan,
+        queries: &[F],
+    ) -> Result<()> {
+        let Self { kernel, probes, passed, survivors, own_plans } = self;
+        survivors.clear();
+        for (index, probe) in (0u32..).zip(probes.iter()) {
+            let query = queries[probe.query as usize];
+            let segment = &run.segments[probe.table as usize];
+            let permuted = segment.table.permute(query);
+            let mut bucket = probe.start as usize..probe.end as usize;
+            if bucket.len() > NARROW_ABOVE && probe.mask.count_ones() == probe.radius {
+                bucket = narrow(segment, permuted, bucket)?;
+            }
+            let words = segment.hi(bucket.clone())?;
+            passed.clear();
+            kernel.filter(words, segment.hi_of(permuted), prepared.k - probe.mask.count_ones(), passed);
+            for &at in passed.iter() {
+                let (entry, hi) = (to_u32(bucket.start) + at, words[at as usize]);
+                let plan = own_plans.get(probe.query as usize).and_then(Option::as_ref).unwrap_or(plan);
+                let difference = segment.table.restore(segment.leading_difference(probe.cell, hi, permuted));
+                if !plan.reported_before(
+                    table_of(run),
+                    probe.table as usize,
+                    difference,
+                    segment.known_bits(),
+                ) {
+                    segment.prefetch_lo(entry as usize);
+                    survivors.push(Survivor { probe: index, entry, hi });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stage 4: compares all bits of the survivors, and reports those that are their table's.
+    fn confirm<F: Fingerprint>(
         &mut self,
         run: &Run<F>,
         prepared: &Prepared,
@@ -154,23 +205,16 @@ impl Searcher {
         queries: &[F],
         hits: &mut Vec<Hit<F>>,
     ) -> Result<()> {
-        let Self { kernel, probes, passed, own_plans } = self;
-        for probe in probes.iter() {
-            let query = queries[probe.query as usize];
-            let plan = own_plans.get(probe.query as usize).and_then(Option::as_ref).unwrap_or(plan);
-            let segment = &run.segments[probe.table as usize];
-            let mut bucket = probe.start as usize..probe.end as usize;
-            let permuted = segment.table.permute(query);
-            let exact_lead = probe.mask.count_ones() == probe.radius;
-            if bucket.len() > NARROW_ABOVE && exact_lead {
-                bucket = narrow(segment, permuted, bucket)?;
+        for &Survivor { probe, entry, hi } in &self.survivors {
+            let Probe { query, table, cell, .. } = self.probes[probe as usize];
+            let plan = self.own_plans.get(query as usize).and_then(Option::as_ref).unwrap_or(plan);
+            let segment = &run.segments[table as usize];
+            let fingerprint = segment.table.restore(segment.value(cell as usize, hi, entry as usize)?);
+            let difference = fingerprint ^ queries[query as usize];
+            let distance = difference.count_ones();
+            if distance <= prepared.k && plan.reports(table_of(run), table as usize, difference) {
+                hits.push(Hit { query, distance, fingerprint });
             }
-            let candidates = Candidates { segment, permuted, cell: probe.cell, bucket, k: prepared.k };
-            candidates.filter(*kernel, passed, |distance, fingerprint| {
-                if reports(run, plan, probe.table as usize, query ^ fingerprint) {
-                    hits.push(Hit { query: probe.query, distance, fingerprint });
-                }
-            })?;
         }
         Ok(())
     }
@@ -190,14 +234,19 @@ impl Searcher {
             for (index, &query) in (0u32..).zip(queries) {
                 let own = cell_number(segment, query);
                 for cell in to_u32(cells.start)..to_u32(cells.end) {
-                    if (cell ^ own).count_ones() > k {
-                        continue;
-                    }
+                    let Some(left) = k.checked_sub((cell ^ own).count_ones()) else { continue };
                     let bucket = segment.bucket(cell as usize, 1)?;
-                    let candidates = Candidates { segment, permuted: query, cell, bucket, k };
-                    candidates.filter(self.kernel, &mut self.passed, |distance, fingerprint| {
-                        hits.push(Hit { query: index, distance, fingerprint });
-                    })?;
+                    let words = segment.hi(bucket.clone())?;
+                    self.passed.clear();
+                    self.kernel.filter(words, segment.hi_of(query), left, &mut self.passed);
+                    for &at in &self.passed {
+                        let entry = bucket.start + at as usize;
+                        let fingerprint = segment.value(cell as usize, words[at as usize], entry)?;
+                        let distance = fingerprint.distance(query);
+                        if distance <= k {
+                            hits.push(Hit { query: index, distance, fingerprint });
+                        }
+                    }
                 }
             }
             first = cells.end;
@@ -206,44 +255,10 @@ impl Searcher {
     }
 }
 
-/// The entries of one cell, or some of them, that a query is compared with.
-struct Candidates<'a, F> {
-    segment: &'a Segment<F>,
-    /// The query in the segment's order.
-    permuted: F,
-    cell: u32,
-    bucket: Range<usize>,
-    k: u32,
-}
-
-impl<F: Fingerprint> Candidates<'_, F> {
-    /// Calls `found` with distance and natural-order value of every candidate within k.
-    #[inline]
-    fn filter(&self, kernel: Kernel, passed: &mut Vec<u32>, mut found: impl FnMut(u32, F)) -> Result<()> {
-        let Some(left) =
-            self.k.checked_sub((cell_number(self.segment, self.permuted) ^ self.cell).count_ones())
-        else {
-            return Ok(());
-        };
-        let words = self.segment.hi(self.bucket.clone())?;
-        passed.clear();
-        kernel.filter(words, self.segment.hi_of(self.permuted), left, passed);
-        for &index in passed.iter() {
-            let entry = self.bucket.start + index as usize;
-            let value = self.segment.value(self.cell as usize, words[index as usize], entry)?;
-            let distance = value.distance(self.permuted);
-            if distance <= self.k {
-                found(distance, self.segment.table.restore(value));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether a match met in `table` is that table's to report.
+/// The tables of a run, for the report-once rule.
 #[inline]
-fn reports<F: Fingerprint>(run: &Run<F>, plan: &Plan, table: usize, difference: F) -> bool {
-    plan.reports(|i| &run.segments[i].table, table, difference)
+fn table_of<'a, F>(run: &'a Run<F>) -> impl Fn(usize) -> &'a Table<F> {
+    |table| &run.segments[table].table
 }
 
 /// The cell of a permuted value; a directory has at most 2^28.

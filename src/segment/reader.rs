@@ -25,6 +25,7 @@ pub(crate) struct Segment<F> {
     hi_base: usize,
     lo_base: usize,
     lo_bytes: usize,
+    known_bits: F,
 }
 
 impl<F: Fingerprint> Segment<F> {
@@ -47,9 +48,8 @@ impl<F: Fingerprint> Segment<F> {
         table: Table<F>,
         record: FileRecord,
         run: &RunRecord,
-        access: Access,
     ) -> Result<Self> {
-        let segment = Self::map(storage, belongs, table, record, access)?;
+        let segment = Self::map(storage, belongs, table, record, Access::Random)?;
         let footer = |expected: u64, found: u64, what: &str| {
             let what = |number| format!("{what} {number}");
             Flaw::unless_equal("footer", segment.file.footer_offset(), what(expected), what(found))
@@ -74,9 +74,11 @@ impl<F: Fingerprint> Segment<F> {
         let info = SegmentInfo::from_footer(&file.footer, file.footer_offset(), F::BITS)
             .map_err(|flaw| flaw.of(file.path()))?;
         let base = |section| to_usize(file.section(section).offset);
+        let known_bits = table.restore(F::ones(0, info.directory_bits + HI_BITS));
         Ok(Self {
             info,
             table,
+            known_bits,
             directory_base: base(DIRECTORY),
             hi_base: base(HI),
             lo_base: base(LO),
@@ -122,6 +124,26 @@ impl<F: Fingerprint> Segment<F> {
         let start = self.hi_base + range.start * 4;
         let lines = (range.len() * 4).div_ceil(64).min(4);
         (0..=lines).for_each(|line| prefetch(bytes, start + line * 64));
+    }
+
+    /// Asks for the `lo` value of an entry.
+    #[inline]
+    pub(crate) fn prefetch_lo(&self, entry: usize) {
+        prefetch(self.file.unchecked_for_prefetch(), self.lo_base + entry * self.lo_bytes);
+    }
+
+    /// The bits, in natural order, that cell and `hi` word tell.
+    #[inline]
+    pub(crate) fn known_bits(&self) -> F {
+        self.known_bits
+    }
+
+    /// Where an entry of which cell and `hi` word are known differs from a value, as far as known;
+    /// in this table's order.
+    #[inline]
+    pub(crate) fn leading_difference(&self, cell: u32, hi: u32, permuted: F) -> F {
+        let leading = F::ones(0, self.info.directory_bits + HI_BITS);
+        self.assemble(u64::from(cell), hi, 0) ^ (permuted & leading)
     }
 
     /// The entries of the cells `first..first + count`.

@@ -29,13 +29,15 @@ impl Rows {
     }
 
     /// Maps a rows file and checks it against what the manifest says of its run.
+    ///
+    /// `largest_id` is the largest id ever stored in the database.
     pub(crate) fn open(
         storage: &dyn Storage,
         belongs: &Belongs,
         run: &RunRecord,
-        access: Access,
+        largest_id: Option<u64>,
     ) -> Result<Self> {
-        let bytes = super::run::map(storage, &belongs.name, access)?;
+        let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
         let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, run.rows_file)?;
         let flaw = |flaw: Flaw| flaw.of(file.path());
         let info = RowsInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
@@ -43,6 +45,13 @@ impl Rows {
         let expected = tell(run.entries, run.rows, run.row_sum);
         let found = tell(info.entries, info.rows, info.row_sum);
         Flaw::unless_equal("footer", file.footer_offset(), expected, found).map_err(flaw)?;
+        if largest_id < Some(info.largest_id) {
+            return Err(file.flaw(
+                file.footer_offset(),
+                format!("ids up to {largest_id:?}"),
+                info.largest_id,
+            ));
+        }
         let base = |section| to_usize(file.section(section).offset);
         Ok(Self { info, ids_base: base(IDS), starts_base: base(STARTS), samples_base: base(SAMPLES), file })
     }

@@ -27,11 +27,11 @@ impl<F: Fingerprint> Run<F> {
             .enumerate()
             .map(|(number, (table, &file))| {
                 let belongs = Segment::<F>::belongs(manifest.database_id, record.run, number);
-                Segment::open(storage, &belongs, table, file, record, Access::Random)
+                Segment::open(storage, &belongs, table, file, record)
             })
             .collect::<Result<_>>()?;
         let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
-        let rows = Rows::open(storage, &belongs, record, Access::Random)?;
+        let rows = Rows::open(storage, &belongs, record, manifest.largest_id)?;
         Ok(Self { record: record.clone(), segments, rows })
     }
 
@@ -122,7 +122,8 @@ impl<F: Fingerprint> RowCursor<'_, F> {
                     self.at = 0;
                 }
                 self.current = *self.block.get(self.at).ok_or_else(|| {
-                    rows.file.flaw(0, "as many fingerprints as starts", format!("none for row {row}"))
+                    let starts = rows.file.section(crate::format::rows::STARTS).offset;
+                    rows.file.flaw(starts, "as many starts as fingerprints", format!("one more at row {row}"))
                 })?;
                 self.at += 1;
             }
