@@ -122,7 +122,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn prefetch_hi(&self, range: &Range<usize>) {
         let bytes = self.file.unchecked_for_prefetch();
         let start = self.hi_base + range.start * 4;
-        let lines = (range.len() * 4).div_ceil(64).min(4);
+        let lines = (range.len() * 4).div_ceil(64).min(16);
         (0..=lines).for_each(|line| prefetch(bytes, start + line * 64));
     }
 
