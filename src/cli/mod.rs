@@ -41,16 +41,17 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  nearprint build corpus.np fingerprints.txt       make a database from lines of FINGERPRINT[<tab>ID]
-  nearprint query corpus.np -f 0x1f3a5c7e9b2d4f60  which rows differ from this one by at most 3 bits?
-  nearprint clusters corpus.np -k 6                groups of near-duplicates
-  nearprint help query                             the whole story of a command
+  nearprint build corpus.np prints.txt      a database from lines of FINGERPRINT[<tab>ID]
+  nearprint query corpus.np -f 0x1f3a -k 3  what differs from 0x1f3a by at most 3 bits?
+  nearprint clusters corpus.np -k 6         groups of near-duplicates
+  nearprint help query                      all about one command
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
 130 interrupted.";
 
 /// Options that every command takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
 struct Global {
     /// Say nothing but results and errors
     #[arg(short, long, global = true)]
