@@ -57,3 +57,8 @@ pub use query::{Pair, find_all, find_clusters};
 pub use segment::Row;
 pub use snapshot::{Match, Snapshot, Verification};
 pub use stats::{RunStats, Stats};
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

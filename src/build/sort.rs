@@ -2,7 +2,9 @@
 //! a tree of two-way merges over them.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 
+use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::segment::Row;
@@ -44,8 +46,10 @@ impl<F: Fingerprint> Record for Row<F> {
 
 /// Records merged at once.
 const BLOCK: usize = 4096;
-/// Bytes read from, or written to, a spilled piece at once.
+/// Bytes written to a spilled piece at once, and read at most.
 const SPILL_BYTES: usize = 1 << 18;
+/// Bytes read at least.
+const LEAST_READ_BYTES: usize = 1 << 12;
 
 /// Collects records; sorts and spills whenever the memory is full.
 #[derive(Debug)]
@@ -145,7 +149,10 @@ impl<T: Record> Sorter<T> {
         let piece = self.sort();
         let buffer = std::mem::take(&mut self.buffer);
         let spills = std::mem::take(&mut self.spills);
-        Ok(Sorted { storage: self.storage, buffer, piece, spills })
+        // All pieces are read side by side: their windows together stay within a quarter of the memory.
+        let share = self.capacity * size_of::<T>() / 4 / spills.len().max(1);
+        let read_bytes = share.clamp(LEAST_READ_BYTES, SPILL_BYTES);
+        Ok(Sorted { storage: self.storage, buffer, piece, spills, read_bytes })
     }
 }
 
@@ -156,6 +163,7 @@ pub(super) struct Sorted<T> {
     buffer: Vec<T>,
     piece: usize,
     spills: Vec<Spill>,
+    read_bytes: usize,
 }
 
 impl<T: Record> Sorted<T> {
@@ -163,7 +171,7 @@ impl<T: Record> Sorted<T> {
     pub(super) fn for_each_block(&self, mut visit: impl FnMut(&[T]) -> Result<()>) -> Result<()> {
         let mut streams: Vec<Stream<'_, T>> = self.buffer.chunks(self.piece).map(Stream::slice).collect();
         for spill in &self.spills {
-            streams.push(Stream::spill(&*self.storage, spill)?);
+            streams.push(Stream::spill(&*self.storage, spill, self.read_bytes)?);
         }
         let mut last = None;
         let mut distinct = Vec::with_capacity(BLOCK);
@@ -199,7 +207,7 @@ struct Stream<'a, T> {
 enum Source<'a, T> {
     Empty,
     Slice(&'a [T]),
-    Spill { input: Box<dyn Input>, path: std::path::PathBuf, next: u64, len_bytes: u64 },
+    Spill { input: Box<dyn Input>, path: PathBuf, next: u64, len_bytes: u64, read_bytes: usize },
     Merge(Box<(Stream<'a, T>, Stream<'a, T>)>),
 }
 
@@ -212,10 +220,10 @@ impl<'a, T: Record> Stream<'a, T> {
         Self::new(Source::Slice(slice))
     }
 
-    fn spill(storage: &dyn Storage, spill: &Spill) -> Result<Self> {
+    fn spill(storage: &dyn Storage, spill: &Spill, read_bytes: usize) -> Result<Self> {
         let path = storage.path(&spill.name);
         let input = storage.open(&spill.name).map_err(Error::io("open", &path))?;
-        Ok(Self::new(Source::Spill { input, path, next: 0, len_bytes: spill.len_bytes }))
+        Ok(Self::new(Source::Spill { input, path, next: 0, len_bytes: spill.len_bytes, read_bytes }))
     }
 
     /// One stream over all, by merging two and two.
@@ -262,9 +270,9 @@ impl<'a, T: Record> Stream<'a, T> {
                 self.block.extend_from_slice(now);
                 *slice = later;
             }
-            Source::Spill { input, path, next, len_bytes } => {
-                let records = (SPILL_BYTES / T::LEN_BYTES) as u64 * T::LEN_BYTES as u64;
-                let mut bytes = vec![0; crate::cast::to_usize(records.min(*len_bytes - *next))];
+            Source::Spill { input, path, next, len_bytes, read_bytes } => {
+                let whole = *read_bytes / T::LEN_BYTES * T::LEN_BYTES;
+                let mut bytes = vec![0; whole.min(to_usize(*len_bytes - *next))];
                 input.read_exact_at(&mut bytes, *next).map_err(Error::io("read", &*path))?;
                 *next += bytes.len() as u64;
                 self.block.extend(bytes.chunks_exact(T::LEN_BYTES).map(T::read_le));

@@ -137,7 +137,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
 ///
 /// ```
 /// let mut clusters = Vec::new();
-/// nearprint::find_clusters(&[0u64, 7, 15, 1 << 40], 3, 1, |cluster| Ok(clusters.push(cluster.to_vec())))?;
+/// nearprint::find_clusters(&[0u64, 7, 15, 0xffff_0000], 3, 1, |cluster| Ok(clusters.push(cluster.to_vec())))?;
 /// assert_eq!(clusters, [[0, 7, 15]]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
