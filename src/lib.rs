@@ -53,9 +53,9 @@ pub use explain::{Explanation, RunExplanation, TableExplanation};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, num_differing_bits};
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
-pub use query::{Pair, find_all, find_clusters};
+pub use query::{Match, Pair, find_all, find_clusters};
 pub use segment::Row;
-pub use snapshot::{Match, Snapshot, Verification};
+pub use snapshot::{Snapshot, Verification};
 pub use stats::{RunStats, Stats};
 
 /// Compiles the code of the README.

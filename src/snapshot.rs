@@ -12,25 +12,13 @@ use crate::options::{Options, Stage};
 use crate::parallel;
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
+use crate::query::locate::{Match, rows_of};
 use crate::query::prepare::Searchable;
-use crate::query::search::{Hit, Searcher};
+use crate::query::search::Searcher;
 use crate::query::whole::Whole;
 use crate::segment::{Row, Run, check_file, file_count};
 use crate::stats::Stats;
 use crate::storage::{Folder, Storage};
-
-/// A stored row near a query.
-///
-/// Ordered by distance, then fingerprint, then id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Match<F> {
-    /// Number of bits in which the row's fingerprint differs from the query.
-    pub distance: u32,
-    /// The row's fingerprint.
-    pub fingerprint: F,
-    /// The row's id.
-    pub id: u64,
-}
 
 /// What [`Snapshot::verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -334,19 +322,18 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Answers a group of queries.
     fn answer(&self, searcher: &mut Searcher, group: &[F], k: u32, answers: &mut Answers<F>) -> Result<()> {
-        let mut hits: Vec<Hit<F>> = Vec::new();
-        for run in &self.shared.runs {
-            searcher.search(run, group, k, &mut hits)?;
+        let (mut hits, mut found) = (Vec::new(), Vec::new());
+        for searchable in &self.shared.runs {
+            hits.clear();
+            searcher.search(searchable, group, k, &mut hits)?;
+            rows_of(&searchable.run, &mut hits, &mut found)?;
         }
-        hits.sort_unstable();
-        hits.dedup();
-        let mut ids = Vec::new();
-        let mut next = hits.iter().peekable();
+        found.sort_unstable();
+        found.dedup();
+        let mut next = found.iter().peekable();
         for (query, _) in (0u32..).zip(group) {
-            while let Some(hit) = next.next_if(|hit| hit.query == query) {
-                self.ids_of(hit.fingerprint, &mut ids)?;
-                let Hit { distance, fingerprint, .. } = *hit;
-                answers.matches.extend(ids.iter().map(|&id| Match { distance, fingerprint, id }));
+            while let Some((_, row)) = next.next_if(|(of, _)| *of == query) {
+                answers.matches.push(*row);
             }
             answers.ends.push(answers.matches.len());
         }

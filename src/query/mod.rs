@@ -5,6 +5,7 @@
 pub(crate) mod clusters;
 pub(crate) mod join;
 mod lists;
+pub(crate) mod locate;
 pub(crate) mod prepare;
 pub(crate) mod search;
 pub(crate) mod whole;
@@ -13,3 +14,4 @@ pub use join::Pair;
 #[cfg(feature = "cli")]
 pub(crate) use lists::cluster_rows;
 pub use lists::{find_all, find_clusters};
+pub use locate::Match;

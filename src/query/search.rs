@@ -17,14 +17,21 @@ use crate::layout::cost::{ball, probe_cost, spread};
 use crate::layout::plan::Plan;
 use crate::segment::{Run, Segment};
 
-/// A stored fingerprint within k of a query. Sorts by query, distance, fingerprint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A stored fingerprint within k of a query.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit<F> {
     /// Index in the group of queries.
     pub(crate) query: u32,
     pub(crate) distance: u32,
     /// In natural order.
     pub(crate) fingerprint: F,
+    /// Index in table 0, or [`NOT_LOCATED`](Hit::NOT_LOCATED).
+    pub(crate) entry: u32,
+}
+
+impl<F> Hit<F> {
+    /// No entry has this index: a run holds at most 2^32 - 1.
+    pub(crate) const NOT_LOCATED: u32 = u32::MAX;
 }
 
 /// Buckets larger than this are narrowed to the whole lead by binary search.
@@ -213,7 +220,8 @@ impl Searcher {
             let difference = fingerprint ^ queries[query as usize];
             let distance = difference.count_ones();
             if distance <= prepared.k && plan.reports(table_of(run), table as usize, difference) {
-                hits.push(Hit { query, distance, fingerprint });
+                let entry = if table == 0 { entry } else { Hit::<F>::NOT_LOCATED };
+                hits.push(Hit { query, distance, fingerprint, entry });
             }
         }
         Ok(())
@@ -244,7 +252,7 @@ impl Searcher {
                         let fingerprint = segment.value(cell as usize, words[at as usize], entry)?;
                         let distance = fingerprint.distance(query);
                         if distance <= k {
-                            hits.push(Hit { query: index, distance, fingerprint });
+                            hits.push(Hit { query: index, distance, fingerprint, entry: to_u32(entry) });
                         }
                     }
                 }

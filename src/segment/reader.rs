@@ -126,6 +126,17 @@ impl<F: Fingerprint> Segment<F> {
         (0..=lines).for_each(|line| prefetch(bytes, start + line * 64));
     }
 
+    /// Asks for the `hi` and `lo` words about where a value stands in its bucket: fingerprints in a
+    /// cell are spread evenly, more or less.
+    pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<()> {
+        let bucket = self.bucket(self.cell_of(permuted), 1)?;
+        let share = (bucket.len() as u64 * u64::from(self.hi_of(permuted))) >> HI_BITS;
+        let entry = bucket.start + to_usize(share);
+        prefetch(self.file.unchecked_for_prefetch(), self.hi_base + entry * 4);
+        self.prefetch_lo(entry);
+        Ok(())
+    }
+
     /// Asks for the `lo` value of an entry.
     #[inline]
     pub(crate) fn prefetch_lo(&self, entry: usize) {

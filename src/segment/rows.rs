@@ -9,6 +9,7 @@ use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::rows::{IDS, MAGIC, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash};
+use crate::kernel::prefetch;
 use crate::storage::{Access, Storage, names};
 
 /// An open rows file.
@@ -62,6 +63,33 @@ impl Rows {
         self.read_ids(rows, out)
     }
 
+    /// Asks for what [`prefetch_near`](Rows::prefetch_near) reads.
+    pub(crate) fn prefetch_sample(&self, entry: usize) {
+        if !self.info.one_row_each() {
+            prefetch(self.file.unchecked_for_prefetch(), self.samples_base + self.sample_of(entry) * 8);
+        }
+    }
+
+    /// Asks for what tells an entry's ids: exactly where every entry has one, else about where.
+    pub(crate) fn prefetch_near(&self, entry: usize) -> Result<()> {
+        let bytes = self.file.unchecked_for_prefetch();
+        let row = if self.info.one_row_each() {
+            entry
+        } else {
+            let sampled = to_usize(self.sample(self.sample_of(entry))?).min(to_usize(self.info.rows));
+            let row = sampled + entry % to_usize(SAMPLE_ENTRIES);
+            prefetch(bytes, self.starts_base + sampled / 8);
+            prefetch(bytes, self.starts_base + row / 8);
+            row
+        };
+        prefetch(bytes, self.ids_base + row * to_usize(self.info.id_bytes()));
+        Ok(())
+    }
+
+    fn sample_of(&self, entry: usize) -> usize {
+        entry / to_usize(SAMPLE_ENTRIES)
+    }
+
     /// Appends the ids of a range of rows.
     pub(crate) fn read_ids(&self, rows: Range<usize>, out: &mut Vec<u64>) -> Result<()> {
         let width = to_usize(self.info.id_bytes());
@@ -85,9 +113,7 @@ impl Rows {
         if self.info.one_row_each() {
             return Ok(entry..entry + 1);
         }
-        let sample = entry / to_usize(SAMPLE_ENTRIES);
-        let at = self.samples_base + sample * 8;
-        let sampled = self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |row| u64::from_le_bytes(*row));
+        let sampled = self.sample(self.sample_of(entry))?;
         let before = entry % to_usize(SAMPLE_ENTRIES);
         let start = self.nth_start(to_usize(sampled), before)?;
         let end = self.nth_start(start + 1, 0)?;
@@ -95,7 +121,7 @@ impl Rows {
             Ok(start..end)
         } else {
             Err(self.file.flaw(
-                at as u64,
+                (self.samples_base + self.sample_of(entry) * 8) as u64,
                 format!("the first row of entry {entry}"),
                 format!("row {sampled}"),
             ))

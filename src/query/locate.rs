@@ -1,0 +1,62 @@
+//! From fingerprints found in any table to the rows that have them.
+//!
+//! Ids follow table 0, so a fingerprint found elsewhere is first looked up there. As in a search, work
+//! goes in stages over all hits of a group, each asking for what the next one reads.
+
+use super::search::Hit;
+use crate::cast::to_u32;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::segment::Run;
+
+/// A stored row near a query.
+///
+/// Ordered by distance, then fingerprint, then id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Match<F> {
+    /// Number of bits in which the row's fingerprint differs from the query.
+    pub distance: u32,
+    /// The row's fingerprint.
+    pub fingerprint: F,
+    /// The row's id.
+    pub id: u64,
+}
+
+/// Appends the rows of all hits, each with the index of its query, in no particular order.
+pub(crate) fn rows_of<F: Fingerprint>(
+    run: &Run<F>,
+    hits: &mut [Hit<F>],
+    found: &mut Vec<(u32, Match<F>)>,
+) -> Result<()> {
+    find_entries(run, hits)?;
+    hits.iter().for_each(|hit| run.rows.prefetch_sample(hit.entry as usize));
+    for hit in hits.iter() {
+        run.rows.prefetch_near(hit.entry as usize)?;
+    }
+    let mut ids = Vec::new();
+    for &Hit { query, distance, fingerprint, entry } in hits.iter() {
+        ids.clear();
+        run.rows.ids_of(entry as usize, &mut ids)?;
+        found.extend(ids.iter().map(|&id| (query, Match { distance, fingerprint, id })));
+    }
+    Ok(())
+}
+
+/// Fills in the entries of hits that other tables found.
+fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()> {
+    let natural = run.natural();
+    let missing = |hit: &&mut Hit<F>| hit.entry == Hit::<F>::NOT_LOCATED;
+    for hit in hits.iter_mut().filter(missing) {
+        natural.prefetch_cell(natural.cell_of(hit.fingerprint));
+    }
+    for hit in hits.iter_mut().filter(missing) {
+        natural.prefetch_place_of(hit.fingerprint)?;
+    }
+    for hit in hits.iter_mut().filter(missing) {
+        let entry = natural.find(hit.fingerprint)?;
+        let entry =
+            entry.ok_or_else(|| natural.file.flaw(0, "every fingerprint of the other tables", "one less"))?;
+        hit.entry = to_u32(entry);
+    }
+    Ok(())
+}
