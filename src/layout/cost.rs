@@ -8,9 +8,11 @@ use super::Layout;
 use crate::layout::plan::Plan;
 
 /// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
-const PROBE_NS: (f64, f64) = (8.0, 30.0);
+const PROBE_NS: (f64, f64) = (25.0, 38.0);
 /// Nanoseconds for one candidate of a bucket, in cache and in memory.
-const CANDIDATE_NS: (f64, f64) = (0.15, 0.4);
+const CANDIDATE_NS: (f64, f64) = (0.12, 0.25);
+/// Nanoseconds for a candidate that passes the `hi` filter of a probe, and of a scan.
+const SURVIVOR_NS: (f64, f64) = (18.0, 6.0);
 /// Nanoseconds for one entry of a scan, which reads every table cell in order.
 const SCAN_NS: f64 = 0.5;
 /// Nanoseconds for permuting the query for one table.
@@ -75,15 +77,13 @@ pub(crate) struct Choice {
 
 /// Picks the cheapest valid strategy for a run of `entries` with these tables.
 pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Choice {
-    let scan = Estimate {
-        probes: 1.0,
-        candidates: entries as f64,
-        nanoseconds: TABLE_NS + entries as f64 * SCAN_NS,
-    };
+    let each = SCAN_NS + pass_rate(k) * SURVIVOR_NS.1;
+    let scan =
+        Estimate { probes: 1.0, candidates: entries as f64, nanoseconds: TABLE_NS + entries as f64 * each };
     let best = candidates(layout, shapes, entries, k)
         .into_iter()
         .filter_map(|radii| Plan::prove(layout, radii, k))
-        .map(|plan| (estimate(&plan, shapes, entries), plan))
+        .map(|plan| (estimate(&plan, shapes, entries, k), plan))
         .min_by(|a, b| a.0.nanoseconds.total_cmp(&b.0.nanoseconds));
     match best {
         Some((estimate, plan)) if estimate.nanoseconds <= scan.nanoseconds => {
@@ -95,7 +95,7 @@ pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u3
 
 /// The radii worth proving and comparing.
 fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Vec<Vec<i32>> {
-    let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries).nanoseconds;
+    let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries, k).nanoseconds;
     let all: Vec<usize> = (0..layout.table_count()).collect();
     let apart = disjoint_tables(layout);
     let mut found = vec![spread(layout.table_count(), &apart, k, cost)];
@@ -167,9 +167,9 @@ pub(crate) fn spread(
 }
 
 /// The expected work of a plan.
-pub(crate) fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64) -> Estimate {
+fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, k: u32) -> Estimate {
     plan.used().fold(Estimate::default(), |sum, (table, radius)| {
-        let part = table_estimate(&shapes[table], radius, entries);
+        let part = table_estimate(&shapes[table], radius, entries, k);
         Estimate {
             probes: sum.probes + part.probes,
             candidates: sum.candidates + part.candidates,
@@ -178,7 +178,7 @@ pub(crate) fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64) -> Esti
     })
 }
 
-fn table_estimate(shape: &TableShape, radius: u32, entries: u64) -> Estimate {
+fn table_estimate(shape: &TableShape, radius: u32, entries: u64, k: u32) -> Estimate {
     if radius >= shape.probe_bits() {
         // Every cell would be probed: a scan does the same in order.
         return Estimate { nanoseconds: f64::INFINITY, ..Estimate::default() };
@@ -187,15 +187,21 @@ fn table_estimate(shape: &TableShape, radius: u32, entries: u64) -> Estimate {
     let hot = (shape.mean_bucket + shape.typical_bucket) / 2.0;
     let candidates = (hot + (probes - 1.0) * (hot + shape.mean_bucket) / 2.0).min(entries as f64);
     let cells = f64::from(shape.directory_bits - shape.probe_bits()).exp2();
-    let nanoseconds = probe_cost(entries, probes + (cells - 1.0) * probes / 8.0, candidates);
+    let nanoseconds = probe_cost(entries, k, probes + (cells - 1.0) * probes / 8.0, candidates);
     Estimate { probes, candidates, nanoseconds }
 }
 
-/// The modelled time of so many probes and candidates in a run of `entries`.
-pub(crate) fn probe_cost(entries: u64, probes: f64, candidates: f64) -> f64 {
+/// The modelled time of so many probes and candidates of a table in a run of `entries`.
+pub(crate) fn probe_cost(entries: u64, k: u32, probes: f64, candidates: f64) -> f64 {
     let cached = (CACHE_BYTES / (entries as f64 * ENTRY_BYTES).max(1.0)).min(1.0);
     let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
-    TABLE_NS + probes * between(PROBE_NS) + candidates * between(CANDIDATE_NS)
+    let candidate = between(CANDIDATE_NS) + pass_rate(k) * SURVIVOR_NS.0;
+    TABLE_NS + probes * between(PROBE_NS) + candidates * candidate
+}
+
+/// The share of random 32-bit words within `k` bits of a given one.
+fn pass_rate(k: u32) -> f64 {
+    ball(32, k) / 32f64.exp2()
 }
 
 /// The number of `bits`-bit values within `radius` of a given one.
@@ -212,7 +218,8 @@ pub(crate) fn ball(bits: u32, radius: u32) -> f64 {
 /// How many leading bits a segment of `entries` indexes: a bucket holds about 16 entries, never
 /// fewer bits than the leading byte, and no more than the lead where that is longer.
 pub(crate) fn directory_bits(lead_bits: u32, entries: u64) -> u32 {
-    let wanted = entries.max(1).ilog2().saturating_sub(4);
+    let nearest_power = (entries.max(1).saturating_mul(3) / 2).ilog2();
+    let wanted = nearest_power.saturating_sub(4);
     wanted.min(lead_bits).clamp(MIN_DIRECTORY_BITS, MAX_DIRECTORY_BITS)
 }
 

@@ -139,7 +139,7 @@ impl Searcher {
             for segment in &run.segments {
                 own += lead_bucket(segment, segment.table.permute(query), 0)?.len();
             }
-            let dear = probe_cost(run.record.entries, 0.0, own as f64) > expected;
+            let dear = probe_cost(run.record.entries, prepared.k, 0.0, own as f64) > expected;
             self.own_plans.push(if dear { replan(run, prepared, query)? } else { None });
         }
         Ok(())
@@ -320,7 +320,7 @@ fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result
             0 => own,
             _ => around + (probes - 1.0 - f64::from(shape.probe_bits())) * shape.mean_bucket,
         };
-        probe_cost(run.record.entries, probes, candidates)
+        probe_cost(run.record.entries, prepared.k, probes, candidates)
     };
     let tables: Vec<usize> = (0..near.len()).collect();
     let radii = spread(near.len(), &tables, prepared.k, cost);
