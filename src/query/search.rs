@@ -60,6 +60,32 @@ struct Survivor {
     hi: u32,
 }
 
+/// The queries at work and all that they share.
+struct Group<'a, F> {
+    run: &'a Run<F>,
+    prepared: &'a Prepared,
+    plan: &'a Plan,
+    queries: &'a [F],
+}
+
+impl<'a, F> Group<'a, F> {
+    /// The plan of a query: its own, or the one for all.
+    #[inline]
+    fn plan_of<'p>(&self, query: u32, own_plans: &'p [Option<Plan>]) -> &'p Plan
+    where
+        'a: 'p,
+    {
+        own_plans.get(query as usize).and_then(Option::as_ref).unwrap_or(self.plan)
+    }
+
+    /// The tables of the run, for the report-once rule.
+    #[inline]
+    fn tables(&self) -> impl Fn(usize) -> &'a Table<F> {
+        let run = self.run;
+        move |table| &run.segments[table].table
+    }
+}
+
 /// Memory that queries use again and again. One per thread.
 pub(crate) struct Searcher {
     kernel: Kernel,
@@ -85,35 +111,29 @@ impl Searcher {
         k: u32,
         hits: &mut Vec<Hit<F>>,
     ) -> Result<()> {
-        let prepared = searchable.at(k);
+        let (run, prepared) = (&searchable.run, searchable.at(k));
         match &prepared.choice.strategy {
-            Strategy::Scan => self.scan(&searchable.run, queries, prepared.k, hits),
+            Strategy::Scan => self.scan(run, queries, prepared.k, hits),
             Strategy::Probe(plan) => {
-                self.collect_probes(&searchable.run, prepared, plan, queries)?;
-                self.find_buckets(&searchable.run)?;
-                self.filter(&searchable.run, prepared, plan, queries)?;
-                self.confirm(&searchable.run, prepared, plan, queries, hits)
+                let group = Group { run, prepared, plan, queries };
+                self.collect_probes(&group)?;
+                self.find_buckets(run)?;
+                self.filter(&group)?;
+                self.confirm(&group, hits)
             }
         }
     }
 
     /// Stage 1: which cells to look into; asks for their directory words.
-    fn collect_probes<F: Fingerprint>(
-        &mut self,
-        run: &Run<F>,
-        prepared: &Prepared,
-        plan: &Plan,
-        queries: &[F],
-    ) -> Result<()> {
+    fn collect_probes<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         self.own_plans.clear();
-        if prepared.skewed {
-            self.plan_each(run, prepared, queries)?;
+        if group.prepared.skewed {
+            self.plan_each(group)?;
         }
         self.probes.clear();
-        for (index, &query) in (0u32..).zip(queries) {
-            let plan = self.own_plans.get(index as usize).and_then(Option::as_ref).unwrap_or(plan);
-            for (table, radius, masks) in prepared.probes(plan) {
-                let segment = &run.segments[table];
+        for (index, &query) in (0u32..).zip(group.queries) {
+            for (table, radius, masks) in group.prepared.probes(group.plan_of(index, &self.own_plans)) {
+                let segment = &group.run.segments[table];
                 let own = cell_number(segment, segment.table.permute(query));
                 for &mask in masks {
                     let cell = own ^ mask;
@@ -127,7 +147,8 @@ impl Searcher {
     }
 
     /// Looks at each query's own buckets and replaces the plan where they are unusually large.
-    fn plan_each<F: Fingerprint>(&mut self, run: &Run<F>, prepared: &Prepared, queries: &[F]) -> Result<()> {
+    fn plan_each<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
+        let Group { run, prepared, queries, .. } = *group;
         for segment in &run.segments {
             queries
                 .iter()
@@ -165,32 +186,25 @@ impl Searcher {
     }
 
     /// Stage 3: which candidates' `hi` words are near enough; asks for the rest of their bits.
-    fn filter<F: Fingerprint>(
-        &mut self,
-        run: &Run<F>,
-        prepared: &Prepared,
-        plan: &Plan,
-        queries: &[F],
-    ) -> Result<()> {
+    fn filter<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         let Self { kernel, probes, passed, survivors, own_plans } = self;
         survivors.clear();
         for (index, probe) in (0u32..).zip(probes.iter()) {
-            let query = queries[probe.query as usize];
-            let segment = &run.segments[probe.table as usize];
-            let permuted = segment.table.permute(query);
+            let segment = &group.run.segments[probe.table as usize];
+            let permuted = segment.table.permute(group.queries[probe.query as usize]);
             let mut bucket = probe.start as usize..probe.end as usize;
             if bucket.len() > NARROW_ABOVE && probe.mask.count_ones() == probe.radius {
                 bucket = narrow(segment, permuted, bucket)?;
             }
             let words = segment.hi(bucket.clone())?;
             passed.clear();
-            kernel.filter(words, segment.hi_of(permuted), prepared.k - probe.mask.count_ones(), passed);
+            kernel.filter(words, segment.hi_of(permuted), group.prepared.k - probe.mask.count_ones(), passed);
             for &at in passed.iter() {
                 let (entry, hi) = (to_u32(bucket.start) + at, words[at as usize]);
-                let plan = own_plans.get(probe.query as usize).and_then(Option::as_ref).unwrap_or(plan);
+                let plan = group.plan_of(probe.query, own_plans);
                 let difference = segment.table.restore(segment.leading_difference(probe.cell, hi, permuted));
                 if !plan.reported_before(
-                    table_of(run),
+                    group.tables(),
                     probe.table as usize,
                     difference,
                     segment.known_bits(),
@@ -204,22 +218,15 @@ impl Searcher {
     }
 
     /// Stage 4: compares all bits of the survivors, and reports those that are their table's.
-    fn confirm<F: Fingerprint>(
-        &mut self,
-        run: &Run<F>,
-        prepared: &Prepared,
-        plan: &Plan,
-        queries: &[F],
-        hits: &mut Vec<Hit<F>>,
-    ) -> Result<()> {
+    fn confirm<F: Fingerprint>(&mut self, group: &Group<'_, F>, hits: &mut Vec<Hit<F>>) -> Result<()> {
         for &Survivor { probe, entry, hi } in &self.survivors {
             let Probe { query, table, cell, .. } = self.probes[probe as usize];
-            let plan = self.own_plans.get(query as usize).and_then(Option::as_ref).unwrap_or(plan);
-            let segment = &run.segments[table as usize];
+            let plan = group.plan_of(query, &self.own_plans);
+            let segment = &group.run.segments[table as usize];
             let fingerprint = segment.table.restore(segment.value(cell as usize, hi, entry as usize)?);
-            let difference = fingerprint ^ queries[query as usize];
+            let difference = fingerprint ^ group.queries[query as usize];
             let distance = difference.count_ones();
-            if distance <= prepared.k && plan.reports(table_of(run), table as usize, difference) {
+            if distance <= group.prepared.k && plan.reports(group.tables(), table as usize, difference) {
                 let entry = if table == 0 { entry } else { Hit::<F>::NOT_LOCATED };
                 hits.push(Hit { query, distance, fingerprint, entry });
             }
@@ -261,12 +268,6 @@ impl Searcher {
         }
         Ok(())
     }
-}
-
-/// The tables of a run, for the report-once rule.
-#[inline]
-fn table_of<'a, F>(run: &'a Run<F>) -> impl Fn(usize) -> &'a Table<F> {
-    |table| &run.segments[table].table
 }
 
 /// The cell of a permuted value; a directory has at most 2^28.
