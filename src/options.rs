@@ -12,7 +12,7 @@ use crate::layout::LayoutChoice;
 pub enum Stage {
     /// Taking rows in. Counted in rows.
     Reading,
-    /// Writing the rows and the first table. Counted in rows.
+    /// Sorting rows, writing them and the first table. Counted in rows.
     Merging,
     /// Writing the other tables. Counted in fingerprints, over all of those tables.
     Tables,

@@ -94,12 +94,12 @@ impl<F: Fingerprint> Builder<F> {
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
     /// [`Error::AlreadyExists`] when something has come to stand at the path meanwhile.
     pub fn finish(self) -> Result<crate::Database<F>> {
-        let Self { sorter, options, staging, largest_id, next_id: _, rows: _ } = self;
+        let Self { sorter, options, staging, largest_id, next_id: _, rows } = self;
         let target = staging.target().to_path_buf();
         let mut manifest = manifest::fresh(F::BITS, &options)?;
         manifest.largest_id = largest_id;
         let sorted = sorter.finish()?;
-        let counts = Counts::of(&sorted, &options)?;
+        let counts = Counts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
             let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
             manifest.runs.push(record);
@@ -120,8 +120,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// Walks over all rows once.
-    fn of<F: Fingerprint>(sorted: &Sorted<Row<F>>, options: &Options) -> Result<Self> {
+    /// Walks over all rows once. `given` is the number of rows before repeated ones were dropped.
+    fn of<F: Fingerprint>(sorted: &Sorted<Row<F>>, given: u64, options: &Options) -> Result<Self> {
         let mut counts = Self { entries: 0, rows: 0, smallest_id: u64::MAX, largest_id: 0 };
         let mut last = None;
         sorted.for_each_block(|block| {
@@ -132,7 +132,8 @@ impl Counts {
                 counts.largest_id = counts.largest_id.max(row.id);
             }
             counts.rows += block.len() as u64;
-            options.report(Stage::Merging, 0, None)
+            // Counting is the first half of the work on rows, writing them the second.
+            options.report(Stage::Merging, counts.rows / 2, Some(given))
         })?;
         if counts.entries > MAX_ENTRIES {
             return Err(Error::Limit("a run holds at most 2^32 - 1 distinct fingerprints"));
@@ -214,7 +215,7 @@ fn write_rows<F: Fingerprint>(
         }
         natural.push(&fresh)?;
         done += block.len() as u64;
-        options.report(Stage::Merging, done, Some(counts.rows))
+        options.report(Stage::Merging, (counts.rows + done) / 2, Some(counts.rows))
     })
 }
 
@@ -228,7 +229,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let mut sorter = Sorter::new(Box::new(staging.folder().clone()), 0, 1 << 20, 2);
         rows.iter().try_for_each(|&row| sorter.push(row))?;
         let sorted = sorter.finish()?;
-        let counts = Counts::of(&sorted, &options)?;
+        let counts = Counts::of(&sorted, rows.len() as u64, &options)?;
         let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
         manifest.runs.push(record);
         manifest.largest_id = manifest.largest_id.max(rows.iter().map(|row| row.id).max());

@@ -1,10 +1,11 @@
 //! Progress bars on standard error, for people only.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use super::{Global, interrupt};
 use crate::{Progress, Stage};
@@ -53,11 +54,24 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Some(_) => "{bar:30} {human_pos}/{human_len}",
         None => "{spinner} {human_pos}",
     };
-    let style =
-        ProgressStyle::with_template(&format!("{verb:>15} {counts} {unit} ({{per_sec}}, {{elapsed}})"));
+    let template = format!("{verb:>15} {counts} {unit}, {{rate}} a second, {{elapsed}}{{left}}");
     let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-    match style {
-        Ok(style) => bar.with_style(style),
+    match ProgressStyle::with_template(&template) {
+        Ok(style) => bar.with_style(style.with_key("rate", write_rate).with_key("left", write_left)),
         Err(_) => bar,
+    }
+}
+
+fn write_rate(state: &ProgressState, out: &mut dyn Write) {
+    // There is nobody to tell that a bar was not drawn.
+    let _ = match state.per_sec() {
+        rate if rate >= 1e6 => write!(out, "{:.1} million", rate / 1e6),
+        rate => write!(out, "{rate:.0}"),
+    };
+}
+
+fn write_left(state: &ProgressState, out: &mut dyn Write) {
+    if state.len().is_some() && state.pos() > 0 {
+        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
     }
 }
