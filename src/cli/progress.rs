@@ -51,10 +51,10 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Stage::Verifying => ("verifying", "files"),
     };
     let counts = match total {
-        Some(_) => "{bar:30} {human_pos}/{human_len}",
+        Some(_) => "{wide_bar} {human_pos}/{human_len}",
         None => "{spinner} {human_pos}",
     };
-    let template = format!("{verb:>15} {counts} {unit}, {{rate}} a second, {{elapsed}}{{left}}");
+    let template = format!("{verb:>14} {counts} {unit}, {{rate}}/s{{left}}");
     let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
     match ProgressStyle::with_template(&template) {
         Ok(style) => bar.with_style(style.with_key("rate", write_rate).with_key("left", write_left)),
@@ -72,6 +72,6 @@ fn write_rate(state: &ProgressState, out: &mut dyn Write) {
 
 fn write_left(state: &ProgressState, out: &mut dyn Write) {
     if state.len().is_some() && state.pos() > 0 {
-        let _ = write!(out, ", {:#} left", HumanDuration(state.eta()));
+        let _ = write!(out, ", {:#}", HumanDuration(state.eta()));
     }
 }
