@@ -83,7 +83,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Exact for any k. Cost: see [`explain`](Snapshot::explain).
     ///
     /// # Errors
-    /// [`Error::Corrupt`] when a page that the answer needs is damaged.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) when a page that the answer needs is damaged.
     pub fn query(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         SEARCHER.with_borrow_mut(|searcher| {
             let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel));
@@ -162,7 +162,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Streams: memory does not grow with the number of pairs.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], and whatever `visit` returns.
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and whatever `visit` returns.
     pub fn pairs(&self, k: u32, mut visit: impl FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
         self.whole().pairs(k, &mut visit)
     }
@@ -206,7 +206,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// fingerprint in a cluster.
     ///
     /// # Errors
-    /// As [`pairs`](Snapshot::pairs); [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints.
+    /// As [`pairs`](Snapshot::pairs); [`Error::Limit`](crate::Error::Limit) for more than 2^32 - 1 distinct fingerprints.
     pub fn clusters(&self, k: u32, mut visit: impl FnMut(&[Row<F>]) -> Result<()>) -> Result<()> {
         let whole = self.whole();
         let order = whole.order()?;
@@ -235,7 +235,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Every row, by (fingerprint, id).
     ///
     /// # Errors
-    /// [`Error::Corrupt`], and whatever `visit` returns.
+    /// [`Error::Corrupt`](crate::Error::Corrupt), and whatever `visit` returns.
     pub fn rows(&self, visit: impl FnMut(Row<F>) -> Result<()>) -> Result<()> {
         self.whole().rows(visit)
     }
@@ -244,7 +244,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// rows.
     ///
     /// # Errors
-    /// [`Error::Corrupt`].
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>> {
         let mut found = Vec::new();
         self.rows(|row| {
@@ -271,7 +271,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Reads every byte of every file and checks everything that the format promises.
     ///
     /// # Errors
-    /// [`Error::Io`] where a file cannot be read. Damage is no error here; it is listed.
+    /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
         let Shared { folder, options, .. } = &*self.shared;
         let runs: Vec<&Run<F>> = self.runs().collect();

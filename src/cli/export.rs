@@ -35,7 +35,7 @@ pub(super) struct Args {
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
-    /// fingerprint<tab>id
+    /// fingerprint, tab, id
     Tsv,
     /// One JSON object a line
     #[value(alias = "json")]
