@@ -19,7 +19,7 @@ fn golden() -> Vec<(&'static str, &'static str, Vec<Row<u64>>)> {
     vec![
         ("empty", "auto", vec![]),
         ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
-        ("repeated", "rotations:3", mixed(1500, |i| i + 1_000_000)),
+        ("repeated", "rotations:3", mixed(5000, |i| i + 1_000_000)),
         ("wide-ids", "blocks:5,2", mixed(60, |i| i << 58)),
     ]
 }
@@ -108,6 +108,7 @@ fn constants_in_the_document_are_those_of_the_code() {
         ("MIN_DIRECTORY_BITS", u64::from(cost::MIN_DIRECTORY_BITS)),
         ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),
         ("SAMPLE_ENTRIES", rows::SAMPLE_ENTRIES),
+        ("RANK_ROWS", rows::RANK_ROWS),
         ("MAX_TABLES", MAX_TABLES as u64),
         ("PREFIX_BYTES", manifest::PREFIX_BYTES as u64),
     ]);

@@ -33,6 +33,9 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             Err(Flaw::new("length", 0, format!("at most {MAX_BYTES} bytes"), "more").of(&path))
         }
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Err(Flaw::new("file", 0, "a regular file", "something else").of(&path))
+        }
         Err(error) => Err(Error::io("read", &path)(error)),
     }
 }
@@ -40,8 +43,11 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
 /// Writes the first manifest of a folder that is not published yet.
 pub(crate) fn write_new(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let path = storage.path(names::MANIFEST_NEW);
+    let bytes = manifest.encode();
+    // What could not be read again must not be written.
+    Manifest::decode(&bytes).map_err(|problem| problem.of(&path))?;
     let mut output = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", &path))?;
-    output.write_all_at(&manifest.encode(), 0).map_err(Error::io("write", &path))?;
+    output.write_all_at(&bytes, 0).map_err(Error::io("write", &path))?;
     output.sync().map_err(Error::io("sync", &path))?;
     storage.rename(names::MANIFEST_NEW, names::MANIFEST).map_err(Error::io("rename", &path))
 }

@@ -48,6 +48,8 @@ impl<F: Fingerprint> Record for Row<F> {
 const BLOCK: usize = 4096;
 /// Bytes written to a spilled piece at once, and read at most.
 const SPILL_BYTES: usize = 1 << 18;
+/// Spilled pieces that are merged at once; more are merged in rounds.
+const MAX_PIECES: usize = 32;
 /// Bytes read at least.
 const LEAST_READ_BYTES: usize = 1 << 12;
 
@@ -105,7 +107,7 @@ impl<T: Record> Sorter<T> {
 
     /// Sorts the buffer, in parallel pieces, and tells the length of a piece.
     fn sort(&mut self) -> usize {
-        let piece = self.buffer.len().div_ceil(self.threads).max(1);
+        let piece = self.buffer.len().div_ceil(self.threads).max(BLOCK);
         std::thread::scope(|scope| {
             for part in self.buffer.chunks_mut(piece) {
                 scope.spawn(move || part.sort_unstable());
@@ -116,44 +118,60 @@ impl<T: Record> Sorter<T> {
 
     fn spill(&mut self) -> Result<()> {
         let piece = self.sort();
-        let spill = Spill {
-            name: names::spill(self.next_spill),
-            len_bytes: self.buffer.len() as u64 * T::LEN_BYTES as u64,
-        };
+        let sorted = Stream::tree(self.buffer.chunks(piece).map(Stream::slice).collect());
+        let spill = write_spill(&*self.storage, names::spill(self.next_spill), sorted)?;
         self.next_spill += 1;
-        let path = self.storage.path(&spill.name);
-        let mut output = self.storage.create(&spill.name).map_err(Error::io("create", &path))?;
-        let mut bytes = Vec::with_capacity(SPILL_BYTES + BLOCK * T::LEN_BYTES);
-        let mut written = 0;
         self.spills.push(spill);
-        Stream::tree(self.buffer.chunks(piece).map(Stream::slice).collect()).for_each_block(|block| {
-            block.iter().for_each(|&record| record.write_le(&mut bytes));
-            if bytes.len() >= SPILL_BYTES {
-                output.write_all_at(&bytes, written).map_err(Error::io("write", &path))?;
-                written += bytes.len() as u64;
-                bytes.clear();
-            }
-            Ok(())
-        })?;
-        output.write_all_at(&bytes, written).map_err(Error::io("write", &path))?;
         self.buffer.clear();
         Ok(())
     }
 
-    /// Sorts what is left.
+    /// Sorts what is left, and merges spilled pieces until few enough are left to be read side by side.
     pub(super) fn finish(mut self) -> Result<Sorted<T>> {
         if !self.spills.is_empty() && !self.buffer.is_empty() {
             self.spill()?;
             self.buffer = Vec::new();
         }
+        // The windows of all pieces together stay within a quarter of the memory.
+        let share = self.capacity * size_of::<T>() / 4 / MAX_PIECES;
+        let read_bytes = share.clamp(LEAST_READ_BYTES, SPILL_BYTES);
+        while self.spills.len() > MAX_PIECES {
+            let oldest: Vec<Spill> = self.spills.drain(..MAX_PIECES).collect();
+            let streams = oldest.iter().map(|spill| Stream::<T>::spill(&*self.storage, spill, read_bytes));
+            let merged = Stream::tree(streams.collect::<Result<_>>()?);
+            let spill = write_spill(&*self.storage, names::spill(self.next_spill), merged)?;
+            self.next_spill += 1;
+            self.spills.push(spill);
+            for spill in oldest {
+                let path = self.storage.path(&spill.name);
+                self.storage.remove(&spill.name).map_err(Error::io("remove", path))?;
+            }
+        }
         let piece = self.sort();
         let buffer = std::mem::take(&mut self.buffer);
         let spills = std::mem::take(&mut self.spills);
-        // All pieces are read side by side: their windows together stay within a quarter of the memory.
-        let share = self.capacity * size_of::<T>() / 4 / spills.len().max(1);
-        let read_bytes = share.clamp(LEAST_READ_BYTES, SPILL_BYTES);
         Ok(Sorted { storage: self.storage, buffer, piece, spills, read_bytes })
     }
+}
+
+/// Writes a sorted piece to a file of its own.
+fn write_spill<T: Record>(storage: &dyn Storage, name: String, sorted: Stream<'_, T>) -> Result<Spill> {
+    let path = storage.path(&name);
+    let mut output = storage.create(&name).map_err(Error::io("create", &path))?;
+    let mut bytes = Vec::with_capacity(SPILL_BYTES + BLOCK * T::LEN_BYTES);
+    let mut len_bytes = 0;
+    sorted.for_each_block(|block| {
+        block.iter().for_each(|&record| record.write_le(&mut bytes));
+        if bytes.len() >= SPILL_BYTES {
+            output.write_all_at(&bytes, len_bytes).map_err(Error::io("write", &path))?;
+            len_bytes += bytes.len() as u64;
+            bytes.clear();
+        }
+        Ok(())
+    })?;
+    output.write_all_at(&bytes, len_bytes).map_err(Error::io("write", &path))?;
+    len_bytes += bytes.len() as u64;
+    Ok(Spill { name, len_bytes })
 }
 
 /// Sorted records, to be walked over any number of times.

@@ -14,6 +14,11 @@ use crate::parallel;
 use crate::segment::{Segment, SegmentWriter};
 use crate::storage::Folder;
 
+/// A table that is given less sorts in many small pieces.
+const MEMORY_PER_TABLE: usize = 16 << 20;
+/// Each table being merged has some thirty files open.
+const MOST_AT_ONCE: usize = 16;
+
 /// Permutes, sorts and writes every table but the first, as many at a time as there are threads.
 pub(super) fn write_others<F: Fingerprint>(
     folder: &Folder,
@@ -24,7 +29,8 @@ pub(super) fn write_others<F: Fingerprint>(
     tables: &[Table<F>],
 ) -> Result<Vec<FileRecord>> {
     let others = tables.len() - 1;
-    let at_once = options.threads.min(others).max(1);
+    let at_once =
+        options.threads.min(others).min(options.memory_bytes / MEMORY_PER_TABLE).clamp(1, MOST_AT_ONCE);
     let work = TableWork {
         folder,
         options,

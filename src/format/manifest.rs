@@ -2,6 +2,7 @@
 //!
 //! A magic, a version, a length, then tagged records, then one CRC-32 over everything before it.
 
+use super::segment::MAX_ENTRIES;
 use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
 use crate::layout::{Layout, LayoutChoice};
 
@@ -97,7 +98,7 @@ impl Manifest {
 
     fn decode_records(mut records: Decoder<'_>, count: u32) -> Result<Self, Flaw> {
         let (tag, mut body) = next_record(&mut records)?;
-        if tag != TAG_DATABASE {
+        if count == 0 || tag != TAG_DATABASE {
             return Err(records.flaw("record DATA", format!("{tag:?}")));
         }
         let mut manifest = Self::decode_database(&mut body)?;
@@ -195,6 +196,11 @@ impl RunRecord {
         }
         let identity = body.array()?;
         let (entries, rows) = (body.u64()?, body.u64()?);
+        if entries == 0 || entries > MAX_ENTRIES || rows < entries {
+            return Err(
+                body.flaw("1 to 2^32 - 1 entries, and a row for each", format!("{entries} and {rows} rows"))
+            );
+        }
         let (fingerprint_sum, row_sum) = (body.u64()?, body.u64()?);
         let (blocks, tables) = (body.u32()?, body.u32()?);
         if tables > 64 {
@@ -307,6 +313,8 @@ mod tests {
         refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 6 });
         refused(|manifest| manifest.next_run = 8);
         refused(|manifest| manifest.runs[1].run = 8);
+        refused(|manifest| manifest.runs[1].entries = 0);
+        refused(|manifest| manifest.runs[1].rows = 9);
     }
 
     #[test]

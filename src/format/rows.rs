@@ -5,13 +5,17 @@ use super::paged::{ATTRIBUTES, Footer};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPR\r\n\x1a\n";
 /// Names of the sections, in order.
-pub(crate) const SECTIONS: [&str; 3] = ["ids", "starts", "samples"];
+pub(crate) const SECTIONS: [&str; 4] = ["ids", "starts", "samples", "ranks"];
 /// Index of each section.
 pub(crate) const IDS: usize = 0;
 pub(crate) const STARTS: usize = 1;
 pub(crate) const SAMPLES: usize = 2;
+pub(crate) const RANKS: usize = 3;
 /// Every so many entries, `samples` tells the entry's first row.
 pub(crate) const SAMPLE_ENTRIES: u64 = 512;
+
+/// Every so many rows, `ranks` tells how many entries have started before.
+pub(crate) const RANK_ROWS: u64 = 4096;
 
 /// What the footer of a rows file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +46,13 @@ impl RowsInfo {
     }
 
     /// The lengths of the sections, in order.
-    pub(crate) fn section_lens(&self) -> [u64; 3] {
+    pub(crate) fn section_lens(&self) -> [u64; 4] {
         let ids = self.rows * self.id_bytes();
         if self.one_row_each() {
-            [ids, 0, 0]
+            [ids, 0, 0, 0]
         } else {
-            [ids, self.rows.div_ceil(64) * 8, self.entries.div_ceil(SAMPLE_ENTRIES) * 8]
+            let samples = self.entries.div_ceil(SAMPLE_ENTRIES) * 8;
+            [ids, self.rows.div_ceil(64) * 8, samples, self.rows.div_ceil(RANK_ROWS) * 4]
         }
     }
 

@@ -231,8 +231,8 @@ pub(crate) const MAX_DIRECTORY_BITS: u32 = 28;
 /// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and in proportion beyond.
 pub(super) fn best_rotations(width: u32, k: u32, entries: u64) -> Layout {
     let most = (width / 16).min(64);
+    // Of equals the first is taken: fewer tables are fewer bytes.
     (1..=most)
-        .rev()
         .filter_map(|tables| Layout::rotations(width, tables).ok())
         .map(|layout| {
             let shapes: Vec<TableShape> = (0..layout.table_count())

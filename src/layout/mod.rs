@@ -117,7 +117,7 @@ impl Layout {
         if !(1..=64).contains(&blocks) || lead == 0 {
             return Err(why("1 to 64 blocks and a lead of at least one block are possible".into()));
         }
-        if lead + k > blocks {
+        if lead > blocks || k > blocks - lead {
             return Err(why(format!(
                 "k errors can touch every lead unless M - S >= k; try a lead of at most {}",
                 blocks.saturating_sub(k)

@@ -32,6 +32,8 @@ pub struct Pair<F> {
 const BLOCK_PAIRS: usize = 1024;
 /// Groups that are one item of work hold about so many fingerprints.
 const ITEM_FINGERPRINTS: u64 = 1 << 15;
+/// Groups up to this size are compared without a look at what varies in them.
+const LOOK_ABOVE: usize = 64;
 /// Groups up to this size are compared as they are.
 const SPLIT_ABOVE: usize = 2048;
 
@@ -91,14 +93,19 @@ struct Worker<'a, F> {
     words: Vec<u32>,
     passed: Vec<u32>,
     found: Vec<Pair<F>>,
-    /// Masks in which a pair must differ: it was, or will be, found in another part otherwise.
+    /// Masks in which a pair must differ: it is found in another part otherwise.
     differ: Vec<F>,
+    /// Leads of earlier tables, in this table's order: a pair that agrees there is reported there.
+    earlier: Vec<F>,
 }
 
 impl<'a, F: Fingerprint> Worker<'a, F> {
     fn new(join: &'a Join<'a, F>, table: usize) -> Self {
         let (group, other, found, differ) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { join, table, group, other, words: Vec::new(), passed: Vec::new(), found, differ }
+        let used = join.plan.used().map(|(earlier, _)| earlier).take_while(|&earlier| earlier < table);
+        let earlier =
+            used.map(|earlier| join.tables[table].permute(join.tables[earlier].lead_mask)).collect();
+        Self { join, table, group, other, words: Vec::new(), passed: Vec::new(), found, differ, earlier }
     }
 
     /// Compares every group of a range with itself and with the groups that the masks lead to.
@@ -140,9 +147,14 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
 
     /// All pairs within one set of fingerprints. Splits a large set.
     fn inside(&mut self, group: &mut [F], shared_bits: u32, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
-        if group.len() > SPLIT_ABOVE {
-            let parts = parts_of(varying(group), self.join.k + 1);
-            if worth_splitting(&parts) {
+        if group.len() > LOOK_ABOVE {
+            let varying = varying(group);
+            if self.earlier.iter().chain(&self.differ).any(|&mask| varying & mask == F::default()) {
+                // All agree where a pair has to differ to be reported here.
+                return ControlFlow::Continue(());
+            }
+            let parts = parts_of(varying, self.join.k + 1);
+            if group.len() > SPLIT_ABOVE && worth_splitting(&parts) {
                 return self.split(group, &parts, sink);
             }
         }

@@ -220,18 +220,23 @@ impl<F: Fingerprint> Segment<F> {
         to_u32(to_usize(permuted.bits(self.info.directory_bits, HI_BITS)))
     }
 
-    /// The entry that holds a value, by binary search within its cell.
+    /// The entry that holds a value, by binary search within its cell: first over `hi`, then over
+    /// `lo` among the entries that share the `hi` word.
     pub(crate) fn find(&self, permuted: F) -> Result<Option<usize>> {
         let cell = self.cell_of(permuted);
         let bucket = self.bucket(cell, 1)?;
         let wanted = self.hi_of(permuted);
         let words = self.hi(bucket.clone())?;
-        let mut at = words.partition_point(|&hi| hi < wanted);
-        while words.get(at) == Some(&wanted) {
-            if self.value(cell, wanted, bucket.start + at)? == permuted {
-                return Ok(Some(bucket.start + at));
+        let start = words.partition_point(|&hi| hi < wanted);
+        let equal = words.get(start..).unwrap_or_default().partition_point(|&hi| hi == wanted);
+        let (mut low, mut high) = (bucket.start + start, bucket.start + start + equal);
+        while low < high {
+            let middle = low.midpoint(high);
+            let value = self.value(cell, wanted, middle)?;
+            if value == permuted {
+                return Ok(Some(middle));
             }
-            at += 1;
+            if value < permuted { low = middle + 1 } else { high = middle }
         }
         Ok(None)
     }

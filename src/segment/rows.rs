@@ -3,12 +3,14 @@
 use std::ops::Range;
 
 use super::page_file::{Belongs, PageFile, PageFileWriter};
-use crate::cast::to_usize;
+use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
-use crate::format::rows::{IDS, MAGIC, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash};
+use crate::format::rows::{
+    IDS, MAGIC, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash,
+};
 use crate::kernel::prefetch;
 use crate::storage::{Access, Storage, names};
 
@@ -20,6 +22,7 @@ pub(crate) struct Rows {
     ids_base: usize,
     starts_base: usize,
     samples_base: usize,
+    ranks_base: usize,
 }
 
 impl Rows {
@@ -54,7 +57,9 @@ impl Rows {
             ));
         }
         let base = |section| to_usize(file.section(section).offset);
-        Ok(Self { info, ids_base: base(IDS), starts_base: base(STARTS), samples_base: base(SAMPLES), file })
+        let (ids_base, starts_base) = (base(IDS), base(STARTS));
+        let (samples_base, ranks_base) = (base(SAMPLES), base(RANKS));
+        Ok(Self { info, ids_base, starts_base, samples_base, ranks_base, file })
     }
 
     /// Appends the ids of an entry, ascending.
@@ -108,24 +113,49 @@ impl Rows {
         Ok(())
     }
 
-    /// The rows of an entry. Cost: a sample and a walk over the bits of at most 512 entries.
+    /// The rows of an entry. Cost: two samples, a walk over the bits of at most 8,192 rows, or a binary
+    /// search over the ranks where a heavy entry lies between, and the entry's own bits.
     pub(crate) fn rows_of(&self, entry: usize) -> Result<Range<usize>> {
         if self.info.one_row_each() {
             return Ok(entry..entry + 1);
         }
-        let sampled = self.sample(self.sample_of(entry))?;
-        let before = entry % to_usize(SAMPLE_ENTRIES);
-        let start = self.nth_start(to_usize(sampled), before)?;
-        let end = self.nth_start(start + 1, 0)?;
+        let sample = self.sample_of(entry);
+        let (from, before) = self.skip_ahead(entry, to_usize(self.sample(sample)?), sample)?;
+        let start = self.nth_start(from, before)?;
+        let end = self.nth_start(start.saturating_add(1), 0)?;
         if start < end {
             Ok(start..end)
         } else {
-            Err(self.file.flaw(
-                (self.samples_base + self.sample_of(entry) * 8) as u64,
-                format!("the first row of entry {entry}"),
-                format!("row {sampled}"),
-            ))
+            let offset = (self.samples_base + sample * 8) as u64;
+            Err(self.file.flaw(offset, format!("the first row of entry {entry}"), format!("row {from}")))
         }
+    }
+
+    /// A row at or before the start of an entry, and how many entries start from there up to it.
+    /// `sampled` is the row that the entry's sample gives.
+    fn skip_ahead(&self, entry: usize, sampled: usize, sample: usize) -> Result<(usize, usize)> {
+        let next = (sample + 1) * to_usize(SAMPLE_ENTRIES);
+        let rows = to_usize(self.info.rows);
+        let limit =
+            if next < to_usize(self.info.entries) { to_usize(self.sample(sample + 1)?) } else { rows };
+        let rank_rows = to_usize(RANK_ROWS);
+        let plain = (sampled, entry % to_usize(SAMPLE_ENTRIES));
+        if limit.min(rows).saturating_sub(sampled) <= 2 * rank_rows {
+            return Ok(plain);
+        }
+        let (mut low, mut high) = (sampled / rank_rows, limit.min(rows).div_ceil(rank_rows));
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if self.rank(middle)? <= entry { low = middle } else { high = middle }
+        }
+        let (row, rank) = (low * rank_rows, self.rank(low)?);
+        if row > sampled && rank <= entry { Ok((row, entry - rank)) } else { Ok(plain) }
+    }
+
+    /// The number of entries that start before row `index * RANK_ROWS`.
+    pub(super) fn rank(&self, index: usize) -> Result<usize> {
+        let at = self.ranks_base + index * 4;
+        Ok(self.file.bytes(at..at + 4)?.first_chunk().map_or(0, |rank| u32::from_le_bytes(*rank)) as usize)
     }
 
     /// The `n`th set bit of `starts` (counted from 0) at or behind row `from`; the number of rows
@@ -185,6 +215,9 @@ impl RowsWriter {
 
     /// Appends a row: the next id of the fingerprint before, or the first of the next one.
     pub(crate) fn push(&mut self, first: bool, fingerprint_hash: u64, id: u64) -> Result<()> {
+        if !self.info.one_row_each() && self.rows.is_multiple_of(RANK_ROWS) {
+            self.file.put(RANKS, &to_u32(to_usize(self.entries)).to_le_bytes())?;
+        }
         if first {
             if !self.info.one_row_each() {
                 if self.entries.is_multiple_of(SAMPLE_ENTRIES) {

@@ -1,9 +1,12 @@
 //! A run: its segments and its postings, opened together.
 
+use std::io::ErrorKind;
+
 use super::page_file::PageFile;
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format::Flaw;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::segment::{Cursor, Rows, Segment};
 use crate::storage::{Access, Bytes, Storage};
@@ -116,20 +119,32 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         self.ids.clear();
         rows.read_ids(self.next_row..end, &mut self.ids)?;
         for (row, &id) in (self.next_row..end).zip(&self.ids) {
-            if rows.is_start(row)? {
+            let starts = || rows.file.section(crate::format::rows::STARTS).offset;
+            let first = rows.is_start(row)?;
+            if row == 0 && !first {
+                return Err(rows.file.flaw(starts(), "a start at row 0", "none"));
+            }
+            if first {
                 if self.at == self.block.len() {
                     self.values.next_block(&mut self.block)?;
                     self.at = 0;
                 }
                 self.current = *self.block.get(self.at).ok_or_else(|| {
-                    let starts = rows.file.section(crate::format::rows::STARTS).offset;
-                    rows.file.flaw(starts, "as many starts as fingerprints", format!("one more at row {row}"))
+                    rows.file.flaw(
+                        starts(),
+                        "as many starts as fingerprints",
+                        format!("one more at row {row}"),
+                    )
                 })?;
                 self.at += 1;
             }
             out.push(Row { fingerprint: self.current, id });
         }
         self.next_row = end;
+        if out.is_empty() && (self.at < self.block.len() || self.values.next_block(&mut self.block)?) {
+            let starts = rows.file.section(crate::format::rows::STARTS).offset;
+            return Err(rows.file.flaw(starts, "a start for every fingerprint", "fewer"));
+        }
         Ok(!out.is_empty())
     }
 }
@@ -138,10 +153,11 @@ impl<F: Fingerprint> RowCursor<'_, F> {
 pub(super) fn map(storage: &dyn Storage, name: &str, access: Access) -> Result<Bytes> {
     storage.map(name, access).map_err(|error| {
         let path = storage.path(name);
-        if error.kind() == std::io::ErrorKind::NotFound {
-            crate::format::Flaw::new("file", 0, "a file that the manifest names", "no file").of(&path)
-        } else {
-            Error::io("map", path)(error)
+        let flaw = |found| Flaw::new("file", 0, "a file that the manifest names", found).of(&path);
+        match error.kind() {
+            ErrorKind::NotFound => flaw("no file"),
+            ErrorKind::InvalidData => flaw("something that is no regular file"),
+            _ => Error::io("map", &path)(error),
         }
     })
 }

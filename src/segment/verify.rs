@@ -10,7 +10,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::paged::{CRCS_PER_PAGE, PAGE_BYTES, checksum_pages, unseal};
-use crate::format::rows::{SAMPLE_ENTRIES, row_hash};
+use crate::format::rows::{RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
 use crate::storage::{Input, Storage};
 
 /// Pages read at once.
@@ -186,10 +186,18 @@ fn check_starts<F: Fingerprint>(run: &Run<F>) -> Result<()> {
     if rows.info.one_row_each() {
         return Ok(());
     }
-    let (starts, samples) = (crate::format::rows::STARTS, crate::format::rows::SAMPLES);
+    let (starts, samples, ranks) = (STARTS, SAMPLES, RANKS);
     let row_count = to_usize(rows.info.rows);
     let mut entries = 0u64;
     for row in 0..row_count.next_multiple_of(64) {
+        if row < row_count && (row as u64).is_multiple_of(RANK_ROWS) {
+            let index = row / to_usize(RANK_ROWS);
+            let rank = rows.rank(index)? as u64;
+            if rank != entries {
+                let offset = rows.file.section(ranks).offset + index as u64 * 4;
+                return Err(rows.file.flaw(offset, format!("rank {entries}"), rank));
+            }
+        }
         if rows.starts_word(row / 64)? >> (row % 64) & 1 == 0 {
             if row == 0 {
                 return Err(rows.file.flaw(rows.file.section(starts).offset, "a start at row 0", "none"));

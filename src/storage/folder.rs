@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::{Access, Bytes, Input, Output, Storage, names, parent};
@@ -26,11 +26,11 @@ impl Storage for Folder {
     }
 
     fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
-        Bytes::map(&File::open(self.path(name))?, access)
+        Bytes::map(&open_regular(&self.path(name))?, access)
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn Input>> {
-        Ok(Box::new(File::open(self.path(name))?))
+        Ok(Box::new(open_regular(&self.path(name))?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -47,6 +47,15 @@ impl Storage for Folder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+}
+
+/// Opens a file for reading. Looks first: opening a named pipe would wait for a writer.
+fn open_regular(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"))
     }
 }
 
@@ -85,17 +94,25 @@ pub(crate) struct Staging {
 impl Staging {
     /// Starts a database that will stand at `target`.
     pub(crate) fn begin(target: &Path) -> Result<Self> {
+        // Without what a trailing slash would do: `link/` is what the link points to.
+        let target =
+            &target.file_name().map_or_else(|| target.to_path_buf(), |name| parent(target).join(name));
         refuse_existing(target)?;
         let mut name = target.file_name().map(|name| name.to_os_string()).ok_or_else(|| {
             Error::Option(format!("{}: a database needs a name of its own", target.display()))
         })?;
         name.push(".building");
         let path = parent(target).join(name);
-        match fs::create_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            other => other.map_err(Error::io("create", &path))?,
-        }
-        let lock = lock(&path)?;
+        let lock = loop {
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                other => other.map_err(Error::io("create", &path))?,
+            }
+            // A build that ends just now may take the folder away under the lock: try again.
+            if let Some(lock) = lock(&path)? {
+                break lock;
+            }
+        };
         clear(&path, false)?;
         Ok(Self { target: target.to_path_buf(), folder: Folder::new(path), lock: Some(lock) })
     }
@@ -144,6 +161,15 @@ fn refuse_existing(target: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io("look at", target)(error)),
         Ok(metadata) if !metadata.is_dir() => Err(exists()),
+        Ok(metadata)
+            if metadata.dev()
+                != fs::metadata(parent(target)).map_err(Error::io("look at", target))?.dev() =>
+        {
+            Err(Error::Option(format!(
+                "{}: a mount point cannot be replaced; choose a folder in it",
+                target.display()
+            )))
+        }
         Ok(_) => match fs::read_dir(target).map_err(Error::io("read", target))?.next() {
             None => Ok(()),
             Some(_) => Err(exists()),
@@ -151,16 +177,15 @@ fn refuse_existing(target: &Path) -> Result<()> {
     }
 }
 
-/// Takes the lock of a folder and writes this process's number into it.
-fn lock(folder: &Path) -> Result<File> {
+/// Takes the lock of a folder and writes this process's number into it. `None` when the folder, or
+/// the file that was locked, is no longer there.
+fn lock(folder: &Path) -> Result<Option<File>> {
     let path = folder.join(names::LOCK);
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(Error::io("open", &path))?;
+    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(Error::io("open", &path))?,
+    };
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -169,10 +194,15 @@ fn lock(folder: &Path) -> Result<File> {
         }
         Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
     }
+    let locked = file.metadata().map_err(Error::io("look at", &path))?;
+    match fs::metadata(&path) {
+        Ok(named) if (named.dev(), named.ino()) == (locked.dev(), locked.ino()) => {}
+        _ => return Ok(None),
+    }
     file.set_len(0)
         .and_then(|()| write!(file, "{}", std::process::id()))
         .map_err(Error::io("write", &path))?;
-    Ok(file)
+    Ok(Some(file))
 }
 
 /// Removes files that a database may have from a folder, LOCK only if asked. Refuses to touch
