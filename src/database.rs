@@ -9,6 +9,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::manifest;
 use crate::options::Options;
+use crate::segment::{Verification, verify};
 use crate::snapshot::Snapshot;
 use crate::storage::Folder;
 
@@ -89,6 +90,16 @@ impl<F: Fingerprint> Database<F> {
     /// damaged at an end, or of another database.
     pub fn snapshot(&self) -> Result<Snapshot<F>> {
         Snapshot::open(&Folder::new(&self.path), self.manifest()?, self.options.clone())
+    }
+
+    /// Checks every byte of the database as it stands now, as [`Snapshot::verify`] does, and goes on where
+    /// a damaged file would keep a snapshot from being taken.
+    ///
+    /// # Errors
+    /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than that of
+    /// the manifest is no error here; it is listed.
+    pub fn verify(&self) -> Result<Verification> {
+        verify::<F>(&Folder::new(&self.path), &self.manifest()?, &self.options)
     }
 
     fn manifest(&self) -> Result<Manifest> {

@@ -54,8 +54,8 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, num_differing
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
 pub use query::{Match, Pair, find_all, find_clusters};
-pub use segment::Row;
-pub use snapshot::{Snapshot, Verification};
+pub use segment::{Row, Verification};
+pub use snapshot::Snapshot;
 pub use stats::{RunStats, Stats};
 
 /// Compiles the code of the README.

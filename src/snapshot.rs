@@ -1,14 +1,16 @@
 //! A database as it stood at one moment, and everything that can be asked of it.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{Corruption, Result};
+use crate::error::Result;
 use crate::explain::Explanation;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::kernel::Kernel;
-use crate::options::{Options, Stage};
+use crate::layout::cost::ball;
+use crate::options::Options;
 use crate::parallel;
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
@@ -16,20 +18,9 @@ use crate::query::locate::{Match, rows_of};
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
 use crate::query::whole::Whole;
-use crate::segment::{Row, Run, check_file, file_count};
+use crate::segment::{Row, Run, Verification, verify};
 use crate::stats::Stats;
-use crate::storage::{Folder, Storage};
-
-/// What [`Snapshot::verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// Files read, the manifest included.
-    pub files: u64,
-    /// Bytes read.
-    pub bytes: u64,
-    /// Everything that is wrong; empty for a sound database.
-    pub damage: Vec<Corruption>,
-}
+use crate::storage::Folder;
 
 /// A stable view of a database. Cheap to clone, and shared freely between threads.
 #[derive(Clone, Debug)]
@@ -96,7 +87,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`query`](Snapshot::query) for many fingerprints, on all threads of the options.
     ///
     /// `visit` gets the index of each query and its matches, in the order of the queries, whether
-    /// there are matches or not. An error from `visit` ends the batch and is returned.
+    /// there are matches or not. An error from `visit` ends the batch and is returned. Memory: about
+    /// 100 bytes for each match of one query, per thread.
     ///
     /// # Errors
     /// As [`query`](Snapshot::query), and whatever `visit` returns.
@@ -104,18 +96,54 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         fingerprints: &[F],
         k: u32,
+        visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+    ) -> Result<()> {
+        let together = self.queries_at_once(k);
+        self.batches(fingerprints.len(), visit, |range, searcher, answers| {
+            fingerprints[range]
+                .chunks(together)
+                .try_for_each(|group| self.answer(searcher, group, k, answers))
+        })
+    }
+
+    /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit` as
+    /// in [`query_batch`](Snapshot::query_batch).
+    ///
+    /// # Errors
+    /// As [`query_batch`](Snapshot::query_batch).
+    pub fn nearest_batch(
+        &self,
+        fingerprints: &[F],
+        count: usize,
+        max_k: u32,
+        visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+    ) -> Result<()> {
+        self.batches(fingerprints.len(), visit, |range, _, answers| {
+            for &fingerprint in &fingerprints[range] {
+                answers.matches.extend(self.nearest(fingerprint, count, max_k)?);
+                answers.ends.push(answers.matches.len());
+            }
+            Ok(())
+        })
+    }
+
+    /// Answers queries `0..count`, a few at a time, on all threads, and visits the answers in order.
+    fn batches(
+        &self,
+        count: usize,
         mut visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+        answer: impl Fn(Range<usize>, &mut Searcher, &mut Answers<F>) -> Result<()> + Sync,
     ) -> Result<()> {
         let mut index = 0;
         parallel::ordered(
             self.shared.options.threads,
-            fingerprints.len().div_ceil(BATCH),
+            count.div_ceil(BATCH),
             || Searcher::new(self.shared.kernel),
             |item, searcher, sink| {
-                let batch = &fingerprints[item * BATCH..((item + 1) * BATCH).min(fingerprints.len())];
                 let mut answers = Answers::default();
-                for group in batch.chunks(GROUP) {
-                    self.answer(searcher, group, k, &mut answers)?;
+                let end = ((item + 1) * BATCH).min(count);
+                for start in (item * BATCH..end).step_by(GROUP) {
+                    answer(start..(start + GROUP).min(end), searcher, &mut answers)?;
                     if answers.matches.len() >= MATCHES_AT_ONCE
                         && sink(std::mem::take(&mut answers)).is_break()
                     {
@@ -132,6 +160,14 @@ impl<F: Fingerprint> Snapshot<F> {
                 })
             },
         )
+    }
+
+    /// How many queries go through the stages together: fewer where each has many matches, whose
+    /// memory would add up.
+    fn queries_at_once(&self, k: u32) -> usize {
+        let share = ball(F::BITS, k) / f64::from(F::BITS).exp2();
+        let entries: u64 = self.runs().map(|run| run.record.entries).sum();
+        if entries as f64 * share > MATCHES_AT_ONCE as f64 / GROUP as f64 { 1 } else { GROUP }
     }
 
     /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id): exact,
@@ -159,7 +195,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// All pairs of distinct fingerprints within `k` bits, in blocks, each pair once, in an order
     /// that depends only on the database and k. An error from `visit` ends the search.
     ///
-    /// Streams: memory does not grow with the number of pairs.
+    /// Streams: memory does not grow with the number of pairs. Where the plan for `k` is a scan, or
+    /// runs have different layouts, all distinct fingerprints are held in memory, twice.
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), and whatever `visit` returns.
@@ -202,8 +239,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// `visit` gets each cluster's rows by (fingerprint, id); clusters come in the order of their
     /// smallest fingerprint. An error from `visit` ends it.
     ///
-    /// Memory: 5 bytes per distinct fingerprint (13 where the database has several runs) and 16 per
-    /// fingerprint in a cluster.
+    /// Memory: 5 bytes per distinct fingerprint (13 where the database has several runs), 16 per
+    /// fingerprint in a cluster, the rows of one cluster, and what [`pairs`](Snapshot::pairs) takes.
     ///
     /// # Errors
     /// As [`pairs`](Snapshot::pairs); [`Error::Limit`](crate::Error::Limit) for more than 2^32 - 1 distinct fingerprints.
@@ -273,32 +310,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
-        let Shared { folder, options, .. } = &*self.shared;
-        let runs: Vec<&Run<F>> = self.runs().collect();
-        let work: Vec<(&Run<F>, usize)> =
-            runs.iter().flat_map(|run| (0..file_count(run)).map(|file| (*run, file))).collect();
-        let manifest_bytes = self.shared.manifest.encode().len() as u64;
-        let mut report = Verification { files: 1, bytes: manifest_bytes, damage: Vec::new() };
-        let total = Some(work.len() as u64);
-        parallel::ordered(
-            options.threads,
-            work.len(),
-            || (),
-            |item, (), sink| {
-                let (run, file) = work[item];
-                let mut damage = Vec::new();
-                check_file(folder as &dyn Storage, run, file, &mut damage)?;
-                let _ = sink((run.file_len(file), damage));
-                Ok(())
-            },
-            |(bytes, damage)| {
-                report.files += 1;
-                report.bytes += bytes;
-                report.damage.extend(damage);
-                options.report(Stage::Verifying, report.files - 1, total)
-            },
-        )?;
-        Ok(report)
+        verify::<F>(&self.shared.folder, &self.shared.manifest, &self.shared.options)
     }
 
     fn runs(&self) -> impl Iterator<Item = &Run<F>> {

@@ -72,7 +72,7 @@ fn a_database_is_built_and_asked() {
     let at = home.path();
     let rows = rows(Shape::Equal, 800, 7);
     fs::write(at.join("rows.txt"), text(&rows)).unwrap();
-    assert_eq!(succeeds(at, "build db rows.txt", b""), "");
+    assert_eq!(succeeds(at, "build db rows.txt --layout rotations:4", b""), "");
 
     let query = rows[3].fingerprint ^ 2;
     let expected: String = matches(&rows, query, 4)
@@ -122,7 +122,8 @@ fn a_database_is_built_and_asked() {
     assert!(succeeds(at, "verify db", b"").starts_with("sound: 6 files, "));
     assert!(succeeds(at, "stats db", b"").contains("rows\t800\n"));
     assert!(succeeds(at, "stats db --format json", b"").contains("\"rows\":800"));
-    assert!(succeeds(at, "explain db -k 3", b"").contains("4 > 3"));
+    assert!(succeeds(at, "explain db -k 3", b"").contains("a query at k = 3"));
+    assert!(succeeds(at, "explain -n 1000000 -k 3", b"").contains("4 > 3"));
     assert!(succeeds(at, "explain -n 50000000 -k 3 --layout rotations:3", b"").contains("rotations:3"));
 }
 
@@ -131,7 +132,7 @@ fn id_pairs_of_databases_and_lists_are_the_same() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("rows.txt"), "8 1\n8 2\n9 7\n9 1\n8 2\n255 3\n").unwrap();
-    succeeds(at, "build db rows.txt", b"");
+    succeeds(at, "build db rows.txt --layout rotations:4", b"");
     let expected = ["1\t1\t1", "1\t2\t0", "1\t7\t0", "1\t7\t1", "2\t1\t1", "2\t7\t1"];
     for line in ["pairs db --ids -k 1", "pairs --input rows.txt --ids -k 1"] {
         let out = succeeds(at, line, b"");
@@ -287,7 +288,7 @@ fn wrong_command_lines_exit_with_2() {
 fn damage_exits_with_3_and_newer_versions_with_1() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    succeeds(at, "build db", b"1\n2\n3\n");
+    succeeds(at, "build db --layout rotations:2", b"1\n2\n3\n");
     let file = at.join("db/00000001-t1.seg");
     let mut bytes = fs::read(&file).unwrap();
     bytes[20_000] ^= 4;
@@ -478,4 +479,106 @@ fn real_fingerprints_are_clustered_as_by_brute_force() {
             .collect();
         assert_eq!(succeeds(at, &format!("query db -k {k}"), input.as_bytes()), expected);
     }
+}
+
+/// A line count of a CSV with CRLF was taken before the line end; blank lines and an open quotation
+/// mark passed unnoticed.
+#[test]
+fn regression_csv_lines_are_counted_and_checked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let cases: [(&str, &[u8], &[&str]); 5] = [
+        ("a.csv", b"fingerprint,id\r\n1,1\r\n2,2\r\n3,x\r\n", &["a.csv:4"]),
+        ("b.csv", b"fingerprint,id\n1,5\n\n2\n", &["b.csv:3", "empty line"]),
+        ("c.csv", b"fingerprint,id\n\"5\n", &["c.csv:2", "never closed"]),
+        ("d.csv", b"key,fingerprint\n\"a\nb\",1\nc,x\n", &["d.csv:4"]),
+        ("e.csv", b"5,18446744073709551615\n6\n", &["e.csv:2", "no automatic id"]),
+    ];
+    for (name, content, words) in cases {
+        fs::write(at.join(name), content).unwrap();
+        fails(at, &format!("build db {name}"), b"", 5, words);
+    }
+    fs::write(at.join("f.csv"), "key,fingerprint,id\n\"a\nb\",\"7\", 3\n").unwrap();
+    succeeds(at, "build db f.csv", b"");
+    assert_eq!(succeeds(at, "export db", b""), "7\t3\n");
+}
+
+#[test]
+fn regression_a_line_without_end_is_not_held_in_memory() {
+    let home = tempfile::tempdir().unwrap();
+    let endless = vec![b'1'; 20 << 20];
+    fails(home.path(), "build db", &endless, 5, &["standard input:1", "more than 16 MiB"]);
+}
+
+/// Each query is answered before the next one is sent, in every format.
+#[test]
+fn regression_queries_are_answered_as_they_come() {
+    use std::io::{BufRead, BufReader};
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build db", b"5 1\n6 2\n");
+    let raw = |value: u64| value.to_le_bytes().to_vec();
+    let cases: [(&str, [Vec<u8>; 2]); 4] = [
+        ("text", [b"5\n6".to_vec(), b"\n".to_vec()]),
+        ("csv", [b"5\n".to_vec(), b"6\n".to_vec()]),
+        ("jsonl", [b"{\"fingerprint\":5}\n".to_vec(), b"{\"fingerprint\":6}\n".to_vec()]),
+        ("u64", [raw(5), raw(6)]),
+    ];
+    for (format, [first, second]) in cases {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_nearprint"))
+            .args(["query", "db", "-k", "0", "--input-format", format])
+            .current_dir(at)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+        stdin.write_all(&first).unwrap();
+        assert_eq!(answers.next().unwrap().unwrap(), "5\t0\t5\t1", "{format}");
+        stdin.write_all(&second).unwrap();
+        assert_eq!(answers.next().unwrap().unwrap(), "6\t0\t6\t2", "{format}");
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn regression_an_export_never_overwrites_its_database() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build db", b"5\n");
+    for output in ["db/MANIFEST", "db/00000001.rows", "./db/new", "db/../db/LOCK"] {
+        fails(at, &format!("export db -o {output}"), b"", 2, &["lies in the database"]);
+    }
+    assert_eq!(succeeds(at, "export db", b""), "5\t0\n");
+}
+
+#[test]
+fn regression_layouts_that_overflow_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    for layout in
+        ["blocks:6,4294967295", "blocks:6,4294967293", "blocks:64,4294967294", "blocks:4294967295,2"]
+    {
+        for k in [0, 1, 3, 64] {
+            fails(home.path(), &format!("create db --layout {layout} -k {k}"), b"", 2, &["blocks:"]);
+        }
+    }
+    assert!(!home.path().join("db").exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn regression_messages_that_cannot_be_written_change_no_exit_code() {
+    let home = tempfile::tempdir().unwrap();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let code = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        command.args(arguments).current_dir(home.path()).stdin(Stdio::null()).stderr(full());
+        command.status().unwrap().code()
+    };
+    assert_eq!(code(&["query", "none", "-f", "5"]), Some(1));
+    assert_eq!(code(&["build", "db"]), Some(0));
+    let mut help = Command::new(env!("CARGO_BIN_EXE_simhash-find-all"));
+    assert_eq!(help.arg("--help").stdout(full()).stderr(full()).status().unwrap().code(), Some(8));
 }

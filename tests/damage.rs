@@ -244,3 +244,47 @@ fn what_is_no_database_is_told_from_what_is_a_damaged_one() {
         );
     }
 }
+
+/// Opening a named pipe waited for a writer for ever; a folder was an I/O error.
+#[test]
+fn regression_files_that_are_no_regular_files_are_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, _) = small(home.path(), "db", 6);
+    for file in files(&path) {
+        let sound = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        expect_corrupt(&path, &file, "a folder");
+        fs::remove_dir(&file).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        expect_corrupt(&path, &file, "a named pipe");
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, &sound).unwrap();
+    }
+}
+
+/// One damaged end kept `verify` from looking at the other files; a long list was cut without a word.
+#[test]
+fn regression_verify_lists_the_damage_of_all_files() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows(Shape::Uniform, 400_000, 7);
+    let path = home.path().join("db");
+    build(&path, &rows, Options::new().layout("rotations:2".parse().unwrap()));
+    let flip = |name: &str, at: &dyn Fn(usize) -> Vec<usize>| {
+        let file = path.join(name);
+        let mut bytes = fs::read(&file).unwrap();
+        at(bytes.len()).into_iter().for_each(|at| bytes[at] ^= 1);
+        fs::write(&file, bytes).unwrap();
+    };
+    flip("00000001-t0.seg", &|_| vec![100]);
+    flip("00000001-t1.seg", &|len| (2..len / 8192 - 3).map(|page| page * 8192 + 5).collect());
+    flip("00000001.rows", &|_| vec![8192 + 7]);
+    let report = Database::<u64>::open(&path).unwrap().verify().unwrap();
+    let of =
+        |name: &str| report.damage.iter().filter(|damage| damage.file.ends_with(name)).collect::<Vec<_>>();
+    assert_eq!(of("00000001-t0.seg")[0].section, "header");
+    assert_eq!(of("00000001.rows").len(), 1);
+    let listed = of("00000001-t1.seg");
+    assert_eq!(listed.len(), 101);
+    assert!(listed[100].found.contains("more"), "{}", listed[100]);
+}

@@ -350,3 +350,58 @@ fn wide_fingerprints_join_in_memory() {
     assert_eq!(count, expected);
     assert!(matches!(Database::<u128>::create("unused", Options::new()), Err(Error::Option(_))));
 }
+
+/// Fingerprints that share the directory's bits and the `hi` word were searched one by one.
+#[test]
+fn regression_many_entries_with_one_hi_word_are_found() {
+    let rows: Vec<Row<u64>> =
+        (0..1u64 << 16).map(|i| Row { fingerprint: 0xdead_beef_cafe << 16 | i, id: i }).collect();
+    let home = tempfile::tempdir().unwrap();
+    let snapshot =
+        build(&home.path().join("db"), &rows, Options::new().layout("rotations:4".parse().unwrap()));
+    for row in rows.iter().step_by(4999) {
+        assert_eq!(snapshot.query(row.fingerprint, 2).unwrap(), matches(&rows, row.fingerprint, 2));
+    }
+}
+
+/// Finding the rows of a fingerprint walked over those of a heavy one before it.
+#[test]
+fn regression_rows_behind_a_heavy_fingerprint_are_found() {
+    let heavy = 0x0123_4567_89ab_0000;
+    let mut rows: Vec<Row<u64>> = (0..100_000).map(|id| Row { fingerprint: heavy + 300, id }).collect();
+    rows.extend((0..1500).map(|i| Row { fingerprint: heavy + i, id: 1_000_000 + i }));
+    rows.extend((0..9000).map(|i| Row { fingerprint: heavy + 1000, id: 2_000_000 + i }));
+    let home = tempfile::tempdir().unwrap();
+    let snapshot = build(&home.path().join("db"), &rows, Options::new());
+    for i in (0..1500).step_by(7).chain([299, 300, 301, 999, 1000, 1001, 1499]) {
+        assert_eq!(snapshot.query(heavy + i, 0).unwrap(), matches(&rows, heavy + i, 0), "{i}");
+    }
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+}
+
+/// More spilled pieces than are merged at once.
+#[test]
+fn regression_spilled_pieces_are_merged_in_rounds() {
+    let rows = rows(Shape::Equal, 4_000_000, 15);
+    let home = tempfile::tempdir().unwrap();
+    let options = Options::new().memory_bytes(1 << 20).threads(4).layout("rotations:2".parse().unwrap());
+    let snapshot = build(&home.path().join("db"), &rows, options);
+    assert_eq!(snapshot.stats().rows, 4_000_000);
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+}
+
+#[test]
+fn nearest_in_batches_equals_nearest_one_by_one() {
+    let rows = rows(Shape::Skewed, 3000, 16);
+    let home = tempfile::tempdir().unwrap();
+    let snapshot = build(&home.path().join("db"), &rows, Options::new().threads(3));
+    let queries = queries(&rows, &mut Random(4));
+    let mut next = 0;
+    let visit = |index: usize, found: &[nearprint::Match<u64>]| {
+        assert_eq!((index, found), (next, &snapshot.nearest(queries[index], 4, 20)?[..]));
+        next += 1;
+        Ok(())
+    };
+    snapshot.nearest_batch(&queries, 4, 20, visit).unwrap();
+    assert_eq!(next, queries.len());
+}

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
+use super::failure::say;
 use crate::{Error, find_all, find_clusters};
 
 /// Exit codes, in the order in which the program checks.
@@ -55,9 +56,9 @@ fn main(task: Task) -> ExitCode {
     {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, why)) => {
-            eprintln!("{program}: {why}");
+            say(format_args!("{program}: {why}"));
             if code <= TOO_FEW_BLOCKS {
-                eprint!("{}", usage(program));
+                say(format_args!("{}", usage(program)));
             }
             ExitCode::from(code)
         }
@@ -76,7 +77,7 @@ fn usage(program: &str) -> String {
          \x20 -d, --distance DISTANCE  how many bits may differ, at least 1\n\
          \x20 -i, --input INPUT        a file, or - for standard input (the default)\n\
          \x20 -o, --output OUTPUT      a file, or - for standard output (the default)\n\
-         \x20 -h, --help               print this\n"
+         \x20 -h, --help               print this"
     )
 }
 
@@ -125,8 +126,9 @@ impl Settings {
             };
             if name == 'h' {
                 let program = std::env::args().next().unwrap_or_default();
-                print!("{}", usage(program.rsplit('/').next().unwrap_or_default()));
-                return Ok(None);
+                let text = usage(program.rsplit('/').next().unwrap_or_default());
+                let written = writeln!(io::stdout(), "{text}");
+                return written.map(|()| None).map_err(|error| (UNWRITABLE, error.to_string()));
             }
             if !LONG_OPTIONS.iter().any(|known| known.starts_with(name)) {
                 return Err(unknown());
@@ -213,9 +215,12 @@ impl Settings {
     }
 }
 
-/// A number as atoi reads it: what is none counts as 0.
+/// A number as atoi reads it: its leading digits; 0 where there are none.
 fn number(text: &OsString) -> u32 {
-    text.to_str().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    let text = text.to_string_lossy();
+    let text = text.trim_start();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().unwrap_or(if digits > 0 { u32::MAX } else { 0 })
 }
 
 #[cfg(test)]
@@ -234,6 +239,7 @@ mod tests {
             &["--blocks=4", "--distance=3"],
             &["--bl", "4", "--dist", "3", "ignored"],
             &["-i", "-", "-o", "-", "-b", "64", "-d", "63"],
+            &["-b", "4x", "-d", " 3"],
         ] {
             assert_eq!(exit(arguments), None, "{arguments:?}");
         }

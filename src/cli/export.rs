@@ -1,6 +1,6 @@
 //! `nearprint export`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -47,6 +47,9 @@ enum ExportFormat {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let snapshot = Database::<u64>::open_with(&self.database, global.options())?.snapshot()?;
+        if let Some(output) = &self.output {
+            refuse_inside(output, &self.database)?;
+        }
         let mut out = Output::create(self.output.as_deref())?;
         snapshot.rows(|row| {
             if self.id.is_some_and(|id| id != row.id) {
@@ -60,4 +63,20 @@ impl Args {
         })?;
         Ok(out.flush()?)
     }
+}
+
+/// A file of the database must not be written over: it is mapped, and the only copy.
+fn refuse_inside(output: &Path, database: &Path) -> Result<(), Failure> {
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let same =
+        |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+    let inside = same(folder, database)
+        || output.canonicalize().is_ok_and(|file| file.parent().is_some_and(|folder| same(folder, database)));
+    if inside {
+        return Err(Failure::Usage(format!(
+            "{}: lies in the database; choose another place",
+            output.display()
+        )));
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Why a command failed: exit code, message and, where there is one, a hint.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,6 +19,11 @@ const INTERRUPTED: u8 = 130;
 /// What stands in messages for standard input and output.
 pub(super) const STDIN: &str = "standard input";
 pub(super) const STDOUT: &str = "standard output";
+
+/// Writes a line to standard error. That it cannot be written changes nothing about the outcome.
+pub(super) fn say(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
 
 /// The end of a command that did not get through.
 #[derive(Debug)]
@@ -53,14 +59,16 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         match self {
-            Self::Engine(Error::Interrupted) => eprintln!("{program}: interrupted; nothing was left behind"),
-            Self::Engine(error) => eprintln!("{program}: {error}"),
-            Self::Usage(why) => eprintln!("{program}: {why}"),
-            Self::Input { place, why } => eprintln!("{program}: {place}: {why}"),
+            Self::Engine(Error::Interrupted) => {
+                say(format_args!("{program}: interrupted; nothing was left behind"))
+            }
+            Self::Engine(error) => say(format_args!("{program}: {error}")),
+            Self::Usage(why) => say(format_args!("{program}: {why}")),
+            Self::Input { place, why } => say(format_args!("{program}: {place}: {why}")),
             Self::Corrupt => {}
         }
         if let Some(hint) = self.hint() {
-            eprintln!("hint: {hint}");
+            say(format_args!("hint: {hint}"));
         }
         ExitCode::from(self.exit_code())
     }

@@ -56,6 +56,8 @@ impl<T: FnMut(u64, Option<u64>) -> Result<(), Failure>> RowSink for T {
     }
 }
 
+/// A longer line is refused: it would be held in memory whole.
+const MAX_LINE_BYTES: u64 = 16 << 20;
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -79,50 +81,37 @@ impl InputArgs {
         match self.input_format.unwrap_or_else(|| by_extension(path)) {
             InputFormat::Text => input.text(sink),
             InputFormat::U64 => input.raw(sink),
-            InputFormat::Csv => self.csv(input, b',', sink),
-            InputFormat::Tsv => self.csv(input, b'\t', sink),
+            InputFormat::Csv => self.csv(input, ',', sink),
+            InputFormat::Tsv => self.csv(input, '\t', sink),
             InputFormat::Jsonl => self.jsonl(input, sink),
         }
     }
 
-    fn csv(&self, mut input: Input, delimiter: u8, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        input.skip_byte_order_mark()?;
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(delimiter)
-            .quoting(delimiter == b',')
-            .from_reader(input.reader);
-        let name = input.name.display();
+    fn csv(&self, mut input: Input, delimiter: char, sink: &mut dyn RowSink) -> Result<(), Failure> {
         let mut columns = None;
-        let mut record = csv::StringRecord::new();
-        while reader.read_record(&mut record).map_err(|error| csv_failure(&input.name, error))? {
-            let line = record.position().map_or(0, csv::Position::line);
-            let text = record.iter().collect::<Vec<_>>().join(if delimiter == b',' { "," } else { "\t" });
-            let bad = |why: String| Failure::line(&name, line, why, &text);
-            let first = record.get(0).unwrap_or_default().trim();
+        input.lines(delimiter == ',', sink, |text, sink| {
+            let record = Record::new(text, delimiter)?;
             let (at, id_at) = match columns {
                 Some(columns) => columns,
-                None if u64::parse(first).is_ok() => *columns.insert((0, Some(1))),
+                None if u64::parse(record.cell(0).unwrap_or_default()).is_ok() => {
+                    *columns.insert((0, Some(1)))
+                }
                 None => {
-                    let position = |field: &str| record.iter().position(|cell| cell.trim() == field);
                     let field = &self.fingerprint_field;
-                    let at = position(field).ok_or_else(|| bad(format!("no column named {field:?}")))?;
-                    columns = Some((at, position(&self.id_field)));
-                    continue;
+                    let at = record.position(field).ok_or_else(|| format!("no column named {field:?}"))?;
+                    columns = Some((at, record.position(&self.id_field)));
+                    return Ok(());
                 }
             };
-            let cell = record.get(at).unwrap_or_default().trim();
-            let fingerprint = u64::parse(cell).map_err(|error| bad(error.to_string()))?;
-            let id = id_at.and_then(|at| record.get(at)).map(str::trim).filter(|cell| !cell.is_empty());
-            let id = id.map(parse_id).transpose().map_err(bad)?;
-            sink.row(fingerprint, id)?;
-        }
-        Ok(())
+            let fingerprint =
+                u64::parse(record.cell(at).unwrap_or_default()).map_err(|error| error.to_string())?;
+            let id = id_at.and_then(|at| record.cell(at)).filter(|cell| !cell.is_empty());
+            Ok(sink.row(fingerprint, id.map(parse_id).transpose()?)?)
+        })
     }
 
     fn jsonl(&self, mut input: Input, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        input.lines(sink, |text, sink| {
+        input.lines(false, sink, |text, sink| {
             let object: Value = serde_json::from_str(text).map_err(|error| format!("not JSON ({error})"))?;
             let field = &self.fingerprint_field;
             let fingerprint = match object.get(field) {
@@ -180,35 +169,49 @@ struct Input {
 
 impl Input {
     fn text(&mut self, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        self.lines(sink, |text, sink| {
-            let (fingerprint, id) = parse_line(text)?;
+        self.lines(false, sink, |text, sink| {
+            let (fingerprint, id) = parse_line(text.trim())?;
             Ok(sink.row(fingerprint, id)?)
         })
     }
 
-    /// Visits the lines. Blank ones are allowed at the end only: elsewhere they may stand for a
-    /// fingerprint that is missing, and leaving them out would shift the ids of all that follow.
+    /// Visits the lines, without their ends. Where `quoted`, a line goes on behind its end as long as
+    /// a quotation mark is open.
+    ///
+    /// Blank lines are allowed at the end only: elsewhere they may stand for a fingerprint that is
+    /// missing, and leaving them out would shift the ids of all that follow.
     fn lines(
         &mut self,
+        quoted: bool,
         sink: &mut dyn RowSink,
         mut visit: impl FnMut(&str, &mut dyn RowSink) -> Result<(), LineFailure>,
     ) -> Result<(), Failure> {
-        self.skip_byte_order_mark()?;
         let mut bytes = Vec::new();
         let mut blank = None;
+        let mut next_line = 1;
         loop {
-            if self.reader.buffer().is_empty() {
+            if !self.reader.buffer().contains(&b'\n') {
                 sink.idle()?;
             }
+            self.line = next_line;
             bytes.clear();
-            let len = self.reader.read_until(b'\n', &mut bytes).map_err(|source| self.unreadable(source))?;
-            if len == 0 {
+            if !self.read_line(&mut bytes)? {
                 return Ok(());
             }
-            self.line += 1;
-            let text = std::str::from_utf8(bytes.trim_ascii());
+            next_line += 1;
+            while quoted && bytes.iter().filter(|&&byte| byte == b'"').count() % 2 == 1 {
+                if !self.read_line(&mut bytes)? {
+                    return Err(
+                        self.bad("a quotation mark that is never closed", &String::from_utf8_lossy(&bytes))
+                    );
+                }
+                next_line += 1;
+            }
+            let text = std::str::from_utf8(&bytes);
             let text = text.map_err(|_| self.bad("not UTF-8 text", &String::from_utf8_lossy(&bytes)))?;
-            if text.is_empty() {
+            let text = if self.line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
+            let text = text.trim_end_matches(['\n', '\r']);
+            if text.trim().is_empty() {
                 blank = blank.or(Some(self.line));
                 continue;
             }
@@ -217,14 +220,30 @@ impl Input {
             }
             visit(text, sink).map_err(|failure| match failure {
                 LineFailure::Wrong(why) => self.bad(why, text),
+                LineFailure::Sink(Failure::Engine(Error::Limit(what))) => self.bad(what, text),
                 LineFailure::Sink(failure) => failure,
             })?;
         }
     }
 
+    /// Appends a line with its end; false where there is none.
+    fn read_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+        let room = MAX_LINE_BYTES - bytes.len() as u64;
+        let read = (&mut self.reader).take(room).read_until(b'\n', bytes);
+        let len = read.map_err(|source| self.unreadable(source))?;
+        if len as u64 == room && bytes.last() != Some(&b'\n') {
+            let why = format!("a line of more than {} MiB", MAX_LINE_BYTES >> 20);
+            return Err(self.bad(why, &String::from_utf8_lossy(&bytes[..1000])));
+        }
+        Ok(len > 0)
+    }
+
     fn raw(&mut self, sink: &mut dyn RowSink) -> Result<(), Failure> {
         let mut total = 0u64;
         loop {
+            if self.reader.buffer().is_empty() {
+                sink.idle()?;
+            }
             let buffer = self.reader.fill_buf();
             let available = match buffer {
                 Ok(buffer) => buffer.len(),
@@ -259,16 +278,6 @@ impl Input {
         }
     }
 
-    /// Steps over the mark that some programs put before UTF-8 text.
-    fn skip_byte_order_mark(&mut self) -> Result<(), Failure> {
-        let marked = match self.reader.fill_buf() {
-            Ok(buffer) => buffer.starts_with(b"\xef\xbb\xbf"),
-            Err(source) => return Err(self.unreadable(source)),
-        };
-        self.reader.consume(if marked { 3 } else { 0 });
-        Ok(())
-    }
-
     fn bad(&self, why: impl std::fmt::Display, text: &str) -> Failure {
         Failure::line(self.name.display(), self.line, why, text)
     }
@@ -278,12 +287,38 @@ impl Input {
     }
 }
 
-fn csv_failure(name: &Path, error: csv::Error) -> Failure {
-    let line = error.position().map_or(0, csv::Position::line);
-    match error.into_kind() {
-        csv::ErrorKind::Io(source) => Error::Io { action: "read", path: name.to_path_buf(), source }.into(),
-        csv::ErrorKind::Utf8 { .. } => Failure::line(name.display(), line, "not UTF-8 text", ""),
-        other => Failure::Input { place: format!("{}:{line}", name.display()), why: format!("{other:?}") },
+/// The cells of a line, trimmed.
+enum Record<'a> {
+    Plain {
+        text: &'a str,
+        delimiter: char,
+    },
+    /// A line with quotation marks.
+    Quoted(csv::StringRecord),
+}
+
+impl<'a> Record<'a> {
+    fn new(text: &'a str, delimiter: char) -> Result<Self, String> {
+        if delimiter != ',' || !text.contains('"') {
+            return Ok(Self::Plain { text, delimiter });
+        }
+        let mut reader =
+            csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
+        let mut record = csv::StringRecord::new();
+        reader.read_record(&mut record).map_err(|error| error.to_string())?;
+        Ok(Self::Quoted(record))
+    }
+
+    fn cell(&self, index: usize) -> Option<&str> {
+        match self {
+            Self::Plain { text, delimiter } => text.split(*delimiter).nth(index).map(str::trim),
+            Self::Quoted(record) => record.get(index),
+        }
+    }
+
+    /// The index of the cell with a given content.
+    fn position(&self, content: &str) -> Option<usize> {
+        (0..).map_while(|index| self.cell(index)).position(|cell| cell == content)
     }
 }
 

@@ -88,7 +88,7 @@ impl Global {
     /// Tells something that is neither a result nor an error.
     fn note(self, text: std::fmt::Arguments<'_>) {
         if !self.quiet {
-            eprintln!("{text}");
+            failure::say(text);
         }
     }
 }

@@ -66,12 +66,16 @@ impl Args {
             }
         }
         self.fingerprints.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None))?;
+        asker.idle()?;
         if !inputs.is_empty() || (self.fingerprints.is_empty() && self.id.is_empty()) {
             self.input.read_all(&inputs, &mut asker)?;
         }
         asker.idle()
     }
 }
+
+/// Takes the matches of each query.
+type Visit<'a> = &'a mut dyn FnMut(usize, &[Match<u64>]) -> Result<(), Error>;
 
 /// Collects queries and answers them batch by batch.
 struct Asker<'a> {
@@ -100,30 +104,24 @@ impl Asker<'_> {
         let args = self.args;
         let k = |snapshot: &Snapshot<u64>| args.k.unwrap_or(snapshot.default_k());
         let mut write = writer(args, &queries, &mut self.out);
-        match (&self.snapshots[..], args.top) {
-            (snapshots, Some(count)) => {
-                let max_k = args.k.unwrap_or(u64::BITS);
-                for (index, &query) in queries.iter().enumerate() {
-                    let mut found = Vec::new();
-                    for snapshot in snapshots {
-                        found.extend(snapshot.nearest(query, count, max_k)?);
-                    }
-                    write(index, &merged(found, snapshots.len())[..])?;
-                }
-            }
-            ([only], None) => only.query_batch(&queries, k(only), write)?,
-            (several, None) => {
-                let mut found = vec![Vec::new(); queries.len()];
-                for snapshot in several {
-                    snapshot.query_batch(&queries, k(snapshot), |index, more| {
-                        found[index].extend_from_slice(more);
-                        Ok(())
-                    })?;
-                }
-                for (index, found) in found.into_iter().enumerate() {
-                    write(index, &merged(found, several.len()))?;
-                }
-            }
+        let ask = |snapshot: &Snapshot<u64>, visit: Visit<'_>| match args.top {
+            Some(count) => snapshot.nearest_batch(&queries, count, args.k.unwrap_or(u64::BITS), visit),
+            None => snapshot.query_batch(&queries, k(snapshot), visit),
+        };
+        if let [only] = &self.snapshots[..] {
+            return Ok(ask(only, &mut write)?);
+        }
+        let mut found = vec![Vec::new(); queries.len()];
+        for snapshot in &self.snapshots {
+            ask(snapshot, &mut |index, more| {
+                found[index].extend_from_slice(more);
+                Ok(())
+            })?;
+        }
+        for (index, mut found) in found.into_iter().enumerate() {
+            found.sort_unstable();
+            found.dedup();
+            write(index, &found)?;
         }
         Ok(())
     }
@@ -152,13 +150,4 @@ fn writer<'a>(
             found.iter().take(most).try_for_each(|found| format.found(out, queries[index], found))
         })
     }
-}
-
-/// The union of the answers of several databases.
-fn merged(mut found: Vec<Match<u64>>, databases: usize) -> Vec<Match<u64>> {
-    if databases > 1 {
-        found.sort_unstable();
-        found.dedup();
-    }
-    found
 }

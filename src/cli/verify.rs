@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Global;
-use super::failure::Failure;
+use super::failure::{Failure, say};
 use super::output::Output;
 use super::progress::Bars;
 use crate::Database;
@@ -25,7 +25,7 @@ impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());
-        let report = Database::<u64>::open_with(&self.database, options)?.snapshot()?.verify();
+        let report = Database::<u64>::open_with(&self.database, options)?.verify();
         bars.clear();
         let report = report?;
         if report.damage.is_empty() {
@@ -33,7 +33,7 @@ impl Args {
             out.write(|out| writeln!(out, "sound: {} files, {} bytes", report.files, report.bytes))?;
             return Ok(out.flush()?);
         }
-        report.damage.iter().for_each(|damage| eprintln!("nearprint: {damage}"));
+        report.damage.iter().for_each(|damage| say(format_args!("nearprint: {damage}")));
         Err(Failure::Corrupt)
     }
 }

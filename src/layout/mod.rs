@@ -178,7 +178,12 @@ impl Layout {
     /// The tables as permutations, in order.
     pub(crate) fn tables<F: Fingerprint>(&self) -> Vec<Table<F>> {
         debug_assert_eq!(self.width, F::BITS);
-        (0..self.table_count()).map(|table| Table::new(self, table)).collect()
+        (0..self.table_count()).map(|table| self.table(table)).collect()
+    }
+
+    /// One table as a permutation.
+    pub(crate) fn table<F: Fingerprint>(&self, table: usize) -> Table<F> {
+        Table::new(self, table)
     }
 
     fn blocks_of(&self, set: u64) -> impl Iterator<Item = Block> + '_ {

@@ -13,5 +13,6 @@ pub(crate) use reader::{Cursor, Segment};
 pub(crate) use rows::{Rows, RowsWriter};
 pub use run::Row;
 pub(crate) use run::{RowCursor, Run};
-pub(crate) use verify::{check_file, file_count};
+pub use verify::Verification;
+pub(crate) use verify::verify;
 pub(crate) use writer::SegmentWriter;

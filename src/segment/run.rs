@@ -23,19 +23,10 @@ pub(crate) struct Run<F> {
 impl<F: Fingerprint> Run<F> {
     /// Maps every file of a run. Reads header and footer pages only.
     pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, record: &RunRecord) -> Result<Self> {
-        let tables = record.layout.tables::<F>();
-        let segments = tables
-            .into_iter()
-            .zip(&record.segments)
-            .enumerate()
-            .map(|(number, (table, &file))| {
-                let belongs = Segment::<F>::belongs(manifest.database_id, record.run, number);
-                Segment::open(storage, &belongs, table, file, record)
-            })
+        let segments = (0..record.segments.len())
+            .map(|table| open_segment(storage, manifest, record, table))
             .collect::<Result<_>>()?;
-        let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
-        let rows = Rows::open(storage, &belongs, record, manifest.largest_id)?;
-        Ok(Self { record: record.clone(), segments, rows })
+        Ok(Self { record: record.clone(), segments, rows: open_rows::<F>(storage, manifest, record)? })
     }
 
     /// The segment in natural order.
@@ -147,6 +138,29 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         }
         Ok(!out.is_empty())
     }
+}
+
+/// Opens one segment of a run.
+pub(super) fn open_segment<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &RunRecord,
+    table: usize,
+) -> Result<Segment<F>> {
+    let belongs = Segment::<F>::belongs(manifest.database_id, record.run, table);
+    #[expect(clippy::indexing_slicing, reason = "the caller counts over the segments, one per table")]
+    let file = record.segments[table];
+    Segment::open(storage, &belongs, record.layout.table(table), file, record)
+}
+
+/// Opens the rows file of a run.
+pub(super) fn open_rows<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &RunRecord,
+) -> Result<Rows> {
+    let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
+    Rows::open(storage, &belongs, record, manifest.largest_id)
 }
 
 /// Maps a file that the manifest names; a missing one is damage.

@@ -4,45 +4,92 @@
 use std::ops::Range;
 
 use super::page_file::PageFile;
-use super::{Run, Segment};
+use super::run::{open_rows, open_segment};
+use super::{Rows, Run, Segment};
 use crate::cast::to_usize;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{CRCS_PER_PAGE, PAGE_BYTES, checksum_pages, unseal};
 use crate::format::rows::{RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
+use crate::options::{Options, Stage};
+use crate::parallel;
 use crate::storage::{Input, Storage};
 
 /// Pages read at once.
 const BATCH_PAGES: usize = 64;
-/// Bad pages listed for one file; one more says that there are others.
+/// Bad pages listed for one file; one line more tells how many others there are.
 const MAX_LISTED: usize = 100;
 
-/// Checks file `index` of a run: segment `index`, or the rows file behind the last segment. Damage
-/// goes to the list; other errors end the check.
-pub(crate) fn check_file<F: Fingerprint>(
-    storage: &dyn Storage,
-    run: &Run<F>,
-    index: usize,
-    found: &mut Vec<Corruption>,
-) -> Result<()> {
-    let segment = run.segments.get(index);
-    let file = segment.map_or(&run.rows.file, |segment| &segment.file);
-    let before = found.len();
-    keep_damage(check_pages(storage, file, found), found)?;
-    if found.len() > before {
-        return Ok(());
-    }
-    let content = match segment {
-        Some(segment) => check_segment(segment),
-        None => check_rows(run),
-    };
-    keep_damage(content, found)
+/// What a check of a whole database found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Files looked at, the manifest included.
+    pub files: u64,
+    /// Bytes of those that could be opened.
+    pub bytes: u64,
+    /// Everything that is wrong; empty for a sound database.
+    pub damage: Vec<Corruption>,
 }
 
-/// The number of files that [`check_file`] knows for a run.
-pub(crate) fn file_count<F>(run: &Run<F>) -> usize {
-    run.segments.len() + 1
+/// Checks every file that a manifest names, each by itself, on all threads.
+pub(crate) fn verify<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    options: &Options,
+) -> Result<Verification> {
+    let files = |record: &RunRecord| 0..record.segments.len() + 1;
+    let work: Vec<(&RunRecord, usize)> =
+        manifest.runs.iter().flat_map(|record| files(record).map(move |file| (record, file))).collect();
+    let mut report = Verification { files: 1, bytes: manifest.encode().len() as u64, damage: Vec::new() };
+    parallel::ordered(
+        options.threads,
+        work.len(),
+        || (),
+        |item, (), sink| {
+            let Some(&(record, file)) = work.get(item) else { return Ok(()) };
+            let mut checked = Verification { files: 1, ..Verification::default() };
+            let result = check_file::<F>(storage, manifest, record, file, &mut checked);
+            keep_damage(result, &mut checked.damage)?;
+            let _ = sink(checked);
+            Ok(())
+        },
+        |checked| {
+            report.files += checked.files;
+            report.bytes += checked.bytes;
+            report.damage.extend(checked.damage);
+            options.report(Stage::Verifying, report.files - 1, Some(work.len() as u64))
+        },
+    )?;
+    Ok(report)
+}
+
+/// Checks file `index` of a run: segment `index`, or the rows file behind the last segment.
+fn check_file<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &RunRecord,
+    index: usize,
+    checked: &mut Verification,
+) -> Result<()> {
+    if index < record.segments.len() {
+        let segment = open_segment::<F>(storage, manifest, record, index)?;
+        if check_pages(storage, &segment.file, checked)? {
+            check_segment(&segment)?;
+        }
+        return Ok(());
+    }
+    let rows = open_rows::<F>(storage, manifest, record)?;
+    if check_pages(storage, &rows.file, checked)? {
+        check_starts(&rows)?;
+        // The order of rows can only be checked where table 0 can be read.
+        let natural = open_segment::<F>(storage, manifest, record, 0);
+        if natural.as_ref().is_ok_and(|segment| check_segment(segment).is_ok()) {
+            check_rows(&Run { record: record.clone(), segments: vec![natural?], rows })?;
+        }
+    }
+    Ok(())
 }
 
 fn keep_damage(result: Result<()>, found: &mut Vec<Corruption>) -> Result<()> {
@@ -53,28 +100,41 @@ fn keep_damage(result: Result<()>, found: &mut Vec<Corruption>) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file again, checks the CRC of every page and that padding is zero.
-fn check_pages(storage: &dyn Storage, file: &PageFile, found: &mut Vec<Corruption>) -> Result<()> {
+/// Reads a file again with ordinary reads, checks the CRC of every page and that padding is zero.
+/// Tells whether all is well.
+fn check_pages(storage: &dyn Storage, file: &PageFile, checked: &mut Verification) -> Result<bool> {
+    checked.bytes += file.len_bytes();
     let path = file.path();
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let input = storage.open(&name).map_err(Error::io("open", path))?;
     let crcs = read_crcs(&*input, file)?;
-    let listed = found.len() + MAX_LISTED;
+    let (mut bad_pages, mut last) = (0, 0);
     for (batch, batch_crcs) in crcs.chunks(BATCH_PAGES).enumerate() {
         let start = (1 + batch * BATCH_PAGES) * PAGE_BYTES;
         let mut pages = vec![0; batch_crcs.len() * PAGE_BYTES];
         input.read_exact_at(&mut pages, start as u64).map_err(Error::io("read", path))?;
         for (index, (page, &crc)) in pages.chunks(PAGE_BYTES).zip(batch_crcs).enumerate() {
-            let offset = (start + index * PAGE_BYTES) as u64;
             let computed = crc32fast::hash(page);
-            if computed != crc && found.len() < listed {
-                let expected = format!("CRC-32 {crc:#010x}");
-                keep_damage(Err(file.flaw(offset, expected, format!("{computed:#010x}"))), found)?;
+            if computed == crc {
+                continue;
+            }
+            bad_pages += 1;
+            last = (start + index * PAGE_BYTES) as u64;
+            if bad_pages <= MAX_LISTED {
+                let flaw = file.flaw(last, format!("CRC-32 {crc:#010x}"), format!("{computed:#010x}"));
+                keep_damage(Err(flaw), &mut checked.damage)?;
             }
         }
     }
+    if bad_pages > MAX_LISTED {
+        let more = format!("{} more such pages, this the last", bad_pages - MAX_LISTED);
+        keep_damage(Err(file.flaw(last, "pages with the right CRC-32", more)), &mut checked.damage)?;
+    }
     check_ends(&*input, file)?;
-    check_padding(&*input, file)
+    if bad_pages == 0 {
+        check_padding(&*input, file)?;
+    }
+    Ok(bad_pages == 0)
 }
 
 /// Reads the checksum pages.
@@ -154,7 +214,6 @@ fn check_segment<F: Fingerprint>(segment: &Segment<F>) -> Result<()> {
 /// Order, counts and sum of the postings.
 fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
     let rows = &run.rows;
-    check_starts(run)?;
     let mut cursor = run.row_cursor();
     let mut block = Vec::new();
     let (mut sum, mut smallest, mut largest) = (0u64, u64::MAX, 0);
@@ -181,8 +240,7 @@ fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
 }
 
 /// As many starts as entries, the first row one of them, and samples that agree.
-fn check_starts<F: Fingerprint>(run: &Run<F>) -> Result<()> {
-    let rows = &run.rows;
+fn check_starts(rows: &Rows) -> Result<()> {
     if rows.info.one_row_each() {
         return Ok(());
     }
