@@ -6,7 +6,7 @@
 //! table has a radius, groups whose prefixes differ by that many bits are compared with each other.
 //! The rule that gives each match to one table makes every pair come out once.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::prepare::masks_within;
 use crate::cast::{to_u32, to_usize};
@@ -41,6 +41,10 @@ const SPLIT_ABOVE: usize = 2048;
 pub(super) trait Groups<F>: Sync {
     /// Fingerprints in all groups together, more or less.
     fn len(&self) -> u64;
+    /// Says that a range of prefixes will be read in order.
+    fn will_need(&self, _prefixes: &Range<usize>, _bits: u32) -> Result<()> {
+        Ok(())
+    }
     /// Appends the distinct fingerprints, in the table's order, whose first `bits` bits are `prefix`.
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()>;
 }
@@ -112,11 +116,12 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
     fn groups(
         &mut self,
         groups: &dyn Groups<F>,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         prefix_bits: u32,
         masks: &[u32],
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> Result<()> {
+        groups.will_need(&range, prefix_bits)?;
         for prefix in range {
             let mut group = std::mem::take(&mut self.group);
             group.clear();

@@ -246,6 +246,7 @@ impl Searcher {
         let mut first = 0;
         while first < segment.cells() {
             let cells = first..(first + SCAN_CELLS).min(segment.cells());
+            segment.will_need_cells(first, 2 * SCAN_CELLS)?;
             for (index, &query) in (0u32..).zip(queries) {
                 let own = cell_number(segment, query);
                 for cell in to_u32(cells.start)..to_u32(cells.end) {

@@ -1,6 +1,8 @@
 //! All runs of a database taken together: rows in order, pairs, and an order over the distinct
 //! fingerprints.
 
+use std::ops::Range;
+
 use super::clusters::index_in;
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
@@ -143,6 +145,14 @@ struct RunGroups<'a, F> {
 impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
     fn len(&self) -> u64 {
         self.runs.iter().map(|run| run.run.record.entries).sum()
+    }
+
+    fn will_need(&self, prefixes: &Range<usize>, bits: u32) -> Result<()> {
+        self.runs.iter().try_for_each(|run| {
+            let segment = &run.run.segments[self.table];
+            let below = segment.directory_bits() - bits;
+            segment.will_need_cells(prefixes.start << below, prefixes.len() << below)
+        })
     }
 
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()> {

@@ -92,6 +92,13 @@ impl PageFile {
         self.bytes.get(range.clone()).ok_or_else(|| self.out_of_bounds(range))
     }
 
+    /// Asks the system to read a range soon, unless it ends in a page that has been used before.
+    pub(crate) fn will_need(&self, range: Range<usize>) {
+        if !range.is_empty() && !self.is_checked((range.end - 1) / PAGE_BYTES) {
+            self.bytes.will_need(range);
+        }
+    }
+
     /// The bytes of a file without any check, for prefetching only.
     #[inline]
     pub(crate) fn unchecked_for_prefetch(&self) -> &[u8] {

@@ -268,9 +268,23 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
+    /// Asks the system to read the cells `first..first + count` soon, as far as there are so many.
+    pub(crate) fn will_need_cells(&self, first: usize, count: usize) -> Result<()> {
+        let end = (first + count).min(self.cells());
+        if first < end {
+            self.file.will_need(self.directory_base + first * 4..self.directory_base + end * 4);
+            let bucket = self.bucket(first, end - first)?;
+            self.file.will_need(self.hi_base + bucket.start * 4..self.hi_base + bucket.end * 4);
+            let lo = |entry: usize| self.lo_base + entry * self.lo_bytes;
+            self.file.will_need(lo(bucket.start)..lo(bucket.end));
+        }
+        Ok(())
+    }
+
     /// Reads all values in order.
     pub(crate) fn cursor(&self) -> Cursor<'_, F> {
-        Cursor { segment: self, cell: 0 }
+        let window = (self.cells() * AHEAD_ENTRIES / self.entries().max(1)).max(1);
+        Cursor { segment: self, cell: 0, asked: 0, window }
     }
 }
 
@@ -278,7 +292,14 @@ impl<F: Fingerprint> Segment<F> {
 pub(crate) struct Cursor<'a, F> {
     segment: &'a Segment<F>,
     cell: usize,
+    /// Cells that the system has been asked for.
+    asked: usize,
+    /// Cells that it is asked for at once.
+    window: usize,
 }
+
+/// Entries that a walk asks the system for before it needs them.
+const AHEAD_ENTRIES: usize = 1 << 17;
 
 /// Values that a cursor hands out at once, or the content of one cell where that is more.
 const BLOCK: usize = 4096;
@@ -287,6 +308,10 @@ impl<F: Fingerprint> Cursor<'_, F> {
     /// Replaces `out` by the next values. False at the end.
     pub(crate) fn next_block(&mut self, out: &mut Vec<F>) -> Result<bool> {
         out.clear();
+        while self.asked < (self.cell + self.window).min(self.segment.cells()) {
+            self.segment.will_need_cells(self.asked, self.window)?;
+            self.asked += self.window;
+        }
         while out.len() < BLOCK && self.cell < self.segment.cells() {
             self.segment.read_cells(self.cell, 1, out)?;
             self.cell += 1;

@@ -189,6 +189,13 @@ impl Rows {
         Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |row| u64::from_le_bytes(*row)))
     }
 
+    /// Asks the system to read rows soon.
+    pub(crate) fn will_need(&self, rows: Range<usize>) {
+        let width = to_usize(self.info.id_bytes());
+        let end = rows.end.min(to_usize(self.info.rows));
+        self.file.will_need(self.ids_base + rows.start.min(end) * width..self.ids_base + end * width);
+    }
+
     /// Whether a row is the first of its fingerprint.
     #[inline]
     pub(super) fn is_start(&self, row: usize) -> Result<bool> {

@@ -83,6 +83,8 @@ pub(crate) struct RowCursor<'a, F> {
     ids: Vec<u64>,
 }
 
+/// Every so many rows, the system is asked for twice as many: a multiple of the block below.
+const AHEAD_ROWS: usize = 1 << 17;
 /// Rows that a cursor hands out at once.
 const BLOCK_ROWS: usize = 4096;
 
@@ -108,6 +110,9 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         let rows = &self.run.rows;
         let end = (self.next_row + BLOCK_ROWS).min(to_usize(rows.info.rows));
         self.ids.clear();
+        if self.next_row.is_multiple_of(AHEAD_ROWS) {
+            rows.will_need(self.next_row..self.next_row + 2 * AHEAD_ROWS);
+        }
         rows.read_ids(self.next_row..end, &mut self.ids)?;
         for (row, &id) in (self.next_row..end).zip(&self.ids) {
             let starts = || rows.file.section(crate::format::rows::STARTS).offset;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use memmap2::{Advice, Mmap, MmapOptions};
 
@@ -32,6 +32,17 @@ impl Bytes {
             Access::Sequential => Advice::Sequential,
         })?;
         Ok(Self(Inner::Map(map)))
+    }
+
+    /// Asks the system to read a range soon; it may not.
+    pub(crate) fn will_need(&self, range: Range<usize>) {
+        if let Inner::Map(map) = &self.0
+            && range.end <= map.len()
+            && !range.is_empty()
+        {
+            // A hint: without it the same bytes are read page by page.
+            let _ = map.advise_range(Advice::WillNeed, range.start, range.len());
+        }
     }
 
     /// Copies bytes to the heap.
