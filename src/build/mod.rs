@@ -67,8 +67,8 @@ impl<F: Fingerprint> Builder<F> {
         self.staging.path()
     }
 
-    /// Adds a row. Without an id it gets 1 + the largest id so far, or the first id of the options.
-    /// Returns the id.
+    /// Adds a row and returns its id: the one given, or the larger of the options' first id and 1 + the
+    /// largest id so far.
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
