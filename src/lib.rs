@@ -23,7 +23,7 @@
 //!
 //! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
 
-mod build;
+mod bulk;
 mod cast;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -46,7 +46,7 @@ mod snapshot;
 mod stats;
 mod storage;
 
-pub use build::Builder;
+pub use bulk::Builder;
 pub use database::Database;
 pub use error::{Corruption, Error, Result};
 pub use explain::{Explanation, RunExplanation, TableExplanation};

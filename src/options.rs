@@ -16,6 +16,9 @@ pub enum Stage {
     Merging,
     /// Writing the other tables. Counted in fingerprints, over all of those tables.
     Tables,
+    /// Comparing fingerprints with each other, table by table. Counted in fingerprints, over all tables
+    /// in use.
+    Joining,
     /// Checking files. Counted in files.
     Verifying,
 }

@@ -318,7 +318,7 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     fn whole(&self) -> Whole<'_, F> {
-        Whole::new(&self.shared.runs, self.shared.kernel, self.shared.options.threads)
+        Whole::new(&self.shared.runs, self.shared.kernel, &self.shared.options)
     }
 
     /// Replaces `ids` by those of a stored fingerprint, ascending.

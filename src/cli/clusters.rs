@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::input::InputArgs;
 use super::output::{Format, Output};
 use super::pairs::{DEFAULT_K, Source, read_rows};
+use super::progress::Bars;
 use super::{Global, values};
 use crate::{Database, Error, Row};
 
@@ -41,8 +42,12 @@ impl Args {
             Ok(())
         };
         if let Some(path) = &self.source.database {
-            let snapshot = Database::<u64>::open_with(path, global.options())?.snapshot()?;
-            snapshot.clusters(self.k.unwrap_or(snapshot.default_k()), write)?;
+            let bars = Bars::beside_results(global);
+            let options = global.options().progress(bars.clone());
+            let snapshot = Database::<u64>::open_with(path, options)?.snapshot()?;
+            let joined = snapshot.clusters(self.k.unwrap_or(snapshot.default_k()), write);
+            bars.clear();
+            joined?;
         } else {
             let rows = read_rows(&self.input, &self.source.list)?;
             crate::query::cluster_rows(

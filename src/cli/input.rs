@@ -14,6 +14,7 @@ use crate::{Error, Fingerprint};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum InputFormat {
     /// FINGERPRINT[<tab, comma or spaces>ID] on each line
+    #[value(alias = "txt")]
     Text,
     /// Raw 64-bit little-endian numbers
     U64,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::input::InputArgs;
 use super::output::{Format, Output};
+use super::progress::Bars;
 use super::{Global, values};
 use crate::{Database, Row, find_all};
 
@@ -54,16 +55,19 @@ impl Args {
         let mut out = Output::stdout();
         let format = self.format;
         if let Some(path) = &self.source.database {
-            let snapshot = Database::<u64>::open_with(path, global.options())?.snapshot()?;
+            let bars = Bars::beside_results(global);
+            let options = global.options().progress(bars.clone());
+            let snapshot = Database::<u64>::open_with(path, options)?.snapshot()?;
             let k = self.k.unwrap_or(snapshot.default_k());
-            if self.ids {
-                snapshot
-                    .id_pairs(k, |a, b, distance| out.write(|out| format.id_pair(out, a, b, distance)))?;
+            let joined = if self.ids {
+                snapshot.id_pairs(k, |a, b, distance| out.write(|out| format.id_pair(out, a, b, distance)))
             } else {
                 snapshot.pairs(k, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
-                })?;
-            }
+                })
+            };
+            bars.clear();
+            joined?;
         } else {
             let rows = read_rows(&self.input, &self.source.list)?;
             let k = self.k.unwrap_or(DEFAULT_K);

@@ -16,8 +16,17 @@ pub(super) struct Bars {
 }
 
 impl Bars {
+    /// For a command that prints nothing while it works.
     pub(super) fn new(global: Global) -> Arc<Self> {
-        let shown = !global.quiet && !global.no_progress && std::io::stderr().is_terminal();
+        Self::shown(!global.quiet && !global.no_progress && std::io::stderr().is_terminal())
+    }
+
+    /// For a command whose results would get between the bars if they went to the same terminal.
+    pub(super) fn beside_results(global: Global) -> Arc<Self> {
+        if std::io::stdout().is_terminal() { Self::shown(false) } else { Self::new(global) }
+    }
+
+    fn shown(shown: bool) -> Arc<Self> {
         Arc::new(Self { current: shown.then(|| Mutex::new((None, ProgressBar::hidden()))) })
     }
 
@@ -48,6 +57,7 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Stage::Reading => ("reading", "rows"),
         Stage::Merging => ("sorting", "rows"),
         Stage::Tables => ("writing tables", "fingerprints"),
+        Stage::Joining => ("comparing", "fingerprints"),
         Stage::Verifying => ("verifying", "files"),
     };
     let counts = match total {

@@ -56,6 +56,8 @@ pub(super) struct Join<'a, F> {
     pub(super) k: u32,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
+    /// Told how many fingerprints of a table have been joined more; may end the join.
+    pub(super) tick: &'a (dyn Fn(u64) -> Result<()> + Sync),
 }
 
 impl<F: Fingerprint> Join<'_, F> {
@@ -81,7 +83,8 @@ impl<F: Fingerprint> Join<'_, F> {
             || Worker::new(self, table),
             |item, worker, sink| {
                 let range = prefixes * item / items..prefixes * (item + 1) / items;
-                worker.groups(groups, range, prefix_bits, &masks, sink)
+                worker.groups(groups, range, prefix_bits, &masks, sink)?;
+                (self.tick)(groups.len() / items as u64)
             },
             |block: Vec<Pair<F>>| consume(&block),
         )

@@ -109,7 +109,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
     let (layout, radii, prefix_bits) = list_layout::<F>(k, natural.len());
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
-    let join = Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables };
+    let join = Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, tick: &|_| Ok(()) };
     let mut permuted = Vec::new();
     for (index, table) in tables.iter().enumerate() {
         let values = if index == 0 {

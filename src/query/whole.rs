@@ -2,6 +2,7 @@
 //! fingerprints.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clusters::index_in;
 use super::join::{Groups, Join, Pair};
@@ -15,18 +16,19 @@ use crate::kernel::Kernel;
 use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
+use crate::options::{Options, Stage};
 use crate::segment::{Row, RowCursor, Run};
 
 /// The runs of a snapshot.
 pub(crate) struct Whole<'a, F> {
     runs: &'a [Searchable<F>],
     kernel: Kernel,
-    threads: usize,
+    options: &'a Options,
 }
 
 impl<'a, F: Fingerprint> Whole<'a, F> {
-    pub(crate) fn new(runs: &'a [Searchable<F>], kernel: Kernel, threads: usize) -> Self {
-        Self { runs, kernel, threads }
+    pub(crate) fn new(runs: &'a [Searchable<F>], kernel: Kernel, options: &'a Options) -> Self {
+        Self { runs, kernel, options }
     }
 
     /// Visits every row once, by (fingerprint, id).
@@ -51,7 +53,7 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
             Strategy::Probe(plan) if self.runs.iter().all(same) => {
                 self.pairs_by_tables(k, plan, largest, visit)
             }
-            _ => join_sorted(&self.distinct()?, k, self.threads, visit),
+            _ => join_sorted(&self.distinct()?, k, self.options.threads, visit),
         }
     }
 
@@ -65,7 +67,14 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
     ) -> Result<()> {
         let tables: Vec<Table<F>> =
             largest.run.segments.iter().map(|segment| segment.table.clone()).collect();
-        let join = Join { kernel: self.kernel, threads: self.threads, k, plan, tables: &tables };
+        let entries: u64 = self.runs.iter().map(|run| run.run.record.entries).sum();
+        let (done, total) = (AtomicU64::new(0), entries * plan.used().count() as u64);
+        let tick = |more: u64| {
+            let done = done.fetch_add(more, Ordering::Relaxed) + more;
+            self.options.report(Stage::Joining, done, Some(total))
+        };
+        let (kernel, threads) = (self.kernel, self.options.threads);
+        let join = Join { kernel, threads, k, plan, tables: &tables, tick: &tick };
         for (table, _) in plan.used() {
             let lead = tables[table].lead_bits;
             let shortest =
