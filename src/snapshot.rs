@@ -313,6 +313,11 @@ impl<F: Fingerprint> Snapshot<F> {
         verify::<F>(&self.shared.folder, &self.shared.manifest, &self.shared.options)
     }
 
+    #[cfg(test)]
+    pub(crate) fn searchables(&self) -> &[Searchable<F>] {
+        &self.shared.runs
+    }
+
     fn runs(&self) -> impl Iterator<Item = &Run<F>> {
         self.shared.runs.iter().map(|searchable| &searchable.run)
     }

@@ -328,3 +328,53 @@ fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result
     let radii = spread(near.len(), &tables, prepared.k, cost);
     Ok(Plan::prove(&run.record.layout, radii, prepared.k))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bulk::build_runs;
+    use crate::fingerprint::mix64;
+    use crate::segment::Row;
+
+    fn skewed_rows() -> Vec<Row<u64>> {
+        // A tenth shares five values of the first 16 bits.
+        let value = |i: u64| if i % 10 > 0 { mix64(i) } else { (0xabc0 | i / 10 % 5) << 48 | mix64(i) >> 16 };
+        (0..400_000).map(|id| Row { fingerprint: value(id), id }).collect()
+    }
+
+    #[test]
+    fn a_query_in_a_hot_bucket_gets_a_plan_that_avoids_it() {
+        let rows = skewed_rows();
+        for (layout, most) in [("rotations:3", 9000), ("rotations:4", 2000)] {
+            let home = tempfile::tempdir().unwrap();
+            let database = build_runs(&home.path().join("db"), &[(layout, &rows)]).unwrap();
+            let snapshot = database.snapshot().unwrap();
+            let mut searcher = Searcher::new(Kernel::detect());
+            for hot in [&rows[0], &rows[10], &rows[40]] {
+                let mut hits = Vec::new();
+                searcher.search(&snapshot.searchables()[0], &[hot.fingerprint], 3, &mut hits).unwrap();
+                assert!(hits.iter().any(|hit| hit.fingerprint == hot.fingerprint));
+                let candidates: u32 = searcher.probes.iter().map(|probe| probe.end - probe.start).sum();
+                assert!(candidates < most, "{layout}: {candidates} candidates; a hot bucket has 8,000");
+            }
+        }
+    }
+
+    #[test]
+    fn lead_buckets_hold_what_shares_the_probed_bits() {
+        let rows = &skewed_rows()[..5000];
+        for (layout, bits) in [("rotations:4", 8), ("rotations:16", 4), ("rotations:64", 1)] {
+            let home = tempfile::tempdir().unwrap();
+            let database = build_runs(&home.path().join("db"), &[(layout, rows)]).unwrap();
+            let snapshot = database.snapshot().unwrap();
+            let natural = snapshot.searchables()[0].run.natural();
+            for flips in [0, 1] {
+                let query = rows[70].fingerprint;
+                let shares =
+                    |row: &&Row<u64>| row.fingerprint.bits(0, bits) == query.bits(0, bits) ^ u64::from(flips);
+                let expected = rows.iter().filter(shares).count();
+                assert_eq!(lead_bucket(natural, query, flips).unwrap().len(), expected, "{layout}");
+            }
+        }
+    }
+}
