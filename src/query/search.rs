@@ -338,8 +338,9 @@ mod tests {
 
     fn skewed_rows() -> Vec<Row<u64>> {
         // A tenth shares five values of the first 16 bits.
-        let value = |i: u64| if i % 10 > 0 { mix64(i) } else { (0xabc0 | i / 10 % 5) << 48 | mix64(i) >> 16 };
-        (0..400_000).map(|id| Row { fingerprint: value(id), id }).collect()
+        let hot = |i: u64| (0xabc0 | (i % 5)) << 48 | mix64(i) >> 16;
+        let rows = (0..400_000).map(|id| if id % 10 == 0 { hot(id / 10) } else { mix64(id) });
+        rows.zip(0..).map(|(fingerprint, id)| Row { fingerprint, id }).collect()
     }
 
     #[test]
