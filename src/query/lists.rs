@@ -73,7 +73,7 @@ fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
 /// depends only on the set of values and k, not on the number of threads. An error from `visit` ends the search
 /// and is returned.
 ///
-/// Memory: twice the list. Time: for k = 3 and random values about 50 ns a value for a million
+/// Memory: twice the list. Time: for k = 3 and random values about 75 ns a value for a million
 /// values on one core, more where many values share long prefixes.
 ///
 /// # Errors
