@@ -8,6 +8,7 @@ mod sort;
 mod tables;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -56,7 +57,7 @@ impl<F: Fingerprint> Builder<F> {
         options.check(F::BITS)?;
         let staging = Staging::begin(path)?;
         let sorter =
-            Sorter::new(Box::new(staging.folder().clone()), 0, options.memory_bytes, options.threads);
+            Sorter::new(Arc::new(staging.folder().clone()), 0, options.memory_bytes, options.threads);
         let next_id = Some(options.first_id);
         Ok(Self { sorter, options, staging, largest_id: None, next_id, rows: 0 })
     }
@@ -226,7 +227,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
     let mut manifest = manifest::fresh(64, &Options::new())?;
     for (layout, rows) in runs {
         let options = Options::new().layout(layout.parse()?);
-        let mut sorter = Sorter::new(Box::new(staging.folder().clone()), 0, 1 << 20, 2);
+        let mut sorter = Sorter::new(Arc::new(staging.folder().clone()), 0, 1 << 20, 2);
         rows.iter().try_for_each(|&row| sorter.push(row))?;
         let sorted = sorter.finish()?;
         let counts = Counts::of(&sorted, rows.len() as u64, &options)?;

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
@@ -56,7 +57,7 @@ const LEAST_READ_BYTES: usize = 1 << 12;
 /// Collects records; sorts and spills whenever the memory is full.
 #[derive(Debug)]
 pub(super) struct Sorter<T> {
-    storage: Box<dyn Storage>,
+    storage: Arc<dyn Storage>,
     buffer: Vec<T>,
     capacity: usize,
     threads: usize,
@@ -74,7 +75,7 @@ struct Spill {
 impl<T: Record> Sorter<T> {
     /// `memory_bytes` bounds the buffer of records; spilled pieces are numbered from `first_spill`.
     pub(super) fn new(
-        storage: Box<dyn Storage>,
+        storage: Arc<dyn Storage>,
         first_spill: u64,
         memory_bytes: usize,
         threads: usize,
@@ -177,7 +178,7 @@ fn write_spill<T: Record>(storage: &dyn Storage, name: String, sorted: Stream<'_
 /// Sorted records, to be walked over any number of times.
 #[derive(Debug)]
 pub(super) struct Sorted<T> {
-    storage: Box<dyn Storage>,
+    storage: Arc<dyn Storage>,
     buffer: Vec<T>,
     piece: usize,
     spills: Vec<Spill>,
@@ -349,7 +350,7 @@ mod tests {
             values in prop::collection::vec((0u64..5000, 0u64..3), 0..20_000), memory in 16usize..400_000, threads in 1usize..5,
         ) {
             let home = tempfile::tempdir().unwrap();
-            let mut sorter = Sorter::new(Box::new(Folder::new(home.path())), 0, memory.max(3000), threads);
+            let mut sorter = Sorter::new(Arc::new(Folder::new(home.path())), 0, memory.max(3000), threads);
             let mut expected: Vec<Row<u64>> = values.iter().map(|&(fingerprint, id)| Row { fingerprint, id }).collect();
             for &row in &expected {
                 sorter.push(row).unwrap();

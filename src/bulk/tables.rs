@@ -1,5 +1,6 @@
 //! Tables 1 and up, each made from table 0.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::sort::Sorter;
@@ -76,7 +77,7 @@ impl<F: Fingerprint> TableWork<'_, F> {
         // Each table numbers its spilled parts in a range of its own.
         let first_spill = (number as u64) << 32;
         let mut sorter =
-            Sorter::new(Box::new(self.folder.clone()), first_spill, self.memory_bytes, self.threads);
+            Sorter::new(Arc::new(self.folder.clone()), first_spill, self.memory_bytes, self.threads);
         let mut cursor = self.source.cursor();
         let mut block = Vec::new();
         while cursor.next_block(&mut block)? {

@@ -1,11 +1,12 @@
 //! A real folder, and the staging folder in which a new database is prepared.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::{Access, Bytes, Input, Output, Storage, names, parent};
+use super::{Access, Bytes, Input, Lock, Output, Storage, names, parent};
 use crate::error::{Error, Result};
 
 /// Files in a folder of a local file system.
@@ -45,6 +46,18 @@ impl Storage for Folder {
         File::open(&self.path)?.sync_all()
     }
 
+    fn list(&self) -> io::Result<Vec<OsString>> {
+        fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn lock(&self) -> Result<Box<dyn Lock>> {
+        // LOCK is never deleted, so the file that was locked is the one that has the name.
+        match lock(&self.path)? {
+            Some(lock) => Ok(Box::new(lock)),
+            None => Err(Error::NotADatabase { path: self.path.clone() }),
+        }
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -64,8 +77,13 @@ impl Output for File {
         FileExt::write_all_at(self, bytes, offset)
     }
 
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        self.set_len(len_bytes)
+    }
+
     fn sync(&mut self) -> io::Result<()> {
-        self.sync_all()
+        // The length is synced along, and nothing reads the times.
+        self.sync_data()
     }
 }
 
@@ -88,7 +106,7 @@ impl Input for File {
 pub(crate) struct Staging {
     target: PathBuf,
     folder: Folder,
-    lock: Option<File>,
+    lock: Option<LockFile>,
 }
 
 impl Staging {
@@ -177,20 +195,35 @@ fn refuse_existing(target: &Path) -> Result<()> {
     }
 }
 
+/// A locked file. The lock goes with the file.
+#[derive(Debug)]
+struct LockFile(File);
+
+impl Lock for LockFile {}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // So that nobody is told of a process that has gone; it would be harmless.
+        let _ = self.0.set_len(0);
+    }
+}
+
+/// How often the number of a process that has just taken the lock is looked for.
+const PID_TRIES: usize = 20;
+
 /// Takes the lock of a folder and writes this process's number into it. `None` when the folder, or
 /// the file that was locked, is no longer there.
-fn lock(folder: &Path) -> Result<Option<File>> {
+fn lock(folder: &Path) -> Result<Option<LockFile>> {
     let path = folder.join(names::LOCK);
     let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = match opened {
+    let file = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(Error::io("open", &path))?,
     };
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let pid = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
-            return Err(Error::Locked { path: folder.to_path_buf(), pid });
+            return Err(Error::Locked { path: folder.to_path_buf(), pid: holder(&path) });
         }
         Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
     }
@@ -199,10 +232,21 @@ fn lock(folder: &Path) -> Result<Option<File>> {
         Ok(named) if (named.dev(), named.ino()) == (locked.dev(), locked.ino()) => {}
         _ => return Ok(None),
     }
-    file.set_len(0)
-        .and_then(|()| write!(file, "{}", std::process::id()))
-        .map_err(Error::io("write", &path))?;
-    Ok(Some(file))
+    let lock = LockFile(file);
+    // A full disk keeps others from being told the number, and nobody from freeing space.
+    let pid = std::process::id().to_string();
+    let _ = lock.0.set_len(0).and_then(|()| FileExt::write_all_at(&lock.0, pid.as_bytes(), 0));
+    Ok(Some(lock))
+}
+
+/// The number of the process that holds a lock. It writes it just after it has taken the lock.
+fn holder(path: &Path) -> Option<u32> {
+    (0..PID_TRIES).find_map(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        fs::read_to_string(path).ok()?.trim().parse().ok()
+    })
 }
 
 /// Removes files that a database may have from a folder, LOCK only if asked. Refuses to touch

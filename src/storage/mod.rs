@@ -1,17 +1,19 @@
 //! Where files live: one small trait between the engine and the operating system.
 //!
 //! The engine writes each file once, front to back within each section, and never changes it
-//! afterwards; it replaces `MANIFEST` by rename. That is all the trait offers, so that a simulated
-//! disk can stand in for the real one. Storage never knows a file's format.
+//! afterwards; it appends to one log, and replaces `MANIFEST` by rename. That is all the trait offers,
+//! so that a simulated disk can stand in for the real one. Storage never knows a file's format.
 
 mod bytes;
 mod folder;
 pub(crate) mod names;
 
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::error::Result;
 pub(crate) use bytes::Bytes;
 pub(crate) use folder::{Folder, Staging};
 
@@ -24,7 +26,7 @@ pub(crate) enum Access {
     Sequential,
 }
 
-/// One folder of files.
+/// One folder of files. Clones are the same folder.
 pub(crate) trait Storage: Debug + Send + Sync {
     /// Creates a file that must not exist yet.
     fn create(&self, name: &str) -> io::Result<Box<dyn Output>>;
@@ -38,14 +40,27 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes creations, renames and removals durable.
     fn sync_folder(&self) -> io::Result<()>;
+    /// The names of all files, in no particular order.
+    fn list(&self) -> io::Result<Vec<OsString>>;
+    /// Takes the lock that one writer at a time can have, until the value is dropped or the process
+    /// ends.
+    ///
+    /// # Errors
+    /// [`Error::Locked`](crate::Error::Locked) when somebody has it, [`Error::Io`](crate::Error::Io).
+    fn lock(&self) -> Result<Box<dyn Lock>>;
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 }
 
+/// A lock that is held.
+pub(crate) trait Lock: Debug + Send + Sync {}
+
 /// A file being written.
 pub(crate) trait Output: Debug + Send {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Makes the content durable.
+    /// Cuts the file off.
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()>;
+    /// Makes the content and the length durable.
     fn sync(&mut self) -> io::Result<()>;
 }
 
