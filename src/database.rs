@@ -1,17 +1,19 @@
 //! A database: a folder that can be created, opened and read.
 
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::bulk::Builder;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::Manifest;
 use crate::manifest;
 use crate::options::Options;
-use crate::segment::{Verification, verify};
-use crate::snapshot::Snapshot;
-use crate::storage::Folder;
+use crate::segment::Verification;
+use crate::snapshot::{Snapshot, verify_all};
+use crate::storage::{Folder, Storage};
+use crate::writer::Writer;
 
 /// A handle on a database of fingerprints of one width.
 ///
@@ -72,7 +74,7 @@ impl<F: Fingerprint> Database<F> {
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
         supported::<F>()?;
         let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
-        database.manifest().map(|_| database)
+        manifest::of::<F>(&Folder::new(&database.path)).map(|_| database)
     }
 
     /// Where the database is.
@@ -81,15 +83,28 @@ impl<F: Fingerprint> Database<F> {
         &self.path
     }
 
-    /// The database as it stands now. Later changes do not touch the snapshot.
+    /// The database as it stands now, with everything committed in any process. Later changes do not
+    /// touch the snapshot.
     ///
-    /// Maps every file and checks header, footer and length of each.
+    /// Maps every file and checks header, footer and length of each; what is still in a writer's log is
+    /// read and sorted.
     ///
     /// # Errors
     /// As [`open`](Database::open); [`Error::Corrupt`] also for a file that is missing, cut short,
     /// damaged at an end, or of another database.
     pub fn snapshot(&self) -> Result<Snapshot<F>> {
-        Snapshot::open(&Folder::new(&self.path), self.manifest()?, self.options.clone())
+        Snapshot::open(&self.storage(), &self.options, None)
+    }
+
+    /// Becomes the writer of the database. Recovers what a crash has left in the log.
+    ///
+    /// Of the options, threads, memory, the size of the memtable, background merges and progress apply.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] while there is another writer, in this process or any other; as
+    /// [`open`](Database::open); [`Error::Io`] on a read-only medium.
+    pub fn writer(&self) -> Result<Writer<F>> {
+        Writer::open(self.storage(), self.options.clone())
     }
 
     /// Checks every byte of the database as it stands now, as [`Snapshot::verify`] does, and goes on where
@@ -99,20 +114,22 @@ impl<F: Fingerprint> Database<F> {
     /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than that of
     /// the manifest is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
-        verify::<F>(&Folder::new(&self.path), &self.manifest()?, &self.options)
+        let storage = self.storage();
+        let last = RefCell::new(None);
+        let sound = manifest::while_it_stands::<F, _>(&*storage, |manifest| {
+            let report = verify_all::<F>(&*storage, &manifest, &self.options)?;
+            let first = report.damage.first().cloned();
+            last.replace(Some(report));
+            first.map_or(Ok(()), |damage| Err(damage.into()))
+        });
+        match (last.take(), sound) {
+            (Some(report), Ok(()) | Err(Error::Corrupt(_))) => Ok(report),
+            (_, sound) => sound.map(|()| Verification::default()),
+        }
     }
 
-    fn manifest(&self) -> Result<Manifest> {
-        let found = match manifest::read(&Folder::new(&self.path)) {
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
-            other => other?,
-        };
-        let manifest = found.ok_or_else(|| Error::NotADatabase { path: self.path.clone() })?;
-        if manifest.width != F::BITS {
-            let (path, database) = (self.path.clone(), manifest.width);
-            return Err(Error::Width { path, database, requested: F::BITS });
-        }
-        Ok(manifest)
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::new(Folder::new(&self.path))
     }
 }
 

@@ -23,6 +23,20 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// There is no room left on the medium. Nothing was lost, and what was asked for can be tried again
+    /// when there is room.
+    DiskFull {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+    },
+    /// Something could not be made durable, so that nobody knows what is on the medium. The writer
+    /// takes no more; opening the database again recovers everything acknowledged.
+    Poisoned {
+        /// The database.
+        path: PathBuf,
+    },
     /// There is no database: the path does not exist or has no `MANIFEST`.
     NotADatabase {
         /// The path that was given.
@@ -99,7 +113,10 @@ impl Error {
     /// Wraps an I/O error with what was tried on which path.
     pub(crate) fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
-        move |source| Self::Io { action, path, source }
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
+            _ => Self::Io { action, path, source },
+        }
     }
 
     /// The damage, where this error is one.
@@ -122,6 +139,14 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { action, path, source } => write!(f, "cannot {action} {}: {source}", path.display()),
+            Self::DiskFull { action, path } => {
+                write!(f, "cannot {action} {}: no space left on the device", path.display())
+            }
+            Self::Poisoned { path } => write!(
+                f,
+                "{}: an earlier write could not be made durable; close the database and open it again",
+                path.display()
+            ),
             Self::NotADatabase { path } => write!(f, "{}: no database there", path.display()),
             Self::AlreadyExists { path } => write!(f, "{}: already exists", path.display()),
             Self::NewerVersion { path, found, supported } => write!(

@@ -96,6 +96,15 @@ mod sealed {
     impl Sealed for u128 {}
 }
 
+/// A document's fingerprint and its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row<F> {
+    /// The fingerprint.
+    pub fingerprint: F,
+    /// The user's number for the document.
+    pub id: u64,
+}
+
 /// The number of bits in which two fingerprints differ.
 ///
 /// ```

@@ -48,6 +48,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn golden_databases_are_read_and_rewritten_byte_by_byte() {
     for (name, layout, rows) in golden() {
         if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+            let _ = fs::remove_dir_all(folder(name));
             write(&folder(name), layout, &rows);
         }
         let home = tempfile::tempdir().unwrap();

@@ -25,9 +25,11 @@
 
 mod bulk;
 mod cast;
+mod changes;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+mod compaction;
 mod database;
 mod error;
 mod explain;
@@ -38,25 +40,31 @@ mod golden;
 mod kernel;
 mod layout;
 mod manifest;
+mod memtable;
 mod options;
 mod parallel;
 mod query;
+mod runs;
+mod sabotage;
 mod segment;
 mod snapshot;
 mod stats;
 mod storage;
+mod wal;
+mod writer;
 
 pub use bulk::Builder;
 pub use database::Database;
 pub use error::{Corruption, Error, Result};
 pub use explain::{Explanation, RunExplanation, TableExplanation};
-pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, num_differing_bits};
+pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Row, num_differing_bits};
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
 pub use query::{Match, Pair, find_all, find_clusters};
-pub use segment::{Row, Verification};
+pub use segment::Verification;
 pub use snapshot::Snapshot;
 pub use stats::{RunStats, Stats};
+pub use writer::Writer;
 
 /// Compiles the code of the README.
 #[cfg(doctest)]

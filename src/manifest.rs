@@ -1,13 +1,16 @@
 //! Reading and replacing the manifest of a folder.
 
+use std::path::Path;
+
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
-use crate::format::manifest::{FIRST_WAL, Manifest};
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::options::Options;
 use crate::storage::{Storage, names, read_small};
 
-/// A manifest of 64 runs with 64 tables stays far below this.
-const MAX_BYTES: u64 = 1 << 20;
+/// A manifest with all ranges of automatic ids and a hundred thousand adopted runs stays below this.
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The manifest of a database without runs.
 pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
@@ -19,8 +22,13 @@ pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
         layout: options.layout,
         next_run: 1,
         largest_id: None,
-        first_live_wal: FIRST_WAL,
+        runs_only: false,
+        live_wal: None,
+        next_wal: 1,
+        next_frame: 1,
         runs: Vec::new(),
+        adopted: Vec::new(),
+        automatic: IdRanges::default(),
     })
 }
 
@@ -40,16 +48,86 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
     }
 }
 
-/// Writes the first manifest of a folder that is not published yet.
-pub(crate) fn write_new(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+/// Reads the manifest of a database of a given width.
+pub(crate) fn of<F: Fingerprint>(storage: &dyn Storage) -> Result<Manifest> {
+    let path = storage.path("");
+    let found = match read(storage) {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
+        other => other?,
+    };
+    let manifest = found.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
+    manifest.check_width(F::BITS, &path)?;
+    Ok(manifest)
+}
+
+/// How often a reader that a writer keeps overtaking starts again.
+const MOST_TRIES: usize = 1000;
+
+/// Does work that needs the files a manifest names. Where it fails and the manifest has been replaced
+/// meanwhile, a writer has removed them: it starts again with the new one.
+pub(crate) fn while_it_stands<F: Fingerprint, T>(
+    storage: &dyn Storage,
+    work: impl Fn(Manifest) -> Result<T>,
+) -> Result<T> {
+    let mut manifest = of::<F>(storage)?;
+    for _ in 1..MOST_TRIES {
+        let generation = manifest.generation;
+        let result = work(manifest);
+        if result.is_ok() {
+            return result;
+        }
+        manifest = of::<F>(storage)?;
+        if manifest.generation == generation {
+            return result;
+        }
+    }
+    work(manifest)
+}
+
+impl Manifest {
+    /// Every file of the database.
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
+        let of_run = |record: &RunRecord| {
+            let segments = (0..record.segments.len()).map(|table| names::segment(record.run, table));
+            let tombstones = record.tombstones_file.map(|_| names::tombstones(record.run));
+            segments.chain([names::rows(record.run)]).chain(tombstones).collect::<Vec<_>>()
+        };
+        let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
+        whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
+    }
+
+    /// Refuses a database of another width.
+    pub(crate) fn check_width(&self, width: u32, path: &Path) -> Result<()> {
+        if self.width == width {
+            return Ok(());
+        }
+        Err(Error::Width { path: path.to_path_buf(), database: self.width, requested: width })
+    }
+}
+
+/// Makes this the manifest of the folder: the commit point of every change. Durable on return.
+///
+/// Up to the rename nothing has changed, and a new manifest that could not be written is removed.
+pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let path = storage.path(names::MANIFEST_NEW);
+    write(storage, manifest, &path).inspect_err(|_| drop(storage.remove(names::MANIFEST_NEW)))?;
+    storage.rename(names::MANIFEST_NEW, names::MANIFEST).map_err(Error::io("rename", &path))?;
+    storage.sync_folder().map_err(Error::io("sync", storage.path("")))
+}
+
+fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
     let bytes = manifest.encode();
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Error::Limit("a manifest of 4 MiB holds no more adopted runs"));
+    }
     // What could not be read again must not be written.
-    Manifest::decode(&bytes).map_err(|problem| problem.of(&path))?;
-    let mut output = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", &path))?;
-    output.write_all_at(&bytes, 0).map_err(Error::io("write", &path))?;
-    output.sync().map_err(Error::io("sync", &path))?;
-    storage.rename(names::MANIFEST_NEW, names::MANIFEST).map_err(Error::io("rename", &path))
+    Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;
+    let mut output = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", path))?;
+    output.write_all_at(&bytes, 0).map_err(Error::io("write", path))?;
+    if crate::sabotage::skips("manifest-sync") {
+        return Ok(());
+    }
+    output.sync().map_err(Error::io("sync", path))
 }
 
 /// 128 bits from the system's random number generator.

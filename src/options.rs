@@ -12,7 +12,7 @@ use crate::layout::LayoutChoice;
 pub enum Stage {
     /// Taking rows in. Counted in rows.
     Reading,
-    /// Sorting rows, writing them and the first table. Counted in rows.
+    /// Sorting or merging rows, writing them and the first table. Counted in rows.
     Merging,
     /// Writing the other tables. Counted in fingerprints, over all of those tables.
     Tables,
@@ -45,6 +45,8 @@ pub struct Options {
     pub(crate) memory_bytes: usize,
     pub(crate) threads: usize,
     pub(crate) first_id: u64,
+    pub(crate) memtable_rows: usize,
+    pub(crate) background: bool,
     pub(crate) progress: Option<Arc<dyn Progress>>,
 }
 
@@ -67,6 +69,8 @@ impl Options {
             memory_bytes: 1 << 30,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             first_id: 0,
+            memtable_rows: 1 << 16,
+            background: true,
             progress: None,
         }
     }
@@ -106,10 +110,30 @@ impl Options {
         self
     }
 
+    /// How many operations a writer gathers in memory and in its log before it writes a run; at least
+    /// 1. A commit of more than that goes into a run at once.
+    #[must_use]
+    pub fn memtable_rows(mut self, rows: usize) -> Self {
+        self.memtable_rows = rows.max(1);
+        self
+    }
+
+    /// Whether a writer merges runs on a thread of its own, which is the default, or while it flushes.
+    #[must_use]
+    pub fn background_merges(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
     /// Who listens to long operations.
     #[must_use]
     pub fn progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
+        self
+    }
+
+    pub(crate) fn without_progress(mut self) -> Self {
+        self.progress = None;
         self
     }
 
@@ -137,10 +161,14 @@ impl Options {
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { k, layout, memory_bytes, threads, first_id, progress: _ } = self;
-        write!(
-            f,
-            "Options {{ k: {k}, layout: {layout}, memory_bytes: {memory_bytes}, threads: {threads}, first_id: {first_id} }}"
-        )
+        f.debug_struct("Options")
+            .field("k", &self.k)
+            .field("layout", &format_args!("{}", self.layout))
+            .field("memory_bytes", &self.memory_bytes)
+            .field("threads", &self.threads)
+            .field("first_id", &self.first_id)
+            .field("memtable_rows", &self.memtable_rows)
+            .field("background", &self.background)
+            .finish_non_exhaustive()
     }
 }

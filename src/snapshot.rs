@@ -4,23 +4,27 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::changes::Changes;
+use crate::error::{Error, Result};
 use crate::explain::Explanation;
-use crate::fingerprint::Fingerprint;
-use crate::format::manifest::Manifest;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
+use crate::manifest;
 use crate::options::Options;
 use crate::parallel;
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
-use crate::query::locate::{Match, rows_of};
+use crate::query::locate::Match;
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
+use crate::query::view::View;
 use crate::query::whole::Whole;
-use crate::segment::{Row, Run, Verification, verify};
+use crate::segment::{Run, Verification, verify};
 use crate::stats::Stats;
-use crate::storage::Folder;
+use crate::storage::Storage;
+use crate::wal::{self, Log};
 
 /// A stable view of a database. Cheap to clone, and shared freely between threads.
 #[derive(Clone, Debug)]
@@ -30,12 +34,16 @@ pub struct Snapshot<F> {
 
 #[derive(Debug)]
 struct Shared<F> {
-    folder: Folder,
+    storage: Arc<dyn Storage>,
     manifest: Manifest,
+    /// The largest id ever stored.
+    largest_id: Option<u64>,
+    /// Length of the log when it was read.
+    log_bytes: u64,
     options: Options,
     kernel: Kernel,
-    /// Oldest first.
-    runs: Vec<Searchable<F>>,
+    /// The runs of the manifest, then what is in no run yet.
+    view: View<F>,
 }
 
 /// Queries that go through the stages of a search together.
@@ -52,14 +60,73 @@ thread_local! {
 }
 
 impl<F: Fingerprint> Snapshot<F> {
-    pub(crate) fn open(folder: &Folder, manifest: Manifest, options: Options) -> Result<Self> {
-        let runs = manifest
-            .runs
-            .iter()
-            .map(|record| Run::open(folder, &manifest, record).map(Searchable::new))
-            .collect::<Result<_>>()?;
-        let (folder, kernel) = (folder.clone(), Kernel::detect());
-        Ok(Self { shared: Arc::new(Shared { folder, manifest, options, kernel, runs }) })
+    /// Opens the database as it stands now. Runs that `known` has open are not opened again.
+    pub(crate) fn open(
+        storage: &Arc<dyn Storage>,
+        options: &Options,
+        known: Option<&View<F>>,
+    ) -> Result<Self> {
+        manifest::while_it_stands::<F, _>(&**storage, |manifest| {
+            let log = Log::read(&**storage, &manifest)?;
+            let reuse = |record: &RunRecord| {
+                let same = |known: &&Arc<Searchable<F>>| known.run.record == *record;
+                known.and_then(|view| view.searchables().iter().find(same).cloned())
+            };
+            let open = |record: &RunRecord| match reuse(record) {
+                Some(run) => Ok(run),
+                None => Ok(Arc::new(Searchable::new(Run::open(&**storage, &manifest, record)?))),
+            };
+            let view = View::new(manifest.runs.iter().map(open).collect::<Result<_>>()?);
+            let mut changes = Changes::new();
+            let mut log_bytes = 0;
+            if let Some(log) = &log {
+                for operation in log.operations()?.1 {
+                    changes.apply(operation, |_| ());
+                }
+                log_bytes = log.len_bytes();
+            }
+            let storage = storage.clone();
+            let mut snapshot = Self::with_changes(storage, manifest, options.clone(), &view, &changes)?;
+            if let Some(shared) = Arc::get_mut(&mut snapshot.shared) {
+                shared.log_bytes = log_bytes;
+            }
+            Ok(snapshot)
+        })
+    }
+
+    /// Runs, and what is in no run yet.
+    pub(crate) fn with_changes(
+        storage: Arc<dyn Storage>,
+        manifest: Manifest,
+        options: Options,
+        view: &View<F>,
+        changes: &Changes<F>,
+    ) -> Result<Self> {
+        let layout = match manifest.runs.iter().max_by_key(|record| record.entries) {
+            Some(largest) => largest.layout.clone(),
+            None => manifest.layout.layout(F::BITS, manifest.k, changes.operations() as u64)?,
+        };
+        let newest = changes.to_run(&manifest, layout, &options)?;
+        let largest_id = manifest.largest_id.max(changes.largest_id());
+        let view = View::new(view.searchables().iter().cloned().chain(newest).collect());
+        let kernel = Kernel::detect();
+        let shared = Shared { storage, manifest, largest_id, log_bytes: 0, options, kernel, view };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The database as it stands now. Files that this snapshot has open are not opened again, so this
+    /// costs little where little has changed.
+    ///
+    /// # Errors
+    /// As [`Database::snapshot`](crate::Database::snapshot).
+    pub fn refresh(&self) -> Result<Self> {
+        let Shared { storage, manifest, log_bytes, options, view, .. } = &*self.shared;
+        let now = manifest::of::<F>(&**storage)?;
+        let log_now = wal::current_len(&**storage, &now).unwrap_or(0);
+        if now.generation == manifest.generation && log_now == *log_bytes {
+            return Ok(self.clone());
+        }
+        Self::open(storage, options, Some(view))
     }
 
     /// The distance that the database was created for.
@@ -187,7 +254,11 @@ impl<F: Fingerprint> Snapshot<F> {
                 matches.truncate(count);
                 return Ok(matches);
             }
-            let step = if self.shared.runs.iter().any(|run| run.at(k).scans()) { SCAN_STEP } else { 1 };
+            let step = if self.shared.view.searchables().iter().any(|run| run.at(k).scans()) {
+                SCAN_STEP
+            } else {
+                1
+            };
             k = (k + step).min(max_k);
         }
     }
@@ -224,8 +295,8 @@ impl<F: Fingerprint> Snapshot<F> {
         let (mut ids_a, mut ids_b) = (Vec::new(), Vec::new());
         self.pairs(k, |block| {
             for pair in block {
-                self.ids_of(pair.a, &mut ids_a)?;
-                self.ids_of(pair.b, &mut ids_b)?;
+                self.shared.view.ids_of(pair.a, &mut ids_a)?;
+                self.shared.view.ids_of(pair.b, &mut ids_b)?;
                 for &a in &ids_a {
                     ids_b.iter().try_for_each(|&b| visit(a, b, pair.distance))?;
                 }
@@ -261,7 +332,7 @@ impl<F: Fingerprint> Snapshot<F> {
             rows.clear();
             for member in cluster {
                 let fingerprint = order.value_at(member.index)?;
-                self.ids_of(fingerprint, &mut ids)?;
+                self.shared.view.ids_of(fingerprint, &mut ids)?;
                 rows.extend(ids.iter().map(|&id| Row { fingerprint, id }));
             }
             visit(&rows)?;
@@ -296,13 +367,13 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Counts and sizes. Reads nothing.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared.manifest, self.runs())
+        Stats::of(&self.shared.manifest, self.shared.largest_id, self.runs())
     }
 
     /// How queries at `k` would be answered, at what cost, and why.
     #[must_use]
     pub fn explain(&self, k: u32) -> Explanation {
-        Explanation::of_runs(k, self.shared.runs.iter().map(|run| (&run.run.record, run.at(k))))
+        Explanation::of_runs(k, self.shared.view.searchables().iter().map(|run| (&run.run.record, run.at(k))))
     }
 
     /// Reads every byte of every file and checks everything that the format promises.
@@ -310,41 +381,26 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
-        verify::<F>(&self.shared.folder, &self.shared.manifest, &self.shared.options)
+        verify_all::<F>(&*self.shared.storage, &self.shared.manifest, &self.shared.options)
     }
 
     #[cfg(test)]
-    pub(crate) fn searchables(&self) -> &[Searchable<F>] {
-        &self.shared.runs
+    pub(crate) fn searchables(&self) -> &[Arc<Searchable<F>>] {
+        self.shared.view.searchables()
     }
 
     fn runs(&self) -> impl Iterator<Item = &Run<F>> {
-        self.shared.runs.iter().map(|searchable| &searchable.run)
+        self.shared.view.runs()
     }
 
     fn whole(&self) -> Whole<'_, F> {
-        Whole::new(&self.shared.runs, self.shared.kernel, &self.shared.options)
-    }
-
-    /// Replaces `ids` by those of a stored fingerprint, ascending.
-    fn ids_of(&self, fingerprint: F, ids: &mut Vec<u64>) -> Result<()> {
-        ids.clear();
-        self.runs().try_for_each(|run| run.ids_of(fingerprint, ids))?;
-        if self.shared.runs.len() > 1 {
-            ids.sort_unstable();
-            ids.dedup();
-        }
-        Ok(())
+        Whole::new(&self.shared.view, self.shared.kernel, &self.shared.options)
     }
 
     /// Answers a group of queries.
     fn answer(&self, searcher: &mut Searcher, group: &[F], k: u32, answers: &mut Answers<F>) -> Result<()> {
-        let (mut hits, mut found) = (Vec::new(), Vec::new());
-        for searchable in &self.shared.runs {
-            hits.clear();
-            searcher.search(searchable, group, k, &mut hits)?;
-            rows_of(&searchable.run, &mut hits, &mut found)?;
-        }
+        let mut found = Vec::new();
+        self.shared.view.search(searcher, group, k, &mut found)?;
         found.sort_unstable();
         found.dedup();
         let mut next = found.iter().peekable();
@@ -356,6 +412,27 @@ impl<F: Fingerprint> Snapshot<F> {
         }
         Ok(())
     }
+}
+
+/// Checks every file that a manifest names.
+pub(crate) fn verify_all<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    options: &Options,
+) -> Result<Verification> {
+    let mut report = verify::<F>(storage, manifest, options)?;
+    if manifest.live_wal.is_some() {
+        report.files += 1;
+        let checked = Log::read(storage, manifest).and_then(|log| {
+            report.bytes += log.as_ref().map_or(0, Log::len_bytes);
+            log.map_or(Ok(()), |log| log.operations::<F>().map(drop))
+        });
+        match checked {
+            Err(Error::Corrupt(damage)) => report.damage.push(*damage),
+            other => other?,
+        }
+    }
+    Ok(report)
 }
 
 /// The matches of some queries, one after the other.

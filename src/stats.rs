@@ -3,7 +3,7 @@
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::paged::hex;
-use crate::format::{rows, segment};
+use crate::format::{rows, segment, tombstones};
 use crate::segment::Run;
 
 /// What a database holds and how many bytes that takes.
@@ -20,18 +20,22 @@ pub struct Stats {
     pub database_id: String,
     /// Number of the manifest; each change adds one.
     pub generation: u64,
-    /// Rows over all runs.
+    /// Rows, added up over the runs and what is in no run yet: deleted ones and repeated ones count until
+    /// they are merged away.
     pub rows: u64,
+    /// Deleted ids that runs still keep a note of.
+    pub tombstones: u64,
     /// Distinct fingerprints, added up over the runs.
     pub fingerprints: u64,
     /// The largest id ever stored.
     pub largest_id: Option<u64>,
-    /// Bytes of all files, the manifest included.
+    /// Bytes of all files, the manifest included. What is in no run yet counts with what it takes in
+    /// memory.
     pub bytes: u64,
     /// The parts of [`bytes`](Stats::bytes), by kind; `framing` is headers, checksums, footers and
     /// padding.
     pub sections: Vec<(&'static str, u64)>,
-    /// Oldest first.
+    /// Oldest first; the last may be what is in no run yet.
     pub runs: Vec<RunStats>,
 }
 
@@ -45,6 +49,8 @@ pub struct RunStats {
     pub layout: String,
     /// Number of rows.
     pub rows: u64,
+    /// Number of ids that the run deletes from older ones.
+    pub tombstones: u64,
     /// Number of distinct fingerprints.
     pub fingerprints: u64,
     /// Smallest id.
@@ -58,9 +64,11 @@ pub struct RunStats {
 impl Stats {
     pub(crate) fn of<'a, F: Fingerprint>(
         manifest: &Manifest,
+        largest_id: Option<u64>,
         runs: impl Iterator<Item = &'a Run<F>>,
     ) -> Self {
         let manifest_bytes = manifest.encode().len() as u64;
+        let sections = segment::SECTIONS.iter().chain(&rows::SECTIONS).chain(&tombstones::SECTIONS);
         let mut stats = Self {
             width: manifest.width,
             k: manifest.k,
@@ -69,24 +77,27 @@ impl Stats {
             generation: manifest.generation,
             rows: 0,
             fingerprints: 0,
-            largest_id: manifest.largest_id,
+            largest_id,
+            tombstones: 0,
             bytes: manifest_bytes,
-            sections: segment::SECTIONS.iter().chain(&rows::SECTIONS).map(|&name| (name, 0)).collect(),
+            sections: sections.map(|&name| (name, 0)).collect(),
             runs: Vec::new(),
         };
         let mut framing = manifest_bytes;
         for run in runs {
             let parts = run.section_bytes();
-            let bytes: u64 = (0..=run.segments.len()).map(|file| run.file_len(file)).sum();
+            let bytes: u64 = run.files().map(|file| file.len_bytes()).sum();
             framing += bytes - parts.iter().sum::<u64>();
             stats.sections.iter_mut().zip(parts).for_each(|(section, part)| section.1 += part);
             stats.rows += run.record.rows;
+            stats.tombstones += run.record.tombstones;
             stats.fingerprints += run.record.entries;
             stats.bytes += bytes;
             stats.runs.push(RunStats {
                 run: run.record.run,
                 layout: run.record.layout.to_string(),
                 rows: run.record.rows,
+                tombstones: run.record.tombstones,
                 fingerprints: run.record.entries,
                 smallest_id: run.rows.info.smallest_id,
                 largest_id: run.rows.info.largest_id,

@@ -13,10 +13,16 @@ pub(crate) const PREFIX_BYTES: usize = 24;
 pub(crate) const TAG_DATABASE: [u8; 4] = *b"DATA";
 /// A record per live run, oldest first.
 pub(crate) const TAG_RUN: [u8; 4] = *b"RUN ";
-/// The number of the first write-ahead log.
-pub(crate) const FIRST_WAL: u64 = 1;
+/// The identities of runs that were built elsewhere and adopted; at most once, behind the runs.
+pub(crate) const TAG_ADOPTED: [u8; 4] = *b"ADPT";
+/// The ranges of ids that were given automatically; at most once, the last.
+pub(crate) const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest ever.
 pub(crate) const FLAG_HAS_IDS: u32 = 1;
+/// Bit 1 of the flags: the folder holds runs for other databases to adopt.
+pub(crate) const FLAG_RUNS_ONLY: u32 = 2;
+/// The most ranges of automatic ids; beyond, neighbouring ranges are told as one.
+pub(crate) const MAX_RANGES: usize = 4096;
 
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +38,19 @@ pub(crate) struct Manifest {
     pub(crate) next_run: u64,
     /// The largest id ever stored.
     pub(crate) largest_id: Option<u64>,
-    /// The first write-ahead log that is not yet in a run.
-    pub(crate) first_live_wal: u64,
+    /// The folder holds runs for other databases to adopt, and takes no writer.
+    pub(crate) runs_only: bool,
+    /// The write-ahead log whose operations are in no run yet.
+    pub(crate) live_wal: Option<u64>,
+    /// The number of the next write-ahead log.
+    pub(crate) next_wal: u64,
+    /// The number of the first frame of the live write-ahead log, or of the next one.
+    pub(crate) next_frame: u64,
+    /// Oldest first.
     pub(crate) runs: Vec<RunRecord>,
+    /// Identities of adopted runs, merged or not, in the order of adoption.
+    pub(crate) adopted: Vec<[u8; 16]>,
+    pub(crate) automatic: IdRanges,
 }
 
 /// One live run.
@@ -48,9 +64,13 @@ pub(crate) struct RunRecord {
     pub(crate) rows: u64,
     pub(crate) fingerprint_sum: u64,
     pub(crate) row_sum: u64,
+    /// Number of ids that the run deletes from older runs.
+    pub(crate) tombstones: u64,
     /// Table 0 first.
     pub(crate) segments: Vec<FileRecord>,
     pub(crate) rows_file: FileRecord,
+    /// Where there are tombstones.
+    pub(crate) tombstones_file: Option<FileRecord>,
 }
 
 /// What a file must look like to be the one that was written.
@@ -62,14 +82,33 @@ pub(crate) struct FileRecord {
 }
 
 impl Manifest {
+    /// Gives out a run number, never to be given out again.
+    pub(crate) fn take_run_number(&mut self) -> u64 {
+        let run = self.next_run;
+        self.next_run += 1;
+        run
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut records = Encoder::default();
         record(&mut records, TAG_DATABASE, |body| self.encode_database(body));
         for run in &self.runs {
             record(&mut records, TAG_RUN, |body| run.encode(body));
         }
+        let mut count = 1 + u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
+        if !self.adopted.is_empty() {
+            record(&mut records, TAG_ADOPTED, |body| {
+                for identity in &self.adopted {
+                    body.put(identity);
+                }
+            });
+            count += 1;
+        }
+        if !self.automatic.is_empty() {
+            record(&mut records, TAG_AUTOMATIC, |body| self.automatic.encode(body));
+            count += 1;
+        }
         let mut file = Encoder::default();
-        let count = 1 + u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
         file.put(&MAGIC).u32(VERSION).u32(count);
         file.u64((PREFIX_BYTES + records.bytes.len() + 4) as u64).put(&records.bytes);
         let crc = crc32fast::hash(&file.bytes);
@@ -104,10 +143,19 @@ impl Manifest {
         let mut manifest = Self::decode_database(&mut body)?;
         for _ in 1..count {
             let (tag, mut body) = next_record(&mut records)?;
-            if tag != TAG_RUN {
-                return Err(records.flaw("record RUN", format!("{tag:?}")));
+            let only_runs = manifest.adopted.is_empty() && manifest.automatic.is_empty();
+            match tag {
+                TAG_RUN if only_runs => manifest.runs.push(RunRecord::decode(&mut body, &manifest)?),
+                TAG_ADOPTED if only_runs => manifest.adopted = decode_adopted(&mut body)?,
+                TAG_AUTOMATIC if manifest.automatic.is_empty() => {
+                    manifest.automatic = IdRanges::decode(&mut body)?;
+                }
+                _ => {
+                    return Err(
+                        records.flaw("records DATA, RUN, ADPT, AUTO in this order", format!("{tag:?}"))
+                    );
+                }
             }
-            manifest.runs.push(RunRecord::decode(&mut body, &manifest)?);
         }
         Flaw::unless_equal("records", records.offset(), 0, records.take_rest().len())?;
         Ok(manifest)
@@ -119,10 +167,12 @@ impl Manifest {
             LayoutChoice::Rotations { tables } => (1, tables, 0),
             LayoutChoice::Blocks { blocks, lead } => (2, blocks, lead),
         };
-        let flags = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
+        let has_ids = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
+        let flags = has_ids | if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
         body.u64(self.generation).put(&self.database_id).u32(self.width).u32(self.k);
         body.u32(kind).u32(first).u32(second).u32(flags);
-        body.u64(self.next_run).u64(self.largest_id.unwrap_or(0)).u64(self.first_live_wal);
+        body.u64(self.next_run).u64(self.largest_id.unwrap_or(0));
+        body.u64(self.live_wal.unwrap_or(0)).u64(self.next_wal).u64(self.next_frame);
     }
 
     fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
@@ -148,7 +198,7 @@ impl Manifest {
             other => return Err(body.flaw("a known layout", format!("{other:?}"))),
         };
         let flags = body.u32()?;
-        if flags & !FLAG_HAS_IDS != 0 {
+        if flags & !(FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
             return Err(body.flaw("known flags", flags));
         }
         let next_run = body.u64()?;
@@ -157,8 +207,13 @@ impl Manifest {
             return Err(body.flaw("no largest id without its flag", largest_id));
         }
         let largest_id = (flags & FLAG_HAS_IDS != 0).then_some(largest_id);
-        let first_live_wal = body.u64()?;
-        Flaw::unless_equal("records", body.offset() - 8, FIRST_WAL, first_live_wal)?;
+        let runs_only = flags & FLAG_RUNS_ONLY != 0;
+        let (live_wal, next_wal) = (body.u64()?, body.u64()?);
+        if live_wal >= next_wal || (runs_only && live_wal != 0) {
+            return Err(body.flaw("a live log below the next one", format!("{live_wal} and {next_wal}")));
+        }
+        let live_wal = (live_wal != 0).then_some(live_wal);
+        let next_frame = body.u64()?;
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
         Ok(Self {
             generation,
@@ -168,20 +223,31 @@ impl Manifest {
             layout,
             next_run,
             largest_id,
-            first_live_wal,
+            runs_only,
+            live_wal,
+            next_wal,
+            next_frame,
             runs: vec![],
+            adopted: vec![],
+            automatic: IdRanges::default(),
         })
     }
 }
 
 impl RunRecord {
+    /// The records of all files: the segments, the rows file, the tombstones if there are any.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &FileRecord> {
+        self.segments.iter().chain([&self.rows_file]).chain(&self.tombstones_file)
+    }
+
     fn encode(&self, body: &mut Encoder) {
         body.u64(self.run).put(&self.identity);
         body.u64(self.entries).u64(self.rows).u64(self.fingerprint_sum).u64(self.row_sum);
+        body.u64(self.tombstones);
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         body.u32(small(self.layout.block_count())).u32(small(self.layout.table_count()));
         body.u64s(self.layout.leads());
-        for file in self.segments.iter().chain([&self.rows_file]) {
+        for file in self.files() {
             body.u64(file.len_bytes).u32(file.footer_crc).u32(0);
         }
     }
@@ -191,17 +257,20 @@ impl RunRecord {
         if run >= database.next_run || database.runs.iter().any(|known| known.run == run) {
             return Err(body.flaw(format!("a run below {}, each once", database.next_run), run));
         }
-        if database.largest_id.is_none() {
-            return Err(body.flaw("the flag that ids have been stored", "a run without it"));
-        }
         let identity = body.array()?;
         let (entries, rows) = (body.u64()?, body.u64()?);
-        if entries == 0 || entries > MAX_ENTRIES || rows < entries {
-            return Err(
-                body.flaw("1 to 2^32 - 1 entries, and a row for each", format!("{entries} and {rows} rows"))
-            );
+        if entries > MAX_ENTRIES || rows < entries || (entries == 0) != (rows == 0) {
+            return Err(body
+                .flaw("at most 2^32 - 1 entries, and a row for each", format!("{entries} and {rows} rows")));
+        }
+        if rows > 0 && database.largest_id.is_none() {
+            return Err(body.flaw("the flag that ids have been stored", "rows without it"));
         }
         let (fingerprint_sum, row_sum) = (body.u64()?, body.u64()?);
+        let tombstones = body.u64()?;
+        if rows == 0 && tombstones == 0 {
+            return Err(body.flaw("rows or tombstones", "neither"));
+        }
         let (blocks, tables) = (body.u32()?, body.u32()?);
         if tables > 64 {
             return Err(body.flaw("at most 64 tables", tables));
@@ -209,8 +278,9 @@ impl RunRecord {
         let leads = (0..tables).map(|_| body.u64()).collect::<Result<Vec<_>, _>>()?;
         let layout = Layout::from_parts(database.width, blocks, leads)
             .ok_or_else(|| body.flaw("blocks and leads that make a layout", format!("{blocks} blocks")))?;
-        let mut files = (0..=tables).map(|_| FileRecord::decode(body)).collect::<Result<Vec<_>, _>>()?;
-        let rows_file = files.pop().ok_or_else(|| body.flaw("a rows file", "none"))?;
+        let segments = (0..tables).map(|_| FileRecord::decode(body)).collect::<Result<Vec<_>, _>>()?;
+        let rows_file = FileRecord::decode(body)?;
+        let tombstones_file = if tombstones > 0 { Some(FileRecord::decode(body)?) } else { None };
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
         Ok(Self {
             run,
@@ -220,8 +290,10 @@ impl RunRecord {
             rows,
             fingerprint_sum,
             row_sum,
-            segments: files,
+            tombstones,
+            segments,
             rows_file,
+            tombstones_file,
         })
     }
 }
@@ -231,6 +303,95 @@ impl FileRecord {
         let record = Self { len_bytes: body.u64()?, footer_crc: body.u32()? };
         Flaw::unless_equal("records", body.offset(), 0, body.u32()?)?;
         Ok(record)
+    }
+}
+
+fn decode_adopted(body: &mut Decoder<'_>) -> Result<Vec<[u8; 16]>, Flaw> {
+    let offset = body.offset();
+    let (identities, rest) = body.take_rest().as_chunks::<16>();
+    if identities.is_empty() || !rest.is_empty() {
+        return Err(Flaw::new("records", offset, "identities of 16 bytes", "another length"));
+    }
+    Ok(identities.to_vec())
+}
+
+/// Ids that were given automatically: disjoint ranges in ascending order, ends included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IdRanges(Vec<(u64, u64)>);
+
+impl IdRanges {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// A range of the other that meets one of these.
+    pub(crate) fn overlap(&self, other: &Self) -> Option<(u64, u64)> {
+        other.iter().find(|&(first, last)| self.iter().any(|(a, b)| first <= b && a <= last))
+    }
+
+    /// Adds a range, and joins what touches. Beyond [`MAX_RANGES`], the nearest two become one.
+    pub(crate) fn add(&mut self, first: u64, last: u64) {
+        if let Some(end) = self.0.last_mut()
+            && end.1.checked_add(1) == Some(first)
+        {
+            end.1 = last;
+            return;
+        }
+        let (mut first, mut last) = (first, last);
+        let touches = |&(a, b): &(u64, u64)| a <= last.saturating_add(1) && first <= b.saturating_add(1);
+        let start = self
+            .0
+            .iter()
+            .position(touches)
+            .unwrap_or_else(|| self.0.partition_point(|range| range.0 < first));
+        let end = start + self.0.iter().skip(start).take_while(|range| touches(range)).count();
+        for &(a, b) in self.0.get(start..end).unwrap_or_default() {
+            first = first.min(a);
+            last = last.max(b);
+        }
+        self.0.splice(start..end, [(first, last)]);
+        if self.0.len() > MAX_RANGES {
+            self.join_nearest();
+        }
+    }
+
+    fn join_nearest(&mut self) {
+        let gaps = self.0.iter().zip(self.0.iter().skip(1)).map(|(left, right)| right.0 - left.1);
+        if let Some((at, _)) = gaps.enumerate().min_by_key(|&(_, gap)| gap) {
+            let right = self.0.remove(at + 1);
+            if let Some(left) = self.0.get_mut(at) {
+                left.1 = right.1;
+            }
+        }
+    }
+
+    fn encode(&self, body: &mut Encoder) {
+        for (first, last) in self.iter() {
+            body.u64(first).u64(last);
+        }
+    }
+
+    fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+        let offset = body.offset();
+        let (ranges, rest) = body.take_rest().as_chunks::<16>();
+        let number = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let ranges: Vec<(u64, u64)> =
+            ranges.iter().map(|range| (number(range), number(range.split_at(8).1))).collect();
+        let ordered = ranges.iter().all(|range| range.0 <= range.1)
+            && ranges.iter().zip(ranges.iter().skip(1)).all(|(left, right)| left.1 < right.0);
+        if ranges.is_empty() || ranges.len() > MAX_RANGES || !rest.is_empty() || !ordered {
+            return Err(Flaw::new(
+                "records",
+                offset,
+                "up to 4096 ranges in ascending order",
+                "something else",
+            ));
+        }
+        Ok(Self(ranges))
     }
 }
 
@@ -264,8 +425,10 @@ mod tests {
             rows: 12,
             fingerprint_sum: 77,
             row_sum: 78,
+            tombstones: run % 2,
             segments: vec![file(6), file(7), file(8)],
             rows_file: file(9),
+            tombstones_file: (run % 2 == 1).then(|| file(10)),
         };
         Manifest {
             generation: 5,
@@ -275,8 +438,13 @@ mod tests {
             layout: LayoutChoice::Blocks { blocks: 6, lead: 2 },
             next_run: 9,
             largest_id: Some(u64::MAX),
-            first_live_wal: FIRST_WAL,
-            runs: vec![run(8), run(2)],
+            runs_only: false,
+            live_wal: Some(3),
+            next_wal: 4,
+            next_frame: 17,
+            runs: vec![run(7), run(2)],
+            adopted: vec![[3; 16], [2; 16]],
+            automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
         }
     }
 
@@ -291,7 +459,16 @@ mod tests {
     fn survives_the_round_trip() {
         let manifest = sample();
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
-        let empty = Manifest { runs: vec![], largest_id: None, layout: LayoutChoice::Auto, ..manifest };
+        let empty = Manifest {
+            runs: vec![],
+            adopted: vec![],
+            automatic: IdRanges::default(),
+            live_wal: None,
+            runs_only: true,
+            largest_id: None,
+            layout: LayoutChoice::Auto,
+            ..manifest
+        };
         assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
     }
 
@@ -303,7 +480,10 @@ mod tests {
             assert!(matches!(Manifest::decode(&manifest.encode()), Err(Problem::Flaw(_))), "{manifest:?}");
         };
         refused(|manifest| manifest.generation = 0);
-        refused(|manifest| manifest.first_live_wal = 2);
+        refused(|manifest| manifest.next_wal = 3);
+        refused(|manifest| manifest.runs_only = true);
+        refused(|manifest| manifest.automatic = IdRanges(vec![(2, 1)]));
+        refused(|manifest| manifest.automatic = IdRanges(vec![(1, 2), (2, 3)]));
         refused(|manifest| manifest.width = 63);
         refused(|manifest| manifest.k = 65);
         refused(|manifest| manifest.largest_id = None);
@@ -311,10 +491,28 @@ mod tests {
         refused(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 0 });
         refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 0 });
         refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 6 });
-        refused(|manifest| manifest.next_run = 8);
-        refused(|manifest| manifest.runs[1].run = 8);
+        refused(|manifest| manifest.next_run = 7);
+        refused(|manifest| manifest.runs[1].run = 7);
         refused(|manifest| manifest.runs[1].entries = 0);
         refused(|manifest| manifest.runs[1].rows = 9);
+        refused(|manifest| (manifest.runs[1].entries, manifest.runs[1].rows) = (0, 0));
+    }
+
+    #[test]
+    fn ranges_of_ids_join_where_they_touch_and_stay_few() {
+        let mut ranges = IdRanges::default();
+        for (first, last) in [(10, 12), (20, 20), (13, 13), (0, 3), (5, 5), (4, 4), (u64::MAX, u64::MAX)] {
+            ranges.add(first, last);
+        }
+        assert_eq!(ranges.0, [(0, 5), (10, 13), (20, 20), (u64::MAX, u64::MAX)]);
+        let other = |first, last| IdRanges(vec![(first, last)]);
+        assert_eq!(ranges.overlap(&other(13, 15)), Some((13, 15)));
+        assert_eq!(ranges.overlap(&other(14, 19)), None);
+        ranges.add(2, 30);
+        assert_eq!(ranges.0, [(0, 30), (u64::MAX, u64::MAX)]);
+        (0..2 * MAX_RANGES as u64).for_each(|i| ranges.add(100 + i * i, 100 + i * i));
+        assert_eq!(ranges.0.len(), MAX_RANGES);
+        assert!(ranges.0.is_sorted());
     }
 
     #[test]

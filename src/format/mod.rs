@@ -9,6 +9,8 @@ pub(crate) mod manifest;
 pub(crate) mod paged;
 pub(crate) mod rows;
 pub(crate) mod segment;
+pub(crate) mod tombstones;
+pub(crate) mod wal;
 
 use std::fmt::{Debug, Display};
 use std::path::Path;
@@ -97,7 +99,7 @@ pub(crate) fn check_crc(section: &'static str, offset: u64, stored: u32, compute
 }
 
 /// Writes little-endian fields one after the other.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Encoder {
     pub(crate) bytes: Vec<u8>,
 }
@@ -168,6 +170,10 @@ impl<'a> Decoder<'a> {
 
     pub(crate) fn u64(&mut self) -> Result<u64, Flaw> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at >= self.bytes.len()
     }
 
     /// Whatever is left.

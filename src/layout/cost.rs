@@ -93,6 +93,16 @@ pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u3
     }
 }
 
+/// The modelled time of a query at `k` against a run of `entries` uniform fingerprints, in nanoseconds.
+pub(crate) fn typical(layout: &Layout, entries: u64, k: u32) -> f64 {
+    let shape = |table: usize| {
+        let lead = layout.lead_bits(table);
+        TableShape::uniform(lead, directory_bits(lead, entries), entries)
+    };
+    let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
+    choose(layout, &shapes, entries, k).estimate.nanoseconds
+}
+
 /// The radii worth proving and comparing.
 fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Vec<Vec<i32>> {
     let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries, k).nanoseconds;

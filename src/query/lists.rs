@@ -5,11 +5,11 @@ use super::join::{Groups, Join, Pair};
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+#[cfg(feature = "cli")]
+use crate::fingerprint::Row;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
-#[cfg(feature = "cli")]
-use crate::segment::Row;
 
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;

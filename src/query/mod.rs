@@ -8,6 +8,7 @@ mod lists;
 pub(crate) mod locate;
 pub(crate) mod prepare;
 pub(crate) mod search;
+pub(crate) mod view;
 pub(crate) mod whole;
 
 pub use join::Pair;

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::fingerprint::Fingerprint;
+use crate::layout::Layout;
 use crate::layout::cost::{Choice, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
 use crate::segment::Run;
@@ -39,15 +40,18 @@ impl<F: Fingerprint> Searchable<F> {
     /// The preparation for k; distances beyond the width are all the same.
     pub(crate) fn at(&self, k: u32) -> &Prepared {
         let k = k.min(F::BITS);
-        self.by_k[k as usize].get_or_init(|| Prepared::new(&self.run, k))
+        self.by_k[k as usize].get_or_init(|| {
+            let shapes = self.run.segments.iter().map(|segment| segment.shape()).collect();
+            Prepared::new(&self.run.record.layout, shapes, self.run.record.entries, k)
+        })
     }
 }
 
 impl Prepared {
-    fn new<F: Fingerprint>(run: &Run<F>, k: u32) -> Self {
-        let shapes: Vec<TableShape> = run.segments.iter().map(|segment| segment.shape()).collect();
-        let choice = choose(&run.record.layout, &shapes, run.record.entries, k);
-        let disjoint = run.record.layout.disjoint(0..shapes.len());
+    /// Plans for tables of a layout that hold `entries` fingerprints.
+    pub(crate) fn new(layout: &Layout, shapes: Vec<TableShape>, entries: u64, k: u32) -> Self {
+        let choice = choose(layout, &shapes, entries, k);
+        let disjoint = layout.disjoint(0..shapes.len());
         let skewed =
             disjoint && shapes.iter().any(|shape| shape.typical_bucket > SKEW * (shape.mean_bucket + 16.0));
         let radii = k as usize + 1;

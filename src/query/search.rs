@@ -42,6 +42,7 @@ const SCAN_CELLS: usize = 1 << 12;
 const REPLAN_ABOVE: f64 = 2.0;
 
 /// One cell to look into for one query.
+#[derive(Debug)]
 struct Probe {
     query: u32,
     table: u32,
@@ -53,6 +54,7 @@ struct Probe {
 }
 
 /// A candidate whose `hi` word is near enough.
+#[derive(Debug)]
 struct Survivor {
     /// Index of the probe that met it.
     probe: u32,
@@ -87,6 +89,7 @@ impl<'a, F> Group<'a, F> {
 }
 
 /// Memory that queries use again and again. One per thread.
+#[derive(Debug)]
 pub(crate) struct Searcher {
     kernel: Kernel,
     probes: Vec<Probe>,
@@ -333,8 +336,8 @@ fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result
 mod tests {
     use super::*;
     use crate::bulk::build_runs;
+    use crate::fingerprint::Row;
     use crate::fingerprint::mix64;
-    use crate::segment::Row;
 
     fn skewed_rows() -> Vec<Row<u64>> {
         // A tenth shares five values of the first 16 bits.

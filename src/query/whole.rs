@@ -8,32 +8,35 @@ use super::clusters::index_in;
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
 use super::prepare::Searchable;
+use super::view::{Newer, View};
 use crate::cast::to_u32;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Row};
 use crate::format::segment::MAX_ENTRIES;
 use crate::kernel::Kernel;
 use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::{Options, Stage};
-use crate::segment::{Row, RowCursor, Run};
+use crate::segment::{RowCursor, Run};
 
 /// The runs of a snapshot.
 pub(crate) struct Whole<'a, F> {
-    runs: &'a [Searchable<F>],
+    view: &'a View<F>,
     kernel: Kernel,
     options: &'a Options,
 }
 
 impl<'a, F: Fingerprint> Whole<'a, F> {
-    pub(crate) fn new(runs: &'a [Searchable<F>], kernel: Kernel, options: &'a Options) -> Self {
-        Self { runs, kernel, options }
+    pub(crate) fn new(view: &'a View<F>, kernel: Kernel, options: &'a Options) -> Self {
+        Self { view, kernel, options }
     }
 
     /// Visits every row once, by (fingerprint, id).
     pub(crate) fn rows(&self, mut visit: impl FnMut(Row<F>) -> Result<()>) -> Result<()> {
-        let mut heads = self.runs.iter().map(|run| Head::new(&run.run)).collect::<Result<Vec<_>>>()?;
+        let runs = self.view.runs().enumerate();
+        let mut heads =
+            runs.map(|(index, run)| Head::new(run, self.view.newer(index))).collect::<Result<Vec<_>>>()?;
         loop {
             let Some(least) = heads.iter().filter_map(Head::row).min() else { return Ok(()) };
             visit(least)?;
@@ -47,10 +50,11 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
 
     /// All pairs of distinct fingerprints within `k` bits.
     pub(crate) fn pairs(&self, k: u32, visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
-        let Some(largest) = self.runs.iter().max_by_key(|run| run.run.record.entries) else { return Ok(()) };
-        let same = |run: &Searchable<F>| run.run.record.layout == largest.run.record.layout;
+        let runs = || self.view.searchables().iter().filter(|run| run.run.record.entries > 0);
+        let Some(largest) = runs().max_by_key(|run| run.run.record.entries) else { return Ok(()) };
+        let layout = &largest.run.record.layout;
         match &largest.at(k).choice.strategy {
-            Strategy::Probe(plan) if self.runs.iter().all(same) => {
+            Strategy::Probe(plan) if runs().all(|run| run.run.record.layout == *layout) => {
                 self.pairs_by_tables(k, plan, largest, visit)
             }
             _ => join_sorted(&self.distinct()?, k, self.options.threads, visit),
@@ -67,7 +71,9 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
     ) -> Result<()> {
         let tables: Vec<Table<F>> =
             largest.run.segments.iter().map(|segment| segment.table.clone()).collect();
-        let entries: u64 = self.runs.iter().map(|run| run.run.record.entries).sum();
+        let runs: Vec<&Run<F>> = self.view.runs().filter(|run| run.record.entries > 0).collect();
+        let dead = self.view.dead()?;
+        let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
         let (done, total) = (AtomicU64::new(0), entries * plan.used().count() as u64);
         let tick = |more: u64| {
             let done = done.fetch_add(more, Ordering::Relaxed) + more;
@@ -77,33 +83,35 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
         let join = Join { kernel, threads, k, plan, tables: &tables, tick: &tick };
         for (table, _) in plan.used() {
             let lead = tables[table].lead_bits;
-            let shortest =
-                self.runs.iter().map(|run| run.run.segments[table].directory_bits()).min().unwrap_or(0);
-            join.run(table, &RunGroups { runs: self.runs, table }, lead.min(shortest), visit)?;
+            let shortest = runs.iter().map(|run| run.segments[table].directory_bits()).min().unwrap_or(0);
+            let mut dead: Vec<F> = dead.iter().map(|&natural| tables[table].permute(natural)).collect();
+            dead.sort_unstable();
+            join.run(table, &RunGroups { runs: &runs, table, dead }, lead.min(shortest), visit)?;
         }
         Ok(())
     }
 
-    /// All distinct fingerprints in ascending order, in memory.
+    /// All distinct fingerprints that have a row, in ascending order, in memory.
     fn distinct(&self) -> Result<Vec<F>> {
         let mut values = Vec::new();
-        for run in self.runs {
-            let mut cursor = run.run.natural().cursor();
+        for run in self.view.runs() {
+            let mut cursor = run.natural().cursor();
             let mut block = Vec::new();
             while cursor.next_block(&mut block)? {
                 values.extend_from_slice(&block);
             }
         }
-        if self.runs.len() > 1 {
+        if self.view.searchables().len() > 1 {
             values.sort_unstable();
             values.dedup();
+            remove_sorted(&mut values, 0, &self.view.dead()?);
         }
         Ok(values)
     }
 
     /// Numbers the distinct fingerprints in ascending order.
     pub(crate) fn order(&self) -> Result<Order<'a, F>> {
-        match self.runs {
+        match self.view.searchables() {
             [] => Ok(Order::Values(Vec::new())),
             [only] => Ok(Order::Entries(&only.run)),
             _ => {
@@ -117,18 +125,46 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
     }
 }
 
-/// The next row of a run.
+/// Removes ascending values from `values[start..]`, which ascends too.
+fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F]) {
+    let mut removed = removed.iter().copied().peekable();
+    let mut kept = start;
+    for at in start..values.len() {
+        let value = values[at];
+        while removed.next_if(|&gone| gone < value).is_some() {}
+        if removed.peek() != Some(&value) {
+            values[kept] = value;
+            kept += 1;
+        }
+    }
+    values.truncate(kept);
+}
+
+/// The next live row of a run.
 struct Head<'a, F> {
     cursor: RowCursor<'a, F>,
+    newer: Newer<'a>,
     block: Vec<Row<F>>,
     at: usize,
 }
 
 impl<'a, F: Fingerprint> Head<'a, F> {
-    fn new(run: &'a Run<F>) -> Result<Self> {
-        let mut head = Self { cursor: run.row_cursor(), block: Vec::new(), at: 0 };
-        head.cursor.next_block(&mut head.block)?;
+    fn new(run: &'a Run<F>, newer: Newer<'a>) -> Result<Self> {
+        let mut head = Self { cursor: run.row_cursor(), newer, block: Vec::new(), at: 0 };
+        head.refill()?;
         Ok(head)
+    }
+
+    /// Reads on until something live has come, or the end.
+    fn refill(&mut self) -> Result<()> {
+        self.at = 0;
+        while self.cursor.next_block(&mut self.block)? {
+            self.newer.retain_behind(0, &mut self.block, |row| row.id)?;
+            if !self.block.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn row(&self) -> Option<Row<F>> {
@@ -137,42 +173,45 @@ impl<'a, F: Fingerprint> Head<'a, F> {
 
     fn advance(&mut self) -> Result<()> {
         self.at += 1;
-        if self.at == self.block.len() {
-            self.cursor.next_block(&mut self.block)?;
-            self.at = 0;
-        }
-        Ok(())
+        if self.at == self.block.len() { self.refill() } else { Ok(()) }
     }
 }
 
 /// One table of all runs, merged group by group.
 struct RunGroups<'a, F> {
-    runs: &'a [Searchable<F>],
+    runs: &'a [&'a Run<F>],
     table: usize,
+    /// Fingerprints without a row, in the table's order.
+    dead: Vec<F>,
 }
 
 impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
     fn len(&self) -> u64 {
-        self.runs.iter().map(|run| run.run.record.entries).sum()
+        self.runs.iter().map(|run| run.record.entries).sum()
     }
 
     fn will_need(&self, prefixes: &Range<usize>, bits: u32) -> Result<()> {
         self.runs.iter().try_for_each(|run| {
-            let segment = &run.run.segments[self.table];
+            let segment = &run.segments[self.table];
             let below = segment.directory_bits() - bits;
             segment.will_need_cells(prefixes.start << below, prefixes.len() << below)
         })
     }
 
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()> {
+        let start = out.len();
         for run in self.runs {
-            let segment = &run.run.segments[self.table];
+            let segment = &run.segments[self.table];
             let below = segment.directory_bits() - bits;
             segment.read_cells(prefix << below, 1 << below, out)?;
         }
         if self.runs.len() > 1 {
             out.sort_unstable();
             out.dedup();
+        }
+        if let (false, Some(&first)) = (self.dead.is_empty(), out.get(start)) {
+            let from = self.dead.partition_point(|&gone| gone < first);
+            remove_sorted(out, start, &self.dead[from..]);
         }
         Ok(())
     }
@@ -214,8 +253,8 @@ impl<F: Fingerprint> Order<'_, F> {
             Self::Entries(run) => Ok(run.rows.rows_of(index)?.len() > 1),
             Self::Values(values) => {
                 let mut ids = Vec::new();
-                whole.runs.iter().try_for_each(|run| run.run.ids_of(values[index], &mut ids))?;
-                Ok(ids.iter().any(|&id| id != ids[0]))
+                whole.view.ids_of(values[index], &mut ids)?;
+                Ok(ids.len() > 1)
             }
         }
     }

@@ -6,13 +6,14 @@ mod page_file;
 mod reader;
 mod rows;
 mod run;
+mod tombstones;
 mod verify;
 mod writer;
 
 pub(crate) use reader::{Cursor, Segment};
 pub(crate) use rows::{Rows, RowsWriter};
-pub use run::Row;
 pub(crate) use run::{RowCursor, Run};
+pub(crate) use tombstones::{Tombstones, write_tombstones};
 pub use verify::Verification;
 pub(crate) use verify::verify;
 pub(crate) use writer::SegmentWriter;

@@ -49,7 +49,7 @@ impl Rows {
         let expected = tell(run.entries, run.rows, run.row_sum);
         let found = tell(info.entries, info.rows, info.row_sum);
         Flaw::unless_equal("footer", file.footer_offset(), expected, found).map_err(flaw)?;
-        if largest_id < Some(info.largest_id) {
+        if info.rows > 0 && largest_id < Some(info.largest_id) {
             return Err(file.flaw(
                 file.footer_offset(),
                 format!("ids up to {largest_id:?}"),

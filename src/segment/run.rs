@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use super::page_file::PageFile;
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Flaw;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::segment::{Cursor, Rows, Segment};
+use crate::segment::{Cursor, Rows, Segment, Tombstones};
 use crate::storage::{Access, Bytes, Storage};
 
 /// All files of one run, open and checked against the manifest.
@@ -18,6 +18,7 @@ pub(crate) struct Run<F> {
     /// Table 0 first.
     pub(crate) segments: Vec<Segment<F>>,
     pub(crate) rows: Rows,
+    pub(crate) tombstones: Option<Tombstones>,
 }
 
 impl<F: Fingerprint> Run<F> {
@@ -26,7 +27,9 @@ impl<F: Fingerprint> Run<F> {
         let segments = (0..record.segments.len())
             .map(|table| open_segment(storage, manifest, record, table))
             .collect::<Result<_>>()?;
-        Ok(Self { record: record.clone(), segments, rows: open_rows::<F>(storage, manifest, record)? })
+        let rows = open_rows::<F>(storage, manifest, record)?;
+        let tombstones = open_tombstones::<F>(storage, manifest, record)?;
+        Ok(Self { record: record.clone(), segments, rows, tombstones })
     }
 
     /// The segment in natural order.
@@ -36,12 +39,14 @@ impl<F: Fingerprint> Run<F> {
         segment
     }
 
-    /// The length of file `index`: segment `index`, or the rows file behind the last segment.
-    pub(crate) fn file_len(&self, index: usize) -> u64 {
-        self.segments.get(index).map_or(self.rows.file.len_bytes(), |segment| segment.file.len_bytes())
+    /// All files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PageFile> {
+        let segments = self.segments.iter().map(|segment| &segment.file);
+        segments.chain([&self.rows.file]).chain(self.tombstones.iter().map(|tombstones| &tombstones.file))
     }
 
-    /// Bytes of each kind of section, the segments' added up: directory, hi, lo, ids, starts, samples.
+    /// Bytes of each kind of section, the segments' added up: directory, hi, lo, ids, starts, samples,
+    /// ranks, deleted.
     pub(crate) fn section_bytes(&self) -> Vec<u64> {
         let lens = |file: &PageFile| {
             file.footer.sections.iter().map(|section| section.len_bytes).collect::<Vec<_>>()
@@ -51,6 +56,7 @@ impl<F: Fingerprint> Run<F> {
             sum.iter_mut().zip(lens(&segment.file)).for_each(|(total, len)| *total += len);
         }
         sum.extend(lens(&self.rows.file));
+        sum.push(self.tombstones.as_ref().map_or(0, |tombstones| tombstones.info.count * 8));
         sum
     }
 
@@ -61,15 +67,6 @@ impl<F: Fingerprint> Run<F> {
             None => Ok(()),
         }
     }
-}
-
-/// A document's fingerprint and its id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Row<F> {
-    /// The fingerprint.
-    pub fingerprint: F,
-    /// The user's number for the document.
-    pub id: u64,
 }
 
 /// Walks the rows of a run in (fingerprint, id) order.
@@ -166,6 +163,16 @@ pub(super) fn open_rows<F: Fingerprint>(
 ) -> Result<Rows> {
     let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
     Rows::open(storage, &belongs, record, manifest.largest_id)
+}
+
+/// Opens the tombstones of a run, if it has any.
+pub(super) fn open_tombstones<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &RunRecord,
+) -> Result<Option<Tombstones>> {
+    let belongs = Tombstones::belongs(manifest.database_id, record.run, F::BITS);
+    record.tombstones_file.map(|file| Tombstones::open(storage, &belongs, record, file)).transpose()
 }
 
 /// Maps a file that the manifest names; a missing one is damage.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::page_file::PageFile;
-use super::run::{open_rows, open_segment};
+use super::run::{open_rows, open_segment, open_tombstones};
 use super::{Rows, Run, Segment};
 use crate::cast::to_usize;
 use crate::error::{Corruption, Error, Result};
@@ -39,7 +39,7 @@ pub(crate) fn verify<F: Fingerprint>(
     manifest: &Manifest,
     options: &Options,
 ) -> Result<Verification> {
-    let files = |record: &RunRecord| 0..record.segments.len() + 1;
+    let files = |record: &RunRecord| 0..record.files().count();
     let work: Vec<(&RunRecord, usize)> =
         manifest.runs.iter().flat_map(|record| files(record).map(move |file| (record, file))).collect();
     let mut report = Verification { files: 1, bytes: manifest.encode().len() as u64, damage: Vec::new() };
@@ -65,7 +65,8 @@ pub(crate) fn verify<F: Fingerprint>(
     Ok(report)
 }
 
-/// Checks file `index` of a run: segment `index`, or the rows file behind the last segment.
+/// Checks file `index` of a run: segment `index`, the rows file behind the last segment, or the
+/// tombstones behind that.
 fn check_file<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
@@ -80,13 +81,21 @@ fn check_file<F: Fingerprint>(
         }
         return Ok(());
     }
+    if index > record.segments.len() {
+        let tombstones = open_tombstones::<F>(storage, manifest, record)?;
+        return tombstones.map_or(Ok(()), |tombstones| {
+            let sound = check_pages(storage, &tombstones.file, checked)?;
+            if sound { tombstones.ids().map(drop) } else { Ok(()) }
+        });
+    }
     let rows = open_rows::<F>(storage, manifest, record)?;
     if check_pages(storage, &rows.file, checked)? {
         check_starts(&rows)?;
         // The order of rows can only be checked where table 0 can be read.
         let natural = open_segment::<F>(storage, manifest, record, 0);
         if natural.as_ref().is_ok_and(|segment| check_segment(segment).is_ok()) {
-            check_rows(&Run { record: record.clone(), segments: vec![natural?], rows })?;
+            let (record, segments) = (record.clone(), vec![natural?]);
+            check_rows(&Run { record, segments, rows, tombstones: None })?;
         }
     }
     Ok(())

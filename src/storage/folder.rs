@@ -293,7 +293,7 @@ mod tests {
         let target = home.path().join("db");
         let building = home.path().join("db.building");
         fs::create_dir(&building).unwrap();
-        fs::write(building.join("spill-00000001.tmp"), "old").unwrap();
+        fs::write(building.join("spill-00000001-0-1.tmp"), "old").unwrap();
         drop(Staging::begin(&target).unwrap());
         assert!(!building.exists());
 

@@ -6,7 +6,11 @@
 
 mod bytes;
 mod folder;
+mod guarded;
+mod memory;
 pub(crate) mod names;
+#[cfg(test)]
+pub(crate) mod simulated;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -16,6 +20,8 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 pub(crate) use bytes::Bytes;
 pub(crate) use folder::{Folder, Staging};
+pub(crate) use guarded::Guarded;
+pub(crate) use memory::Memory;
 
 /// How a mapped file will be read, a hint for read-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

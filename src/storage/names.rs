@@ -15,9 +15,20 @@ pub(crate) fn rows(run: u64) -> String {
     format!("{run:08}.rows")
 }
 
-/// A sorted part of a bulk load that does not fit in memory; gone before the load is published.
-pub(crate) fn spill(number: u64) -> String {
-    format!("spill-{number:08}.tmp")
+/// The ids that a run deletes from older runs.
+pub(crate) fn tombstones(run: u64) -> String {
+    format!("{run:08}.dels")
+}
+
+/// A write-ahead log.
+pub(crate) fn wal(number: u64) -> String {
+    format!("wal-{number:08}.log")
+}
+
+/// Piece `number` of what a table of a run is sorted from, where that does not fit in memory; gone
+/// before the run is published.
+pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
+    format!("spill-{run:08}-{table}-{number}.tmp")
 }
 
 /// Whether a name is one that this module makes.
@@ -31,8 +42,13 @@ pub(crate) fn is_ours(name: &str) -> bool {
         Some((stem, "seg")) => {
             stem.split_once("-t").is_some_and(|(run, table)| digits(run, 8) && digits(table, 1))
         }
-        Some((stem, "rows")) => digits(stem, 8),
-        Some((stem, "tmp")) => stem.strip_prefix("spill-").is_some_and(|number| digits(number, 8)),
+        Some((stem, "rows" | "dels")) => digits(stem, 8),
+        Some((stem, "log")) => stem.strip_prefix("wal-").is_some_and(|number| digits(number, 8)),
+        Some((stem, "tmp")) => {
+            let numbers: Vec<&str> = stem.split('-').collect();
+            matches!(numbers[..], ["spill", run, table, number]
+                if digits(run, 8) && digits(table, 1) && digits(number, 1))
+        }
         _ => false,
     }
 }
@@ -43,14 +59,32 @@ mod tests {
 
     #[test]
     fn names_are_recognised_and_others_are_not() {
-        for name in
-            [segment(0, 0), segment(123_456_789, 63), rows(7), spill(1), LOCK.into(), MANIFEST_NEW.into()]
-        {
+        for name in [
+            segment(0, 0),
+            segment(123_456_789, 63),
+            rows(7),
+            tombstones(7),
+            wal(3),
+            spill(1, 63, 0),
+            LOCK.into(),
+            MANIFEST_NEW.into(),
+        ] {
             assert!(is_ours(&name), "{name}");
         }
-        for name in
-            ["", "notes.txt", "0000001.rows", "00000001.rowsx", "00000001-t.seg", "00000001-tx.seg", "x.seg"]
-        {
+        for name in [
+            "",
+            "notes.txt",
+            "0000001.rows",
+            "00000001.rowsx",
+            "00000001-t.seg",
+            "00000001-tx.seg",
+            "x.seg",
+            "wal-1.log",
+            "00000001.log",
+            "spill-00000001.tmp",
+            "spill-00000001-0-x.tmp",
+            "1.dels",
+        ] {
             assert!(!is_ours(name), "{name}");
         }
     }

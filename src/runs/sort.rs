@@ -1,18 +1,18 @@
-//! Sorts any number of records with bounded memory: sorted pieces in memory or spilled to files, and
-//! a tree of two-way merges over them.
+//! Sorts any number of records with bounded memory: sorted pieces in memory or spilled to files,
+//! merged as they are read.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::stream::{BLOCK, Blocks, Stream, for_each_distinct};
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::segment::Row;
+use crate::fingerprint::{Fingerprint, Row};
 use crate::storage::{Input, Storage, names};
 
 /// What can be sorted and spilled.
-pub(super) trait Record: Copy + Ord + Send + Sync + Debug {
+pub(crate) trait Record: Copy + Ord + Send + Sync + Debug {
     /// Bytes of a spilled record.
     const LEN_BYTES: usize;
     fn write_le(self, out: &mut Vec<u8>);
@@ -45,8 +45,6 @@ impl<F: Fingerprint> Record for Row<F> {
     }
 }
 
-/// Records merged at once.
-const BLOCK: usize = 4096;
 /// Bytes written to a spilled piece at once, and read at most.
 const SPILL_BYTES: usize = 1 << 18;
 /// Spilled pieces that are merged at once; more are merged in rounds.
@@ -56,13 +54,33 @@ const LEAST_READ_BYTES: usize = 1 << 12;
 
 /// Collects records; sorts and spills whenever the memory is full.
 #[derive(Debug)]
-pub(super) struct Sorter<T> {
+pub(crate) struct Sorter<T> {
     storage: Arc<dyn Storage>,
     buffer: Vec<T>,
     capacity: usize,
     threads: usize,
     spills: Vec<Spill>,
-    next_spill: u64,
+    /// What spilled pieces are named after.
+    names: SpillNames,
+}
+
+/// Names for spilled pieces that nobody else uses.
+#[derive(Debug)]
+pub(crate) struct SpillNames {
+    pub(crate) run: u64,
+    pub(crate) table: usize,
+    next: u64,
+}
+
+impl SpillNames {
+    pub(crate) fn new(run: u64, table: usize) -> Self {
+        Self { run, table, next: 0 }
+    }
+
+    fn next(&mut self) -> String {
+        self.next += 1;
+        names::spill(self.run, self.table, self.next)
+    }
 }
 
 /// A sorted piece in a file, which goes when the sort does.
@@ -73,18 +91,18 @@ struct Spill {
 }
 
 impl<T: Record> Sorter<T> {
-    /// `memory_bytes` bounds the buffer of records; spilled pieces are numbered from `first_spill`.
-    pub(super) fn new(
+    /// `memory_bytes` bounds the buffer of records.
+    pub(crate) fn new(
         storage: Arc<dyn Storage>,
-        first_spill: u64,
+        names: SpillNames,
         memory_bytes: usize,
         threads: usize,
     ) -> Self {
         let capacity = (memory_bytes / size_of::<T>()).max(1);
-        Self { storage, buffer: Vec::new(), capacity, threads, spills: Vec::new(), next_spill: first_spill }
+        Self { storage, buffer: Vec::new(), capacity, threads, spills: Vec::new(), names }
     }
 
-    pub(super) fn push(&mut self, record: T) -> Result<()> {
+    pub(crate) fn push(&mut self, record: T) -> Result<()> {
         if self.buffer.len() == self.buffer.capacity() {
             self.grow()?;
         }
@@ -120,15 +138,14 @@ impl<T: Record> Sorter<T> {
     fn spill(&mut self) -> Result<()> {
         let piece = self.sort();
         let sorted = Stream::tree(self.buffer.chunks(piece).map(Stream::slice).collect());
-        let spill = write_spill(&*self.storage, names::spill(self.next_spill), sorted)?;
-        self.next_spill += 1;
+        let spill = write_spill(&*self.storage, self.names.next(), sorted)?;
         self.spills.push(spill);
         self.buffer.clear();
         Ok(())
     }
 
     /// Sorts what is left, and merges spilled pieces until few enough are left to be read side by side.
-    pub(super) fn finish(mut self) -> Result<Sorted<T>> {
+    pub(crate) fn finish(mut self) -> Result<Sorted<T>> {
         if !self.spills.is_empty() && !self.buffer.is_empty() {
             self.spill()?;
             self.buffer = Vec::new();
@@ -138,10 +155,9 @@ impl<T: Record> Sorter<T> {
         let read_bytes = share.clamp(LEAST_READ_BYTES, SPILL_BYTES);
         while self.spills.len() > MAX_PIECES {
             let oldest: Vec<Spill> = self.spills.drain(..MAX_PIECES).collect();
-            let streams = oldest.iter().map(|spill| Stream::<T>::spill(&*self.storage, spill, read_bytes));
+            let streams = oldest.iter().map(|spill| read_spill::<T>(&*self.storage, spill, read_bytes));
             let merged = Stream::tree(streams.collect::<Result<_>>()?);
-            let spill = write_spill(&*self.storage, names::spill(self.next_spill), merged)?;
-            self.next_spill += 1;
+            let spill = write_spill(&*self.storage, self.names.next(), merged)?;
             self.spills.push(spill);
             for spill in oldest {
                 let path = self.storage.path(&spill.name);
@@ -177,7 +193,7 @@ fn write_spill<T: Record>(storage: &dyn Storage, name: String, sorted: Stream<'_
 
 /// Sorted records, to be walked over any number of times.
 #[derive(Debug)]
-pub(super) struct Sorted<T> {
+pub(crate) struct Sorted<T> {
     storage: Arc<dyn Storage>,
     buffer: Vec<T>,
     piece: usize,
@@ -187,23 +203,12 @@ pub(super) struct Sorted<T> {
 
 impl<T: Record> Sorted<T> {
     /// Hands out the distinct records in ascending order, block by block.
-    pub(super) fn for_each_block(&self, mut visit: impl FnMut(&[T]) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_block(&self, visit: impl FnMut(&[T]) -> Result<()>) -> Result<()> {
         let mut streams: Vec<Stream<'_, T>> = self.buffer.chunks(self.piece).map(Stream::slice).collect();
         for spill in &self.spills {
-            streams.push(Stream::spill(&*self.storage, spill, self.read_bytes)?);
+            streams.push(read_spill(&*self.storage, spill, self.read_bytes)?);
         }
-        let mut last = None;
-        let mut distinct = Vec::with_capacity(BLOCK);
-        Stream::tree(streams).for_each_block(|block| {
-            distinct.clear();
-            for &record in block {
-                if last != Some(record) {
-                    distinct.push(record);
-                    last = Some(record);
-                }
-            }
-            visit(&distinct)
-        })
+        for_each_distinct(streams, visit)
     }
 }
 
@@ -216,125 +221,35 @@ impl<T> Drop for Sorted<T> {
     }
 }
 
-/// An ascending sequence of records with a window onto what comes next.
-struct Stream<'a, T> {
-    source: Source<'a, T>,
-    block: Vec<T>,
-    at: usize,
+/// Reads a spilled piece from front to back.
+struct SpillReader {
+    input: Box<dyn Input>,
+    path: PathBuf,
+    next: u64,
+    len_bytes: u64,
+    read_bytes: usize,
 }
 
-enum Source<'a, T> {
-    Empty,
-    Slice(&'a [T]),
-    Spill { input: Box<dyn Input>, path: PathBuf, next: u64, len_bytes: u64, read_bytes: usize },
-    Merge(Box<(Stream<'a, T>, Stream<'a, T>)>),
+fn read_spill<'a, T: Record>(
+    storage: &dyn Storage,
+    spill: &Spill,
+    read_bytes: usize,
+) -> Result<Stream<'a, T>> {
+    let path = storage.path(&spill.name);
+    let input = storage.open(&spill.name).map_err(Error::io("open", &path))?;
+    let reader = SpillReader { input, path, next: 0, len_bytes: spill.len_bytes, read_bytes };
+    Ok(Stream::blocks(Box::new(reader)))
 }
 
-impl<'a, T: Record> Stream<'a, T> {
-    fn new(source: Source<'a, T>) -> Self {
-        Self { source, block: Vec::new(), at: 0 }
-    }
-
-    fn slice(slice: &'a [T]) -> Self {
-        Self::new(Source::Slice(slice))
-    }
-
-    fn spill(storage: &dyn Storage, spill: &Spill, read_bytes: usize) -> Result<Self> {
-        let path = storage.path(&spill.name);
-        let input = storage.open(&spill.name).map_err(Error::io("open", &path))?;
-        Ok(Self::new(Source::Spill { input, path, next: 0, len_bytes: spill.len_bytes, read_bytes }))
-    }
-
-    /// One stream over all, by merging two and two.
-    fn tree(mut streams: Vec<Self>) -> Self {
-        while streams.len() > 1 {
-            let mut paired = Vec::with_capacity(streams.len().div_ceil(2));
-            let mut rest = streams.into_iter();
-            while let Some(first) = rest.next() {
-                paired.push(match rest.next() {
-                    Some(second) => Self::new(Source::Merge(Box::new((first, second)))),
-                    None => first,
-                });
-            }
-            streams = paired;
-        }
-        streams.pop().unwrap_or_else(|| Self::new(Source::Empty))
-    }
-
-    fn for_each_block(mut self, mut visit: impl FnMut(&[T]) -> Result<()>) -> Result<()> {
-        while self.refill()? {
-            visit(self.window())?;
-            self.at = self.block.len();
-        }
+impl<T: Record> Blocks<T> for SpillReader {
+    fn next_block(&mut self, out: &mut Vec<T>) -> Result<()> {
+        let whole = self.read_bytes / T::LEN_BYTES * T::LEN_BYTES;
+        let mut bytes = vec![0; whole.min(to_usize(self.len_bytes - self.next))];
+        self.input.read_exact_at(&mut bytes, self.next).map_err(Error::io("read", &self.path))?;
+        self.next += bytes.len() as u64;
+        out.extend(bytes.chunks_exact(T::LEN_BYTES).map(T::read_le));
         Ok(())
     }
-
-    /// What can be taken without refilling.
-    #[inline]
-    fn window(&self) -> &[T] {
-        &self.block[self.at..]
-    }
-
-    /// Makes sure that the window is not empty. False at the end.
-    fn refill(&mut self) -> Result<bool> {
-        if self.at < self.block.len() {
-            return Ok(true);
-        }
-        self.at = 0;
-        self.block.clear();
-        match &mut self.source {
-            Source::Empty => {}
-            Source::Slice(slice) => {
-                let (now, later) = slice.split_at(slice.len().min(BLOCK));
-                self.block.extend_from_slice(now);
-                *slice = later;
-            }
-            Source::Spill { input, path, next, len_bytes, read_bytes } => {
-                let whole = *read_bytes / T::LEN_BYTES * T::LEN_BYTES;
-                let mut bytes = vec![0; whole.min(to_usize(*len_bytes - *next))];
-                input.read_exact_at(&mut bytes, *next).map_err(Error::io("read", &*path))?;
-                *next += bytes.len() as u64;
-                self.block.extend(bytes.chunks_exact(T::LEN_BYTES).map(T::read_le));
-            }
-            Source::Merge(pair) => merge_block(&mut pair.0, &mut pair.1, &mut self.block)?,
-        }
-        Ok(!self.block.is_empty())
-    }
-}
-
-/// Fills `out` with the next records of two streams. The inner loop has no branch that depends on
-/// the data.
-fn merge_block<T: Record>(a: &mut Stream<'_, T>, b: &mut Stream<'_, T>, out: &mut Vec<T>) -> Result<()> {
-    while out.len() < BLOCK {
-        let room = BLOCK - out.len();
-        match (a.refill()?, b.refill()?) {
-            (false, false) => return Ok(()),
-            (true, false) => take(a, room, out),
-            (false, true) => take(b, room, out),
-            (true, true) => {
-                let (left, right) = (a.window(), b.window());
-                let safe = room.min(left.len()).min(right.len());
-                let (mut i, mut j) = (0, 0);
-                out.extend((0..safe).map(|_| {
-                    let (x, y) = (left[i], right[j]);
-                    let from_left = x <= y;
-                    i += usize::from(from_left);
-                    j += usize::from(!from_left);
-                    if from_left { x } else { y }
-                }));
-                a.at += i;
-                b.at += j;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn take<T: Record>(stream: &mut Stream<'_, T>, room: usize, out: &mut Vec<T>) {
-    let window = stream.window();
-    let count = window.len().min(room);
-    out.extend_from_slice(&window[..count]);
-    stream.at += count;
 }
 
 #[cfg(test)]
@@ -350,7 +265,7 @@ mod tests {
             values in prop::collection::vec((0u64..5000, 0u64..3), 0..20_000), memory in 16usize..400_000, threads in 1usize..5,
         ) {
             let home = tempfile::tempdir().unwrap();
-            let mut sorter = Sorter::new(Arc::new(Folder::new(home.path())), 0, memory.max(3000), threads);
+            let mut sorter = Sorter::new(Arc::new(Folder::new(home.path())), SpillNames::new(1, 0), memory.max(3000), threads);
             let mut expected: Vec<Row<u64>> = values.iter().map(|&(fingerprint, id)| Row { fingerprint, id }).collect();
             for &row in &expected {
                 sorter.push(row).unwrap();

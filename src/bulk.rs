@@ -4,26 +4,27 @@
 //! merged. The merged rows are read twice, once to count and once to write table 0 and the postings.
 //! Every other table is made from table 0 by sorting its permuted fingerprints the same way.
 
-mod sort;
-mod tables;
-
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{Manifest, RunRecord};
-use crate::format::rows::RowsInfo;
-use crate::format::segment::MAX_ENTRIES;
-use crate::layout::cost::directory_bits;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::manifest::IdRanges;
 use crate::manifest;
 use crate::options::{Options, Stage};
-use crate::segment::{Row, Rows, RowsWriter, Segment, SegmentWriter};
-use crate::storage::Staging;
-use sort::{Sorted, Sorter};
+use crate::runs::{Counts, Sorter, SpillNames, Target, write_run};
+use crate::storage::{Staging, Storage};
 
 /// How often progress is reported, in rows.
 const REPORT_ROWS: u64 = 1 << 16;
+/// The number of the first run of a database.
+const FIRST_RUN: u64 = 1;
+/// Why a row without an id is refused.
+pub(crate) const NO_ID_LEFT: &str = "no automatic id is left above 2^64 - 1";
+
+fn folder(staging: &Staging) -> Arc<dyn Storage> {
+    Arc::new(staging.folder().clone())
+}
 
 /// Loads rows in bulk into a database that does not exist yet.
 ///
@@ -47,6 +48,8 @@ pub struct Builder<F: Fingerprint> {
     sorter: Sorter<Row<F>>,
     options: Options,
     staging: Staging,
+    runs_only: bool,
+    automatic: IdRanges,
     largest_id: Option<u64>,
     next_id: Option<u64>,
     rows: u64,
@@ -56,10 +59,22 @@ impl<F: Fingerprint> Builder<F> {
     pub(crate) fn begin(path: &Path, options: Options) -> Result<Self> {
         options.check(F::BITS)?;
         let staging = Staging::begin(path)?;
-        let sorter =
-            Sorter::new(Arc::new(staging.folder().clone()), 0, options.memory_bytes, options.threads);
-        let next_id = Some(options.first_id);
-        Ok(Self { sorter, options, staging, largest_id: None, next_id, rows: 0 })
+        let sorter = Sorter::new(
+            folder(&staging),
+            SpillNames::new(FIRST_RUN, 0),
+            options.memory_bytes,
+            options.threads,
+        );
+        let (next_id, automatic) = (Some(options.first_id), IdRanges::default());
+        Ok(Self { sorter, options, staging, runs_only: false, automatic, largest_id: None, next_id, rows: 0 })
+    }
+
+    /// Makes a folder of runs instead, for databases to [adopt](crate::Writer::ingest). It is read like
+    /// a database and takes no writer.
+    #[must_use]
+    pub fn runs_only(mut self) -> Self {
+        self.runs_only = true;
+        self
     }
 
     /// The folder that holds the database until it is finished.
@@ -75,10 +90,11 @@ impl<F: Fingerprint> Builder<F> {
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
     /// written, [`Error::Interrupted`] when the progress listener says so.
     pub fn push(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
-        let id = match id.or(self.next_id) {
-            Some(id) => id,
-            None => return Err(Error::Limit("no automatic id is left above 2^64 - 1")),
-        };
+        let given = id.is_some();
+        let id = id.or(self.next_id).ok_or(Error::Limit(NO_ID_LEFT))?;
+        if !given {
+            self.automatic.add(id, id);
+        }
         self.largest_id = self.largest_id.max(Some(id));
         self.next_id = self.next_id.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
         self.sorter.push(Row { fingerprint, id })?;
@@ -95,129 +111,24 @@ impl<F: Fingerprint> Builder<F> {
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
     /// [`Error::AlreadyExists`] when something has come to stand at the path meanwhile.
     pub fn finish(self) -> Result<crate::Database<F>> {
-        let Self { sorter, options, staging, largest_id, next_id: _, rows } = self;
+        let Self { sorter, options, staging, runs_only, automatic, largest_id, next_id: _, rows } = self;
         let target = staging.target().to_path_buf();
         let mut manifest = manifest::fresh(F::BITS, &options)?;
-        manifest.largest_id = largest_id;
+        (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
         let sorted = sorter.finish()?;
         let counts = Counts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
-            let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
-            manifest.runs.push(record);
+            let run = manifest.take_run_number();
+            let storage = folder(&staging);
+            let database_id = manifest.database_id;
+            let to = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+            let layout = options.layout.layout(F::BITS, options.k, counts.entries)?;
+            manifest.runs.push(write_run(to, layout, Box::new(sorted), counts, &[])?);
         }
-        manifest::write_new(staging.folder(), &manifest)?;
+        manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
         crate::Database::open_with(target, options)
     }
-}
-
-/// What must be known of the rows before they can be written.
-#[derive(Clone, Copy, Debug)]
-struct Counts {
-    entries: u64,
-    rows: u64,
-    smallest_id: u64,
-    largest_id: u64,
-}
-
-impl Counts {
-    /// Walks over all rows once. `given` is the number of rows before repeated ones were dropped.
-    fn of<F: Fingerprint>(sorted: &Sorted<Row<F>>, given: u64, options: &Options) -> Result<Self> {
-        let mut counts = Self { entries: 0, rows: 0, smallest_id: u64::MAX, largest_id: 0 };
-        let mut last = None;
-        sorted.for_each_block(|block| {
-            for &row in block {
-                counts.entries += u64::from(last != Some(row.fingerprint));
-                last = Some(row.fingerprint);
-                counts.smallest_id = counts.smallest_id.min(row.id);
-                counts.largest_id = counts.largest_id.max(row.id);
-            }
-            counts.rows += block.len() as u64;
-            // Counting is the first half of the work on rows, writing them the second.
-            options.report(Stage::Merging, counts.rows / 2, Some(given))
-        })?;
-        if counts.entries > MAX_ENTRIES {
-            return Err(Error::Limit("a run holds at most 2^32 - 1 distinct fingerprints"));
-        }
-        Ok(counts)
-    }
-}
-
-/// Writes all files of one run and describes them.
-fn write_run<F: Fingerprint>(
-    staging: &Staging,
-    options: &Options,
-    manifest: &mut Manifest,
-    sorted: Sorted<Row<F>>,
-    counts: Counts,
-) -> Result<RunRecord> {
-    let run = manifest.next_run;
-    manifest.next_run += 1;
-    let layout = options.layout.layout(F::BITS, options.k, counts.entries)?;
-    let tables = layout.tables::<F>();
-    let directory = |table: usize| directory_bits(tables[table].lead_bits, counts.entries);
-
-    let belongs = Segment::<F>::belongs(manifest.database_id, run, 0);
-    let folder = staging.folder();
-    let mut natural =
-        SegmentWriter::create(folder, &belongs, tables[0].clone(), counts.entries, directory(0))?;
-    let info = RowsInfo {
-        entries: counts.entries,
-        rows: counts.rows,
-        row_sum: 0,
-        smallest_id: counts.smallest_id,
-        largest_id: counts.largest_id,
-    };
-    let mut rows = RowsWriter::create(folder, &Rows::belongs(manifest.database_id, run, F::BITS), info)?;
-    write_rows(options, &sorted, counts, &mut natural, &mut rows)?;
-    drop(sorted);
-    let (rows_file, row_sum) = rows.finish()?;
-    let (first_file, first) = natural.finish()?;
-
-    let source =
-        Segment::map(folder, &belongs, tables[0].clone(), first_file, crate::storage::Access::Sequential)?;
-    let mut segments = vec![first_file];
-    segments.extend(tables::write_others(folder, options, manifest.database_id, run, &source, &tables)?);
-    Ok(RunRecord {
-        run,
-        identity: manifest::random_id()?,
-        layout,
-        entries: counts.entries,
-        rows: counts.rows,
-        fingerprint_sum: first.fingerprint_sum,
-        row_sum,
-        segments,
-        rows_file,
-    })
-}
-
-/// Streams the sorted rows into table 0 and the postings.
-fn write_rows<F: Fingerprint>(
-    options: &Options,
-    sorted: &Sorted<Row<F>>,
-    counts: Counts,
-    natural: &mut SegmentWriter<F>,
-    rows: &mut RowsWriter,
-) -> Result<()> {
-    let mut last = None;
-    let mut hash = 0;
-    let mut fresh = Vec::new();
-    let mut done = 0;
-    sorted.for_each_block(|block| {
-        fresh.clear();
-        for &row in block {
-            let first = last != Some(row.fingerprint);
-            if first {
-                hash = row.fingerprint.hash64();
-                fresh.push(row.fingerprint);
-                last = Some(row.fingerprint);
-            }
-            rows.push(first, hash, row.id)?;
-        }
-        natural.push(&fresh)?;
-        done += block.len() as u64;
-        options.report(Stage::Merging, (counts.rows + done) / 2, Some(counts.rows))
-    })
 }
 
 /// Writes a database of several runs, oldest first, each with a layout of its own.
@@ -227,15 +138,19 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
     let mut manifest = manifest::fresh(64, &Options::new())?;
     for (layout, rows) in runs {
         let options = Options::new().layout(layout.parse()?);
-        let mut sorter = Sorter::new(Arc::new(staging.folder().clone()), 0, 1 << 20, 2);
-        rows.iter().try_for_each(|&row| sorter.push(row))?;
-        let sorted = sorter.finish()?;
-        let counts = Counts::of(&sorted, rows.len() as u64, &options)?;
-        let record = write_run(&staging, &options, &mut manifest, sorted, counts)?;
+        let mut rows = rows.to_vec();
+        rows.sort_unstable();
+        rows.dedup();
+        let counts = Counts::of(&&rows[..], 0, &options)?;
+        let storage = folder(&staging);
+        let (database_id, run) = (manifest.database_id, manifest.take_run_number());
+        let to = Target { storage: &storage, options: &options, database_id, width: 64, run };
+        let layout = options.layout.layout(64, options.k, counts.entries)?;
+        let record = write_run(to, layout, Box::new(&rows[..]), counts, &[])?;
         manifest.runs.push(record);
         manifest.largest_id = manifest.largest_id.max(rows.iter().map(|row| row.id).max());
     }
-    manifest::write_new(staging.folder(), &manifest)?;
+    manifest::replace(staging.folder(), &manifest)?;
     staging.publish()?;
     crate::Database::open(path)
 }

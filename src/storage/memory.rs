@@ -1,0 +1,114 @@
+//! A folder in memory, for runs that are made to be read at once and never stored.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Access, Bytes, Input, Lock, Output, Storage};
+use crate::cast::to_usize;
+use crate::error::{Error, Result};
+
+/// Clones are the same folder. It has no lock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    files: Arc<Mutex<HashMap<String, File>>>,
+}
+
+/// Shared content: a file may be read while it has no name any more.
+#[derive(Clone, Debug, Default)]
+struct File(Arc<Mutex<Vec<u8>>>);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Memory {
+    fn file(&self, name: &str) -> io::Result<File> {
+        locked(&self.files).get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Storage for Memory {
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+        let file = File::default();
+        match locked(&self.files).insert(name.to_string(), file.clone()) {
+            None => Ok(Box::new(file)),
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    fn map(&self, name: &str, _: Access) -> io::Result<Bytes> {
+        let file = self.file(name)?;
+        let content = locked(&file.0);
+        Ok(Bytes::from_slice(&content))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn Input>> {
+        Ok(Box::new(self.file(name)?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut files = locked(&self.files);
+        let file = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        files.insert(to.to_string(), file);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        locked(&self.files).remove(name).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self) -> io::Result<Vec<OsString>> {
+        Ok(locked(&self.files).keys().map(OsString::from).collect())
+    }
+
+    fn lock(&self) -> Result<Box<dyn Lock>> {
+        Err(Error::io("lock", "a folder in memory")(io::ErrorKind::Unsupported.into()))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from("in memory").join(name)
+    }
+}
+
+impl Output for File {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut content = locked(&self.0);
+        let start = to_usize(offset);
+        let end = start + bytes.len();
+        if content.len() < end {
+            content.resize(end, 0);
+        }
+        content[start..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        locked(&self.0).truncate(to_usize(len_bytes));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Input for File {
+    fn len_bytes(&self) -> io::Result<u64> {
+        Ok(locked(&self.0).len() as u64)
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let content = locked(&self.0);
+        let start = to_usize(offset);
+        let found = content.get(start..start + bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        bytes.copy_from_slice(found);
+        Ok(())
+    }
+}
