@@ -36,6 +36,8 @@ pub(super) enum Failure {
     Input { place: String, why: String },
     /// Damage that has been reported already.
     Corrupt,
+    /// What went wrong after some batches had become durable.
+    Partial { committed: u64, failure: Box<Failure> },
 }
 
 impl From<Error> for Failure {
@@ -58,6 +60,14 @@ impl Failure {
         if self.is_closed_pipe() {
             return ExitCode::SUCCESS;
         }
+        self.tell(program);
+        if let Some(hint) = self.hint() {
+            say(format_args!("hint: {hint}"));
+        }
+        ExitCode::from(self.exit_code())
+    }
+
+    fn tell(&self, program: &str) {
         match self {
             Self::Engine(Error::Interrupted) => {
                 say(format_args!("{program}: interrupted; nothing was left behind"))
@@ -66,11 +76,11 @@ impl Failure {
             Self::Usage(why) => say(format_args!("{program}: {why}")),
             Self::Input { place, why } => say(format_args!("{program}: {place}: {why}")),
             Self::Corrupt => {}
+            Self::Partial { committed, failure } => {
+                failure.tell(program);
+                say(format_args!("{program}: {committed} rows of earlier batches were committed and stay"));
+            }
         }
-        if let Some(hint) = self.hint() {
-            say(format_args!("hint: {hint}"));
-        }
-        ExitCode::from(self.exit_code())
     }
 
     fn exit_code(&self) -> u8 {
@@ -80,6 +90,7 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } => BAD_INPUT,
             Self::Engine(Error::Interrupted) => INTERRUPTED,
+            Self::Partial { failure, .. } => failure.exit_code(),
             Self::Engine(_) => FAILED,
         }
     }
@@ -91,6 +102,11 @@ impl Failure {
                 Some("databases are never overwritten; choose another name or remove it first")
             }
             Self::Engine(Error::Corrupt(_)) => Some("`nearprint verify DB` lists all damage"),
+            Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing is lost"),
+            Self::Engine(Error::Locked { .. }) => {
+                Some("one program at a time writes; reading goes on meanwhile")
+            }
+            Self::Partial { failure, .. } => failure.hint(),
             Self::Engine(Error::NewerVersion { .. }) => Some("a newer nearprint wrote it; use that one"),
             _ => None,
         }

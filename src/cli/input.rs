@@ -72,13 +72,7 @@ impl InputArgs {
     }
 
     fn read(&self, path: &Path, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        let (name, file): (PathBuf, Box<dyn Read>) = if path == Path::new("-") {
-            (STDIN.into(), Box::new(io::stdin()))
-        } else {
-            let failed = |source| Error::Io { action: "open", path: path.to_path_buf(), source };
-            (path.to_path_buf(), Box::new(File::open(path).map_err(failed)?))
-        };
-        let mut input = Input { name, reader: BufReader::with_capacity(BUFFER_BYTES, file), line: 0 };
+        let mut input = Input::open(path)?;
         match self.input_format.unwrap_or_else(|| by_extension(path)) {
             InputFormat::Text => input.text(sink),
             InputFormat::U64 => input.raw(sink),
@@ -133,6 +127,20 @@ impl InputArgs {
     }
 }
 
+/// Reads ids, one on each line.
+pub(super) fn read_ids(
+    path: &Path,
+    visit: &mut dyn FnMut(u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    struct NoRows;
+    impl RowSink for NoRows {
+        fn row(&mut self, _: u64, _: Option<u64>) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+    Input::open(path)?.lines(false, &mut NoRows, |text, _| Ok(visit(parse_id(text.trim())?)?))
+}
+
 fn by_extension(path: &Path) -> InputFormat {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("u64") => InputFormat::U64,
@@ -169,6 +177,17 @@ struct Input {
 }
 
 impl Input {
+    /// Opens a file, or standard input for `-`.
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let (name, file): (PathBuf, Box<dyn Read>) = if path == Path::new("-") {
+            (STDIN.into(), Box::new(io::stdin()))
+        } else {
+            let failed = |source| Error::Io { action: "open", path: path.to_path_buf(), source };
+            (path.to_path_buf(), Box::new(File::open(path).map_err(failed)?))
+        };
+        Ok(Self { name, reader: BufReader::with_capacity(BUFFER_BYTES, file), line: 0 })
+    }
+
     fn text(&mut self, sink: &mut dyn RowSink) -> Result<(), Failure> {
         self.lines(false, sink, |text, sink| {
             let (fingerprint, id) = parse_line(text.trim())?;

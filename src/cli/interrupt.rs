@@ -3,12 +3,17 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+use super::failure::say;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// The staging folder of the build at work.
 static STAGING: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// How many rows the writer at work has made durable.
+static COMMITTED: AtomicU64 = AtomicU64::new(NOT_WRITING);
+const NOT_WRITING: u64 = u64::MAX;
 /// How long a build has for ending by itself: it may be waiting for input that never comes.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -25,8 +30,18 @@ pub(super) fn listen() {
         if let Some(folder) = staging() {
             let _ = std::fs::remove_dir_all(folder);
         }
+        let rows = COMMITTED.load(Ordering::Relaxed);
+        if rows != NOT_WRITING {
+            say(format_args!("nearprint: interrupted; {rows} rows were committed and stay"));
+        }
         std::process::exit(130);
     });
+}
+
+/// Tells how many rows are durable, so that an interrupted writer can say so. It needs no other
+/// preparation: it may end at any moment.
+pub(super) fn committed(rows: u64) {
+    COMMITTED.store(rows, Ordering::Relaxed);
 }
 
 /// Tells where a build works, so that it can be ended cleanly; `None` when it is done.

@@ -1,9 +1,12 @@
 //! The command line: one file per command, and what they share.
 
+mod add;
 mod build;
 mod clusters;
+mod compact;
 mod compat;
 mod create;
+mod delete;
 mod explain;
 mod export;
 mod failure;
@@ -68,6 +71,8 @@ struct Global {
 enum Command {
     Create(create::Args),
     Build(build::Args),
+    Add(add::Args),
+    Delete(delete::Args),
     Query(query::Args),
     Pairs(pairs::Args),
     Clusters(clusters::Args),
@@ -75,6 +80,7 @@ enum Command {
     Explain(explain::Args),
     Stats(stats::Args),
     Verify(verify::Args),
+    Compact(compact::Args),
 }
 
 impl Global {
@@ -115,6 +121,8 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
     match command {
         Command::Create(args) => args.run(global),
         Command::Build(args) => args.run(global),
+        Command::Add(args) => args.run(global),
+        Command::Delete(args) => args.run(global),
         Command::Query(args) => args.run(global),
         Command::Pairs(args) => args.run(global),
         Command::Clusters(args) => args.run(global),
@@ -122,5 +130,6 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Explain(args) => args.run(),
         Command::Stats(args) => args.run(),
         Command::Verify(args) => args.run(global),
+        Command::Compact(args) => args.run(global),
     }
 }

@@ -1,0 +1,55 @@
+//! `nearprint delete`
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::input::read_ids;
+use super::{Global, interrupt};
+use crate::{Database, Writer};
+
+/// Delete rows by id
+///
+/// Every row with one of the ids goes, whatever its fingerprint; an id that is not there is no error.
+/// Deletions become durable batch by batch, as rows do with `add`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  echo 42 | nearprint delete corpus.np
+  nearprint delete corpus.np withdrawn.txt")]
+pub(super) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// A file with one id on each line; - or none for standard input
+    #[arg(value_name = "INPUT", default_value = "-")]
+    input: PathBuf,
+}
+
+/// Ids deleted before they are committed.
+const BATCH: u64 = 50_000;
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let mut writer = Database::<u64>::open_with(&self.database, global.options())?.writer()?;
+        let (mut ids, mut committed) = (0, 0);
+        interrupt::committed(0);
+        let deleted = read_ids(&self.input, &mut |id| {
+            writer.delete(id)?;
+            ids += 1;
+            if ids - committed == BATCH { commit(&mut writer, ids, &mut committed) } else { Ok(()) }
+        });
+        deleted
+            .and_then(|()| commit(&mut writer, ids, &mut committed))
+            .and_then(|()| Ok(writer.close()?))
+            .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
+        global.note(format_args!("deleted {ids} ids from {}", self.database.display()));
+        Ok(())
+    }
+}
+
+fn commit(writer: &mut Writer<u64>, ids: u64, committed: &mut u64) -> Result<(), Failure> {
+    writer.commit()?;
+    *committed = ids;
+    interrupt::committed(ids);
+    Ok(())
+}
