@@ -30,6 +30,8 @@ mod changes;
 #[doc(hidden)]
 pub mod cli;
 mod compaction;
+#[cfg(test)]
+mod crash;
 mod database;
 mod error;
 mod explain;

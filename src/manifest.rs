@@ -107,9 +107,12 @@ impl Manifest {
 
 /// Makes this the manifest of the folder: the commit point of every change. Durable on return.
 ///
-/// Up to the rename nothing has changed, and a new manifest that could not be written is removed.
+/// Up to the rename nothing has changed, and a new manifest that could not be written is removed. The
+/// names of the files that it names are made durable first: the rename may reach the medium before
+/// them otherwise.
 pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let path = storage.path(names::MANIFEST_NEW);
+    storage.sync_folder().map_err(Error::io("sync", storage.path("")))?;
     write(storage, manifest, &path).inspect_err(|_| drop(storage.remove(names::MANIFEST_NEW)))?;
     storage.rename(names::MANIFEST_NEW, names::MANIFEST).map_err(Error::io("rename", &path))?;
     storage.sync_folder().map_err(Error::io("sync", storage.path("")))
