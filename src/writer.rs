@@ -4,6 +4,7 @@
 //! durable. When the memtable is full, a commit writes a run instead; replacing the manifest is then what
 //! makes the operations durable, and the log starts anew. FORMAT.md tells the order of every step.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -66,13 +67,16 @@ pub struct Writer<F: Fingerprint> {
     /// Operations since the last commit, as they will stand in the log.
     pending: Content,
     wal: Option<Wal>,
-    merge: Option<Job>,
+    /// Merges at work, each of other runs, the ones of older runs first.
+    merges: Vec<Job>,
     /// Held until everything else is dropped.
     _lock: Box<dyn Lock>,
 }
 
-/// Runs beyond which a flush waits for the merge at work.
+/// Runs beyond which a flush waits for a merge at work.
 const MOST_RUNS: usize = 12;
+/// While old runs are being merged, the few young ones that come meanwhile may be, too.
+const MOST_MERGES: usize = 2;
 
 impl<F: Fingerprint> Writer<F> {
     /// Takes the lock, clears away what a crash left, and recovers the log.
@@ -105,7 +109,7 @@ impl<F: Fingerprint> Writer<F> {
             manifest,
             pending: Content::default(),
             wal: None,
-            merge: None,
+            merges: Vec::new(),
             _lock: lock,
             storage,
         };
@@ -188,7 +192,7 @@ impl<F: Fingerprint> Writer<F> {
         if self.memtable.changes.operations() == 0 {
             return Ok(());
         }
-        while self.manifest.runs.len() >= MOST_RUNS && self.merge.is_some() {
+        while self.manifest.runs.len() >= MOST_RUNS && !self.merges.is_empty() {
             self.wait_for_merge()?;
         }
         self.flush_with(true)?;
@@ -202,9 +206,7 @@ impl<F: Fingerprint> Writer<F> {
     /// leaves the database as it was.
     pub fn compact(&mut self) -> Result<()> {
         self.flush()?;
-        if let Some(job) = self.merge.take() {
-            self.discard(job);
-        }
+        self.discard_merges();
         let range = 0..self.manifest.runs.len();
         if self.is_compact()? {
             return Ok(());
@@ -256,7 +258,7 @@ impl<F: Fingerprint> Writer<F> {
         self.flush_with(false)?;
         loop {
             self.merge_if_due()?;
-            if self.merge.is_none() {
+            if self.merges.is_empty() {
                 return Ok(());
             }
             self.wait_for_merge()?;
@@ -304,13 +306,13 @@ impl<F: Fingerprint> Writer<F> {
         if self.storage.is_poisoned() { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
     }
 
-    /// Starts a merge where the policy asks for one.
+    /// Starts merges where the policy asks for them.
     pub(crate) fn merge_if_due(&mut self) -> Result<()> {
-        while self.merge.is_none() {
+        while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge() else { return Ok(()) };
             let plan = self.plan(range);
             if self.options.background {
-                self.merge = Some(plan.spawn(&self.options)?);
+                self.merges.push(plan.spawn(&self.options)?);
             } else {
                 let merged = plan.run(&self.options.clone().without_progress())?;
                 self.adopt_merge(merged)?;
@@ -319,15 +321,21 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    fn due_merge(&self) -> Option<std::ops::Range<usize>> {
+    /// What to merge next of the runs that are younger than all that are being merged.
+    fn due_merge(&self) -> Option<Range<usize>> {
         let size = |record: &RunRecord| Size {
             entries: record.entries,
             rows: record.rows,
             tombstones: record.tombstones,
         };
-        let sizes: Vec<Size> = self.manifest.runs.iter().map(size).collect();
+        let last = self.merges.last().and_then(|job| job.replaces.last());
+        let young = last.and_then(|last| self.manifest.runs.iter().position(|record| record.run == *last));
+        let start = young.map_or(0, |position| position + 1);
+        let sizes: Vec<Size> = self.manifest.runs[start..].iter().map(size).collect();
         let layout = &self.largest_run()?.layout;
-        policy::pick(&sizes, &|entries| typical(layout, entries, self.options.k))
+        let cost = |entries| typical(layout, entries, self.options.k);
+        let due = policy::pick(&sizes, start > 0, &cost)?;
+        Some(start + due.start..start + due.end)
     }
 
     fn largest_run(&self) -> Option<&RunRecord> {
@@ -352,7 +360,7 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    fn plan(&mut self, range: std::ops::Range<usize>) -> Plan<F> {
+    fn plan(&mut self, range: Range<usize>) -> Plan<F> {
         let largest = self.largest_run().map(|record| record.run);
         let holds_largest =
             self.manifest.runs[range.clone()].iter().any(|record| Some(record.run) == largest);
@@ -360,8 +368,8 @@ impl<F: Fingerprint> Writer<F> {
         let (choice, k) = (self.options.layout, self.options.k);
         let run = self.manifest.take_run_number();
         Plan {
-            inputs: self.view.searchables()[range.clone()].to_vec(),
-            range,
+            has_older: range.start > 0,
+            inputs: self.view.searchables()[range].to_vec(),
             storage: self.storage(),
             database_id: self.manifest.database_id,
             run,
@@ -372,17 +380,19 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// Notes the end of a merge, if it has come.
+    /// Takes over the results of merges that have ended.
     fn take_finished_merge(&mut self) -> Result<()> {
-        if self.merge.as_ref().is_some_and(Job::is_finished) {
-            self.wait_for_merge()?;
+        while let Some(at) = self.merges.iter().position(Job::is_finished) {
+            let merged = self.merges.remove(at).wait()?;
+            self.adopt_merge(merged)?;
             self.merge_if_due()?;
         }
         Ok(())
     }
 
+    /// Waits for the merge of the youngest runs, the smallest, and takes over its result.
     fn wait_for_merge(&mut self) -> Result<()> {
-        match self.merge.take() {
+        match self.merges.pop() {
             Some(job) => self.adopt_merge(job.wait()?),
             None => Ok(()),
         }
@@ -390,19 +400,29 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Puts a merged run in the place of its inputs.
     fn adopt_merge(&mut self, merged: Merged) -> Result<()> {
-        let Merged { range, record } = merged;
+        let Merged { replaced, record } = merged;
+        let runs = &self.manifest.runs;
+        let start = runs.iter().position(|run| Some(&run.run) == replaced.first()).unwrap_or(runs.len());
+        let range = start..start + replaced.len();
+        debug_assert!(
+            runs[range.clone()].iter().map(|run| run.run).eq(replaced),
+            "merged runs stay neighbours"
+        );
+        let adopted = self.replace_runs(range, record.as_ref());
+        if let (Err(_), Some(record)) = (&adopted, &record) {
+            self.forget_run(record.run, record.segments.len());
+        }
+        adopted
+    }
+
+    fn replace_runs(&mut self, range: Range<usize>, record: Option<&RunRecord>) -> Result<()> {
         let mut next = self.manifest.clone();
-        let opened = match &record {
+        let opened = match record {
             Some(record) => Some(Arc::new(Searchable::new(Run::open(&self.storage, &next, record)?))),
             None => None,
         };
-        let inputs: Vec<RunRecord> = next.runs.splice(range.clone(), record.clone()).collect();
-        if let Err(error) = self.replace_manifest(next) {
-            if let Some(record) = record {
-                self.forget_run(record.run, record.segments.len());
-            }
-            return Err(error);
-        }
+        let inputs: Vec<RunRecord> = next.runs.splice(range.clone(), record.cloned()).collect();
+        self.replace_manifest(next)?;
         let mut runs = self.view.searchables().to_vec();
         runs.splice(range, opened);
         self.view = View::new(runs);
@@ -410,9 +430,10 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Ends a merge that is not wanted any more.
-    fn discard(&self, job: Job) {
-        if let Ok(Some(record)) = job.abandon() {
+    /// Ends merges that are not wanted any more.
+    fn discard_merges(&mut self) {
+        let jobs = std::mem::take(&mut self.merges);
+        for record in jobs.into_iter().filter_map(|job| job.abandon().ok().flatten()) {
             self.forget_run(record.run, record.segments.len());
         }
     }
@@ -534,9 +555,7 @@ impl<F: Fingerprint> Writer<F> {
 
 impl<F: Fingerprint> Drop for Writer<F> {
     fn drop(&mut self) {
-        if let Some(job) = self.merge.take() {
-            self.discard(job);
-        }
+        self.discard_merges();
     }
 }
 

@@ -18,9 +18,12 @@ pub(crate) struct Size {
     pub(crate) tombstones: u64,
 }
 
-/// The runs may cost so many times what one run of all rows does. While a merge is at work one more may
-/// come, so that the worst moment is dearer than this.
-const COST_LIMIT: f64 = 1.45;
+/// The runs may cost so many times what one run of all rows does. Memtable and runs that come while a
+/// merge is at work make the worst moment dearer than this.
+const COST_LIMIT: f64 = 1.5;
+/// What a query costs however many runs there are, in nanoseconds: above all finding the rows of its
+/// matches.
+const ANY_QUERY_NS: f64 = 150.0;
 /// The most runs at rest.
 const MAX_RUNS: usize = 6;
 /// A database of which a larger part may be deleted is merged as a whole.
@@ -33,13 +36,15 @@ impl Size {
     }
 }
 
-/// Picks neighbouring runs to merge, oldest first in `runs`; `None` when all is well. `cost` tells what a
-/// query of a run with so many entries costs.
-pub(crate) fn pick(runs: &[Size], cost: &dyn Fn(u64) -> f64) -> Option<Range<usize>> {
+/// Picks neighbouring runs to merge, oldest first in `runs`; `None` when all is well. `has_older` tells of
+/// runs before these, which leave nothing to be done about tombstones; `cost`, what a query of a run with
+/// so many entries costs.
+pub(crate) fn pick(runs: &[Size], has_older: bool, cost: &dyn Fn(u64) -> f64) -> Option<Range<usize>> {
     let rows: u64 = runs.iter().map(|run| run.rows).sum();
     let tombstones: u64 = runs.iter().map(|run| run.tombstones).sum();
     let whole = 0..runs.len();
-    if tombstones > 0 && tombstones as f64 > TOMBSTONES_PER_ROW * rows as f64 && fits(&runs[whole.clone()]) {
+    let many = tombstones > 0 && tombstones as f64 > TOMBSTONES_PER_ROW * rows as f64;
+    if many && !has_older && fits(&runs[whole.clone()]) {
         return Some(whole);
     }
     if is_cheap(runs, &(0..0), cost) {
@@ -55,12 +60,12 @@ pub(crate) fn pick(runs: &[Size], cost: &dyn Fn(u64) -> f64) -> Option<Range<usi
 /// Whether queries are cheap enough once a range has been merged.
 fn is_cheap(runs: &[Size], merged: &Range<usize>, cost: &dyn Fn(u64) -> f64) -> bool {
     let entries = |part: &[Size]| part.iter().map(|run| run.entries).sum::<u64>();
-    let total = cost(entries(runs));
+    let total = ANY_QUERY_NS + cost(entries(runs));
     let merged_sum = entries(&runs[merged.clone()]);
     let apart = runs.iter().enumerate().filter(|(index, _)| !merged.contains(index));
     let costs = apart.map(|(_, run)| run.entries).chain((!merged.is_empty()).then_some(merged_sum));
     let sum: f64 = costs.filter(|&entries| entries > 0).map(cost).sum();
-    runs.len() - merged.len().saturating_sub(1) <= MAX_RUNS && sum <= COST_LIMIT * total
+    runs.len() - merged.len().saturating_sub(1) <= MAX_RUNS && ANY_QUERY_NS + sum <= COST_LIMIT * total
 }
 
 /// Takes older runs in as long as the work that went into the newer ones pays for it.
@@ -105,7 +110,7 @@ mod tests {
     }
 
     fn sum_of_costs(runs: &[Size]) -> f64 {
-        runs.iter().map(|run| cost(run.entries)).sum()
+        ANY_QUERY_NS + runs.iter().map(|run| cost(run.entries)).sum::<f64>()
     }
 
     /// Grows a database flush by flush; tells the rows rewritten per row added, and the dearest state.
@@ -114,13 +119,13 @@ mod tests {
         let (mut work, mut dearest, mut most) = (0, 0f64, 0);
         for _ in 0..flushes {
             runs.push(run(flush));
-            while let Some(range) = pick(&runs, &cost) {
+            while let Some(range) = pick(&runs, false, &cost) {
                 assert!(range.len() >= 2 && range.end <= runs.len());
                 let merged = run(runs[range.clone()].iter().map(|run| run.rows).sum());
                 work += merged.rows;
                 runs.splice(range, [merged]);
             }
-            let whole = cost(runs.iter().map(|run| run.rows).sum());
+            let whole = ANY_QUERY_NS + cost(runs.iter().map(|run| run.rows).sum());
             dearest = dearest.max(sum_of_costs(&runs) / whole);
             most = most.max(runs.len());
         }
@@ -143,28 +148,34 @@ mod tests {
     }
 
     #[test]
-    fn ten_million_rows_rest_in_about_three_runs() {
-        let runs = [run(10_000_000), run(FLUSH * 8), run(FLUSH)];
-        assert_eq!(pick(&runs[..2], &cost), None);
-        assert!(pick(&[run(10_000_000), run(FLUSH), run(FLUSH), run(FLUSH), run(FLUSH)], &cost).is_some());
+    fn ten_million_rows_rest_in_a_few_runs() {
+        let runs = [run(10_000_000), run(FLUSH * 8), run(FLUSH), run(FLUSH)];
+        assert_eq!(pick(&runs[..2], false, &cost), None);
+        assert_eq!(pick(&runs, false, &cost), Some(1..4), "the largest run is left alone");
+        assert_eq!(
+            pick(&[run(30_000_000), runs[1], runs[2]], false, &cost),
+            None,
+            "more runs beside a larger one"
+        );
     }
 
     #[test]
     fn many_tombstones_merge_everything() {
         let mut runs = [run(1000), run(10), Size { entries: 1, rows: 1, tombstones: 300 }];
-        assert_eq!(pick(&runs, &|_| 0.0), Some(0..3));
+        assert_eq!(pick(&runs, false, &|_| 0.0), Some(0..3));
+        assert_eq!(pick(&runs, true, &|_| 0.0), None, "they have to stay");
         runs[2].tombstones = 200;
-        assert_eq!(pick(&runs, &|_| 0.0), None);
-        assert_eq!(pick(&[Size { entries: 0, rows: 0, tombstones: 1 }], &|_| 0.0), Some(0..1));
+        assert_eq!(pick(&runs, false, &|_| 0.0), None);
+        assert_eq!(pick(&[Size { entries: 0, rows: 0, tombstones: 1 }], false, &|_| 0.0), Some(0..1));
     }
 
     #[test]
     fn no_merge_is_larger_than_a_run_can_be() {
         let huge = run(MAX_ENTRIES - 5);
-        assert_eq!(pick(&[huge, run(10)], &|_| 1.0), None);
-        assert_eq!(pick(&[huge, run(10), run(10)], &|_| 1.0), None, "too dear, but nothing helps");
+        assert_eq!(pick(&[huge, run(10)], false, &|_| 1.0), None);
+        assert_eq!(pick(&[huge, run(10), run(10)], false, &|_| 1.0), None, "too dear, but nothing helps");
         let mut many = vec![huge];
         many.extend([run(10); 9]);
-        assert_eq!(pick(&many, &|_| 1.0), Some(1..10));
+        assert_eq!(pick(&many, false, &|_| 1.0), Some(1..10));
     }
 }

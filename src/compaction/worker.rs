@@ -1,6 +1,6 @@
 //! One merge at work, on a thread of its own or at once.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -18,15 +18,17 @@ use crate::storage::Storage;
 /// A finished merge: the runs that it replaces, and the one that takes their place if any row is left.
 #[derive(Debug)]
 pub(crate) struct Merged {
-    /// Positions in the list of runs, which only grows at its end meanwhile.
-    pub(crate) range: Range<usize>,
+    /// Numbers of neighbouring runs, oldest first.
+    pub(crate) replaced: Vec<u64>,
     pub(crate) record: Option<RunRecord>,
 }
 
 /// What to merge, and where to.
 pub(crate) struct Plan<F> {
+    /// Neighbouring runs, oldest first.
     pub(crate) inputs: Vec<Arc<Searchable<F>>>,
-    pub(crate) range: Range<usize>,
+    /// Whether there are older runs, whose rows the tombstones go on hiding.
+    pub(crate) has_older: bool,
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) database_id: [u8; 16],
     pub(crate) run: u64,
@@ -38,7 +40,7 @@ pub(crate) struct Plan<F> {
 #[derive(Debug)]
 pub(crate) struct Job {
     thread: JoinHandle<Result<Option<RunRecord>>>,
-    range: Range<usize>,
+    pub(crate) replaces: Vec<u64>,
     stop: Arc<AtomicBool>,
 }
 
@@ -57,8 +59,12 @@ impl<F: Fingerprint> Plan<F> {
         let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
         let Self { storage, database_id, run, .. } = &self;
         let target = Target { storage, options, database_id: *database_id, width: F::BITS, run: *run };
-        let record = merge(target, &runs, self.range.start > 0, &*self.layout)?;
-        Ok(Merged { range: self.range, record })
+        let record = merge(target, &runs, self.has_older, &*self.layout)?;
+        Ok(Merged { replaced: self.replaces(), record })
+    }
+
+    fn replaces(&self) -> Vec<u64> {
+        self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
     }
 
     /// Merges on a thread of its own, which leaves half of the cores alone.
@@ -66,12 +72,12 @@ impl<F: Fingerprint> Plan<F> {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (options.threads / 2).max(1);
         let options = options.clone().threads(threads).progress(Arc::new(Stop(stop.clone())));
-        let range = self.range.clone();
+        let replaces = self.replaces();
         let thread = std::thread::Builder::new()
             .name("nearprint merge".into())
             .spawn(move || self.run(&options).map(|merged| merged.record))
             .map_err(Error::io("start", "a thread for merging"))?;
-        Ok(Job { thread, range, stop })
+        Ok(Job { thread, replaces, stop })
     }
 }
 
@@ -83,7 +89,7 @@ impl Job {
     /// Waits for the end.
     pub(crate) fn wait(self) -> Result<Merged> {
         let record = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Merged { range: self.range, record })
+        Ok(Merged { replaced: self.replaces, record })
     }
 
     /// Ends the merge before its time and waits until it has cleaned up.

@@ -1,0 +1,131 @@
+//! A database that grows: rows are checked against it and inserted, with a commit every 1,000 rows, and
+//! queries are timed while it holds several runs and after it has been compacted.
+//!
+//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench living` chooses the number of rows it starts with
+//! (1,000,000 by default); a tenth of that is added. What is found is held against a scan.
+
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "not shipped")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nearprint::{Database, Options, Snapshot, num_differing_bits};
+
+const COMMIT_ROWS: usize = 1000;
+const QUERIES: usize = 10_000;
+
+fn main() {
+    let rows: usize = std::env::var("NEARPRINT_BENCH_ROWS").map_or(1_000_000, |rows| rows.parse().unwrap());
+    let threads = std::env::var("NEARPRINT_BENCH_THREADS").map_or(2, |threads| threads.parse().unwrap());
+    let home = std::env::temp_dir().join(format!("nearprint-living-{}", std::process::id()));
+    std::fs::create_dir_all(&home).unwrap();
+    let result = std::panic::catch_unwind(|| grow(&home.join("corpus.np"), rows, threads));
+    std::fs::remove_dir_all(&home).unwrap();
+    result.unwrap();
+}
+
+fn grow(path: &Path, rows: usize, threads: usize) {
+    let mut random = Random(42);
+    let mut values: Vec<u64> = (0..rows).map(|_| random.next()).collect();
+    let mut builder = Database::<u64>::build(path, Options::new()).unwrap();
+    for &value in &values {
+        builder.push(value, None).unwrap();
+    }
+    builder.finish().unwrap();
+    let database = Database::<u64>::open_with(path, Options::new().threads(threads)).unwrap();
+    let queries: Vec<u64> = (0..QUERIES)
+        .map(|at| if at % 2 == 0 { values[random.below(rows)] ^ 5 } else { random.next() })
+        .collect();
+    report("built", &database.snapshot().unwrap(), &queries, 0.0);
+
+    let fresh: Vec<u64> =
+        (0..rows / 10)
+            .map(|at| {
+                if at % 20 == 0 { values[random.below(rows)] ^ 0x8000_0000_0100_0001 } else { random.next() }
+            })
+            .collect();
+    let mut writer = database.writer().unwrap();
+    let (mut spent, mut inserted, mut slowest) = (Duration::ZERO, 0, Duration::ZERO);
+    for (chunk, part) in fresh.chunks(rows / 100).enumerate() {
+        let started = Instant::now();
+        for batch in part.chunks(COMMIT_ROWS) {
+            for &value in batch {
+                if writer.query(value, 3).unwrap().is_empty() {
+                    writer.insert(value, None).unwrap();
+                    values.push(value);
+                    inserted += 1;
+                }
+            }
+            let commit = Instant::now();
+            writer.commit().unwrap();
+            slowest = slowest.max(commit.elapsed());
+        }
+        spent += started.elapsed();
+        let rate = part.len() as f64 / started.elapsed().as_secs_f64();
+        report(&format!("+ {}%", chunk + 1), &database.snapshot().unwrap(), &queries, rate);
+    }
+    let rate = fresh.len() as f64 / spent.as_secs_f64();
+    println!(
+        "check-and-insert: {} rows, {inserted} inserted, {rate:.0} rows/s, slowest commit {slowest:.1?}",
+        fresh.len()
+    );
+    let started = Instant::now();
+    writer.close().unwrap();
+    println!("close: {:.1?}", started.elapsed());
+    report("at rest", &database.snapshot().unwrap(), &queries, 0.0);
+    check(&values, &queries, &database.snapshot().unwrap());
+    let mut writer = database.writer().unwrap();
+    let started = Instant::now();
+    writer.compact().unwrap();
+    println!("compact: {:.1?}", started.elapsed());
+    writer.close().unwrap();
+    report("compacted", &database.snapshot().unwrap(), &queries, 0.0);
+}
+
+/// Times queries: medians of several rounds, after one that warms up.
+fn report(name: &str, snapshot: &Snapshot<u64>, queries: &[u64], rate: f64) {
+    let mut batch = Vec::new();
+    let mut point = Vec::new();
+    for _ in 0..8 {
+        let started = Instant::now();
+        snapshot.query_batch(queries, 3, |_, _| Ok(())).unwrap();
+        batch.push(started.elapsed());
+        let started = Instant::now();
+        queries.iter().for_each(|&query| drop(snapshot.query(query, 3).unwrap()));
+        point.push(started.elapsed());
+    }
+    let each = |times: &mut Vec<Duration>| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e6 / queries.len() as f64
+    };
+    let runs: Vec<u64> = snapshot.stats().runs.iter().map(|run| run.rows).collect();
+    let (batch, point) = (each(&mut batch), each(&mut point));
+    println!(
+        "{name:>10}: query {batch:.2} us in a batch, {point:.2} us alone, {rate:>7.0} rows/s, runs {runs:?}"
+    );
+}
+
+/// Compares a sample of answers with a scan.
+fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
+    for &query in &queries[..20] {
+        let expected = values.iter().filter(|&&value| num_differing_bits(value, query) <= 3).count();
+        assert_eq!(snapshot.query(query, 3).unwrap().len(), expected);
+    }
+}
+
+/// A small generator of random numbers (splitmix64, Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap()
+    }
+}
