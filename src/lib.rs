@@ -36,6 +36,8 @@ mod database;
 mod error;
 mod explain;
 mod fingerprint;
+#[cfg(test)]
+mod flips;
 mod format;
 #[cfg(test)]
 mod golden;

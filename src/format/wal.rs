@@ -173,6 +173,7 @@ fn frame_header(file: &[u8], offset: usize, salt: u64) -> Option<FrameHeader> {
     }
     let mut fields = Decoder::new("frame", offset as u64, rest);
     let (len, number, content_crc) = (fields.u32().ok()?, fields.u64().ok()?, fields.u32().ok()?);
+    fields.rest_is_zero().ok()?;
     Some(FrameHeader { len: len as usize, number, content_crc })
 }
 

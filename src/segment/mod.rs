@@ -16,4 +16,6 @@ pub(crate) use run::{RowCursor, Run};
 pub(crate) use tombstones::{Tombstones, write_tombstones};
 pub use verify::Verification;
 pub(crate) use verify::verify;
+#[cfg(test)]
+pub(crate) use verify::verify_file;
 pub(crate) use writer::SegmentWriter;

@@ -101,6 +101,20 @@ fn check_file<F: Fingerprint>(
     Ok(())
 }
 
+/// The damage of one file, numbered as in [`check_file`].
+#[cfg(test)]
+pub(crate) fn verify_file<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &RunRecord,
+    index: usize,
+) -> Result<Vec<Corruption>> {
+    let mut checked = Verification::default();
+    let result = check_file::<F>(storage, manifest, record, index, &mut checked);
+    keep_damage(result, &mut checked.damage)?;
+    Ok(checked.damage)
+}
+
 fn keep_damage(result: Result<()>, found: &mut Vec<Corruption>) -> Result<()> {
     match result {
         Err(Error::Corrupt(corruption)) => found.push(*corruption),
