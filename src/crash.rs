@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 use crate::fingerprint::{Row, mix64};
+use crate::layout::cost::ALWAYS_PROBES;
 use crate::manifest;
 use crate::options::Options;
 use crate::snapshot::{Snapshot, verify_all};
@@ -186,6 +187,8 @@ fn read(disk: &SimulatedDisk) -> State {
 
 /// Whatever one table alone can find is found, and nothing else.
 fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
+    ALWAYS_PROBES.set(true);
+    assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "the tables are used");
     for flip in [1u64 << 63, 1 << 20] {
         for row in state {
             // One flipped bit in the lead of one of the two tables leaves the other one to find it.

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Tests of the tests: switches off one safety measure at a time and expects the suite to go red.
+# Ends with an error when the suite does not notice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+measures=(wal-sync run-sync manifest-sync folder-sync page-check table)
+suite() {
+  local tests=(crash::a_full_disk_that_is_freed crash::a_failed_sync)
+  [ "$1" = page-check ] && tests=(flips::)
+  NEARPRINT_SABOTAGE=$1 cargo test --quiet --lib --features sabotage -- "${tests[@]}" 2>&1
+}
+
+unnoticed=0
+for measure in "${measures[@]}"; do
+  if out=$(suite "$measure"); then
+    echo "$measure switched off: NOT NOTICED"
+    unnoticed=1
+  elif caught=$(grep -oE '^    (crash|flips)::[a-z_]+' <<< "$out" | sort -u); then
+    echo "$measure switched off: noticed by" $caught
+  else
+    printf '%s\n' "$out" | tail -20
+    echo "$measure switched off: the suite did not run"
+    exit 1
+  fi
+done
+exit "$unnoticed"
