@@ -59,7 +59,8 @@ impl Storage for Folder {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+        // Joining nothing would add a slash.
+        if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// # Errors
     /// [`Error::Locked`](crate::Error::Locked) when somebody has it, [`Error::Io`](crate::Error::Io).
     fn lock(&self) -> Result<Box<dyn Lock>>;
-    /// The path of a file, for messages.
+    /// The path of a file, or of the folder for an empty name; for messages.
     fn path(&self, name: &str) -> PathBuf;
 }
 
