@@ -266,6 +266,39 @@ fn damage_is_refused_and_leaves_nothing_behind() {
     holds(&database.snapshot().unwrap(), &all);
 }
 
+/// Changes a byte of a data page and makes all checksums fit.
+fn forge(file: &Path, at: usize) {
+    const PAGE: usize = 8192;
+    let mut bytes = fs::read(file).unwrap();
+    let data_pages = bytes.len() / PAGE - 3;
+    bytes[at] ^= 1;
+    let page = at / PAGE;
+    let checksums = (1 + data_pages) * PAGE;
+    let crc = crc32fast::hash(&bytes[page * PAGE..(page + 1) * PAGE]);
+    bytes[checksums + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
+    let crc = crc32fast::hash(&bytes[checksums..checksums + PAGE - 4]);
+    bytes[checksums + PAGE - 4..checksums + PAGE].copy_from_slice(&crc.to_le_bytes());
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn good_checksums_are_not_enough() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, [one, two, _]) = thirds(9);
+    let database = database(home.path(), &one);
+    for (name, at, section) in [
+        ("00000001.rows", 8192, "footer"),
+        ("00000001-t1.seg", 8192 * 3, "footer"),
+        ("00000001-t2.seg", 8192 * 2 - 1, "directory"),
+    ] {
+        let folder = runs(home.path(), &format!("for {name}"), &two, options());
+        forge(&folder.join(name), at);
+        let error = refused(&database, &[&folder]);
+        let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
+        assert_eq!((&damage.file, damage.section), (&folder.join(name), section), "{error}");
+    }
+}
+
 /// Makes a folder claim to hold fingerprints of 128 bits.
 fn widen(folder: &Path) {
     let file = folder.join("MANIFEST");
