@@ -152,7 +152,7 @@ fn a_copy_is_made_while_a_writer_flushes_and_merges() {
             copy(&snapshot, &home.path().join(format!("copy-{copies}")));
             // Rows come in order, batch by batch.
             let count = all_rows(&snapshot).len();
-            assert!(count == rows.len() || count % 40 == 0, "{count}");
+            assert!(count == rows.len() || count.is_multiple_of(40), "{count}");
             let newest = all_rows(&snapshot).iter().map(|row| row.id).max().unwrap();
             assert_eq!(newest, count as u64 - 1);
             copies += 1;
