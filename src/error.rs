@@ -65,6 +65,27 @@ pub enum Error {
         /// The width that was asked for.
         requested: u32,
     },
+    /// Runs were built in another way than the database needs that is to adopt them.
+    Mismatch {
+        /// The folder of runs.
+        path: PathBuf,
+        /// How they were built.
+        found: String,
+        /// How the database builds.
+        expected: String,
+    },
+    /// Two folders, or a folder and the database that is to adopt it, have given the same ids to rows
+    /// that came without one. Ends of the ranges are included.
+    Overlap {
+        /// The folder of runs.
+        path: PathBuf,
+        /// A range of ids that it has given.
+        given: (u64, u64),
+        /// The database, or another folder of runs.
+        other: PathBuf,
+        /// A range of ids that the other has given.
+        given_by_other: (u64, u64),
+    },
     /// A file is damaged, or does not belong where it stands.
     Corrupt(Box<Corruption>),
     /// Another writer is at work.
@@ -158,6 +179,15 @@ impl fmt::Display for Error {
                 f,
                 "{}: holds fingerprints of {database} bits, not of {requested} bits",
                 path.display()
+            ),
+            Self::Mismatch { path, found, expected } => {
+                write!(f, "{}: built with {found}, and the database with {expected}", path.display())
+            }
+            Self::Overlap { path, given: (first, last), other, given_by_other: (from, to) } => write!(
+                f,
+                "{}: gave rows the ids {first} to {last}, and {} gave others the ids {from} to {to}",
+                path.display(),
+                other.display()
             ),
             Self::Corrupt(corruption) => corruption.fmt(f),
             Self::Locked { path, pid: Some(pid) } => {

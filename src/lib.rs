@@ -23,6 +23,7 @@
 //!
 //! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
 
+mod backup;
 mod bulk;
 mod cast;
 mod changes;
@@ -41,6 +42,7 @@ mod flips;
 mod format;
 #[cfg(test)]
 mod golden;
+mod ingest;
 mod kernel;
 mod layout;
 mod manifest;
@@ -62,6 +64,7 @@ pub use database::Database;
 pub use error::{Corruption, Error, Result};
 pub use explain::{Explanation, RunExplanation, TableExplanation};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Row, num_differing_bits};
+pub use ingest::Ingested;
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
 pub use query::{Match, Pair, find_all, find_clusters};

@@ -21,6 +21,8 @@ pub enum Stage {
     Joining,
     /// Checking files. Counted in files.
     Verifying,
+    /// Copying runs. Counted in bytes.
+    Copying,
 }
 
 /// Listens to long operations, and may end them.

@@ -8,7 +8,7 @@ use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::explain::Explanation;
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::manifest;
@@ -38,6 +38,8 @@ struct Shared<F> {
     manifest: Manifest,
     /// The largest id ever stored.
     largest_id: Option<u64>,
+    /// Ids that were given automatically to rows in no run yet.
+    automatic: IdRanges,
     /// Length of the log when it was read.
     log_bytes: u64,
     options: Options,
@@ -108,9 +110,10 @@ impl<F: Fingerprint> Snapshot<F> {
         };
         let newest = changes.to_run(&manifest, layout, &options)?;
         let largest_id = manifest.largest_id.max(changes.largest_id());
+        let automatic = changes.automatic().clone();
         let view = View::new(view.searchables().iter().cloned().chain(newest).collect());
         let kernel = Kernel::detect();
-        let shared = Shared { storage, manifest, largest_id, log_bytes: 0, options, kernel, view };
+        let shared = Shared { storage, manifest, largest_id, automatic, log_bytes: 0, options, kernel, view };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -389,7 +392,25 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.view.searchables()
     }
 
-    fn runs(&self) -> impl Iterator<Item = &Run<F>> {
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.shared.manifest
+    }
+
+    pub(crate) fn largest_id(&self) -> Option<u64> {
+        self.shared.largest_id
+    }
+
+    /// Ids that were given automatically to rows in no run yet.
+    pub(crate) fn newly_automatic(&self) -> &IdRanges {
+        &self.shared.automatic
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// Oldest first; the last may be what is in no run yet, in memory.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &Run<F>> {
         self.shared.view.runs()
     }
 

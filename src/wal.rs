@@ -112,12 +112,6 @@ impl Log {
         self.bytes.len() as u64
     }
 
-    /// The bytes up to the end of the last good frame.
-    pub(crate) fn good_bytes(&self) -> Result<&[u8]> {
-        let frames = self.frames()?;
-        Ok(self.bytes.get(..frames.end).unwrap_or_default())
-    }
-
     /// The number of frames, and all operations in order.
     pub(crate) fn operations<F: Fingerprint>(&self) -> Result<(u64, Vec<Operation<F>>)> {
         let frames = self.frames()?.contents;

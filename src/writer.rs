@@ -5,7 +5,7 @@
 //! makes the operations durable, and the log starts anew. FORMAT.md tells the order of every step.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bulk::NO_ID_LEFT;
@@ -13,7 +13,7 @@ use crate::compaction::policy::{self, Size};
 use crate::compaction::{Job, Merged, Plan};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
 use crate::layout::cost::typical;
@@ -265,12 +265,23 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
 
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Ids that were given automatically, to rows in no run yet too.
+    pub(crate) fn automatic(&self) -> IdRanges {
+        let mut all = self.manifest.automatic.clone();
+        self.memtable.changes.automatic().iter().for_each(|(first, last)| all.add(first, last));
+        all
     }
 
     pub(crate) fn storage(&self) -> Arc<dyn Storage> {

@@ -11,60 +11,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use common::cli::{Outcome, fails, nearprint, run, succeeds, text};
 use common::{Shape, clusters, matches, pairs, rows};
 use nearprint::Row;
-
-struct Outcome {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn run(program: &str, folder: &Path, arguments: &[&str], input: &[u8]) -> Outcome {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    Outcome {
-        code: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// Runs `nearprint` with a command line split at spaces.
-fn nearprint(folder: &Path, line: &str, input: &[u8]) -> Outcome {
-    let arguments: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
-    run(env!("CARGO_BIN_EXE_nearprint"), folder, &arguments, input)
-}
-
-fn succeeds(folder: &Path, line: &str, input: &[u8]) -> String {
-    let outcome = nearprint(folder, line, input);
-    assert_eq!(outcome.code, 0, "{line}: {}", outcome.err);
-    outcome.out
-}
-
-/// Checks the exit code, and that the message says all of the words.
-fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str]) {
-    let outcome = nearprint(folder, line, input);
-    assert_eq!(outcome.code, code, "{line}: {}{}", outcome.out, outcome.err);
-    for word in words {
-        assert!(outcome.err.contains(word), "{line}: {word:?} is not in {:?}", outcome.err);
-    }
-}
-
-fn text(rows: &[Row<u64>]) -> String {
-    rows.iter().map(|row| format!("{}\t{}\n", row.fingerprint, row.id)).collect()
-}
 
 #[test]
 fn a_database_is_built_and_asked() {

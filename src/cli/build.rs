@@ -20,7 +20,8 @@ use crate::{Database, Error};
 Examples:
   nearprint build corpus.np fingerprints.txt
   zcat prints.txt.gz | nearprint build corpus.np --memory 4G
-  nearprint build corpus.np prints.u64 -k 6 --first-id 1000000")]
+  nearprint build corpus.np prints.u64 -k 6 --first-id 1000000
+  nearprint build monday.runs monday.u64 --runs-only")]
 pub(super) struct Args {
     /// The folder to make
     #[arg(value_name = "DB")]
@@ -36,6 +37,9 @@ pub(super) struct Args {
     /// The id of the first row that comes without one
     #[arg(long, value_name = "N", default_value = "0")]
     first_id: u64,
+    /// Make a folder of runs for `ingest` instead; it is read like a database, and takes no more rows
+    #[arg(long)]
+    runs_only: bool,
     #[command(flatten)]
     input: InputArgs,
 }
@@ -47,6 +51,9 @@ impl Args {
         let options = self.settings.apply(global.options())?;
         let options = options.memory_bytes(self.memory).first_id(self.first_id).progress(bars.clone());
         let mut builder = Database::<u64>::build(&self.database, options)?;
+        if self.runs_only {
+            builder = builder.runs_only();
+        }
         interrupt::guard(Some(builder.staging_path().to_path_buf()));
         let built = self
             .input

@@ -85,7 +85,8 @@ impl Failure {
 
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Engine(Error::Option(_)) => USAGE,
+            Self::Usage(_)
+            | Self::Engine(Error::Option(_) | Error::Mismatch { .. } | Error::Overlap { .. }) => USAGE,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } => BAD_INPUT,
@@ -103,6 +104,12 @@ impl Failure {
             }
             Self::Engine(Error::Corrupt(_)) => Some("`nearprint verify DB` lists all damage"),
             Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing is lost"),
+            Self::Engine(Error::Mismatch { .. }) => {
+                Some("build the runs with the -k and --layout of the database, which `nearprint stats` tells")
+            }
+            Self::Engine(Error::Overlap { .. }) => {
+                Some("build the runs again with `--first-id N`, N above all ids of the others")
+            }
             Self::Engine(Error::Locked { .. }) => {
                 Some("one program at a time writes; reading goes on meanwhile")
             }

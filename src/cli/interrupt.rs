@@ -11,20 +11,23 @@ use super::failure::say;
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// The staging folder of the build at work.
 static STAGING: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Whether what is at work ends by itself once it is told, and cleans up.
+static ENDS_BY_ITSELF: AtomicBool = AtomicBool::new(false);
 /// How many rows the writer at work has made durable.
 static COMMITTED: AtomicU64 = AtomicU64::new(NOT_WRITING);
 const NOT_WRITING: u64 = u64::MAX;
 /// How long a build has for ending by itself: it may be waiting for input that never comes.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// From now on, a signal ends the program with exit code 130: at once, unless a build is at work.
+/// From now on, a signal ends the program with exit code 130: at once, unless a build or copying
+/// is at work.
 pub(super) fn listen() {
     // Without a handler a signal still ends the program; a build's staging folder is then removed
     // by the next build of the same name.
     let _ = ctrlc::set_handler(|| {
         INTERRUPTED.store(true, Ordering::Relaxed);
         let staging = || STAGING.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        if staging().is_some() {
+        if staging().is_some() || ENDS_BY_ITSELF.load(Ordering::Relaxed) {
             std::thread::sleep(GRACE);
         }
         if let Some(folder) = staging() {
@@ -42,6 +45,12 @@ pub(super) fn listen() {
 /// preparation: it may end at any moment.
 pub(super) fn committed(rows: u64) {
     COMMITTED.store(rows, Ordering::Relaxed);
+}
+
+/// Tells whether what is at work now listens to [`check`] all the time, and so needs no more than a
+/// moment for ending cleanly.
+pub(super) fn ends_by_itself(it_does: bool) {
+    ENDS_BY_ITSELF.store(it_does, Ordering::Relaxed);
 }
 
 /// Tells where a build works, so that it can be ended cleanly; `None` when it is done.

@@ -1,6 +1,7 @@
 //! The command line: one file per command, and what they share.
 
 mod add;
+mod backup;
 mod build;
 mod clusters;
 mod compact;
@@ -10,6 +11,7 @@ mod delete;
 mod explain;
 mod export;
 mod failure;
+mod ingest;
 mod input;
 mod interrupt;
 mod output;
@@ -81,6 +83,8 @@ enum Command {
     Stats(stats::Args),
     Verify(verify::Args),
     Compact(compact::Args),
+    Ingest(ingest::Args),
+    Backup(backup::Args),
 }
 
 impl Global {
@@ -131,5 +135,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Stats(args) => args.run(),
         Command::Verify(args) => args.run(global),
         Command::Compact(args) => args.run(global),
+        Command::Ingest(args) => args.run(global),
+        Command::Backup(args) => args.run(global),
     }
 }

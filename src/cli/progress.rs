@@ -59,6 +59,7 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Stage::Tables => ("writing tables", "fingerprints"),
         Stage::Joining => ("comparing", "fingerprints"),
         Stage::Verifying => ("verifying", "files"),
+        Stage::Copying => ("copying", "bytes"),
     };
     let counts = match total {
         Some(_) => "{wide_bar} {human_pos}/{human_len}",

@@ -271,6 +271,9 @@ impl RunRecord {
         if rows == 0 && tombstones == 0 {
             return Err(body.flaw("rows or tombstones", "neither"));
         }
+        if database.runs_only && tombstones > 0 {
+            return Err(body.flaw("no tombstones among runs for other databases", tombstones));
+        }
         let (blocks, tables) = (body.u32()?, body.u32()?);
         if tables > 64 {
             return Err(body.flaw("at most 64 tables", tables));
@@ -326,11 +329,6 @@ impl IdRanges {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().copied()
-    }
-
-    /// A range of the other that meets one of these.
-    pub(crate) fn overlap(&self, other: &Self) -> Option<(u64, u64)> {
-        other.iter().find(|&(first, last)| self.iter().any(|(a, b)| first <= b && a <= last))
     }
 
     /// Adds a range, and joins what touches. Beyond [`MAX_RANGES`], the nearest two become one.
@@ -482,6 +480,7 @@ mod tests {
         refused(|manifest| manifest.generation = 0);
         refused(|manifest| manifest.next_wal = 3);
         refused(|manifest| manifest.runs_only = true);
+        refused(|manifest| (manifest.runs_only, manifest.live_wal) = (true, None));
         refused(|manifest| manifest.automatic = IdRanges(vec![(2, 1)]));
         refused(|manifest| manifest.automatic = IdRanges(vec![(1, 2), (2, 3)]));
         refused(|manifest| manifest.width = 63);
@@ -505,9 +504,6 @@ mod tests {
             ranges.add(first, last);
         }
         assert_eq!(ranges.0, [(0, 5), (10, 13), (20, 20), (u64::MAX, u64::MAX)]);
-        let other = |first, last| IdRanges(vec![(first, last)]);
-        assert_eq!(ranges.overlap(&other(13, 15)), Some((13, 15)));
-        assert_eq!(ranges.overlap(&other(14, 19)), None);
         ranges.add(2, 30);
         assert_eq!(ranges.0, [(0, 30), (u64::MAX, u64::MAX)]);
         (0..2 * MAX_RANGES as u64).for_each(|i| ranges.add(100 + i * i, 100 + i * i));

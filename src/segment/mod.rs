@@ -2,6 +2,7 @@
 
 #![warn(clippy::indexing_slicing)]
 
+mod copy;
 mod page_file;
 mod reader;
 mod rows;

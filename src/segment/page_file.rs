@@ -111,6 +111,11 @@ impl PageFile {
         &self.bytes
     }
 
+    /// The bytes of a file without any check, for those who check all of them anew.
+    pub(super) fn unchecked(&self) -> &[u8] {
+        &self.bytes
+    }
+
     #[inline]
     fn is_checked(&self, page: usize) -> bool {
         self.checked.get(page / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)

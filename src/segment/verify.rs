@@ -161,7 +161,7 @@ fn check_pages(storage: &dyn Storage, file: &PageFile, checked: &mut Verificatio
 }
 
 /// Reads the checksum pages.
-fn read_crcs(input: &dyn Input, file: &PageFile) -> Result<Vec<u32>> {
+pub(super) fn read_crcs(input: &dyn Input, file: &PageFile) -> Result<Vec<u32>> {
     let data_pages = file.footer.data_pages;
     let mut crcs = Vec::new();
     for number in 0..checksum_pages(data_pages) {

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+#[cfg(feature = "cli")]
+pub mod cli;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
