@@ -48,6 +48,7 @@ mod memtable;
 mod options;
 mod parallel;
 mod query;
+mod repair;
 mod runs;
 mod sabotage;
 mod segment;
@@ -65,6 +66,7 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Row, num_diff
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
 pub use query::{Match, Pair, find_all, find_clusters};
+pub use repair::{Finding, Kind as FindingKind, Salvage};
 pub use segment::Verification;
 pub use snapshot::Snapshot;
 pub use stats::{RunStats, Stats};
