@@ -16,6 +16,7 @@ mod output;
 mod pairs;
 mod progress;
 mod query;
+mod repair;
 mod stats;
 mod values;
 mod verify;
@@ -81,6 +82,7 @@ enum Command {
     Stats(stats::Args),
     Verify(verify::Args),
     Compact(compact::Args),
+    Repair(repair::Args),
 }
 
 impl Global {
@@ -131,5 +133,6 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Stats(args) => args.run(),
         Command::Verify(args) => args.run(global),
         Command::Compact(args) => args.run(global),
+        Command::Repair(args) => args.run(global),
     }
 }
