@@ -523,21 +523,21 @@ fn hostile_pages_with_good_checksums_never_panic() {
 #[test]
 fn a_hostile_manifest_costs_no_time_and_no_memory() {
     let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("db");
-    build(&path, &several_ids(3000, 16), layout("rotations:2"));
-    let len = fs::read(path.join("MANIFEST")).unwrap().len();
-    for at in (24..len - 4).step_by(4) {
-        for value in [0x10u8, 0xff] {
+    let plain = home.path().join("plain");
+    build(&plain, &several_ids(3000, 16), layout("rotations:2"));
+    let written = home.path().join("written");
+    with_a_writer(&written);
+    for (path, step) in [(plain, 4), (written, 12)] {
+        let len = fs::read(path.join("MANIFEST")).unwrap().len();
+        for (at, value) in (24..len - 4).step_by(step).flat_map(|at| [(at, 0x10), (at, 0xff)]) {
             let hostile = |bytes: &mut Vec<u8>| {
                 bytes[at + 2..at + 4].fill(value);
                 let crc = crc32fast::hash(&bytes[..len - 4]);
                 bytes[len - 4..].copy_from_slice(&crc.to_le_bytes());
             };
             let dest = home.path().join("saved");
-            let repaired = with_damage(&path.join("MANIFEST"), hostile, || {
-                Database::<u64>::repair(&path, &dest, quick())
-            });
-            let made = repaired.is_ok_and(|salvage| salvage.made);
+            let work = || Database::<u64>::repair(&path, &dest, quick());
+            let made = with_damage(&path.join("MANIFEST"), hostile, work).is_ok_and(|salvage| salvage.made);
             assert_eq!(dest.exists(), made, "byte {at}");
             if made {
                 fs::remove_dir_all(&dest).unwrap();

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
-use crate::format::rows::RowsInfo;
+use crate::format::rows::{RowsInfo, row_hash};
 use crate::format::tombstones::{DELETED, TombstonesInfo};
 use crate::segment::Tombstones;
 use crate::storage::{Storage, names};
@@ -56,7 +56,7 @@ impl DamagedRun<'_> {
         }
         let rows_name = names::rows(record.run);
         let opening = Postings::open(storage, manifest, record, findings)?;
-        let mut fingerprints = Fingerprints::of(storage, manifest, record, findings)?;
+        let mut fingerprints = Fingerprints::<F>::of(storage, manifest, record, findings)?;
         totals.lost_fingerprints += fingerprints.lost();
         totals.recovered += fingerprints.recovered();
         let postings = match opening {
@@ -65,14 +65,16 @@ impl DamagedRun<'_> {
             Opening::Gone => None,
         };
         let Some(mut postings) = postings else {
-            totals.lost_rows += record.rows;
+            totals.lost_rows = totals.lost_rows.saturating_add(record.rows);
             findings.lost(&rows_name, record.rows, "rows");
             return Ok(());
         };
-        let mut lost = 0;
+        let (mut lost, mut sum) = (0, Some(0u64));
         fingerprints.rewind();
         postings.for_each(&mut |Posting { entry, id }| {
             let fingerprint = entry.and_then(|entry| fingerprints.at(entry));
+            let hash = fingerprint.zip(id).map(|(fingerprint, id)| row_hash(fingerprint.hash64(), id));
+            sum = sum.zip(hash).map(|(sum, hash)| sum.wrapping_add(hash));
             match (fingerprint, id) {
                 (_, Some(id)) if deleted.contains(id) => {}
                 (Some(fingerprint), Some(id)) => keep(Row { fingerprint, id })?,
@@ -82,7 +84,10 @@ impl DamagedRun<'_> {
         })?;
         postings.tell_unreadable(findings);
         findings.lost(&rows_name, lost, "rows");
-        totals.lost_rows += lost;
+        totals.lost_rows = totals.lost_rows.saturating_add(lost);
+        if sum.is_some_and(|sum| sum != record.row_sum) {
+            findings.add(Kind::Note, &rows_name, "the sum over all rows is not the one it should be");
+        }
         Ok(())
     }
 
@@ -148,16 +153,18 @@ impl DamagedRun<'_> {
         let Self { storage, manifest, record } = self;
         let Some(file) = record.tombstones_file else { return Ok(Vec::new()) };
         let belongs = Tombstones::belongs(manifest.database_id, record.run, manifest.width);
+        // What a manifest says may be anything; what it can mean, the file's length bounds.
+        let count = record.tombstones.min(file.len_bytes / 8);
         let pages = match Pages::open(storage, &belongs, file, findings)? {
             Opened::Whole(pages) => Some(pages),
             Opened::WithoutFooter(pages) => {
-                pages.arrange([Footer::plan(&TombstonesInfo::section_lens(record.tombstones))], |_| true)
+                pages.arrange([Footer::plan(&TombstonesInfo::section_lens(count))], |_| true)
             }
             Opened::Gone => None,
         };
         let mut ids = Vec::new();
         if let Some(mut pages) = pages {
-            ids = (0..record.tombstones).filter_map(|index| pages.number(DELETED, index, 8)).collect();
+            ids = (0..count).filter_map(|index| pages.number(DELETED, index, 8)).collect();
             pages.tell_unreadable(findings);
         }
         let unknown = record.tombstones.saturating_sub(ids.len() as u64);
