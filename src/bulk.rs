@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::IdRanges;
+use crate::format::manifest::{IdRanges, Manifest};
 use crate::manifest;
 use crate::options::{Options, Stage};
 use crate::runs::{Counts, Sorter, SpillNames, Target, write_run};
@@ -50,6 +50,7 @@ pub struct Builder<F: Fingerprint> {
     staging: Staging,
     runs_only: bool,
     automatic: IdRanges,
+    adopted: Vec<[u8; 16]>,
     largest_id: Option<u64>,
     next_id: Option<u64>,
     rows: u64,
@@ -65,8 +66,31 @@ impl<F: Fingerprint> Builder<F> {
             options.memory_bytes,
             options.threads,
         );
-        let (next_id, automatic) = (Some(options.first_id), IdRanges::default());
-        Ok(Self { sorter, options, staging, runs_only: false, automatic, largest_id: None, next_id, rows: 0 })
+        Ok(Self {
+            sorter,
+            next_id: Some(options.first_id),
+            options,
+            staging,
+            runs_only: false,
+            automatic: IdRanges::default(),
+            adopted: Vec::new(),
+            largest_id: None,
+            rows: 0,
+        })
+    }
+
+    /// Takes over from a database that this one is to replace what it knows beside its rows: which ids
+    /// were given out, and which runs were adopted.
+    pub(crate) fn take_over(&mut self, old: &Manifest) {
+        self.largest_id = self.largest_id.max(old.largest_id);
+        old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
+        self.adopted.clone_from(&old.adopted);
+        self.runs_only |= old.runs_only;
+    }
+
+    /// Whether no row has been added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows == 0
     }
 
     /// Makes a folder of runs instead, for databases to [adopt](crate::Writer::ingest). It is read like
@@ -111,10 +135,12 @@ impl<F: Fingerprint> Builder<F> {
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
     /// [`Error::AlreadyExists`] when something has come to stand at the path meanwhile.
     pub fn finish(self) -> Result<crate::Database<F>> {
-        let Self { sorter, options, staging, runs_only, automatic, largest_id, next_id: _, rows } = self;
+        let Self { sorter, options, staging, runs_only, automatic, adopted, largest_id, next_id: _, rows } =
+            self;
         let target = staging.target().to_path_buf();
         let mut manifest = manifest::fresh(F::BITS, &options)?;
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
+        manifest.adopted = adopted;
         let sorted = sorter.finish()?;
         let counts = Counts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::manifest;
 use crate::options::Options;
+use crate::repair::{Salvage, repair};
 use crate::segment::Verification;
 use crate::snapshot::{Snapshot, verify_all};
 use crate::storage::{Folder, Storage};
@@ -126,6 +127,28 @@ impl<F: Fingerprint> Database<F> {
             (Some(report), Ok(()) | Err(Error::Corrupt(_))) => Ok(report),
             (_, sound) => sound.map(|()| Verification::default()),
         }
+    }
+
+    /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist, or be
+    /// an empty folder. The damaged one is not changed; no writer should be at work on it.
+    ///
+    /// Every row of the new database stood in the old one: what cannot be told with certainty is left
+    /// out and counted. Fingerprints lost from one table are put back from the others. Where the manifest
+    /// cannot be read, runs are found by their files. Of the options, threads, memory and progress
+    /// apply, and without a manifest k and layout; the new database is asked for the same k and layout,
+    /// and gives out none of the old one's automatic ids again.
+    ///
+    /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8 for every
+    /// deleted id, twice the log, 1/2048 of the largest file.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`],
+    /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::Option`] about `dest` and
+    /// the options; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is no error: the
+    /// [`Salvage`] tells of it, and whether anything was saved.
+    pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<Salvage> {
+        supported::<F>()?;
+        repair::<F>(path.as_ref(), dest.as_ref(), options, &mut |_| ())
     }
 
     fn storage(&self) -> Arc<dyn Storage> {

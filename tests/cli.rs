@@ -531,3 +531,52 @@ fn regression_messages_that_cannot_be_written_change_no_exit_code() {
     let mut help = Command::new(env!("CARGO_BIN_EXE_simhash-find-all"));
     assert_eq!(help.arg("--help").stdout(full()).stderr(full()).status().unwrap().code(), Some(8));
 }
+
+#[test]
+fn repair_saves_what_can_be_read_and_says_what_is_lost() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = rows(Shape::Uniform, 5000, 21);
+    succeeds(at, "build db --layout rotations:2", text(&rows).as_bytes());
+    let expected = succeeds(at, "export db", b"");
+    let totals = |rows: u64, lost: u64, recovered: u64| {
+        format!(
+            "total\trows\t{rows}\ntotal\tlost_rows\t{lost}\ntotal\tlost_fingerprints\t0\ntotal\trecovered\t{recovered}\n"
+        )
+    };
+    assert_eq!(succeeds(at, "repair db same", b""), totals(5000, 0, 0));
+    assert_eq!(succeeds(at, "export same", b""), expected);
+    fails(at, "repair db same", b"", 1, &["already exists"]);
+    fails(at, "repair none new", b"", 1, &["no database"]);
+    fails(at, "repair db db/new", b"", 2, &["lies in"]);
+    fails(at, "repair db", b"", 2, &["DEST"]);
+
+    let flip = |name: &str, page: usize| {
+        let file = at.join("db").join(name);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[page * 8192 + 1] ^= 1;
+        fs::write(&file, bytes).unwrap();
+    };
+    flip("00000001-t0.seg", 2);
+    let outcome = nearprint(at, "-q repair db whole", b"");
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+    assert!(outcome.out.contains("recovered\t00000001-t0.seg\t2048 fingerprints"), "{}", outcome.out);
+    assert!(outcome.out.ends_with(&totals(5000, 0, 2048)), "{}", outcome.out);
+    assert_eq!(succeeds(at, "export whole", b""), expected);
+    assert!(succeeds(at, "verify whole", b"").starts_with("sound"));
+
+    flip("00000001.rows", 1);
+    let outcome = nearprint(at, "-q repair db part", b"");
+    assert_eq!(outcome.code, 0);
+    assert!(outcome.err.contains("not everything could be saved"), "{}", outcome.err);
+    assert!(outcome.out.contains("lost\t00000001.rows\t2048 rows\n"), "{}", outcome.out);
+    assert!(outcome.out.ends_with(&totals(5000 - 2048, 2048, 2048)), "{}", outcome.out);
+    assert!(outcome.out.lines().all(|line| line.split('\t').count() == 3), "{}", outcome.out);
+
+    fs::remove_file(at.join("db/00000001.rows")).unwrap();
+    let outcome = nearprint(at, "repair db nothing", b"");
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.out.contains("total\tlost_rows\t5000"), "{}", outcome.out);
+    assert!(outcome.err.contains("not a row could be saved"), "{}", outcome.err);
+    assert!(!at.join("nothing").exists() && !at.join("nothing.building").exists());
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::Error;
@@ -36,6 +36,8 @@ pub(super) enum Failure {
     Input { place: String, why: String },
     /// Damage that has been reported already.
     Corrupt,
+    /// A database of which damage has left no row. The damage has been reported already.
+    NothingSaved(PathBuf),
     /// What went wrong after some batches had become durable.
     Partial { committed: u64, failure: Box<Failure> },
 }
@@ -76,6 +78,9 @@ impl Failure {
             Self::Usage(why) => say(format_args!("{program}: {why}")),
             Self::Input { place, why } => say(format_args!("{program}: {place}: {why}")),
             Self::Corrupt => {}
+            Self::NothingSaved(path) => {
+                say(format_args!("{program}: {}: not a row could be saved", path.display()));
+            }
             Self::Partial { committed, failure } => {
                 failure.tell(program);
                 say(format_args!("{program}: {committed} rows of earlier batches were committed and stay"));
@@ -92,7 +97,7 @@ impl Failure {
             Self::Input { .. } => BAD_INPUT,
             Self::Engine(Error::Interrupted) => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
-            Self::Engine(_) => FAILED,
+            Self::NothingSaved(_) | Self::Engine(_) => FAILED,
         }
     }
 
@@ -102,7 +107,9 @@ impl Failure {
             Self::Engine(Error::AlreadyExists { .. }) => {
                 Some("databases are never overwritten; choose another name or remove it first")
             }
-            Self::Engine(Error::Corrupt(_)) => Some("`nearprint verify DB` lists all damage"),
+            Self::Engine(Error::Corrupt(_)) => Some(
+                "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` saves what can be read",
+            ),
             Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing is lost"),
             Self::Engine(Error::Mismatch { .. }) => {
                 Some("build the runs with the -k and --layout of the database, which `nearprint stats` tells")

@@ -18,6 +18,7 @@ mod output;
 mod pairs;
 mod progress;
 mod query;
+mod repair;
 mod stats;
 mod values;
 mod verify;
@@ -85,6 +86,7 @@ enum Command {
     Compact(compact::Args),
     Ingest(ingest::Args),
     Backup(backup::Args),
+    Repair(repair::Args),
 }
 
 impl Global {
@@ -137,5 +139,6 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Compact(args) => args.run(global),
         Command::Ingest(args) => args.run(global),
         Command::Backup(args) => args.run(global),
+        Command::Repair(args) => args.run(global),
     }
 }

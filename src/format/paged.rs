@@ -53,15 +53,24 @@ impl Header {
         seal(page)
     }
 
-    /// Checks a header page: checksum, version, and that it is `self`.
-    pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
+    /// Reads a header page of a kind of file: checksum and version are checked, and nothing else.
+    pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
         let mut fields = unseal("header", 0, page)?;
-        Flaw::unless_equal("header", 0, hex(&self.magic), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("header", 0, hex(&magic), hex(&fields.array::<8>()?))?;
         let version = fields.u32()?;
         if version > VERSION {
             return Err(Problem::Newer(version));
         }
         Flaw::unless_equal("header", 8, VERSION, version)?;
+        let (table, database_id) = (fields.u32()?, fields.array()?);
+        let (run, width) = (fields.u64()?, fields.u32()?);
+        fields.rest_is_zero()?;
+        Ok(Self { magic, database_id, run, table, width })
+    }
+
+    /// Checks a header page: checksum, version, and that it is `self`.
+    pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
+        let found = Self::decode(self.magic, page)?;
         let same = |name: &str, expected: String, found: String, offset| {
             let tag = |value| format!("{name} {value}");
             if expected == found {
@@ -70,11 +79,10 @@ impl Header {
                 Err(Flaw::new("header", offset, tag(expected), tag(found)))
             }
         };
-        same("table", self.table.to_string(), fields.u32()?.to_string(), 12)?;
-        same("database", hex(&self.database_id), hex(&fields.array::<16>()?), 16)?;
-        same("run", self.run.to_string(), fields.u64()?.to_string(), 32)?;
-        same("width", self.width.to_string(), fields.u32()?.to_string(), 40)?;
-        Ok(fields.rest_is_zero()?)
+        same("table", self.table.to_string(), found.table.to_string(), 12)?;
+        same("database", hex(&self.database_id), hex(&found.database_id), 16)?;
+        same("run", self.run.to_string(), found.run.to_string(), 32)?;
+        Ok(same("width", self.width.to_string(), found.width.to_string(), 40)?)
     }
 }
 

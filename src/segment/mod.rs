@@ -11,6 +11,7 @@ mod tombstones;
 mod verify;
 mod writer;
 
+pub(crate) use page_file::Belongs;
 pub(crate) use reader::{Cursor, Segment};
 pub(crate) use rows::{Rows, RowsWriter};
 pub(crate) use run::{RowCursor, Run};
