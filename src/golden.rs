@@ -29,7 +29,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn write(path: &Path, layout: &str, rows: &[Row<u64>]) {
-    crate::manifest::tests::fix_ids();
+    crate::manifest::fixed::fix_ids();
     let options = Options::new().layout(layout.parse().unwrap());
     let mut builder = Database::<u64>::build(path, options).unwrap();
     for row in rows {

@@ -37,6 +37,9 @@ mod error;
 mod explain;
 mod fingerprint;
 mod format;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(test)]
 mod golden;
 mod kernel;

@@ -10,7 +10,7 @@ mod delete;
 mod explain;
 mod export;
 mod failure;
-mod input;
+pub(crate) mod input;
 mod interrupt;
 mod output;
 mod pairs;
