@@ -102,7 +102,7 @@ mod tests {
     /// To write the seeds anew: `NEARPRINT_WRITE_SEEDS=1 cargo test --lib fuzzing`.
     #[test]
     fn seeds_are_there_for_every_target() {
-        if !corpus("").is_dir() {
+        if !corpus("../fuzz_targets").is_dir() {
             return;
         }
         for (name, _, _) in TARGETS {
