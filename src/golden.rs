@@ -29,7 +29,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn write(path: &Path, layout: &str, rows: &[Row<u64>]) {
-    crate::manifest::tests::fix_ids();
+    crate::manifest::fixed::fix_ids();
     let options = Options::new().layout(layout.parse().unwrap());
     let mut builder = Database::<u64>::build(path, options).unwrap();
     for row in rows {
@@ -42,7 +42,7 @@ fn write(path: &Path, layout: &str, rows: &[Row<u64>]) {
 /// Databases that a writer made: `living` has two runs, the younger with tombstones, and knows of automatic
 /// ids; `unflushed` is what a killed process leaves, a run and a log.
 fn write_living(path: &Path, flushes: bool) {
-    crate::manifest::tests::fix_ids();
+    crate::manifest::fixed::fix_ids();
     let options = Options::new().layout("rotations:2".parse().unwrap()).background_merges(false);
     let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
     for i in 0..100 {

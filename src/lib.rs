@@ -40,6 +40,9 @@ mod fingerprint;
 #[cfg(test)]
 mod flips;
 mod format;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(test)]
 mod golden;
 mod ingest;

@@ -135,8 +135,8 @@ fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> 
 
 /// 128 bits from the system's random number generator.
 pub(crate) fn random_id() -> Result<[u8; 16]> {
-    #[cfg(test)]
-    if let Some(id) = tests::next_fixed_id() {
+    #[cfg(any(test, feature = "fuzzing"))]
+    if let Some(id) = fixed::next_id() {
         return Ok(id);
     }
     let mut id = [0; 16];
@@ -146,12 +146,13 @@ pub(crate) fn random_id() -> Result<[u8; 16]> {
     Ok(id)
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
+/// Known ids in place of random ones.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fixed {
     use std::cell::Cell;
 
     thread_local! {
-        static NEXT_ID: Cell<Option<u8>> = const { Cell::new(None) };
+        static NEXT_ID: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
     /// Makes the ids that this thread draws from now on known ones.
@@ -159,9 +160,13 @@ pub(crate) mod tests {
         NEXT_ID.set(Some(0xa0));
     }
 
-    pub(super) fn next_fixed_id() -> Option<[u8; 16]> {
-        let first = NEXT_ID.get()?;
-        NEXT_ID.set(Some(first + 1));
-        Some([first; 16])
+    /// Up to 0xff, 16 times the same byte; no two are the same.
+    pub(super) fn next_id() -> Option<[u8; 16]> {
+        let number = NEXT_ID.get()?;
+        NEXT_ID.set(Some(number + 1));
+        let [low, high @ ..] = number.to_le_bytes();
+        let mut id = [low; 16];
+        id.iter_mut().zip(high).for_each(|(byte, more)| *byte ^= more);
+        Some(id)
     }
 }

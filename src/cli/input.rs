@@ -12,7 +12,7 @@ use crate::{Error, Fingerprint};
 
 /// How to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum InputFormat {
+pub(crate) enum InputFormat {
     /// FINGERPRINT[<tab, comma or spaces>ID] on each line
     #[value(alias = "txt")]
     Text,
@@ -72,8 +72,11 @@ impl InputArgs {
     }
 
     fn read(&self, path: &Path, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        let mut input = Input::open(path)?;
-        match self.input_format.unwrap_or_else(|| by_extension(path)) {
+        self.read_as(self.input_format.unwrap_or_else(|| by_extension(path)), Input::open(path)?, sink)
+    }
+
+    fn read_as(&self, format: InputFormat, mut input: Input, sink: &mut dyn RowSink) -> Result<(), Failure> {
+        match format {
             InputFormat::Text => input.text(sink),
             InputFormat::U64 => input.raw(sink),
             InputFormat::Csv => self.csv(input, ',', sink),
@@ -139,6 +142,26 @@ pub(super) fn read_ids(
         }
     }
     Input::open(path)?.lines(false, &mut NoRows, |text, _| Ok(visit(parse_id(text.trim())?)?))
+}
+
+/// Reads bytes as a file of a format: the rows before the first bad one, and what is wrong with that.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn read_bytes(
+    format: InputFormat,
+    bytes: Vec<u8>,
+) -> (Vec<(u64, Option<u64>)>, Result<(), String>) {
+    let reader: Box<dyn Read> = Box::new(io::Cursor::new(bytes));
+    let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+    let input = Input { name: "input".into(), reader, line: 0 };
+    let args =
+        InputArgs { input_format: None, fingerprint_field: "fingerprint".into(), id_field: "id".into() };
+    let mut rows = Vec::new();
+    let mut sink = |fingerprint, id| {
+        rows.push((fingerprint, id));
+        Ok(())
+    };
+    let end = args.read_as(format, input, &mut sink).map_err(|failure| format!("{failure:?}"));
+    (rows, end)
 }
 
 fn by_extension(path: &Path) -> InputFormat {

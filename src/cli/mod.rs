@@ -12,7 +12,7 @@ mod explain;
 mod export;
 mod failure;
 mod ingest;
-mod input;
+pub(crate) mod input;
 mod interrupt;
 mod output;
 mod pairs;

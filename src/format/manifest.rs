@@ -21,6 +21,9 @@ pub(crate) const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 pub(crate) const FLAG_HAS_IDS: u32 = 1;
 /// Bit 1 of the flags: the folder holds runs for other databases to adopt.
 pub(crate) const FLAG_RUNS_ONLY: u32 = 2;
+/// The largest generation, and the largest number of the next run, log or frame: counting on from it
+/// does not come to an end.
+pub(crate) const MAX_NUMBER: u64 = 1 << 63;
 /// The most ranges of automatic ids; beyond, neighbouring ranges are told as one.
 pub(crate) const MAX_RANGES: usize = 4096;
 
@@ -214,6 +217,9 @@ impl Manifest {
         }
         let live_wal = (live_wal != 0).then_some(live_wal);
         let next_frame = body.u64()?;
+        if [generation, next_run, next_wal, next_frame].iter().any(|&number| number > MAX_NUMBER) {
+            return Err(body.flaw("numbers up to 2^63", "one that is larger"));
+        }
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
         Ok(Self {
             generation,
@@ -408,7 +414,7 @@ fn next_record<'a>(records: &mut Decoder<'a>) -> Result<([u8; 4], Decoder<'a>), 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn sample() -> Manifest {
@@ -495,6 +501,24 @@ mod tests {
         refused(|manifest| manifest.runs[1].entries = 0);
         refused(|manifest| manifest.runs[1].rows = 9);
         refused(|manifest| (manifest.runs[1].entries, manifest.runs[1].rows) = (0, 0));
+    }
+
+    #[test]
+    fn regression_numbers_that_cannot_be_counted_on_from_are_refused() {
+        type Change = fn(&mut Manifest, u64);
+        let changes: [Change; 4] = [
+            |manifest, number| manifest.generation = number,
+            |manifest, number| manifest.next_run = number,
+            |manifest, number| manifest.next_wal = number,
+            |manifest, number| manifest.next_frame = number,
+        ];
+        for change in changes {
+            for (number, decodes) in [(MAX_NUMBER, true), (MAX_NUMBER + 1, false), (u64::MAX, false)] {
+                let mut manifest = sample();
+                change(&mut manifest, number);
+                assert_eq!(Manifest::decode(&manifest.encode()).is_ok(), decodes, "{number}");
+            }
+        }
     }
 
     #[test]

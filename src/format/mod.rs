@@ -186,12 +186,12 @@ impl<'a> Decoder<'a> {
     /// Passes when everything from here on is zero.
     pub(crate) fn rest_is_zero(&self) -> Result<(), Flaw> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        match rest.iter().position(|&byte| byte != 0) {
-            None => Ok(()),
-            Some(at) => {
-                Err(Flaw::new(self.section, self.offset() + at as u64, "zero padding", "another byte"))
-            }
+        // Without a branch for each byte: every opening of a file comes here with two pages.
+        if rest.iter().fold(0, |bits, byte| bits | byte) == 0 {
+            return Ok(());
         }
+        let at = rest.iter().position(|&byte| byte != 0).unwrap_or_default();
+        Err(Flaw::new(self.section, self.offset() + at as u64, "zero padding", "another byte"))
     }
 
     /// A flaw at the next field.

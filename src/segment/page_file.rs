@@ -203,11 +203,14 @@ impl PageFileWriter {
         let mut output = storage.create(&belongs.name).map_err(Error::io("create", &path))?;
         output.write_all_at(&belongs.header.encode(), 0).map_err(Error::io("write", &path))?;
         let footer = Footer::plan(section_lens);
-        let stream = |&section: &Section| Stream {
-            section,
-            written_bytes: 0,
-            buffer: Vec::with_capacity(BUFFER_BYTES),
-            crcs: Vec::with_capacity(to_usize(section.len_bytes).div_ceil(PAGE_BYTES)),
+        let stream = |&section: &Section| {
+            let pages = to_usize(section.len_bytes).div_ceil(PAGE_BYTES);
+            Stream {
+                section,
+                written_bytes: 0,
+                buffer: Vec::with_capacity(BUFFER_BYTES.min(pages * PAGE_BYTES)),
+                crcs: Vec::with_capacity(pages),
+            }
         };
         let streams = footer.sections.iter().map(stream).collect();
         Ok(Self { path, output, footer, streams })

@@ -9,7 +9,7 @@ mod folder;
 mod guarded;
 mod memory;
 pub(crate) mod names;
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod simulated;
 
 use std::ffi::OsString;

@@ -59,6 +59,7 @@ impl SimulatedDisk {
 
     /// Everything that a power cut would keep or lose now: folder operations in their order, then
     /// for each file that any of them, or the synced folder, names its length and its sectors.
+    #[cfg(test)]
     pub(crate) fn doubts(&self) -> Vec<Doubt> {
         let mut doubts = Vec::new();
         self.crash(&mut |doubt| {
@@ -491,6 +492,7 @@ impl Inode {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::storage::names::{MANIFEST, MANIFEST_NEW};

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for some seconds (20 unless told otherwise), two at a time, each on a copy of
+# its corpus. Ends with an error where one has found something; what it found is in fuzz/artifacts.
+#
+#   fuzz/smoke.sh [SECONDS] [TARGET...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-20}
+targets=("${@:2}")
+if [ ${#targets[@]} -eq 0 ]; then
+  mapfile -t targets < <(basename -s .rs fuzz/fuzz_targets/*.rs)
+fi
+
+command -v cargo-fuzz > /dev/null || cargo install cargo-fuzz --locked
+# Comparisons are not traced: what an input needs to get far, the targets put right themselves.
+flags=(-s none --no-trace-compares)
+cargo fuzz build "${flags[@]}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Bytes of files are trusted nowhere: more than a few seconds, or 1 GiB in all, is an error too.
+run() {
+  local target=$1
+  cp -r "fuzz/corpus/$target" "$work/$target"
+  if cargo fuzz run "${flags[@]}" "$target" "$work/$target" -- -max_total_time="$seconds" -timeout=10 \
+    -rss_limit_mb=1024 -max_len=4096 -print_final_stats=1 > "$work/$target.log" 2>&1; then
+    printf '%-20s %s\n' "$target" "$(grep -o 'Done [0-9]* runs in .*' "$work/$target.log")"
+  else
+    printf '%-20s FAILED\n' "$target"
+    tail -n 40 "$work/$target.log"
+    return 1
+  fi
+}
+
+failed=0
+for ((at = 0; at < ${#targets[@]}; at += 2)); do
+  jobs=()
+  for target in "${targets[@]:at:2}"; do
+    run "$target" &
+    jobs+=($!)
+  done
+  for job in "${jobs[@]}"; do
+    wait "$job" || failed=1
+  done
+done
+exit "$failed"
