@@ -52,7 +52,7 @@ use crate::wal::{Log, Wal};
 /// writer.commit()?;
 /// assert_eq!(database.snapshot()?.query(0x1f3b, 3)?.len(), 1);
 /// writer.close()?;
-/// # Ok::<(), nearprint::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Writer<F: Fingerprint> {
