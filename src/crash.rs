@@ -464,12 +464,12 @@ fn a_failed_sync_poisons_the_writer_for_good() {
         disk.fail_at(disk.calls() + call, ErrorKind::Other);
         let mut acknowledged = State::new();
         let mut is_poisoned = false;
-        for &id in &program {
+        for (index, &id) in program.iter().enumerate() {
             let inserted = writer.insert(id << 40, Some(id)).map(drop);
             let committed = inserted.and_then(|()| writer.commit());
             assert!(!is_poisoned || matches!(committed, Err(Error::Poisoned { .. })), "{committed:?}");
             if committed.is_ok() {
-                acknowledged = program[..id as usize].iter().map(|&id| row(id << 40, id)).collect();
+                acknowledged = program[..=index].iter().map(|&id| row(id << 40, id)).collect();
             }
             is_poisoned = writer.check_poison().is_err();
         }

@@ -379,7 +379,9 @@ impl<F: Fingerprint> Snapshot<F> {
         Explanation::of_runs(k, self.shared.view.searchables().iter().map(|run| (&run.run.record, run.at(k))))
     }
 
-    /// Reads every byte of every file and checks everything that the format promises.
+    /// Reads every byte of every file and checks everything that the format promises. Files are found by
+    /// name: those that a writer has merged away since are told as missing.
+    /// [`Database::verify`](crate::Database::verify) checks the database as it stands.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is no error here; it is listed.

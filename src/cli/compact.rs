@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::failure::Failure;
 use super::progress::Bars;
-use super::{Global, values};
+use super::{Global, interrupt, values};
 use crate::Database;
 
 /// Merge everything into one run
@@ -31,7 +31,9 @@ impl Args {
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         let database = Database::<u64>::open_with(&self.database, options)?;
         let mut writer = database.writer()?;
+        interrupt::ends_by_itself(true);
         let compacted = writer.compact();
+        interrupt::ends_by_itself(false);
         bars.clear();
         compacted?;
         writer.close()?;

@@ -123,10 +123,9 @@ impl<F: Fingerprint> RowSource<F> for MergedRows<'_, F> {
         Stream::tree(streams).for_each_block(|block| {
             kept.clear();
             for &Tagged { row, hidden } in block {
-                if current.is_none_or(|(fingerprint, _)| fingerprint != row.fingerprint) {
-                    if let Some((gone, false)) = current.replace((row.fingerprint, false)) {
-                        ledger.drop_fingerprint(gone);
-                    }
+                let fresh = current.is_none_or(|(fingerprint, _)| fingerprint != row.fingerprint);
+                if fresh && let Some((gone, false)) = current.replace((row.fingerprint, false)) {
+                    ledger.drop_fingerprint(gone);
                 }
                 if hidden || last == Some(row) {
                     ledger.remove_row(row);
