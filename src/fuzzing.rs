@@ -39,8 +39,10 @@ mod tests {
     use super::*;
     use crate::fingerprint::mix64;
 
+    type Target = fn(&[u8]);
+
     /// Each target with the number of pseudo-random inputs it is given here.
-    const TARGETS: &[(&str, fn(&[u8]), u64)] = &[
+    const TARGETS: &[(&str, Target, u64)] = &[
         ("manifest", manifest, 2000),
         ("wal_replay", wal_replay, 1000),
         ("segment_open_query", segment_open_query, 500),

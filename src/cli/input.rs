@@ -144,12 +144,13 @@ pub(super) fn read_ids(
     Input::open(path)?.lines(false, &mut NoRows, |text, _| Ok(visit(parse_id(text.trim())?)?))
 }
 
+/// A fingerprint and, where the input gives one, its id.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) type RowRead = (u64, Option<u64>);
+
 /// Reads bytes as a file of a format: the rows before the first bad one, and what is wrong with that.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn read_bytes(
-    format: InputFormat,
-    bytes: Vec<u8>,
-) -> (Vec<(u64, Option<u64>)>, Result<(), String>) {
+pub(crate) fn read_bytes(format: InputFormat, bytes: Vec<u8>) -> (Vec<RowRead>, Result<(), String>) {
     let reader: Box<dyn Read> = Box::new(io::Cursor::new(bytes));
     let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
     let input = Input { name: "input".into(), reader, line: 0 };

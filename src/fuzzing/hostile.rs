@@ -223,3 +223,36 @@ fn merge(disk: &SimulatedDisk, asked: &[u8]) -> Result<()> {
     compare(&after, &rows, &mut Input::new(asked)).expect("a sound database answers");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::format::paged::PAGE_BYTES;
+
+    /// Two fingerprints of table 1 that table 0 does not have, larger than all of it and near each other.
+    #[test]
+    fn regression_clusters_of_fingerprints_that_table_0_lacks_are_damage() {
+        let near = [0x7f00_0000_dead_beef, 0x7f00_0100_dead_beef];
+        let mut rows: Vec<Row<u64>> = (0..2000).map(|id| Row { fingerprint: mix64(id) >> 1, id }).collect();
+        rows.extend(near.map(|fingerprint| Row { fingerprint, id: 1 }));
+        let young = vec![Row { fingerprint: 5, id: 5 }];
+        for others in [vec![], vec![run("rotations:2", young, &[])]] {
+            let runs: Vec<NewRun> =
+                std::iter::once(run("rotations:2", rows.clone(), &[])).chain(others).collect();
+            let mut files = Files::build(&options().k(1), &runs, &[]).unwrap();
+            let file = files.by_name.get_mut("00000001-t1.seg").unwrap();
+            // The low byte of a word is the first byte in natural order.
+            let hi = 2 * PAGE_BYTES;
+            (0..rows.len()).for_each(|entry| put(file, hi + entry * 4, &[0xff]));
+            files.repair(0);
+            let storage: Arc<dyn Storage> = Arc::new(files.disk());
+            let snapshot = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
+            assert!(
+                matches!(snapshot.clusters(1, |_| Ok(())), Err(Error::Corrupt(_))),
+                "{} runs",
+                runs.len()
+            );
+        }
+    }
+}

@@ -45,10 +45,10 @@ fn write_to(file: Vec<u8>) -> Result<()> {
     let before = Snapshot::<u64>::open(&storage, &options(), None)?;
     let _ = (before.stats(), before.explain(3), before.verify()?);
     let mut writer = Writer::<u64>::open(storage, options())?;
-    writer.insert(7, None)?;
-    writer.insert(8, Some(3))?;
+    let id = writer.insert(7, None)?;
+    writer.insert(8, Some(id ^ 1))?;
     writer.commit()?;
-    writer.delete(3)?;
+    writer.delete(id ^ 1)?;
     writer.flush()?;
     let after = writer.snapshot()?;
     assert_eq!(after.query(7, 0)?.len(), 1, "what was inserted is there");

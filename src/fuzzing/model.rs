@@ -66,18 +66,16 @@ impl History {
         self.tail.clear();
     }
 
-    /// Whether rows are those after some prefix.
+    /// The shortest prefix that gives these rows: of a longer one that gives them too, nobody can tell
+    /// whether its ids were stored.
     fn prefix_with(&self, rows: &Rows) -> Option<usize> {
         let mut state = self.durable.clone();
-        let mut found = (state == *rows).then_some(0);
-        for (index, &operation) in self.tail.iter().enumerate() {
-            apply(&mut state, operation);
-            if state == *rows {
-                // The longest, as the largest id given out may tell it from a shorter one.
-                found = Some(index + 1);
-            }
+        let mut count = 0;
+        while state != *rows {
+            apply(&mut state, *self.tail.get(count)?);
+            count += 1;
         }
-        found
+        Some(count)
     }
 }
 
@@ -162,8 +160,15 @@ impl World {
             let told = mem::take(&mut self.history);
             let unacknowledged = told.tail.is_empty() && !before.tail.is_empty();
             self.history = if unacknowledged { before } else { History { tail: told.tail, ..before } };
+            self.writer = None;
+            self.reader = None;
             self.disk = disk;
-            self.crash(&mut random_fate(input));
+            // The process was killed, or the power was cut.
+            if input.flag() {
+                self.reopen();
+            } else {
+                self.crash(&mut random_fate(input));
+            }
         }
     }
 
@@ -386,6 +391,46 @@ fn random_fate(input: &mut Input<'_>) -> impl FnMut(Doubt) -> bool + use<> {
             2 => !mix64(seed ^ mix64(turn)).is_multiple_of(8),
             3 => mix64(seed ^ mix64(turn)).is_multiple_of(8),
             _ => mix64(seed ^ mix64(turn)).is_multiple_of(2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a killed writer leaves, with nothing wrong with the disk.
+    fn killed_while_flushing() -> Vec<SimulatedDisk> {
+        let options = options();
+        let disk = SimulatedDisk::new();
+        manifest::replace(&disk, &manifest::fresh(64, &options).unwrap()).unwrap();
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let mut writer = Writer::<u64>::open(storage, options).unwrap();
+        writer.insert(7, Some(1)).unwrap();
+        writer.commit().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = seen.clone();
+        disk.on_call(move |frozen, _| log.lock().unwrap().push(frozen.clone()));
+        writer.flush().unwrap();
+        seen.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn regression_what_a_new_writer_finds_is_durable_before_anything_is_removed() {
+        for disk in killed_while_flushing() {
+            let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+            let opened = Arc::new(Mutex::new(Vec::new()));
+            let log = opened.clone();
+            disk.on_call(move |frozen, _| log.lock().unwrap().push(frozen.clone()));
+            drop(Writer::<u64>::open(storage, options()).unwrap());
+            for disk in opened.lock().unwrap().iter() {
+                for lost in 0..12 {
+                    let left = disk.crash(&mut |doubt| doubt != Doubt::FolderOperation { index: lost });
+                    let storage: Arc<dyn Storage> = Arc::new(left);
+                    let snapshot = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
+                    assert_eq!(snapshot.query(7, 0).unwrap().len(), 1, "a row that was acknowledged");
+                }
+            }
         }
     }
 }

@@ -90,7 +90,7 @@ fn join_a_list(input: &mut Input<'_>) -> Result<()> {
     let (k, count) = (input.k().min(5), 500 + 8 * u64::from(input.byte()) + u64::from(input.u16() % 3000));
     let threads = 1 + input.below(2);
     let value =
-        |i: u64| base ^ (mask & mix64(i / 3 ^ seed)) ^ (mix64(i) & mix64(i + 1) & mix64(i + 2) & mask);
+        |i: u64| base ^ (mask & mix64((i / 3) ^ seed)) ^ (mix64(i) & mix64(i + 1) & mix64(i + 2) & mask);
     let values: BTreeSet<u64> = (0..count).map(value).collect();
     let list: Vec<u64> = values.iter().rev().copied().collect();
     let expected = all_pairs(&values, k);

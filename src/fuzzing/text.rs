@@ -1,12 +1,10 @@
 //! The readers of fingerprint files.
 
 use super::input::Input;
-use crate::cli::input::{InputFormat, read_bytes};
+use crate::cli::input::{InputFormat, RowRead, read_bytes};
 
 const FORMATS: [InputFormat; 5] =
     [InputFormat::Text, InputFormat::U64, InputFormat::Csv, InputFormat::Tsv, InputFormat::Jsonl];
-
-type RowRead = (u64, Option<u64>);
 
 /// Reads bytes as a file of each format; what comes out, written in any format, is read again as it was.
 pub fn import_text(bytes: &[u8]) {

@@ -6,8 +6,9 @@
 use super::{Layout, Table};
 use crate::fingerprint::Fingerprint;
 
-/// Steps that a validity proof for overlapping leads may take before it counts as failed.
-const MAX_PROOF_STEPS: u32 = 200_000;
+/// Steps that the validity proofs for overlapping leads may take, in the making of one plan, before they
+/// count as failed: layouts are read from files, and some would keep the adversary busy for hours.
+pub(crate) const MAX_PROOF_STEPS: u32 = 200_000;
 
 /// The radius of each table; [`UNUSED`](Plan::UNUSED) for tables that the query leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,17 @@ impl Plan {
 
     /// Checks the radii against the layout: `None` unless they are proved valid for k.
     pub(crate) fn prove(layout: &Layout, radii: Vec<i32>, k: u32) -> Option<Self> {
-        is_valid(layout, &radii, k).then_some(Self { radii })
+        Self::prove_within(layout, radii, k, &mut { MAX_PROOF_STEPS })
+    }
+
+    /// The same, taking the steps that it needs from those that are left.
+    pub(crate) fn prove_within(
+        layout: &Layout,
+        radii: Vec<i32>,
+        k: u32,
+        steps_left: &mut u32,
+    ) -> Option<Self> {
+        is_valid(layout, &radii, k, steps_left).then_some(Self { radii })
     }
 
     pub(crate) fn radii(&self) -> &[i32] {
@@ -73,15 +84,14 @@ fn lead_distance<F: Fingerprint>(table: &Table<F>, difference: F) -> i32 {
 }
 
 /// Whether the radii are proved to miss nothing within k bits.
-fn is_valid(layout: &Layout, radii: &[i32], k: u32) -> bool {
+fn is_valid(layout: &Layout, radii: &[i32], k: u32, steps_left: &mut u32) -> bool {
     let used = || (0..radii.len()).filter(|&table| radii[table] >= 0);
     if layout.disjoint(used()) {
         // Errors beyond every radius would have to number more than k in total.
         return used().map(|table| i64::from(radii[table]) + 1).sum::<i64>() > i64::from(k);
     }
     let needs = radii.iter().map(|&radius| radius + 1).collect();
-    let mut adversary = Adversary { layout, needs, steps: 0 };
-    !adversary.escapes(k, 0) && adversary.steps < MAX_PROOF_STEPS
+    !Adversary { layout, needs, steps_left }.escapes(k, 0)
 }
 
 /// Looks for a way to place errors so that every table has more than its radius in its lead.
@@ -90,16 +100,14 @@ struct Adversary<'a> {
     layout: &'a Layout,
     /// Errors still missing in each table's lead.
     needs: Vec<i32>,
-    steps: u32,
+    steps_left: &'a mut u32,
 }
 
 impl Adversary<'_> {
-    /// `excluded` are blocks that earlier branches have dealt with.
+    /// `excluded` are blocks that earlier branches have dealt with. Out of steps, it is said to escape.
     fn escapes(&mut self, errors: u32, excluded: u64) -> bool {
-        self.steps += 1;
-        if self.steps >= MAX_PROOF_STEPS {
-            return true;
-        }
+        let Some(left) = self.steps_left.checked_sub(1) else { return true };
+        *self.steps_left = left;
         let Some(hardest) =
             (0..self.needs.len()).filter(|&t| self.needs[t] > 0).max_by_key(|&t| self.needs[t])
         else {
@@ -177,7 +185,8 @@ mod tests {
             let (m, s) = shape;
             let layout = if s == 1 { Layout::rotations(64, m) } else { Layout::covering(64, m, s, (m - s).min(3)) }.unwrap();
             let radii = &raw[..layout.table_count()];
-            prop_assert_eq!(is_valid(&layout, radii, k), misses_nothing(&layout, radii, k));
+            let mut steps = MAX_PROOF_STEPS;
+            prop_assert_eq!(is_valid(&layout, radii, k, &mut steps), misses_nothing(&layout, radii, k));
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::search::Hit;
 use crate::cast::to_u32;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::segment::Run;
 
@@ -54,9 +54,12 @@ fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()>
     }
     for hit in hits.iter_mut().filter(missing) {
         let entry = natural.find(hit.fingerprint)?;
-        let entry =
-            entry.ok_or_else(|| natural.file.flaw(0, "every fingerprint of the other tables", "one less"))?;
-        hit.entry = to_u32(entry);
+        hit.entry = to_u32(entry.ok_or_else(|| one_less(run))?);
     }
     Ok(())
+}
+
+/// What is wrong where table 0 lacks what another table has.
+pub(super) fn one_less<F: Fingerprint>(run: &Run<F>) -> Error {
+    run.natural().file.flaw(0, "every fingerprint of the other tables", "one less")
 }

@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::clusters::index_in;
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
+use super::locate::one_less;
 use super::prepare::Searchable;
 use super::view::{Newer, View};
 use crate::cast::to_u32;
@@ -112,14 +112,13 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
     /// Numbers the distinct fingerprints in ascending order.
     pub(crate) fn order(&self) -> Result<Order<'a, F>> {
         match self.view.searchables() {
-            [] => Ok(Order::Values(Vec::new())),
             [only] => Ok(Order::Entries(&only.run)),
-            _ => {
+            several => {
                 let values = self.distinct()?;
                 if values.len() as u64 > MAX_ENTRIES {
                     return Err(Error::Limit("clusters of at most 2^32 - 1 distinct fingerprints"));
                 }
-                Ok(Order::Values(values))
+                Ok(Order::Values(values, several.first().map(|oldest| &oldest.run)))
             }
         }
     }
@@ -221,29 +220,35 @@ impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
 /// a merged list where there are several.
 pub(crate) enum Order<'a, F> {
     Entries(&'a Run<F>),
-    Values(Vec<F>),
+    /// And the oldest run.
+    Values(Vec<F>, Option<&'a Run<F>>),
 }
 
 impl<F: Fingerprint> Order<'_, F> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Entries(run) => run.natural().entries(),
-            Self::Values(values) => values.len(),
+            Self::Values(values, _) => values.len(),
         }
     }
 
-    /// The number of a stored fingerprint.
+    /// The number of a fingerprint that a pair was found with, in whatever table: damage where table 0
+    /// does not have it.
     pub(crate) fn index_of(&self, value: F) -> Result<u32> {
-        match self {
-            Self::Entries(run) => Ok(to_u32(run.natural().find(value)?.unwrap_or_default())),
-            Self::Values(values) => Ok(index_in(values, value)),
+        let (found, run) = match self {
+            Self::Entries(run) => (run.natural().find(value)?, Some(*run)),
+            Self::Values(values, oldest) => (values.binary_search(&value).ok(), *oldest),
+        };
+        match (found, run) {
+            (None, Some(run)) => Err(one_less(run)),
+            (found, _) => Ok(to_u32(found.unwrap_or_default())),
         }
     }
 
     pub(crate) fn value_at(&self, index: usize) -> Result<F> {
         match self {
             Self::Entries(run) => run.natural().at(index),
-            Self::Values(values) => Ok(values[index]),
+            Self::Values(values, _) => Ok(values[index]),
         }
     }
 
@@ -251,7 +256,7 @@ impl<F: Fingerprint> Order<'_, F> {
     pub(crate) fn has_several_ids(&self, index: usize, whole: &Whole<'_, F>) -> Result<bool> {
         match self {
             Self::Entries(run) => Ok(run.rows.rows_of(index)?.len() > 1),
-            Self::Values(values) => {
+            Self::Values(values, _) => {
                 let mut ids = Vec::new();
                 whole.view.ids_of(values[index], &mut ids)?;
                 Ok(ids.len() > 1)
