@@ -6,9 +6,13 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use common::Random;
 use divan::{Bencher, counter::ItemsCount};
 use nearprint::{Database, Options, Snapshot, find_all, find_clusters, num_differing_bits};
 
@@ -158,25 +162,4 @@ fn clusters_of_a_list(bencher: Bencher<'_, '_>) {
         .unwrap();
         found
     });
-}
-
-/// splitmix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn near(&mut self, value: u64, most: u64) -> u64 {
-        (0..self.below(most + 1)).fold(value, |value, _| value ^ 1 << self.below(64))
-    }
 }

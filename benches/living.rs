@@ -4,11 +4,15 @@
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench living` chooses the number of rows it starts with
 //! (1,000,000 by default); a tenth of that is added. What is found is held against a scan.
 
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "not shipped")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use common::Random;
 use nearprint::{Database, Options, Snapshot, num_differing_bits};
 
 const COMMIT_ROWS: usize = 1000;
@@ -34,16 +38,19 @@ fn grow(path: &Path, rows: usize, threads: usize) {
     builder.finish().unwrap();
     let database = Database::<u64>::open_with(path, Options::new().threads(threads)).unwrap();
     let queries: Vec<u64> = (0..QUERIES)
-        .map(|at| if at % 2 == 0 { values[random.below(rows)] ^ 5 } else { random.next() })
+        .map(|at| if at % 2 == 0 { values[random.below(rows as u64) as usize] ^ 5 } else { random.next() })
         .collect();
     report("built", &database.snapshot().unwrap(), &queries, 0.0);
 
-    let fresh: Vec<u64> =
-        (0..rows / 10)
-            .map(|at| {
-                if at % 20 == 0 { values[random.below(rows)] ^ 0x8000_0000_0100_0001 } else { random.next() }
-            })
-            .collect();
+    let fresh: Vec<u64> = (0..rows / 10)
+        .map(|at| {
+            if at % 20 == 0 {
+                values[random.below(rows as u64) as usize] ^ 0x8000_0000_0100_0001
+            } else {
+                random.next()
+            }
+        })
+        .collect();
     let mut writer = database.writer().unwrap();
     let (mut spent, mut inserted, mut slowest) = (Duration::ZERO, 0, Duration::ZERO);
     for (chunk, part) in fresh.chunks(rows / 100).enumerate() {
@@ -110,22 +117,5 @@ fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
     for &query in &queries[..20] {
         let expected = values.iter().filter(|&&value| num_differing_bits(value, query) <= 3).count();
         assert_eq!(snapshot.query(query, 3).unwrap().len(), expected);
-    }
-}
-
-/// A small generator of random numbers (splitmix64, Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).unwrap()
     }
 }

@@ -205,14 +205,7 @@ mod tests {
             let home = tempfile::tempdir().unwrap();
             let snapshot = build_runs(&home.path().join("db"), &runs).unwrap().snapshot().unwrap();
             assert_eq!(snapshot.stats().runs.len(), 3);
-            let mut found = Vec::new();
-            snapshot
-                .rows(|row| {
-                    found.push(row);
-                    Ok(())
-                })
-                .unwrap();
-            assert!(found.iter().eq(&all), "rows");
+            assert!(snapshot.all_rows().iter().eq(&all), "rows");
             for query in rows.iter().step_by(97).map(|row| row.fingerprint ^ 0b101) {
                 for k in [0, 2, 5, 30] {
                     let near = |row: &Row<u64>| {

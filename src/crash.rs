@@ -169,14 +169,7 @@ fn last_operation(history: &History, index: usize) -> usize {
 }
 
 fn rows(snapshot: &Snapshot<u64>) -> State {
-    let mut rows = State::new();
-    snapshot
-        .rows(|row| {
-            rows.insert(row);
-            Ok(())
-        })
-        .unwrap();
-    rows
+    snapshot.all_rows().into_iter().collect()
 }
 
 /// Reads a database without changing it.

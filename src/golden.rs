@@ -84,14 +84,7 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
         write_living(&again, flushes);
         assert!(files(&again) == files(&folder(name)), "{name} is no longer written as it was");
         let snapshot = Database::<u64>::open(folder(name)).unwrap().snapshot().unwrap();
-        let mut found = Vec::new();
-        snapshot
-            .rows(|row| {
-                found.push(row);
-                Ok(())
-            })
-            .unwrap();
-        assert_eq!(found, living_rows());
+        assert_eq!(snapshot.all_rows(), living_rows());
         assert_eq!(snapshot.verify().unwrap().damage, []);
         assert_eq!(snapshot.stats().largest_id, Some(1100));
     }
@@ -115,17 +108,10 @@ fn golden_databases_are_read_and_rewritten_byte_by_byte() {
         assert!(files(&again) == files(&folder(name)), "{name} is no longer written as it was");
 
         let snapshot = Database::<u64>::open(folder(name)).unwrap().snapshot().unwrap();
-        let mut found = Vec::new();
-        snapshot
-            .rows(|row| {
-                found.push(row);
-                Ok(())
-            })
-            .unwrap();
         let mut expected = rows;
         expected.sort_unstable();
         expected.dedup();
-        assert_eq!(found, expected);
+        assert_eq!(snapshot.all_rows(), expected);
         assert_eq!(snapshot.verify().unwrap().damage, []);
         for row in expected {
             assert!(

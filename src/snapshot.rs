@@ -389,6 +389,18 @@ impl<F: Fingerprint> Snapshot<F> {
         verify_all::<F>(&*self.shared.storage, &self.shared.manifest, &self.shared.options)
     }
 
+    /// Every row, by (fingerprint, id).
+    #[cfg(test)]
+    pub(crate) fn all_rows(&self) -> Vec<Row<F>> {
+        let mut found = Vec::new();
+        self.rows(|row| {
+            found.push(row);
+            Ok(())
+        })
+        .expect("a sound database");
+        found
+    }
+
     #[cfg(test)]
     pub(crate) fn searchables(&self) -> &[Arc<Searchable<F>>] {
         self.shared.view.searchables()

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Shape, rows};
+use common::{Shape, all_rows, rows};
 use nearprint::{Database, Error, LayoutChoice, Options, Row, Snapshot};
 
 fn options() -> Options {
@@ -19,17 +19,6 @@ fn options() -> Options {
 fn database(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
     common::build(&home.join("db"), rows, options());
     Database::open_with(home.join("db"), options().memtable_rows(100)).unwrap()
-}
-
-fn all_rows(snapshot: &Snapshot<u64>) -> Vec<Row<u64>> {
-    let mut found = Vec::new();
-    snapshot
-        .rows(|row| {
-            found.push(row);
-            Ok(())
-        })
-        .unwrap();
-    found
 }
 
 /// Backs a snapshot up and checks that the copy is sound and holds the same.

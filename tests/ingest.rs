@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Shape, matches, rows};
+use common::{Shape, all_rows, matches, rows};
 use nearprint::{Database, Error, LayoutChoice, Options, Row, Snapshot, Writer};
 
 /// Small steps, and merges only where a test asks for them.
@@ -50,17 +50,6 @@ fn thirds(seed: u64) -> (Vec<Row<u64>>, [Vec<Row<u64>>; 3]) {
     let all = rows(Shape::Equal, 900, seed);
     let parts = [all[..400].to_vec(), all[300..700].to_vec(), all[600..].to_vec()];
     (all, parts)
-}
-
-fn all_rows(snapshot: &Snapshot<u64>) -> Vec<Row<u64>> {
-    let mut found = Vec::new();
-    snapshot
-        .rows(|row| {
-            found.push(row);
-            Ok(())
-        })
-        .unwrap();
-    found
 }
 
 fn holds(snapshot: &Snapshot<u64>, rows: &[Row<u64>]) {

@@ -8,22 +8,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Random, SHAPES, Shape, clusters, matches, pairs, rows};
+use common::{Random, SHAPES, Shape, all_rows, clusters, matches, pairs, rows};
 use nearprint::{Database, Error, Options, Row, Snapshot, Writer};
 
 fn options(layout: &str) -> Options {
     Options::new().layout(layout.parse().unwrap()).memtable_rows(250).memory_bytes(1 << 20)
-}
-
-fn all_rows(snapshot: &Snapshot<u64>) -> Vec<Row<u64>> {
-    let mut found = Vec::new();
-    snapshot
-        .rows(|row| {
-            found.push(row);
-            Ok(())
-        })
-        .unwrap();
-    found
 }
 
 /// Compares everything that a snapshot can be asked with brute force.

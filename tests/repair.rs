@@ -20,15 +20,8 @@ fn quick() -> Options {
 }
 
 fn all_rows(path: &Path) -> Rows {
-    let mut found = Rows::new();
     let snapshot = Database::<u64>::open_with(path, quick()).unwrap().snapshot().unwrap();
-    snapshot
-        .rows(|row| {
-            found.insert(row);
-            Ok(())
-        })
-        .unwrap();
-    found
+    common::all_rows(&snapshot).into_iter().collect()
 }
 
 fn files(path: &Path) -> Vec<PathBuf> {

@@ -86,6 +86,18 @@ pub fn build(path: &Path, rows: &[Row<u64>], options: Options) -> Snapshot<u64> 
     Database::<u64>::open_with(path, options).unwrap().snapshot().unwrap()
 }
 
+/// Every row of a snapshot, by (fingerprint, id).
+pub fn all_rows(snapshot: &Snapshot<u64>) -> Vec<Row<u64>> {
+    let mut found = Vec::new();
+    snapshot
+        .rows(|row| {
+            found.push(row);
+            Ok(())
+        })
+        .unwrap();
+    found
+}
+
 /// All matches by comparing with everything.
 pub fn matches(rows: &[Row<u64>], query: u64, k: u32) -> Vec<Match<u64>> {
     let near = |row: &Row<u64>| {
