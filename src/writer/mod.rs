@@ -93,6 +93,9 @@ impl<F: Fingerprint> Writer<F> {
                 path.display()
             )));
         }
+        // A writer that was killed may have renamed and not synced: what this manifest does not name, the
+        // one on the medium still may.
+        storage.sync_folder().map_err(Error::io("sync", &path))?;
         remove_unnamed(&storage, &manifest)?;
         let options = options.k(manifest.k).layout(manifest.layout);
         let kernel = Kernel::detect();
