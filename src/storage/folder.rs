@@ -206,6 +206,9 @@ impl Drop for LockFile {
     fn drop(&mut self) {
         // So that nobody is told of a process that has gone; it would be harmless.
         let _ = self.0.set_len(0);
+        // A child process that has just been started has a copy of the file, and would keep the lock
+        // until it runs its own program.
+        let _ = self.0.unlock();
     }
 }
 

@@ -28,8 +28,10 @@ impl<F: Fingerprint> Writer<F> {
             if self.options.background {
                 self.merges.push(plan.spawn(&self.options)?);
             } else {
-                let merged = plan.run(&self.options.clone().without_progress())?;
-                self.adopt_merge(merged)?;
+                let merged = plan.run(&self.options.clone().without_progress());
+                if !self.take_over(merged)? {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -97,21 +99,32 @@ impl<F: Fingerprint> Writer<F> {
     /// Takes over the results of merges that have ended.
     pub(super) fn take_finished_merge(&mut self) -> Result<()> {
         while let Some(at) = self.merges.iter().position(Job::is_finished) {
-            match self.merges.remove(at).wait() {
-                // What is to be committed may still find room. The next flush tries again.
-                Err(Error::DiskFull { .. }) => return Ok(()),
-                merged => self.adopt_merge(merged?)?,
+            let merged = self.merges.remove(at).wait();
+            if !self.take_over(merged)? {
+                return Ok(());
             }
             self.merge_if_due()?;
         }
         Ok(())
     }
 
-    /// Waits for the merge of the youngest runs, the smallest, and takes over its result.
-    pub(super) fn wait_for_merge(&mut self) -> Result<()> {
+    /// Waits for the merge of the youngest runs, the smallest, and takes over its result. Tells whether it
+    /// has found room.
+    pub(super) fn wait_for_merge(&mut self) -> Result<bool> {
         match self.merges.pop() {
-            Some(job) => self.adopt_merge(job.wait()?),
-            None => Ok(()),
+            Some(job) => self.take_over(job.wait()),
+            None => Ok(true),
+        }
+    }
+
+    /// Takes over the result of a merge that the policy asked for, and tells whether it has found room.
+    ///
+    /// A full disk is no reason to refuse rows for which there is room, nor to call a commit or a close
+    /// failed: the database is as it was, only slower than it could be. The next flush tries again.
+    fn take_over(&mut self, merged: Result<Merged>) -> Result<bool> {
+        match merged.and_then(|merged| self.adopt_merge(merged)) {
+            Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => Ok(false),
+            other => other.map(|()| true),
         }
     }
 

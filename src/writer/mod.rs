@@ -248,7 +248,8 @@ impl<F: Fingerprint> Writer<F> {
         )
     }
 
-    /// Flushes, waits until merging has come to rest, and gives up the lock.
+    /// Flushes, waits until merging has come to rest, as far as the disk has room for it, and gives up the
+    /// lock.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -258,10 +259,9 @@ impl<F: Fingerprint> Writer<F> {
         self.flush_with(false)?;
         loop {
             self.merge_if_due()?;
-            if self.merges.is_empty() {
+            if self.merges.is_empty() || !self.wait_for_merge()? {
                 return Ok(());
             }
-            self.wait_for_merge()?;
         }
     }
 

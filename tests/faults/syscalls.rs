@@ -1,0 +1,323 @@
+//! System calls that fail, one after the other, at every call that a small run makes.
+//!
+//! strace makes the i-th call of a kind fail, for every i, until a run gets through without meeting a
+//! failure. Whatever fails: an error or success and never a panic, everything acknowledged is there
+//! when the database is opened again, and a failed sync ends all acknowledging.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::history::{History, State, check, check_within, fingerprint, recover};
+use crate::machine::{needs, skip};
+use crate::processes::{Ended, Running, adding, copy, create, nearprint};
+use crate::worker::Writing;
+
+/// A call that fails, and how.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    call: &'static str,
+    error: &'static str,
+    /// Whether all calls from the i-th on fail.
+    for_good: bool,
+    /// Fails at every so many calls only, unless a long run is asked for.
+    stride: u64,
+}
+
+const fn once(call: &'static str, error: &'static str) -> Fault {
+    Fault { call, error, for_good: false, stride: 1 }
+}
+
+const fn for_good(call: &'static str, error: &'static str) -> Fault {
+    Fault { for_good: true, ..once(call, error) }
+}
+
+impl Fault {
+    const fn at_some(self, stride: u64) -> Self {
+        Self { stride, ..self }
+    }
+
+    fn is_sync(self) -> bool {
+        ["fsync", "fdatasync"].contains(&self.call)
+    }
+}
+
+const SYNCS: [Fault; 2] = [once("fdatasync", "EIO"), once("fsync", "EIO")];
+const OTHERS: [Fault; 9] = [
+    once("pwrite64", "ENOSPC"),
+    for_good("pwrite64", "ENOSPC").at_some(4),
+    once("pwrite64", "EIO").at_some(4),
+    once("rename", "EIO"),
+    once("unlink", "EIO").at_some(4),
+    once("openat", "EACCES").at_some(4),
+    for_good("openat", "EMFILE").at_some(4),
+    once("flock", "ENOLCK"),
+    once("getdents64", "EIO"),
+];
+const OF_COMMANDS: [Fault; 7] = [
+    once("fdatasync", "EIO"),
+    once("fsync", "EIO"),
+    once("pwrite64", "ENOSPC").at_some(3),
+    for_good("pwrite64", "ENOSPC").at_some(3),
+    once("write", "ENOSPC"),
+    once("rename", "EIO"),
+    for_good("openat", "EMFILE").at_some(4),
+];
+const OF_READERS: [Fault; 5] = [
+    once("openat", "EACCES"),
+    for_good("openat", "EMFILE"),
+    once("pread64", "EIO"),
+    once("statx", "EIO"),
+    once("read", "EIO"),
+];
+
+/// Makes a call fail in other programs.
+struct Strace {
+    fault: Fault,
+    when: u64,
+    log: PathBuf,
+}
+
+impl Strace {
+    fn start(&self, command: &Command) -> Running {
+        let Fault { call, error, for_good, .. } = self.fault;
+        let when = format!("{}{}", self.when, if for_good { "+" } else { "" });
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "--seccomp-bpf", "-qq", "-e", &format!("trace={call}")]);
+        strace.args(["-e", &format!("inject={call}:error={error}:when={when}"), "-o"]).arg(&self.log);
+        strace.arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            strace.env(name, value.unwrap());
+        }
+        Running::start(&mut strace)
+    }
+
+    /// Whether a call has failed.
+    fn has_hit(&self) -> bool {
+        fs::read_to_string(&self.log).unwrap().contains("(INJECTED)")
+    }
+
+    fn place(&self) -> String {
+        format!("{:?}, call {}", self.fault, self.when)
+    }
+
+    /// Checks that the program ended as it should whatever fails.
+    fn check(&self, ended: &Ended) {
+        assert!(!ended.err.contains("panicked"), "{}: {}", self.place(), ended.err);
+        // The dynamic loader ends a program that it cannot load with 127. What cannot be read is no damage.
+        let codes: &[i32] = if self.has_hit() { &[0, 1, 127] } else { &[0] };
+        assert!(codes.contains(&ended.code()), "{}: {} {}", self.place(), ended.code(), ended.err);
+    }
+}
+
+/// Runs something in which the i-th call fails, for every i, on two threads, until `attempt` says that none
+/// did. Tells how many failed.
+fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
+    let all = std::env::var_os("NEARPRINT_FAULT_ROUNDS").is_some();
+    let stride = if all { 1 } else { fault.stride };
+    let next = AtomicU64::new(1);
+    let hit = AtomicU64::new(0);
+    let work = || {
+        loop {
+            let home = home();
+            let when = next.fetch_add(stride, Ordering::Relaxed);
+            if !attempt(home.path(), &Strace { fault, when, log: home.path().join("log") }) {
+                return;
+            }
+            hit.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        work();
+        other.join().unwrap();
+    });
+    let hit = hit.into_inner();
+    println!("{} {}: {hit} runs", fault.call, fault.error);
+    assert!(hit > 0, "{fault:?} never happened");
+}
+
+/// A folder in memory where there is one: calls that are made to fail need no medium.
+fn home() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+fn is_possible(test: &str) -> bool {
+    needs("strace").map_err(|reason| skip(test, &reason)).is_ok()
+}
+
+/// A database, and what stands in it.
+struct Template {
+    path: PathBuf,
+    state: State,
+}
+
+impl Template {
+    fn copy(&self, home: &Path) -> (PathBuf, State) {
+        (copy(&self.path, home.join("db")), self.state.clone())
+    }
+}
+
+/// A writer that makes the same calls every time.
+fn small(from: u64) -> Writing {
+    Writing { memtable_rows: 150, background: false, ..Writing::endless(from) }
+}
+
+/// A database with some runs, and a log that its killed writer left.
+fn mixed(home: &Path) -> Template {
+    let path = home.join("template");
+    create(&path);
+    small(0).until(900).start(&path).end().expect(0);
+    kill_after_acknowledgement(Writing { memtable_rows: 1 << 20, ..small(900) }.start(&path));
+    let mut state = State::new(History::Mixed);
+    check_within(&path, &mut state, 900, 10_000).unwrap();
+    Template { path, state }
+}
+
+fn kill_after_acknowledgement(mut writer: Running) {
+    assert!(writer.lines().any(|line| line.unwrap().starts_with("ACK")));
+    writer.kill();
+    writer.end();
+}
+
+/// One run of the writer process with a failing call; with merges in the background, the i-th of each thread.
+fn write(template: &Template, home: &Path, strace: &Strace, background: bool) -> bool {
+    let (path, mut state) = template.copy(home);
+    let from = state.done;
+    let to = (from + 500..).find(|&i| History::Mixed.settles(i).is_some()).unwrap() + 1;
+    let writing = Writing { tries: 3, background, ..small(from).until(to) };
+    let ended = strace.start(&writing.command(&path)).end();
+    strace.check(&ended);
+    let acknowledged = ended.acknowledged().unwrap_or(from);
+    let (opened, done) = (ended.out.contains("OPEN"), ended.out.contains("DONE"));
+    check(&path, &mut state, acknowledged).unwrap_or_else(|why| panic!("{}: {why}", strace.place()));
+    assert!(!done || state.done == to, "{}", strace.place());
+    let hit = strace.has_hit();
+    if hit && strace.fault.is_sync() {
+        assert!(!done && is_last_word(&ended), "{}: {}", strace.place(), ended.out);
+    }
+    if hit && strace.fault.call == "pwrite64" && !strace.fault.for_good {
+        // It is tried again with the same writer; opening and closing are for others to repeat.
+        assert!(done || !opened || acknowledged == to, "{}: {}", strace.place(), ended.out);
+    }
+    recover(&path, &mut state);
+    hit
+}
+
+/// Whether nothing is acknowledged after a failure.
+fn is_last_word(ended: &Ended) -> bool {
+    ended.out.lines().skip_while(|line| !line.starts_with("FAIL")).all(|line| !line.starts_with("ACK"))
+}
+
+#[test]
+fn a_failed_sync_ends_all_acknowledging() {
+    if !is_possible("failing syncs") {
+        return;
+    }
+    let home = home();
+    let template = mixed(home.path());
+    for (fault, background) in SYNCS.into_iter().flat_map(|fault| [(fault, false), (fault, true)]) {
+        at_every_call(fault, |home, strace| write(&template, home, strace, background));
+    }
+}
+
+#[test]
+fn failing_calls_lose_nothing_acknowledged() {
+    if !is_possible("failing calls") {
+        return;
+    }
+    let home = home();
+    let template = mixed(home.path());
+    for fault in OTHERS {
+        at_every_call(fault, |home, strace| write(&template, home, strace, false));
+    }
+}
+
+const BATCH: u64 = 20;
+
+/// A database of the command line: two runs, and a log that a killed command left.
+fn of_commands(home: &Path) -> Template {
+    let path = home.join("template");
+    create(&path);
+    for rows in [0..200, 200..260] {
+        adding(&path, BATCH, rows).end().expect(0);
+    }
+    kill_after_acknowledgement(adding(&path, BATCH, 260..u64::MAX));
+    let mut state = State::new(History::Rows { batch: BATCH });
+    check_within(&path, &mut state, 260, 1 << 20).unwrap();
+    Template { path, state }
+}
+
+/// `add` with a failing call.
+fn add(template: &Template, home: &Path, strace: &Strace) -> bool {
+    let (path, mut state) = template.copy(home);
+    let from = state.done;
+    let mut command = nearprint();
+    command.args(["add", "--threads", "1", "--acknowledge", "--batch", &BATCH.to_string()]).arg(&path);
+    let rows = (from..from + 4 * BATCH).map(|i| fingerprint(i).to_string());
+    let ended = strace.start(&command).feed(rows).end();
+    strace.check(&ended);
+    let acknowledged = from + ended.acknowledged().unwrap_or(0);
+    check(&path, &mut state, acknowledged).unwrap_or_else(|why| panic!("{}: {why}", strace.place()));
+    if strace.has_hit() && strace.fault.is_sync() {
+        assert_eq!(ended.code(), 1, "{}", strace.place());
+        assert!(ended.err.contains(path.to_str().unwrap()), "{}", ended.err);
+    }
+    recover(&path, &mut state);
+    strace.has_hit()
+}
+
+/// `compact` with a failing call.
+fn compact(template: &Template, home: &Path, strace: &Strace) -> bool {
+    let (path, mut state) = template.copy(home);
+    let done = state.done;
+    let mut command = nearprint();
+    command.args(["compact", "--quiet", "--threads", "1"]).arg(&path);
+    let ended = strace.start(&command).end();
+    strace.check(&ended);
+    check(&path, &mut state, done).unwrap_or_else(|why| panic!("{}: {why}", strace.place()));
+    assert_eq!(state.done, done, "{}", strace.place());
+    recover(&path, &mut state);
+    strace.has_hit()
+}
+
+#[test]
+fn commands_survive_failing_calls() {
+    if !is_possible("commands with failing calls") {
+        return;
+    }
+    let home = home();
+    let template = of_commands(home.path());
+    for fault in OF_COMMANDS {
+        at_every_call(fault, |home, strace| add(&template, home, strace));
+        if fault.call != "write" {
+            at_every_call(fault, |home, strace| compact(&template, home, strace));
+        }
+    }
+}
+
+/// A reader that cannot read says so; it neither answers wrongly nor speaks of damage.
+#[test]
+fn readers_survive_failing_calls() {
+    if !is_possible("readers with failing calls") {
+        return;
+    }
+    let home = home();
+    let template = of_commands(home.path());
+    let query = fingerprint(3).to_string();
+    let commands = [vec!["export"], vec!["query", "-k", "5", "-f", &query], vec!["verify"]];
+    for arguments in commands {
+        let mut command = nearprint();
+        command.args(["--threads", "1"]).args(&arguments).arg(&template.path);
+        let expected = Running::start(&mut command).end().expect(0).out;
+        for fault in OF_READERS {
+            at_every_call(fault, |_, strace| {
+                let ended = strace.start(&command).end();
+                strace.check(&ended);
+                assert!(ended.code() != 0 || ended.out == expected, "{}: {}", strace.place(), ended.out);
+                strace.has_hit()
+            });
+        }
+    }
+}
