@@ -288,3 +288,28 @@ fn regression_verify_lists_the_damage_of_all_files() {
     assert_eq!(listed.len(), 101);
     assert!(listed[100].found.contains("more"), "{}", listed[100]);
 }
+
+/// Bits of `lo` above those that an entry needs were not looked at by anything.
+#[test]
+fn regression_verify_looks_at_all_bits_of_lo() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, _) = small(home.path(), "db", 8);
+    let file = path.join("00000001-t0.seg");
+    let mut bytes = fs::read(&file).unwrap();
+    let footer = bytes.len() - 8192;
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (data_pages, lo, lo_len) = (number(footer + 8), number(footer + 88 + 32), number(footer + 88 + 40));
+    let directory_bits = number(footer + 16 + 3 * 8);
+    let width = lo_len / number(footer + 16);
+    assert!(width * 8 > 32 - directory_bits, "there are bits to spare");
+    bytes[lo + width - 1] |= 0x80;
+    let page = lo / 8192;
+    let crc = crc32fast::hash(&bytes[page * 8192..(page + 1) * 8192]);
+    let crcs = (1 + data_pages) * 8192;
+    bytes[crcs + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
+    let crc = crc32fast::hash(&bytes[crcs..crcs + 8188]);
+    bytes[crcs + 8188..crcs + 8192].copy_from_slice(&crc.to_le_bytes());
+    fs::write(&file, bytes).unwrap();
+    let damage = verdict(&path);
+    assert!(damage.iter().any(|damage| damage.section == "lo"), "{damage:?}");
+}

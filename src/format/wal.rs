@@ -186,6 +186,9 @@ fn unchecked_header(file: &[u8], offset: usize) -> Option<FrameHeader> {
     let mut fields = Decoder::new("frame", offset as u64, bytes);
     let (len, number, content_crc) = (fields.u32().ok()?, fields.u64().ok()?, fields.u32().ok()?);
     fields.rest_is_zero().ok()?;
+    if !len.is_multiple_of(8) {
+        return None;
+    }
     Some(FrameHeader { len: len as usize, number, content_crc })
 }
 
@@ -213,7 +216,7 @@ impl<'a> Frames<'a> {
         let later = |offset: &usize| {
             frame_header(file, *offset, header.salt).is_some_and(|later| later.number > number)
         };
-        let behind = (frames.end..file.len()).step_by(8).skip(1).find(later);
+        let behind = (frames.end..file.len()).step_by(8).find(later);
         frames.damage = behind.map(|offset| {
             let found = format!("a damaged one, and a sound one at offset {offset}");
             Flaw::new("frame", frames.end as u64, format!("frame {number}"), found)
@@ -279,7 +282,7 @@ fn good_frame(file: &[u8], offset: usize, salt: u64, number: u64) -> Option<&[u8
 
 fn sound_content(file: &[u8], offset: usize, header: FrameHeader) -> Option<&[u8]> {
     let content = file.get(offset + FRAME_HEADER_BYTES..)?.get(..header.len)?;
-    (header.len.is_multiple_of(8) && crc32fast::hash(content) == header.content_crc).then_some(content)
+    (crc32fast::hash(content) == header.content_crc).then_some(content)
 }
 
 /// Hands out the operations of a frame that stands at `offset`, in order.
@@ -290,16 +293,19 @@ pub(crate) fn operations<F: Fingerprint>(
 ) -> Result<(), Flaw> {
     let mut fields = Decoder::new("frame", offset as u64, content);
     while !fields.is_at_end() {
-        let (kind, count) = (fields.u32()?, fields.u32()?);
+        let kind = fields.u32()?;
+        if ![INSERT, DELETE, INSERT_AUTOMATIC].contains(&kind) {
+            return Err(fields.flaw("a batch of kind 1 to 3", kind));
+        }
+        let count = fields.u32()?;
         for _ in 0..count {
             visit(match kind {
-                INSERT | INSERT_AUTOMATIC => {
+                DELETE => Operation::Delete(fields.u64()?),
+                _ => {
                     let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
                     let row = Row { fingerprint, id: fields.u64()? };
                     Operation::Insert { row, automatic: kind == INSERT_AUTOMATIC }
                 }
-                DELETE => Operation::Delete(fields.u64()?),
-                other => return Err(fields.flaw("a batch of kind 1 to 3", other)),
             });
         }
     }
@@ -379,6 +385,27 @@ mod tests {
             assert!(all.starts_with(&found) && found.len() < all.len(), "bit {bit}");
             assert_eq!(damage.is_some(), bit / 8 < last, "bit {bit}");
         }
+    }
+
+    /// A frame that had been cut out was taken for a commit that never ended.
+    #[test]
+    fn regression_a_missing_frame_is_damage() {
+        let (file, all) = sample();
+        let frames = Frames::scan(&file, &HEADER).contents;
+        let (second, third) = (frames[1].0 - FRAME_HEADER_BYTES, frames[2].0 - FRAME_HEADER_BYTES);
+        let spliced = [&file[..second], &file[third..]].concat();
+        let (found, damage) = read(&spliced);
+        assert_eq!((&found[..], damage.is_some()), (&all[..2], true));
+    }
+
+    /// Batches of no known kind were passed over where they had no operations.
+    #[test]
+    fn regression_an_unknown_kind_is_damage_even_without_operations() {
+        for kind in [0u32, 4, u32::MAX] {
+            let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
+            assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
+        }
+        assert!(operations::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], 0, &mut |_| ()).is_ok());
     }
 
     #[test]

@@ -193,6 +193,17 @@ impl<F: Fingerprint> Segment<F> {
             .fold(0, |sum, &b| sum << 8 | u64::from(b)))
     }
 
+    /// The bits of the `lo` plane above those that an entry needs are zero; nothing else looks at them.
+    pub(super) fn check_lo(&self, entry: usize) -> Result<()> {
+        let bits = SegmentInfo::lo_bits(self.info.directory_bits, F::BITS);
+        let lo = self.lo(entry)?;
+        if lo >> bits == 0 {
+            return Ok(());
+        }
+        let offset = (self.lo_base + entry * self.lo_bytes) as u64;
+        Err(self.file.flaw(offset, format!("a number of {bits} bits"), lo))
+    }
+
     /// Puts an entry together, in this table's order.
     #[inline]
     pub(crate) fn value(&self, cell: usize, hi: u32, entry: usize) -> Result<F> {

@@ -226,6 +226,7 @@ fn check_segment<F: Fingerprint>(segment: &Segment<F>) -> Result<()> {
             }
             last = Some(value);
             sum = sum.wrapping_add(segment.table.restore(value).hash64());
+            segment.check_lo(bucket.start + index)?;
         }
     }
     let tell = |entries: u64, sum, squares| format!("{entries} entries, sum {sum}, squares {squares}");
