@@ -101,7 +101,8 @@ mod tests {
         }
     }
 
-    /// To write the seeds anew: `NEARPRINT_WRITE_SEEDS=1 cargo test --lib fuzzing`.
+    /// To write the seeds anew: `NEARPRINT_WRITE_SEEDS=1 cargo test --lib fuzzing`. Those named `found` are
+    /// inputs that a fuzzer came upon, kept because each reaches something else.
     #[test]
     fn seeds_are_there_for_every_target() {
         if !corpus("../fuzz_targets").is_dir() {

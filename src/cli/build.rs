@@ -50,11 +50,14 @@ impl Args {
         let bars = Bars::new(global);
         let options = self.settings.apply(global.options())?;
         let options = options.memory_bytes(self.memory).first_id(self.first_id).progress(bars.clone());
+        // A signal before the staging folder is known here waits until it is.
+        interrupt::ends_by_itself(true);
         let mut builder = Database::<u64>::build(&self.database, options)?;
         if self.runs_only {
             builder = builder.runs_only();
         }
         interrupt::guard(Some(builder.staging_path().to_path_buf()));
+        interrupt::ends_by_itself(false);
         let built = self
             .input
             .read_all(&self.inputs, &mut |fingerprint, id| Ok(builder.push(fingerprint, id).map(drop)?))

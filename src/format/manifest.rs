@@ -212,8 +212,11 @@ impl Manifest {
         let largest_id = (flags & FLAG_HAS_IDS != 0).then_some(largest_id);
         let runs_only = flags & FLAG_RUNS_ONLY != 0;
         let (live_wal, next_wal) = (body.u64()?, body.u64()?);
-        if live_wal >= next_wal || (runs_only && live_wal != 0) {
+        if live_wal >= next_wal {
             return Err(body.flaw("a live log below the next one", format!("{live_wal} and {next_wal}")));
+        }
+        if runs_only && live_wal != 0 {
+            return Err(body.flaw("no live log in a folder of runs", live_wal));
         }
         let live_wal = (live_wal != 0).then_some(live_wal);
         let next_frame = body.u64()?;

@@ -18,7 +18,7 @@ use crate::storage::simulated::{Doubt, SimulatedDisk};
 use crate::{Error, Result, Row, Snapshot, Writer, manifest};
 
 /// Operations that one input may ask for.
-const MOST_STEPS: usize = 200;
+const MOST_STEPS: usize = 100;
 /// Rows that a model may hold, so that comparing them stays cheap.
 const MOST_ROWS: usize = 400;
 

@@ -137,7 +137,10 @@ fn an_interrupted_delete_deletes_whole_batches() {
 fn an_interrupted_build_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let prepare = || drop(fs::remove_dir_all(&path));
+    let prepare = || {
+        let _ = fs::remove_dir_all(&path);
+        let _ = fs::remove_dir_all(home.path().join("db.building"));
+    };
     let start = || Running::start(nearprint().arg("build").arg(&path)).feed(lines());
     interrupt_at_random(prepare, start, |ended, finished| {
         assert_eq!(path.exists(), finished, "{}", ended.err);
