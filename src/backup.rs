@@ -48,14 +48,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// be named.
     fn manifest_in_runs(&self) -> Manifest {
         let next_run = self.runs().map(|run| run.record.run + 1).max().unwrap_or(0);
-        let mut manifest = Manifest {
-            runs: Vec::new(),
-            largest_id: self.largest_id(),
-            live_wal: None,
-            ..self.manifest().clone()
-        };
+        let mut manifest = Manifest { runs: Vec::new(), live_wal: None, ..self.manifest().clone() };
         manifest.next_run = manifest.next_run.max(next_run);
-        self.newly_automatic().iter().for_each(|(first, last)| manifest.automatic.add(first, last));
         manifest
     }
 }

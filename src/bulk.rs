@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::{IdRanges, Manifest};
+use crate::format::keys::MAX_KEY_BYTES;
+use crate::format::keys::{KeyRecord, hash_key};
+use crate::format::manifest::{IdRanges, KeysKept, Manifest};
 use crate::manifest;
 use crate::options::{Options, Stage};
-use crate::runs::{Counts, Sorter, SpillNames, Target, write_run};
+use crate::runs::{Counts, KeySorter, Sorter, SpillNames, Target, write_run};
 use crate::storage::{Staging, Storage};
 
 /// How often progress is reported, in rows.
@@ -46,6 +48,10 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 pub struct Builder<F: Fingerprint> {
     /// Dropped before the folder that its files lie in.
     sorter: Sorter<Row<F>>,
+    keys: KeySorter<F>,
+    next_stamp: u64,
+    /// Of the database, before its first run.
+    manifest: Manifest,
     options: Options,
     staging: Staging,
     runs_only: bool,
@@ -60,14 +66,14 @@ impl<F: Fingerprint> Builder<F> {
     pub(crate) fn begin(path: &Path, options: Options) -> Result<Self> {
         options.check(F::BITS)?;
         let staging = Staging::begin(path)?;
-        let sorter = Sorter::new(
-            folder(&staging),
-            SpillNames::new(FIRST_RUN, 0),
-            options.memory_bytes,
-            options.threads,
-        );
+        // Keys, where there are any, take more of the memory than rows do.
+        let memory = if options.keys.is_some() { options.memory_bytes / 3 } else { options.memory_bytes };
+        let names = SpillNames::new(FIRST_RUN, 0);
         Ok(Self {
-            sorter,
+            sorter: Sorter::new(folder(&staging), names, memory, options.threads),
+            keys: KeySorter::new(options.memory_bytes / 3),
+            next_stamp: 0,
+            manifest: manifest::fresh(F::BITS, &options)?,
             next_id: Some(options.first_id),
             options,
             staging,
@@ -86,6 +92,10 @@ impl<F: Fingerprint> Builder<F> {
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
         self.adopted.clone_from(&old.adopted);
         self.runs_only |= old.runs_only;
+        if let Some(kept) = old.keys {
+            self.next_stamp = self.next_stamp.max(kept.next_stamp);
+        }
+        self.manifest.checkpoint.clone_from(&old.checkpoint);
     }
 
     /// Whether no row has been added.
@@ -129,16 +139,50 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
+    /// Adds a row with a key, and a text where the database keeps them, and returns the row's id: the one
+    /// given, or the 64-bit xxh3 of the key.
+    ///
+    /// # Errors
+    /// As [`push`](Builder::push); [`Error::Option`] as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
+    pub fn push_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
+        check_key(self.manifest.keys, key, text, self.staging.target())?;
+        let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
+        let row = Row { fingerprint, id };
+        let record = KeyRecord { row, stamp: self.next_stamp, key: key.as_bytes(), text };
+        self.push_record(&record)?;
+        Ok(id)
+    }
+
+    pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
+        self.push(record.row.fingerprint, Some(record.row.id))?;
+        let storage = folder(&self.staging);
+        self.next_stamp = self.next_stamp.max(record.stamp.saturating_add(1));
+        let target = target(&storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
+        self.keys.push(target, record)
+    }
+
     /// Sorts, writes and syncs everything, and gives the database its name.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
     /// [`Error::AlreadyExists`] when something has come to stand at the path meanwhile.
     pub fn finish(self) -> Result<crate::Database<F>> {
-        let Self { sorter, options, staging, runs_only, automatic, adopted, largest_id, next_id: _, rows } =
-            self;
-        let target = staging.target().to_path_buf();
-        let mut manifest = manifest::fresh(F::BITS, &options)?;
+        let Self {
+            sorter,
+            keys,
+            options,
+            staging,
+            mut manifest,
+            runs_only,
+            automatic,
+            adopted,
+            largest_id,
+            ..
+        } = self;
+        let (path, rows) = (staging.target().to_path_buf(), self.rows);
+        if let Some(kept) = &mut manifest.keys {
+            kept.next_stamp = self.next_stamp;
+        }
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
         manifest.adopted = adopted;
         let sorted = sorter.finish()?;
@@ -146,14 +190,39 @@ impl<F: Fingerprint> Builder<F> {
         if counts.rows > 0 {
             let run = manifest.take_run_number();
             let storage = folder(&staging);
-            let database_id = manifest.database_id;
-            let to = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+            let to = target(&storage, &options, &manifest, F::BITS, run);
             let layout = options.layout.layout(F::BITS, options.k, counts.entries)?;
-            manifest.runs.push(write_run(to, layout, Box::new(sorted), counts, &[])?);
+            let record =
+                keys.finish(to, |keys| write_run(to, layout, Box::new(sorted), counts, &[], keys))?;
+            manifest.runs.push(record);
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
-        crate::Database::open_with(target, options)
+        crate::Database::open_with(path, options)
+    }
+}
+
+fn target<'a>(
+    storage: &'a Arc<dyn Storage>,
+    options: &'a Options,
+    manifest: &Manifest,
+    width: u32,
+    run: u64,
+) -> Target<'a> {
+    Target { storage, options, database_id: manifest.database_id, width, run }
+}
+
+/// Refuses a key or a text that a database does not keep.
+pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &Path) -> Result<()> {
+    let refuse = |why: &str| Err(Error::Option(format!("{}: {why}", path.display())));
+    match kept {
+        None => refuse("the database was made without keys"),
+        Some(KeysKept { texts: false, .. }) if !text.is_empty() => {
+            refuse("the database was made without texts")
+        }
+        Some(_) if key.len() > MAX_KEY_BYTES => refuse("a key takes at most 65,536 bytes"),
+        Some(_) if u32::try_from(text.len()).is_err() => refuse("a text takes less than 4 GiB"),
+        Some(_) => Ok(()),
     }
 }
 
@@ -172,7 +241,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let (database_id, run) = (manifest.database_id, manifest.take_run_number());
         let to = Target { storage: &storage, options: &options, database_id, width: 64, run };
         let layout = options.layout.layout(64, options.k, counts.entries)?;
-        let record = write_run(to, layout, Box::new(&rows[..]), counts, &[])?;
+        let record = write_run(to, layout, Box::new(&rows[..]), counts, &[], &())?;
         manifest.runs.push(record);
         manifest.largest_id = manifest.largest_id.max(rows.iter().map(|row| row.id).max());
     }

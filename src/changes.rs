@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
+use crate::format::keys::KeyRecord;
 use crate::format::manifest::{IdRanges, Manifest};
 use crate::format::wal::Operation;
 use crate::layout::Layout;
 use crate::options::Options;
 use crate::query::prepare::Searchable;
-use crate::runs::{Counts, Target, write_run};
+use crate::runs::{Counts, KeySource, Target, write_run};
 use crate::segment::Run;
 use crate::storage::{Memory, Storage};
 
@@ -25,6 +26,19 @@ pub(crate) struct Changes<F> {
     operations: usize,
     automatic: IdRanges,
     largest_id: Option<u64>,
+    /// By (id, fingerprint), the keys of the rows that stand.
+    keys: BTreeMap<(u64, F), Vec<Key>>,
+    next_stamp: u64,
+    /// `None` where nothing was said.
+    checkpoint: Option<Vec<u8>>,
+}
+
+/// A key of a row, as in [`KeyRecord`].
+#[derive(Debug)]
+struct Key {
+    stamp: u64,
+    key: Box<[u8]>,
+    text: Box<[u8]>,
 }
 
 impl<F: Fingerprint> Changes<F> {
@@ -37,6 +51,18 @@ impl<F: Fingerprint> Changes<F> {
         self.operations
     }
 
+    /// Has a manifest say what changes beside rows: ids and stamps given, and how far a job has come.
+    pub(crate) fn note_in(&self, manifest: &mut Manifest) {
+        manifest.largest_id = manifest.largest_id.max(self.largest_id);
+        self.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
+        if let Some(kept) = &mut manifest.keys {
+            kept.next_stamp = kept.next_stamp.max(self.next_stamp);
+        }
+        if let Some(checkpoint) = &self.checkpoint {
+            manifest.checkpoint.clone_from(checkpoint);
+        }
+    }
+
     /// Ids that were given automatically.
     pub(crate) fn automatic(&self) -> &IdRanges {
         &self.automatic
@@ -47,6 +73,16 @@ impl<F: Fingerprint> Changes<F> {
         self.largest_id
     }
 
+    /// The stamp behind the largest of any key; 0 where there was none.
+    pub(crate) fn next_stamp(&self) -> u64 {
+        self.next_stamp
+    }
+
+    /// How far a job has come, where that was said: empty once it has ended.
+    pub(crate) fn checkpoint(&self) -> Option<&[u8]> {
+        self.checkpoint.as_deref()
+    }
+
     /// Whether rows of older runs with this id are deleted.
     pub(crate) fn deletes(&self, id: u64) -> bool {
         self.deleted.contains(&id)
@@ -54,12 +90,21 @@ impl<F: Fingerprint> Changes<F> {
 
     /// Applies an operation. Tells the number of the insertion, where it made a row stand that did not,
     /// and calls `removed` with the number of each insertion that it undoes.
-    pub(crate) fn apply(&mut self, operation: Operation<F>, removed: impl FnMut(u32)) -> Option<u32> {
+    pub(crate) fn apply(&mut self, operation: Operation<'_, F>, removed: impl FnMut(u32)) -> Option<u32> {
         self.operations += 1;
         match operation {
             Operation::Insert { row, automatic } => self.insert(row, automatic),
+            Operation::InsertKeyed(record) => {
+                let fresh = self.insert(record.row, false);
+                self.add_key(&record);
+                fresh
+            }
             Operation::Delete(id) => {
                 self.delete(id, removed);
+                None
+            }
+            Operation::Checkpoint(bytes) => {
+                self.checkpoint = Some(bytes.to_vec());
                 None
             }
         }
@@ -76,6 +121,21 @@ impl<F: Fingerprint> Changes<F> {
         fresh.then_some(number)
     }
 
+    fn add_key(&mut self, record: &KeyRecord<'_, F>) {
+        self.next_stamp = self.next_stamp.max(record.stamp.saturating_add(1));
+        let keys = self.keys.entry((record.row.id, record.row.fingerprint)).or_default();
+        if let Err(place) = keys.binary_search_by(|known| (*known.key).cmp(record.key)) {
+            keys.insert(place, Key { stamp: record.stamp, key: record.key.into(), text: record.text.into() });
+        }
+    }
+
+    /// Calls `visit` with every key of a row that stands.
+    pub(crate) fn keys_of(&self, row: Row<F>, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
+        for key in self.keys.get(&(row.id, row.fingerprint)).into_iter().flatten() {
+            visit(key.record(row));
+        }
+    }
+
     fn delete(&mut self, id: u64, mut removed: impl FnMut(u32)) {
         self.deleted.insert(id);
         let of_id = (id, F::default())..=(id, F::ones(0, F::BITS));
@@ -84,6 +144,7 @@ impl<F: Fingerprint> Changes<F> {
             if let Some(number) = self.rows.remove(&key) {
                 removed(number);
             }
+            self.keys.remove(&key);
         }
     }
 
@@ -100,7 +161,8 @@ impl<F: Fingerprint> Changes<F> {
         if has_older_runs { self.deleted.iter().copied().collect() } else { Vec::new() }
     }
 
-    /// A run in memory that holds the changes; nothing where they come to nothing.
+    /// A run in memory that holds the changes, which `manifest` has [noted](Changes::note_in); nothing where
+    /// they come to nothing.
     pub(crate) fn to_run(
         &self,
         manifest: &Manifest,
@@ -116,10 +178,22 @@ impl<F: Fingerprint> Changes<F> {
         let (database_id, run) = (manifest.database_id, manifest.next_run);
         let target = Target { storage: &storage, options: &quiet, database_id, width: F::BITS, run };
         let counts = Counts::of(&&rows[..], 0, &quiet)?;
-        let record = write_run(target, layout, Box::new(&rows[..]), counts, &deleted)?;
-        let largest_id = manifest.largest_id.max(self.largest_id);
-        let manifest = Manifest { largest_id, ..manifest.clone() };
-        Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, &manifest, &record)?))))
+        let record = write_run(target, layout, Box::new(&rows[..]), counts, &deleted, self)?;
+        Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
+    }
+}
+
+impl<F: Fingerprint> KeySource<F> for Changes<F> {
+    fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
+        self.keys.iter().try_for_each(|(&(id, fingerprint), keys)| {
+            keys.iter().try_for_each(|key| visit(key.record(Row { fingerprint, id })))
+        })
+    }
+}
+
+impl Key {
+    fn record<F>(&self, row: Row<F>) -> KeyRecord<'_, F> {
+        KeyRecord { row, stamp: self.stamp, key: &self.key, text: &self.text }
     }
 }
 
@@ -127,7 +201,7 @@ impl<F: Fingerprint> Changes<F> {
 mod tests {
     use super::*;
 
-    fn insert(fingerprint: u64, id: u64) -> Operation<u64> {
+    fn insert(fingerprint: u64, id: u64) -> Operation<'static, u64> {
         Operation::Insert { row: Row { fingerprint, id }, automatic: false }
     }
 

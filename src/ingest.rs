@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
 use crate::layout::LayoutChoice;
 use crate::manifest;
 use crate::options::{Options, Stage};
@@ -125,8 +125,18 @@ impl Source {
     }
 }
 
-/// What decides the layouts of runs. Rotations do not depend on k.
+/// What decides the layouts of runs, and what is kept in them. Rotations do not depend on k.
 fn settings(manifest: &Manifest) -> String {
+    let kept = match manifest.keys {
+        None => "",
+        Some(KeysKept { texts: false, .. }) => ", keys",
+        Some(KeysKept { texts: true, .. }) => ", keys and texts",
+    };
+    let recipe = manifest.recipe.as_ref().map_or(String::new(), |recipe| format!(", recipe {recipe}"));
+    format!("{}{kept}{recipe}", layout_settings(manifest))
+}
+
+fn layout_settings(manifest: &Manifest) -> String {
     match manifest.layout {
         LayoutChoice::Rotations { .. } => format!("layout {}", manifest.layout),
         LayoutChoice::Auto | LayoutChoice::Blocks { .. } => {
@@ -188,6 +198,9 @@ fn first_overlap<'a>(givers: impl Iterator<Item = &'a IdRanges>) -> Option<[Give
 fn take_over(manifest: &mut Manifest, sources: &[Source]) {
     for source in sources {
         manifest.largest_id = manifest.largest_id.max(source.manifest.largest_id);
+        if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
+            kept.next_stamp = kept.next_stamp.max(more.next_stamp);
+        }
         manifest.adopted.extend(source.runs().map(|run| run.identity));
         source.manifest.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
     }

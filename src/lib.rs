@@ -71,7 +71,7 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Row, num_diff
 pub use ingest::Ingested;
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
-pub use query::{Match, Pair, find_all, find_clusters};
+pub use query::{Match, Pair, RowKey, find_all, find_clusters};
 pub use repair::{Finding, Kind as FindingKind, Salvage};
 pub use segment::Verification;
 pub use snapshot::Snapshot;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
 use crate::options::Options;
 use crate::storage::{Storage, names, read_small};
 
@@ -29,6 +29,9 @@ pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
         runs: Vec::new(),
         adopted: Vec::new(),
         automatic: IdRanges::default(),
+        keys: options.keys.map(|texts| KeysKept { texts, next_stamp: 0 }),
+        recipe: options.recipe.clone(),
+        checkpoint: Vec::new(),
     })
 }
 
@@ -90,7 +93,8 @@ impl Manifest {
         let of_run = |record: &RunRecord| {
             let segments = (0..record.segments.len()).map(|table| names::segment(record.run, table));
             let tombstones = record.tombstones_file.map(|_| names::tombstones(record.run));
-            segments.chain([names::rows(record.run)]).chain(tombstones).collect::<Vec<_>>()
+            let keys = record.keys.map(|_| names::keys(record.run));
+            segments.chain([names::rows(record.run)]).chain(tombstones).chain(keys).collect::<Vec<_>>()
         };
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
         whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))

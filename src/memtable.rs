@@ -69,10 +69,15 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Applies an operation.
-    pub(crate) fn apply(&mut self, operation: Operation<F>) {
+    pub(crate) fn apply(&mut self, operation: Operation<'_, F>) {
         let rows = &mut self.rows;
         let fresh = self.changes.apply(operation, |number| rows[number as usize] = None);
-        if let (Some(number), Operation::Insert { row, .. }) = (fresh, operation) {
+        let row = match operation {
+            Operation::Insert { row, .. } => Some(row),
+            Operation::InsertKeyed(record) => Some(record.row),
+            Operation::Delete(_) | Operation::Checkpoint(_) => None,
+        };
+        if let (Some(number), Some(row)) = (fresh, row) {
             self.rows.push(Some(row));
             self.file(number, row.fingerprint);
         }

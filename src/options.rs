@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::format::manifest::MAX_RECIPE_BYTES;
 use crate::layout::LayoutChoice;
 
 /// What a long operation is doing.
@@ -47,6 +48,9 @@ pub struct Options {
     pub(crate) memory_bytes: usize,
     pub(crate) threads: usize,
     pub(crate) first_id: u64,
+    /// Whether rows have keys; whether texts are kept, too.
+    pub(crate) keys: Option<bool>,
+    pub(crate) recipe: Option<String>,
     pub(crate) memtable_rows: usize,
     pub(crate) background: bool,
     pub(crate) progress: Option<Arc<dyn Progress>>,
@@ -71,6 +75,8 @@ impl Options {
             memory_bytes: 1 << 30,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             first_id: 0,
+            keys: None,
+            recipe: None,
             memtable_rows: 1 << 16,
             background: true,
             progress: None,
@@ -109,6 +115,21 @@ impl Options {
     #[must_use]
     pub fn first_id(mut self, id: u64) -> Self {
         self.first_id = id;
+        self
+    }
+
+    /// Whether a new database stores a text key beside each row, and what it is given as the row's text.
+    #[must_use]
+    pub fn keys(mut self, texts: bool) -> Self {
+        self.keys = Some(texts);
+        self
+    }
+
+    /// The recipe that makes the fingerprints of a new database, in whatever words; at most 4,096 bytes.
+    /// The database keeps it for those who ask, and does nothing else with it.
+    #[must_use]
+    pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
+        self.recipe = Some(recipe.into());
         self
     }
 
@@ -156,6 +177,9 @@ impl Options {
         }
         if self.memory_bytes < MIN_MEMORY_BYTES {
             return Err(Error::Option(format!("memory: at least {MIN_MEMORY_BYTES} bytes are needed")));
+        }
+        if self.recipe.as_ref().is_some_and(|recipe| recipe.is_empty() || recipe.len() > MAX_RECIPE_BYTES) {
+            return Err(Error::Option(format!("a recipe takes 1 to {MAX_RECIPE_BYTES} bytes")));
         }
         self.layout.layout(width, self.k, 0).map(drop)
     }

@@ -8,7 +8,7 @@ use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::explain::Explanation;
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::manifest;
@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::parallel;
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
+use crate::query::keys::RowKey;
 use crate::query::locate::Match;
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
@@ -35,11 +36,8 @@ pub struct Snapshot<F> {
 #[derive(Debug)]
 struct Shared<F> {
     storage: Arc<dyn Storage>,
+    /// What is in no run yet is noted in it, beside its rows.
     manifest: Manifest,
-    /// The largest id ever stored.
-    largest_id: Option<u64>,
-    /// Ids that were given automatically to rows in no run yet.
-    automatic: IdRanges,
     /// Length of the log when it was read.
     log_bytes: u64,
     options: Options,
@@ -99,21 +97,20 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Runs, and what is in no run yet.
     pub(crate) fn with_changes(
         storage: Arc<dyn Storage>,
-        manifest: Manifest,
+        mut manifest: Manifest,
         options: Options,
         view: &View<F>,
         changes: &Changes<F>,
     ) -> Result<Self> {
+        changes.note_in(&mut manifest);
         let layout = match manifest.runs.iter().max_by_key(|record| record.entries) {
             Some(largest) => largest.layout.clone(),
             None => manifest.layout.layout(F::BITS, manifest.k, changes.operations() as u64)?,
         };
         let newest = changes.to_run(&manifest, layout, &options)?;
-        let largest_id = manifest.largest_id.max(changes.largest_id());
-        let automatic = changes.automatic().clone();
         let view = View::new(view.searchables().iter().cloned().chain(newest).collect());
         let kernel = Kernel::detect();
-        let shared = Shared { storage, manifest, largest_id, automatic, log_bytes: 0, options, kernel, view };
+        let shared = Shared { storage, manifest, log_bytes: 0, options, kernel, view };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -343,6 +340,37 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(())
     }
 
+    /// The keys of a row, ascending; none where the row has none, or is not there.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn keys_of(&self, row: Row<F>) -> Result<Vec<RowKey>> {
+        let mut keys = Vec::new();
+        self.shared.view.keys_of(row, &mut keys)?;
+        Ok(RowKey::distinct(keys))
+    }
+
+    /// The ids of the rows that have a key, ascending. Where rows with keys may have been given ids of their
+    /// own, ask `everywhere`: one walk over all keys; else it is a look-up.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn ids_of_key(&self, key: &str, everywhere: bool) -> Result<Vec<u64>> {
+        self.shared.view.ids_of_key(key.as_bytes(), everywhere)
+    }
+
+    /// Whether rows have keys, and if so, whether texts are kept, too.
+    #[must_use]
+    pub fn keeps_keys(&self) -> Option<bool> {
+        self.shared.manifest.keys.map(|keys| keys.texts)
+    }
+
+    /// The recipe that the database was made with.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&str> {
+        self.shared.manifest.recipe.as_deref()
+    }
+
     /// Every row, by (fingerprint, id).
     ///
     /// # Errors
@@ -370,7 +398,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Counts and sizes. Reads nothing.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared.manifest, self.shared.largest_id, self.runs())
+        Stats::of(&self.shared.manifest, self.runs())
     }
 
     /// How queries at `k` would be answered, at what cost, and why.
@@ -408,15 +436,6 @@ impl<F: Fingerprint> Snapshot<F> {
 
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.shared.manifest
-    }
-
-    pub(crate) fn largest_id(&self) -> Option<u64> {
-        self.shared.largest_id
-    }
-
-    /// Ids that were given automatically to rows in no run yet.
-    pub(crate) fn newly_automatic(&self) -> &IdRanges {
-        &self.shared.automatic
     }
 
     pub(crate) fn options(&self) -> &Options {

@@ -3,7 +3,7 @@
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::paged::hex;
-use crate::format::{rows, segment, tombstones};
+use crate::format::{keys, rows, segment, tombstones};
 use crate::segment::Run;
 
 /// What a database holds and how many bytes that takes.
@@ -64,11 +64,11 @@ pub struct RunStats {
 impl Stats {
     pub(crate) fn of<'a, F: Fingerprint>(
         manifest: &Manifest,
-        largest_id: Option<u64>,
         runs: impl Iterator<Item = &'a Run<F>>,
     ) -> Self {
         let manifest_bytes = manifest.encode().len() as u64;
-        let sections = segment::SECTIONS.iter().chain(&rows::SECTIONS).chain(&tombstones::SECTIONS);
+        let sections = segment::SECTIONS.iter().chain(&rows::SECTIONS);
+        let sections = sections.chain(&tombstones::SECTIONS).chain(&keys::SECTIONS);
         let mut stats = Self {
             width: manifest.width,
             k: manifest.k,
@@ -77,7 +77,7 @@ impl Stats {
             generation: manifest.generation,
             rows: 0,
             fingerprints: 0,
-            largest_id,
+            largest_id: manifest.largest_id,
             tombstones: 0,
             bytes: manifest_bytes,
             sections: sections.map(|&name| (name, 0)).collect(),

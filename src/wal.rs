@@ -76,6 +76,8 @@ pub(crate) struct Log {
     path: PathBuf,
     bytes: Vec<u8>,
     header: WalHeader,
+    /// Whether the database has keys.
+    keyed: bool,
 }
 
 impl Log {
@@ -104,7 +106,7 @@ impl Log {
             // there before it ended are all there for the next.
             bytes = read_all(&*input).map_err(Error::io("read", &path))?;
         }
-        Ok(Some(Self { path, bytes, header }))
+        Ok(Some(Self { path, bytes, header, keyed: manifest.keys.is_some() }))
     }
 
     /// The length of the file when it was read.
@@ -113,12 +115,17 @@ impl Log {
     }
 
     /// The number of frames, and all operations in order.
-    pub(crate) fn operations<F: Fingerprint>(&self) -> Result<(u64, Vec<Operation<F>>)> {
+    pub(crate) fn operations<F: Fingerprint>(&self) -> Result<(u64, Vec<Operation<'_, F>>)> {
         let frames = self.frames()?.contents;
         let mut found = Vec::new();
         for &(offset, content) in &frames {
             operations(content, offset, &mut |operation| found.push(operation))
                 .map_err(|flaw| flaw.of(&self.path))?;
+            if !self.keyed && found.iter().any(|found| matches!(found, Operation::InsertKeyed(_))) {
+                let flaw =
+                    Flaw::new("frame", offset as u64, "rows without keys, as the database has", "keys");
+                return Err(flaw.of(&self.path));
+            }
         }
         Ok((frames.len() as u64, found))
     }

@@ -15,12 +15,24 @@ pub(crate) const TAG_DATABASE: [u8; 4] = *b"DATA";
 pub(crate) const TAG_RUN: [u8; 4] = *b"RUN ";
 /// The identities of runs that were built elsewhere and adopted; at most once, behind the runs.
 pub(crate) const TAG_ADOPTED: [u8; 4] = *b"ADPT";
-/// The ranges of ids that were given automatically; at most once, the last.
+/// The ranges of ids that were given automatically; at most once.
 pub(crate) const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest ever.
 pub(crate) const FLAG_HAS_IDS: u32 = 1;
 /// Bit 1 of the flags: the folder holds runs for other databases to adopt.
 pub(crate) const FLAG_RUNS_ONLY: u32 = 2;
+/// Bit 2 of the flags: rows have keys.
+pub(crate) const FLAG_KEYS: u32 = 4;
+/// Bit 3 of the flags: and texts.
+pub(crate) const FLAG_TEXTS: u32 = 8;
+/// The recipe that makes fingerprints from documents; at most once.
+pub(crate) const TAG_RECIPE: [u8; 4] = *b"RECP";
+/// How far an unfinished job has come; at most once, the last.
+pub(crate) const TAG_CHECKPOINT: [u8; 4] = *b"CKPT";
+/// The longest recipe, in bytes.
+pub(crate) const MAX_RECIPE_BYTES: usize = 4096;
+/// The longest checkpoint, in bytes.
+pub(crate) const MAX_CHECKPOINT_BYTES: usize = 1 << 20;
 /// The largest generation, and the largest number of the next run, log or frame: counting on from it
 /// does not come to an end.
 pub(crate) const MAX_NUMBER: u64 = 1 << 63;
@@ -54,6 +66,19 @@ pub(crate) struct Manifest {
     /// Identities of adopted runs, merged or not, in the order of adoption.
     pub(crate) adopted: Vec<[u8; 16]>,
     pub(crate) automatic: IdRanges,
+    /// Where rows have keys.
+    pub(crate) keys: Option<KeysKept>,
+    pub(crate) recipe: Option<String>,
+    /// Empty where no job is unfinished.
+    pub(crate) checkpoint: Vec<u8>,
+}
+
+/// What a database keeps beside its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeysKept {
+    pub(crate) texts: bool,
+    /// The stamp of the next key.
+    pub(crate) next_stamp: u64,
 }
 
 /// One live run.
@@ -74,6 +99,16 @@ pub(crate) struct RunRecord {
     pub(crate) rows_file: FileRecord,
     /// Where there are tombstones.
     pub(crate) tombstones_file: Option<FileRecord>,
+    /// Where rows have keys.
+    pub(crate) keys: Option<KeysRecord>,
+}
+
+/// The keys of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeysRecord {
+    pub(crate) count: u64,
+    pub(crate) key_sum: u64,
+    pub(crate) file: FileRecord,
 }
 
 /// What a file must look like to be the one that was written.
@@ -96,7 +131,7 @@ impl Manifest {
         let mut records = Encoder::default();
         record(&mut records, TAG_DATABASE, |body| self.encode_database(body));
         for run in &self.runs {
-            record(&mut records, TAG_RUN, |body| run.encode(body));
+            record(&mut records, TAG_RUN, |body| run.encode(self.keys.is_some(), body));
         }
         let mut count = 1 + u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
         if !self.adopted.is_empty() {
@@ -109,6 +144,18 @@ impl Manifest {
         }
         if !self.automatic.is_empty() {
             record(&mut records, TAG_AUTOMATIC, |body| self.automatic.encode(body));
+            count += 1;
+        }
+        if let Some(recipe) = &self.recipe {
+            record(&mut records, TAG_RECIPE, |body| {
+                body.put(recipe.as_bytes());
+            });
+            count += 1;
+        }
+        if !self.checkpoint.is_empty() {
+            record(&mut records, TAG_CHECKPOINT, |body| {
+                body.put(&self.checkpoint);
+            });
             count += 1;
         }
         let mut file = Encoder::default();
@@ -144,21 +191,26 @@ impl Manifest {
             return Err(records.flaw("record DATA", format!("{tag:?}")));
         }
         let mut manifest = Self::decode_database(&mut body)?;
+        let mut last = 0;
         for _ in 1..count {
             let (tag, mut body) = next_record(&mut records)?;
-            let only_runs = manifest.adopted.is_empty() && manifest.automatic.is_empty();
-            match tag {
-                TAG_RUN if only_runs => manifest.runs.push(RunRecord::decode(&mut body, &manifest)?),
-                TAG_ADOPTED if only_runs => manifest.adopted = decode_adopted(&mut body)?,
-                TAG_AUTOMATIC if manifest.automatic.is_empty() => {
-                    manifest.automatic = IdRanges::decode(&mut body)?;
-                }
+            // The place of each kind in the order; only runs come several times.
+            let place = [TAG_RUN, TAG_ADOPTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT]
+                .iter()
+                .position(|known| *known == tag)
+                .filter(|&place| place > last || (place == 0 && last == 0));
+            match place {
+                Some(0) => manifest.runs.push(RunRecord::decode(&mut body, &manifest)?),
+                Some(1) => manifest.adopted = decode_adopted(&mut body)?,
+                Some(2) => manifest.automatic = IdRanges::decode(&mut body)?,
+                Some(3) => manifest.recipe = Some(decode_recipe(&mut body)?),
+                Some(4) => manifest.checkpoint = decode_checkpoint(&mut body)?,
                 _ => {
-                    return Err(
-                        records.flaw("records DATA, RUN, ADPT, AUTO in this order", format!("{tag:?}"))
-                    );
+                    let expected = "records DATA, RUN, ADPT, AUTO, RECP, CKPT in this order";
+                    return Err(records.flaw(expected, format!("{tag:?}")));
                 }
             }
+            last = place.unwrap_or(last);
         }
         Flaw::unless_equal("records", records.offset(), 0, records.take_rest().len())?;
         Ok(manifest)
@@ -171,11 +223,20 @@ impl Manifest {
             LayoutChoice::Blocks { blocks, lead } => (2, blocks, lead),
         };
         let has_ids = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
-        let flags = has_ids | if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
+        let runs_only = if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
+        let keys = match self.keys {
+            None => 0,
+            Some(KeysKept { texts: false, .. }) => FLAG_KEYS,
+            Some(KeysKept { texts: true, .. }) => FLAG_KEYS | FLAG_TEXTS,
+        };
+        let flags = has_ids | runs_only | keys;
         body.u64(self.generation).put(&self.database_id).u32(self.width).u32(self.k);
         body.u32(kind).u32(first).u32(second).u32(flags);
         body.u64(self.next_run).u64(self.largest_id.unwrap_or(0));
         body.u64(self.live_wal.unwrap_or(0)).u64(self.next_wal).u64(self.next_frame);
+        if let Some(keys) = self.keys {
+            body.u64(keys.next_stamp);
+        }
     }
 
     fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
@@ -201,7 +262,10 @@ impl Manifest {
             other => return Err(body.flaw("a known layout", format!("{other:?}"))),
         };
         let flags = body.u32()?;
-        if flags & !(FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
+        let keyed = flags & FLAG_KEYS != 0;
+        if flags & !(FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS) != 0
+            || (flags & FLAG_TEXTS != 0 && !keyed)
+        {
             return Err(body.flaw("known flags", flags));
         }
         let next_run = body.u64()?;
@@ -220,7 +284,10 @@ impl Manifest {
         }
         let live_wal = (live_wal != 0).then_some(live_wal);
         let next_frame = body.u64()?;
-        if [generation, next_run, next_wal, next_frame].iter().any(|&number| number > MAX_NUMBER) {
+        let next_stamp = if keyed { body.u64()? } else { 0 };
+        let keys = keyed.then_some(KeysKept { texts: flags & FLAG_TEXTS != 0, next_stamp });
+        if [generation, next_run, next_wal, next_frame, next_stamp].iter().any(|&number| number > MAX_NUMBER)
+        {
             return Err(body.flaw("numbers up to 2^63", "one that is larger"));
         }
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
@@ -239,25 +306,34 @@ impl Manifest {
             runs: vec![],
             adopted: vec![],
             automatic: IdRanges::default(),
+            keys,
+            recipe: None,
+            checkpoint: vec![],
         })
     }
 }
 
 impl RunRecord {
-    /// The records of all files: the segments, the rows file, the tombstones if there are any.
+    /// The records of all files: the segments, the rows file, the tombstones and the keys if there are any.
     pub(crate) fn files(&self) -> impl Iterator<Item = &FileRecord> {
-        self.segments.iter().chain([&self.rows_file]).chain(&self.tombstones_file)
+        let keys = self.keys.iter().map(|keys| &keys.file);
+        self.segments.iter().chain([&self.rows_file]).chain(&self.tombstones_file).chain(keys)
     }
 
-    fn encode(&self, body: &mut Encoder) {
+    fn encode(&self, keyed: bool, body: &mut Encoder) {
         body.u64(self.run).put(&self.identity);
         body.u64(self.entries).u64(self.rows).u64(self.fingerprint_sum).u64(self.row_sum);
         body.u64(self.tombstones);
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         body.u32(small(self.layout.block_count())).u32(small(self.layout.table_count()));
         body.u64s(self.layout.leads());
-        for file in self.files() {
-            body.u64(file.len_bytes).u32(file.footer_crc).u32(0);
+        let keys = self.keys.iter().map(|keys| &keys.file);
+        for file in self.files().take(self.files().count() - keys.len()) {
+            file.encode(body);
+        }
+        if keyed {
+            body.u64(self.keys.map_or(0, |keys| keys.count)).u64(self.keys.map_or(0, |keys| keys.key_sum));
+            keys.for_each(|file| file.encode(body));
         }
     }
 
@@ -293,6 +369,7 @@ impl RunRecord {
         let segments = (0..tables).map(|_| FileRecord::decode(body)).collect::<Result<Vec<_>, _>>()?;
         let rows_file = FileRecord::decode(body)?;
         let tombstones_file = if tombstones > 0 { Some(FileRecord::decode(body)?) } else { None };
+        let keys = if database.keys.is_some() { KeysRecord::decode(body)? } else { None };
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
         Ok(Self {
             run,
@@ -306,11 +383,28 @@ impl RunRecord {
             segments,
             rows_file,
             tombstones_file,
+            keys,
         })
     }
 }
 
+impl KeysRecord {
+    /// Nothing where a run has no keys.
+    fn decode(body: &mut Decoder<'_>) -> Result<Option<Self>, Flaw> {
+        let (count, key_sum) = (body.u64()?, body.u64()?);
+        match count {
+            0 if key_sum == 0 => Ok(None),
+            0 => Err(body.flaw("a key sum of 0 for no keys", key_sum)),
+            _ => Ok(Some(Self { count, key_sum, file: FileRecord::decode(body)? })),
+        }
+    }
+}
+
 impl FileRecord {
+    fn encode(&self, body: &mut Encoder) {
+        body.u64(self.len_bytes).u32(self.footer_crc).u32(0);
+    }
+
     fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
         let record = Self { len_bytes: body.u64()?, footer_crc: body.u32()? };
         Flaw::unless_equal("records", body.offset(), 0, body.u32()?)?;
@@ -325,6 +419,22 @@ fn decode_adopted(body: &mut Decoder<'_>) -> Result<Vec<[u8; 16]>, Flaw> {
         return Err(Flaw::new("records", offset, "identities of 16 bytes", "another length"));
     }
     Ok(identities.to_vec())
+}
+
+fn decode_recipe(body: &mut Decoder<'_>) -> Result<String, Flaw> {
+    let offset = body.offset();
+    let bytes = body.take_rest();
+    let text = std::str::from_utf8(bytes).ok().filter(|text| (1..=MAX_RECIPE_BYTES).contains(&text.len()));
+    let flaw = || Flaw::new("records", offset, "a recipe of at most 4096 bytes of UTF-8", "something else");
+    text.map(str::to_string).ok_or_else(flaw)
+}
+
+fn decode_checkpoint(body: &mut Decoder<'_>) -> Result<Vec<u8>, Flaw> {
+    let (offset, bytes) = (body.offset(), body.take_rest());
+    if (1..=MAX_CHECKPOINT_BYTES).contains(&bytes.len()) {
+        return Ok(bytes.to_vec());
+    }
+    Err(Flaw::new("records", offset, "a checkpoint of at most 1 MiB", bytes.len()))
 }
 
 /// Ids that were given automatically: disjoint ranges in ascending order, ends included.
@@ -436,6 +546,7 @@ pub(crate) mod tests {
             segments: vec![file(6), file(7), file(8)],
             rows_file: file(9),
             tombstones_file: (run % 2 == 1).then(|| file(10)),
+            keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, file: file(11) }),
         };
         Manifest {
             generation: 5,
@@ -452,6 +563,9 @@ pub(crate) mod tests {
             runs: vec![run(7), run(2)],
             adopted: vec![[3; 16], [2; 16]],
             automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
+            keys: Some(KeysKept { texts: true, next_stamp: 50 }),
+            recipe: Some("some words".into()),
+            checkpoint: vec![1, 2, 3],
         }
     }
 
@@ -474,6 +588,9 @@ pub(crate) mod tests {
             runs_only: true,
             largest_id: None,
             layout: LayoutChoice::Auto,
+            keys: None,
+            recipe: None,
+            checkpoint: vec![],
             ..manifest
         };
         assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
@@ -487,6 +604,13 @@ pub(crate) mod tests {
             assert!(matches!(Manifest::decode(&manifest.encode()), Err(Problem::Flaw(_))), "{manifest:?}");
         };
         refused(|manifest| manifest.generation = 0);
+        refused(|manifest| manifest.recipe = Some(String::new()));
+        refused(|manifest| manifest.recipe = Some("x".repeat(MAX_RECIPE_BYTES + 1)));
+        refused(|manifest| manifest.checkpoint = vec![0; MAX_CHECKPOINT_BYTES + 1]);
+        refused(|manifest| {
+            manifest.runs[1].keys = manifest.runs[1].keys.map(|keys| KeysRecord { count: 0, ..keys })
+        });
+        refused(|manifest| manifest.keys = None);
         refused(|manifest| manifest.next_wal = 3);
         refused(|manifest| manifest.runs_only = true);
         refused(|manifest| (manifest.runs_only, manifest.live_wal) = (true, None));
@@ -509,7 +633,8 @@ pub(crate) mod tests {
     #[test]
     fn regression_numbers_that_cannot_be_counted_on_from_are_refused() {
         type Change = fn(&mut Manifest, u64);
-        let changes: [Change; 4] = [
+        let changes: [Change; 5] = [
+            |manifest, number| manifest.keys = Some(KeysKept { texts: false, next_stamp: number }),
             |manifest, number| manifest.generation = number,
             |manifest, number| manifest.next_run = number,
             |manifest, number| manifest.next_wal = number,

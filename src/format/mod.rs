@@ -5,6 +5,7 @@
 
 #![warn(clippy::indexing_slicing)]
 
+pub(crate) mod keys;
 pub(crate) mod manifest;
 pub(crate) mod paged;
 pub(crate) mod rows;

@@ -5,6 +5,7 @@
 //! proves that the bad one had been durable, and is damaged; a bad frame with nothing behind it is what
 //! a crash leaves of an unfinished commit.
 
+use super::keys::KeyRecord;
 use super::paged::hex;
 use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
 use crate::fingerprint::{Fingerprint, Row};
@@ -23,6 +24,10 @@ pub(crate) const INSERT: u32 = 1;
 pub(crate) const DELETE: u32 = 2;
 /// A batch of rows whose ids were made.
 pub(crate) const INSERT_AUTOMATIC: u32 = 3;
+/// Inserts of rows that come with a key.
+pub(crate) const INSERT_KEYED: u32 = 4;
+/// How far a job has come that the operations before belong to; an empty one ends it.
+pub(crate) const CHECKPOINT: u32 = 5;
 
 /// The header of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +43,16 @@ pub(crate) struct WalHeader {
 
 /// One operation of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation<F> {
-    Insert { row: Row<F>, automatic: bool },
+pub(crate) enum Operation<'a, F> {
+    Insert {
+        row: Row<F>,
+        automatic: bool,
+    },
+    /// A row and one of its keys.
+    InsertKeyed(KeyRecord<'a, F>),
     Delete(u64),
+    /// How far a job has come.
+    Checkpoint(&'a [u8]),
 }
 
 impl WalHeader {
@@ -116,7 +128,7 @@ impl Content {
         self.batch = None;
     }
 
-    pub(crate) fn push<F: Fingerprint>(&mut self, operation: Operation<F>) {
+    pub(crate) fn push<F: Fingerprint>(&mut self, operation: Operation<'_, F>) {
         match operation {
             Operation::Insert { row, automatic } => {
                 self.open(if automatic { INSERT_AUTOMATIC } else { INSERT });
@@ -127,7 +139,23 @@ impl Content {
                 self.open(DELETE);
                 self.bytes.u64(id);
             }
+            Operation::InsertKeyed(record) => {
+                self.open(INSERT_KEYED);
+                self.bytes.u64(record.row.id).u64(record.len_bytes());
+                record.encode(&mut self.bytes);
+                self.pad();
+            }
+            Operation::Checkpoint(bytes) => {
+                self.open(CHECKPOINT);
+                self.bytes.u64(bytes.len() as u64).put(bytes);
+                self.pad();
+            }
         }
+    }
+
+    /// Operations start at multiples of 8 bytes.
+    fn pad(&mut self) {
+        self.bytes.zeros_up_to(self.bytes.bytes.len().next_multiple_of(8));
     }
 
     /// Counts one more in the batch of a kind, a new one where another kind is open.
@@ -286,21 +314,27 @@ fn sound_content(file: &[u8], offset: usize, header: FrameHeader) -> Option<&[u8
 }
 
 /// Hands out the operations of a frame that stands at `offset`, in order.
-pub(crate) fn operations<F: Fingerprint>(
-    content: &[u8],
+pub(crate) fn operations<'a, F: Fingerprint>(
+    content: &'a [u8],
     offset: usize,
-    visit: &mut impl FnMut(Operation<F>),
+    visit: &mut impl FnMut(Operation<'a, F>),
 ) -> Result<(), Flaw> {
     let mut fields = Decoder::new("frame", offset as u64, content);
     while !fields.is_at_end() {
         let kind = fields.u32()?;
-        if ![INSERT, DELETE, INSERT_AUTOMATIC].contains(&kind) {
-            return Err(fields.flaw("a batch of kind 1 to 3", kind));
+        if !(INSERT..=CHECKPOINT).contains(&kind) {
+            return Err(fields.flaw("a batch of kind 1 to 5", kind));
         }
         let count = fields.u32()?;
         for _ in 0..count {
             visit(match kind {
                 DELETE => Operation::Delete(fields.u64()?),
+                INSERT_KEYED => {
+                    let id = fields.u64()?;
+                    let (bytes, at) = padded(&mut fields)?;
+                    Operation::InsertKeyed(KeyRecord::decode(id, bytes, at)?)
+                }
+                CHECKPOINT => Operation::Checkpoint(padded(&mut fields)?.0),
                 _ => {
                     let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
                     let row = Row { fingerprint, id: fields.u64()? };
@@ -312,6 +346,15 @@ pub(crate) fn operations<F: Fingerprint>(
     Ok(())
 }
 
+/// Bytes with their length before them, padded with zeros, and where they stand.
+fn padded<'a>(fields: &mut Decoder<'a>) -> Result<(&'a [u8], u64), Flaw> {
+    let len = usize::try_from(fields.u64()?).unwrap_or(usize::MAX);
+    let at = fields.offset();
+    let bytes = fields.take(len)?;
+    Decoder::new("frame", fields.offset(), fields.take(len.next_multiple_of(8) - len)?).rest_is_zero()?;
+    Ok((bytes, at))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,14 +362,22 @@ mod tests {
     const HEADER: WalHeader =
         WalHeader { database_id: [7; 16], width: 64, number: 3, salt: 0x1234_5678_9abc_def0, first_frame: 9 };
 
-    fn sample() -> (Vec<u8>, Vec<Operation<u64>>) {
+    fn sample() -> (Vec<u8>, Vec<Operation<'static, u64>>) {
         let insert =
             |fingerprint, id, automatic| Operation::Insert { row: Row { fingerprint, id }, automatic };
+        let keyed = |fingerprint, id, key, text| {
+            Operation::InsertKeyed(KeyRecord { row: Row { fingerprint, id }, stamp: 77, key, text })
+        };
         let all = vec![
             insert(1, 2, false),
             insert(3, 4, false),
             Operation::Delete(2),
             insert(5, 6, true),
+            keyed(7, 8, b"a key", b""),
+            keyed(7, 8, b"", b"a text of some bytes"),
+            keyed(1, u64::MAX, b"12345678", b"1234"),
+            Operation::Checkpoint(b""),
+            Operation::Checkpoint(b"so far"),
             Operation::Delete(u64::MAX),
             Operation::Delete(0),
         ];
@@ -401,7 +452,7 @@ mod tests {
     /// Batches of no known kind were passed over where they had no operations.
     #[test]
     fn regression_an_unknown_kind_is_damage_even_without_operations() {
-        for kind in [0u32, 4, u32::MAX] {
+        for kind in [0u32, 6, u32::MAX] {
             let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
             assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
         }

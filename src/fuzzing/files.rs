@@ -176,7 +176,7 @@ impl Files {
         record.fingerprint_sum = sum;
         let belongs = Rows::belongs(id, record.run, 64);
         let rows = Rows::open(&disk, &belongs, record, Some(u64::MAX))?;
-        let run = Run { record: record.clone(), segments: vec![segment], rows, tombstones: None };
+        let run = Run { record: record.clone(), segments: vec![segment], rows, tombstones: None, keys: None };
         let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
         while cursor.next_block(&mut block)? {
             let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);
@@ -202,7 +202,7 @@ fn write(
     let (database_id, number) = (manifest.database_id, manifest.take_run_number());
     let target = Target { storage, options, database_id, width: 64, run: number };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, options.k, counts.entries)?;
-    write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted)
+    write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted, &())
 }
 
 /// One change to a file.

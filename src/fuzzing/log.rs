@@ -92,7 +92,7 @@ fn damaged_log(input: &mut Input<'_>) -> Vec<u8> {
     log
 }
 
-fn operation(input: &mut Input<'_>) -> Operation<u64> {
+fn operation(input: &mut Input<'_>) -> Operation<'static, u64> {
     match input.byte() % 4 {
         0 => Operation::Delete(input.byte().into()),
         kind => {

@@ -4,6 +4,7 @@
 
 pub(crate) mod clusters;
 pub(crate) mod join;
+pub(crate) mod keys;
 mod lists;
 pub(crate) mod locate;
 pub(crate) mod prepare;
@@ -12,6 +13,7 @@ pub(crate) mod view;
 pub(crate) mod whole;
 
 pub use join::Pair;
+pub use keys::RowKey;
 #[cfg(feature = "cli")]
 pub(crate) use lists::cluster_rows;
 pub use lists::{find_all, find_clusters};

@@ -166,6 +166,7 @@ fn record<F: Fingerprint>(
         segments: vec![natural_file],
         rows_file,
         tombstones_file: None,
+        keys: None,
     };
     Ok(Some((record, rows_info.largest_id)))
 }

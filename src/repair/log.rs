@@ -50,7 +50,7 @@ impl DamagedLog {
         &self,
         manifest: &Manifest,
         findings: &mut Findings,
-    ) -> Vec<Operation<F>> {
+    ) -> Vec<Operation<'_, F>> {
         let header = self.header(manifest.database_id, manifest.width);
         let (frames, first) = match header {
             Some(header) => (Frames::salvage(&self.bytes, &header), header.first_frame),

@@ -4,7 +4,7 @@
 //! what other files say; everything else is counted as lost. The steps, from the ground up:
 //! [`pages`] reads files page by page and knows which pages are sound; [`table`] walks over the entries
 //! of a segment; [`gaps`] fills what table 0 has lost from the other tables; [`postings`] tells which
-//! rows belong to which entry; [`run`] puts them together; [`log`] applies what is in no run yet;
+//! rows belong to which entry; [`run`] puts them together; [`keys`] adds the keys; [`log`] applies what is in no run yet;
 //! [`found`] stands in for a manifest.
 
 #![warn(clippy::indexing_slicing)]
@@ -12,6 +12,7 @@
 mod findings;
 mod found;
 mod gaps;
+mod keys;
 mod log;
 mod pages;
 mod postings;
@@ -27,9 +28,11 @@ use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
+use crate::format::wal::Operation;
 use crate::layout::LayoutChoice;
 use crate::manifest;
 use crate::options::Options;
+use crate::runs::KeySource;
 use crate::storage::{Folder, Storage, names};
 use findings::Findings;
 use found::Found;
@@ -91,7 +94,9 @@ pub(crate) fn repair<F: Fingerprint>(
     let mut findings = Findings::default();
     let Source { mut manifest, logs } = Source::find::<F>(&storage, &options, &mut findings)?;
     refuse_inside(dest, path)?;
-    let options = options.k(manifest.k).layout(manifest.layout);
+    let mut options = options.k(manifest.k).layout(manifest.layout);
+    options.keys = manifest.keys.map(|keys| keys.texts);
+    options.recipe.clone_from(&manifest.recipe);
     let mut builder = Builder::<F>::begin(dest, fitting::<F>(options, &mut findings))?;
     begun(builder.staging_path());
 
@@ -99,6 +104,7 @@ pub(crate) fn repair<F: Fingerprint>(
     for row in changes.rows() {
         builder.push(row.fingerprint, Some(row.id))?;
     }
+    changes.for_each(&mut |key| builder.push_record(&key))?;
     let mut deleted = Deleted::default();
     deleted.add(changes.deleted(true));
     let mut totals = Totals { largest_id: changes.largest_id(), ..Totals::default() };
@@ -108,10 +114,11 @@ pub(crate) fn repair<F: Fingerprint>(
         run.save::<F>(&deleted, &mut totals, &mut findings, &mut |row| {
             builder.push(row.fingerprint, Some(row.id)).map(drop)
         })?;
+        run.save_keys::<F>(&deleted, &mut findings, &mut |key| builder.push_record(key))?;
         deleted.add(run.deleted(&mut findings)?);
     }
     manifest.largest_id = manifest.largest_id.max(totals.largest_id);
-    changes.automatic().iter().for_each(|(first, last)| manifest.automatic.add(first, last));
+    changes.note_in(&mut manifest);
     finish(builder, &manifest, totals, findings)
 }
 
@@ -182,7 +189,9 @@ fn read_logs<F: Fingerprint>(
     for &number in logs {
         let Some(log) = DamagedLog::read(storage, number, findings)? else { continue };
         for operation in log.operations::<F>(manifest, findings) {
-            changes.apply(operation, |_| ());
+            if manifest.keys.is_some() || !matches!(operation, Operation::InsertKeyed(_)) {
+                changes.apply(operation, |_| ());
+            }
         }
     }
     Ok(changes)

@@ -148,7 +148,30 @@ impl Pages {
     pub(super) fn number(&mut self, section: usize, index: u64, width: u64) -> Option<u64> {
         let place = self.footer.sections.get(section)?;
         let at = index.checked_mul(width).filter(|at| at + width <= place.len_bytes)?;
-        let page = (place.offset + at) / PAGE_BYTES as u64;
+        let content = self.page_of(section, (place.offset + at) / PAGE_BYTES as u64)?;
+        let start = to_usize(at) % PAGE_BYTES;
+        let bytes = content.get(start..start + to_usize(width))?;
+        Some(bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+    }
+
+    /// Bytes of a section. `None` where one of their pages cannot be read, or the section does not have them.
+    pub(super) fn bytes(&mut self, section: usize, start: u64, len: u64) -> Option<Vec<u8>> {
+        let place = *self.footer.sections.get(section)?;
+        let end = start.checked_add(len).filter(|&end| end <= place.len_bytes)?;
+        let mut bytes = Vec::new();
+        let mut at = start;
+        while at < end {
+            let from = to_usize(at) % PAGE_BYTES;
+            let content = self.page_of(section, (place.offset + at) / PAGE_BYTES as u64)?;
+            let piece = content.get(from..(from + to_usize(end - at)).min(PAGE_BYTES))?;
+            bytes.extend_from_slice(piece);
+            at += piece.len() as u64;
+        }
+        Some(bytes)
+    }
+
+    /// A page of a section, which is remembered until the next one of that section.
+    fn page_of(&mut self, section: usize, page: u64) -> Option<&[u8]> {
         if self.slots.get(section)?.page != page {
             let content = self.checked_page(page);
             if content.is_none() {
@@ -156,10 +179,7 @@ impl Pages {
             }
             *self.slots.get_mut(section)? = Slot { page, content };
         }
-        let content = self.slots.get(section)?.content.as_ref()?;
-        let start = to_usize(at) % PAGE_BYTES;
-        let bytes = content.get(start..start + to_usize(width))?;
-        Some(bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+        self.slots.get(section)?.content.as_deref()
     }
 
     /// Tells which pages could not be read.

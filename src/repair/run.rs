@@ -28,7 +28,7 @@ impl Deleted {
         self.ids.dedup();
     }
 
-    fn contains(&self, id: u64) -> bool {
+    pub(super) fn contains(&self, id: u64) -> bool {
         self.ids.binary_search(&id).is_ok()
     }
 }

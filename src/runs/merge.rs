@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 
+use super::keys::{KeysInput, MergedKeys};
 use super::stream::{Blocks, Stream, for_each_distinct};
 use super::tables::{self, From};
 use super::write::{Counts, RowSource, Target};
@@ -52,7 +53,7 @@ pub(crate) fn merge<F: Fingerprint>(
             };
             let others = tables::write_others(target, &begun, from)?;
             let tombstones = target.write_deleted(deleted, |visit| each_deleted(inputs, visit))?;
-            target.record(begun, others, tombstones)
+            target.record(begun, others, tombstones, target.write_keys::<F>(&merged_keys(inputs))?)
         })
         .map(Some)
 }
@@ -219,6 +220,16 @@ impl<F: Fingerprint> Blocks<F> for EntryReader<'_, F> {
         }
         Ok(())
     }
+}
+
+/// The keys that the inputs have together.
+fn merged_keys<'a, F: Fingerprint>(inputs: Inputs<'a, F>) -> MergedKeys<'a> {
+    let input = |(index, run): (usize, &&'a Run<F>)| {
+        let keys = run.keys.as_ref()?;
+        let newer = inputs[index + 1..].iter().filter_map(|run| run.tombstones.as_ref()).collect();
+        Some(KeysInput { keys, newer })
+    };
+    MergedKeys(inputs.iter().enumerate().filter_map(input).collect())
 }
 
 /// Hands out the ids that any input deletes, ascending, each once.

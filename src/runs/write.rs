@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::keys::KeySource;
 use super::sort::Sorted;
 use super::tables;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::{FileRecord, RunRecord};
+use crate::format::manifest::{FileRecord, KeysRecord, RunRecord};
 use crate::format::rows::RowsInfo;
 use crate::format::segment::MAX_ENTRIES;
 use crate::format::tombstones::TombstonesInfo;
@@ -92,14 +93,15 @@ pub(super) struct Begun<F> {
     pub(super) row_sum: u64,
 }
 
-/// Writes a run from its rows and the ids that it deletes from older runs, ascending. Files of a run
-/// that could not be finished are removed.
+/// Writes a run from its rows, their keys, and the ids that it deletes from older runs, ascending. Files of
+/// a run that could not be finished are removed.
 pub(crate) fn write_run<F: Fingerprint>(
     target: Target<'_>,
     layout: Layout,
     rows: Box<dyn RowSource<F> + '_>,
     counts: Counts,
     deleted: &[u64],
+    keys: &dyn KeySource<F>,
 ) -> Result<RunRecord> {
     let tables = layout.table_count();
     target.or_remove(tables, || {
@@ -107,7 +109,7 @@ pub(crate) fn write_run<F: Fingerprint>(
         drop(rows);
         let others = tables::write_others(target, &begun, tables::From::Sorting)?;
         let tombstones = target.write_deleted(TombstonesInfo::of(deleted), |visit| visit(deleted))?;
-        target.record(begun, others, tombstones)
+        target.record(begun, others, tombstones, target.write_keys(keys)?)
     })
 }
 
@@ -162,6 +164,7 @@ impl Target<'_> {
         begun: Begun<F>,
         others: Vec<FileRecord>,
         tombstones: Option<(u64, FileRecord)>,
+        keys: Option<KeysRecord>,
     ) -> Result<RunRecord> {
         let mut segments = vec![begun.natural_file];
         segments.extend(others);
@@ -177,6 +180,7 @@ impl Target<'_> {
             segments,
             rows_file: begun.rows_file,
             tombstones_file: tombstones.map(|(_, file)| file),
+            keys,
         })
     }
 }
@@ -184,7 +188,7 @@ impl Target<'_> {
 /// Removes the files of a run as far as they are there.
 pub(crate) fn remove_run(storage: &dyn Storage, run: u64, tables: usize) {
     let segments = (0..tables).map(|table| names::segment(run, table));
-    for name in segments.chain([names::rows(run), names::tombstones(run)]) {
+    for name in segments.chain([names::rows(run), names::tombstones(run), names::keys(run)]) {
         // Nobody refers to the file any more; the next writer removes what stays.
         let _ = storage.remove(&name);
     }

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 
 use super::page_file::{Belongs, PageFile};
 use super::verify::read_crcs;
-use super::{Rows, Run, Segment, Tombstones};
+use super::{Keys, Rows, Run, Segment, Tombstones};
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -37,7 +37,10 @@ impl<F: Fingerprint> Run<F> {
         let segments = (0..tables).map(|table| Segment::<F>::belongs(database_id, number, table));
         let rows = Rows::belongs(database_id, number, F::BITS);
         let tombstones = Tombstones::belongs(database_id, number, F::BITS);
-        let places = segments.chain([rows, tombstones]);
+        let keys = Keys::belongs(database_id, number, F::BITS);
+        let tombstones = self.tombstones.iter().map(|_| tombstones.clone());
+        let keys = self.keys.iter().map(|_| keys.clone());
+        let places = segments.chain([rows]).chain(tombstones).chain(keys);
         for ((file, place), record) in self.files().zip(places).zip(self.record.files()) {
             file.copy(to, &place, *record, report)?;
         }

@@ -1,8 +1,9 @@
-//! Segments and rows files: read in place, written once.
+//! Segments, rows files and the files beside them: read in place, written once.
 
 #![warn(clippy::indexing_slicing)]
 
 mod copy;
+mod keys;
 mod page_file;
 mod reader;
 mod rows;
@@ -11,6 +12,7 @@ mod tombstones;
 mod verify;
 mod writer;
 
+pub(crate) use keys::{KeyCursor, Keys, write_keys};
 pub(crate) use page_file::Belongs;
 pub(crate) use reader::{Cursor, Segment};
 pub(crate) use rows::{Rows, RowsWriter};

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Flaw;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::segment::{Cursor, Rows, Segment, Tombstones};
+use crate::segment::{Cursor, Keys, Rows, Segment, Tombstones};
 use crate::storage::{Access, Bytes, Storage};
 
 /// All files of one run, open and checked against the manifest.
@@ -19,6 +19,7 @@ pub(crate) struct Run<F> {
     pub(crate) segments: Vec<Segment<F>>,
     pub(crate) rows: Rows,
     pub(crate) tombstones: Option<Tombstones>,
+    pub(crate) keys: Option<Keys>,
 }
 
 impl<F: Fingerprint> Run<F> {
@@ -29,7 +30,8 @@ impl<F: Fingerprint> Run<F> {
             .collect::<Result<_>>()?;
         let rows = open_rows::<F>(storage, manifest, record)?;
         let tombstones = open_tombstones::<F>(storage, manifest, record)?;
-        Ok(Self { record: record.clone(), segments, rows, tombstones })
+        let keys = open_keys::<F>(storage, manifest, record)?;
+        Ok(Self { record: record.clone(), segments, rows, tombstones, keys })
     }
 
     /// The segment in natural order.
@@ -42,11 +44,12 @@ impl<F: Fingerprint> Run<F> {
     /// All files.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PageFile> {
         let segments = self.segments.iter().map(|segment| &segment.file);
-        segments.chain([&self.rows.file]).chain(self.tombstones.iter().map(|tombstones| &tombstones.file))
+        let tombstones = self.tombstones.iter().map(|tombstones| &tombstones.file);
+        segments.chain([&self.rows.file]).chain(tombstones).chain(self.keys.iter().map(|keys| &keys.file))
     }
 
     /// Bytes of each kind of section, the segments' added up: directory, hi, lo, ids, starts, samples,
-    /// ranks, deleted.
+    /// ranks, deleted, key ids, ends, records.
     pub(crate) fn section_bytes(&self) -> Vec<u64> {
         let lens = |file: &PageFile| {
             file.footer.sections.iter().map(|section| section.len_bytes).collect::<Vec<_>>()
@@ -57,6 +60,7 @@ impl<F: Fingerprint> Run<F> {
         }
         sum.extend(lens(&self.rows.file));
         sum.push(self.tombstones.as_ref().map_or(0, |tombstones| tombstones.info.count * 8));
+        sum.extend(self.keys.as_ref().map_or([0; 3], |keys| keys.info.section_lens()));
         sum
     }
 
@@ -173,6 +177,16 @@ pub(super) fn open_tombstones<F: Fingerprint>(
 ) -> Result<Option<Tombstones>> {
     let belongs = Tombstones::belongs(manifest.database_id, record.run, F::BITS);
     record.tombstones_file.map(|file| Tombstones::open(storage, &belongs, record, file)).transpose()
+}
+
+/// Opens the keys of a run, if it has any.
+pub(super) fn open_keys<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &RunRecord,
+) -> Result<Option<Keys>> {
+    let belongs = Keys::belongs(manifest.database_id, record.run, F::BITS);
+    record.keys.map(|keys| Keys::open(storage, &belongs, keys)).transpose()
 }
 
 /// Maps a file that the manifest names; a missing one is damage.

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::page_file::PageFile;
-use super::run::{open_rows, open_segment, open_tombstones};
-use super::{Rows, Run, Segment};
+use super::run::{open_keys, open_rows, open_segment, open_tombstones};
+use super::{Keys, Rows, Run, Segment};
 use crate::cast::to_usize;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -65,8 +65,8 @@ pub(crate) fn verify<F: Fingerprint>(
     Ok(report)
 }
 
-/// Checks file `index` of a run: segment `index`, the rows file behind the last segment, or the
-/// tombstones behind that.
+/// Checks file `index` of a run: segment `index`; behind the segments the rows file, then the tombstones
+/// and the keys as far as there are any.
 fn check_file<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
@@ -81,7 +81,14 @@ fn check_file<F: Fingerprint>(
         }
         return Ok(());
     }
-    if index > record.segments.len() {
+    let beside = index - record.segments.len();
+    if beside > 1 || (beside == 1 && record.tombstones_file.is_none()) {
+        let keys = open_keys::<F>(storage, manifest, record)?;
+        return keys.map_or(Ok(()), |keys| {
+            if check_pages(storage, &keys.file, checked)? { check_keys::<F>(&keys) } else { Ok(()) }
+        });
+    }
+    if beside == 1 {
         let tombstones = open_tombstones::<F>(storage, manifest, record)?;
         return tombstones.map_or(Ok(()), |tombstones| {
             let sound = check_pages(storage, &tombstones.file, checked)?;
@@ -95,7 +102,7 @@ fn check_file<F: Fingerprint>(
         let natural = open_segment::<F>(storage, manifest, record, 0);
         if natural.as_ref().is_ok_and(|segment| check_segment(segment).is_ok()) {
             let (record, segments) = (record.clone(), vec![natural?]);
-            check_rows(&Run { record, segments, rows, tombstones: None })?;
+            check_rows(&Run { record, segments, rows, tombstones: None, keys: None })?;
         }
     }
     Ok(())
@@ -233,6 +240,16 @@ fn check_segment<F: Fingerprint>(segment: &Segment<F>) -> Result<()> {
     let expected = tell(segment.info.entries, segment.info.fingerprint_sum, segment.info.cell_squares);
     Flaw::unless_equal("footer", file.footer_offset(), expected, tell(entries as u64, sum, squares))
         .map_err(|flaw| flaw.of(file.path()))
+}
+
+/// Order, lengths and sum of the keys.
+fn check_keys<F: Fingerprint>(keys: &Keys) -> Result<()> {
+    let (mut cursor, mut bytes) = (keys.cursor::<F>(), 0);
+    while let Some(record) = cursor.next()? {
+        bytes += record.len_bytes();
+    }
+    Flaw::unless_equal("footer", keys.file.footer_offset(), keys.info.record_bytes, bytes)
+        .map_err(|flaw| flaw.of(keys.file.path()))
 }
 
 /// Order, counts and sum of the postings.

@@ -20,6 +20,11 @@ pub(crate) fn tombstones(run: u64) -> String {
     format!("{run:08}.dels")
 }
 
+/// The keys of a run's rows.
+pub(crate) fn keys(run: u64) -> String {
+    format!("{run:08}.keys")
+}
+
 /// A write-ahead log.
 pub(crate) fn wal(number: u64) -> String {
     format!("wal-{number:08}.log")
@@ -42,7 +47,7 @@ pub(crate) fn is_ours(name: &str) -> bool {
         Some((stem, "seg")) => {
             stem.split_once("-t").is_some_and(|(run, table)| digits(run, 8) && digits(table, 1))
         }
-        Some((stem, "rows" | "dels")) => digits(stem, 8),
+        Some((stem, "rows" | "dels" | "keys")) => digits(stem, 8),
         Some((stem, "log")) => stem.strip_prefix("wal-").is_some_and(|number| digits(number, 8)),
         Some((stem, "tmp")) => {
             let numbers: Vec<&str> = stem.split('-').collect();
@@ -64,6 +69,7 @@ mod tests {
             segment(123_456_789, 63),
             rows(7),
             tombstones(7),
+            keys(7),
             wal(3),
             spill(1, 63, 0),
             LOCK.into(),

@@ -55,8 +55,7 @@ impl<F: Fingerprint> Writer<F> {
     fn publish_flush(&mut self, record: Option<RunRecord>, goes_on: bool) -> Result<Option<Wal>> {
         let mut next = self.manifest.clone();
         let changes = &self.memtable.changes;
-        next.largest_id = next.largest_id.max(changes.largest_id());
-        changes.automatic().iter().for_each(|(first, last)| next.automatic.add(first, last));
+        changes.note_in(&mut next);
         next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
         let wal = goes_on.then(|| Wal::create(&self.storage, &next)).transpose()?;
         next.live_wal = wal.as_ref().map(|wal| wal.number);
@@ -82,7 +81,7 @@ impl<F: Fingerprint> Writer<F> {
         let storage = self.storage();
         let database_id = self.manifest.database_id;
         let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
-        write_run(target, layout, Box::new(rows), counts, &deleted).map(Some)
+        write_run(target, layout, Box::new(rows), counts, &deleted, &self.memtable.changes).map(Some)
     }
 
     /// Puts what a log holds into a run. A log that a crash left is never appended to.

@@ -10,17 +10,19 @@ mod merging;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::bulk::NO_ID_LEFT;
+use crate::bulk::{NO_ID_LEFT, check_key};
 use crate::compaction::Job;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::keys::{KeyRecord, hash_key};
+use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, Manifest, RunRecord};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
 use crate::manifest;
 use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::query::Match;
+use crate::query::keys::RowKey;
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
 use crate::query::view::View;
@@ -129,6 +131,62 @@ impl<F: Fingerprint> Writer<F> {
         let id = id.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
         self.apply(Operation::Insert { row: Row { fingerprint, id }, automatic: !given })?;
         Ok(id)
+    }
+
+    /// Inserts a row with a key, and a text where the database keeps them. Returns the row's id: the one
+    /// given, or the 64-bit xxh3 of the key.
+    ///
+    /// A row may have several keys. One that it has already changes nothing, and keeps its first text.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where the database was [made](Options::keys) without keys, or a text is given and it
+    /// was made without texts, or the key is longer than 65,536 bytes; [`Error::Poisoned`].
+    pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
+        check_key(self.manifest.keys, key, text, &self.path)?;
+        let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
+        let kept = self.manifest.keys.map_or(0, |kept| kept.next_stamp);
+        let stamp = kept.max(self.memtable.changes.next_stamp());
+        let row = Row { fingerprint, id };
+        self.apply(Operation::InsertKeyed(KeyRecord { row, stamp, key: key.as_bytes(), text }))?;
+        Ok(id)
+    }
+
+    /// Notes how far a job has come, in whatever bytes: durable with the operations before it, by the same
+    /// commit. An empty one says that nothing is unfinished.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
+    pub fn set_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
+        if checkpoint.len() > MAX_CHECKPOINT_BYTES {
+            return Err(Error::Limit("a checkpoint takes at most 1 MiB"));
+        }
+        self.apply(Operation::Checkpoint(checkpoint))
+    }
+
+    /// The last checkpoint, if a job is unfinished.
+    #[must_use]
+    pub fn checkpoint(&self) -> Option<&[u8]> {
+        let noted = self.memtable.changes.checkpoint().unwrap_or(&self.manifest.checkpoint);
+        (!noted.is_empty()).then_some(noted)
+    }
+
+    /// The recipe that the database was made with.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&str> {
+        self.manifest.recipe.as_deref()
+    }
+
+    /// The keys of a row, those not yet committed included, ascending.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn keys_of(&self, row: Row<F>) -> Result<Vec<RowKey>> {
+        let mut keys = Vec::new();
+        if !self.memtable.changes.deletes(row.id) {
+            self.view.keys_of(row, &mut keys)?;
+        }
+        self.memtable.changes.keys_of(row, &mut |record| keys.push(RowKey::of(&record)));
+        Ok(RowKey::distinct(keys))
     }
 
     /// Inserts rows, as [`insert`](Writer::insert) does one after the other.
@@ -324,7 +382,7 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    fn apply(&mut self, operation: Operation<F>) -> Result<()> {
+    fn apply(&mut self, operation: Operation<'_, F>) -> Result<()> {
         self.check_poison()?;
         self.pending.push(operation);
         self.memtable.apply(operation);

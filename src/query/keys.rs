@@ -1,0 +1,66 @@
+//! The keys of rows.
+
+use super::view::View;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::keys::{KeyRecord, hash_key};
+
+/// A key of a row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct RowKey {
+    /// The key; bytes that are no UTF-8 are replaced.
+    pub key: String,
+    /// Smaller for a key that was inserted earlier.
+    pub stamp: u64,
+    /// The text that was inserted with the key; empty where the database keeps none.
+    pub text: Vec<u8>,
+}
+
+impl RowKey {
+    pub(crate) fn of<F>(record: &KeyRecord<'_, F>) -> Self {
+        let key = String::from_utf8_lossy(record.key).into_owned();
+        Self { key, stamp: record.stamp, text: record.text.to_vec() }
+    }
+
+    /// By key, each once: the earliest.
+    pub(crate) fn distinct(mut keys: Vec<Self>) -> Vec<Self> {
+        keys.sort_unstable();
+        keys.dedup_by(|later, first| later.key == first.key);
+        keys
+    }
+}
+
+impl<F: Fingerprint> View<F> {
+    /// Appends the live keys of a row, in no particular order; one that stands in several runs comes
+    /// several times.
+    pub(crate) fn keys_of(&self, row: Row<F>, out: &mut Vec<RowKey>) -> Result<()> {
+        for (index, run) in self.runs().enumerate() {
+            if let Some(keys) = &run.keys
+                && !self.newer(index).hide(row.id)?
+            {
+                keys.of_row(row, &mut |record| out.push(RowKey::of(&record)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of the live rows that have a key, ascending. A look-up under the id that the key alone would
+    /// give; where `everywhere`, one walk over all keys, for rows that were given another id.
+    pub(crate) fn ids_of_key(&self, key: &[u8], everywhere: bool) -> Result<Vec<u64>> {
+        let mut ids = Vec::new();
+        for (index, run) in self.runs().enumerate() {
+            let Some(keys) = &run.keys else { continue };
+            let range = if everywhere { 0..keys.info.count } else { keys.of_id(hash_key(key))? };
+            for at in range {
+                let record = keys.record::<F>(at)?;
+                if record.key == key && !self.newer(index).hide(record.row.id)? {
+                    ids.push(record.row.id);
+                }
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+}
