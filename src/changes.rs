@@ -28,6 +28,8 @@ pub(crate) struct Changes<F> {
     largest_id: Option<u64>,
     /// By (id, fingerprint), the keys of the rows that stand.
     keys: BTreeMap<(u64, F), Vec<Key>>,
+    /// Bytes of all keys and texts that were given.
+    key_bytes: usize,
     next_stamp: u64,
     /// `None` where nothing was said.
     checkpoint: Option<Vec<u8>>,
@@ -71,6 +73,11 @@ impl<F: Fingerprint> Changes<F> {
     /// The largest id of any row, deleted ones too.
     pub(crate) fn largest_id(&self) -> Option<u64> {
         self.largest_id
+    }
+
+    /// Bytes of keys and texts given, those without an effect too.
+    pub(crate) fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// The stamp behind the largest of any key; 0 where there was none.
@@ -123,6 +130,7 @@ impl<F: Fingerprint> Changes<F> {
 
     fn add_key(&mut self, record: &KeyRecord<'_, F>) {
         self.next_stamp = self.next_stamp.max(record.stamp.saturating_add(1));
+        self.key_bytes += record.key.len() + record.text.len();
         let keys = self.keys.entry((record.row.id, record.row.fingerprint)).or_default();
         if let Err(place) = keys.binary_search_by(|known| (*known.key).cmp(record.key)) {
             keys.insert(place, Key { stamp: record.stamp, key: record.key.into(), text: record.text.into() });

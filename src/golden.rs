@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::format::{VERSION, manifest, paged, rows, segment, tombstones, wal};
+use crate::format::{VERSION, keys, manifest, paged, rows, segment, tombstones, wal};
 use crate::layout::{MAX_TABLES, cost};
 use crate::{Database, Options, Row};
 
@@ -90,6 +90,55 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
     }
 }
 
+/// A database with keys and texts: a run, a younger one with tombstones, and a log with a checkpoint.
+fn write_keyed(path: &Path) {
+    crate::manifest::fixed::fix_ids();
+    let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false);
+    let options = options.keys(true).recipe("a recipe");
+    let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
+    for i in 0..20u64 {
+        let text = "text ".repeat(i as usize);
+        writer
+            .insert_keyed(crate::fingerprint::mix64(i / 2), None, &format!("key {i}"), text.as_bytes())
+            .unwrap();
+    }
+    writer.flush().unwrap();
+    writer.delete(keys::hash_key(b"key 3")).unwrap();
+    writer.insert_keyed(5, Some(6), "key 3", b"other").unwrap();
+    writer.insert_keyed(5, Some(6), "key 4", b"").unwrap();
+    writer.set_checkpoint(b"half way").unwrap();
+    writer.flush().unwrap();
+    writer.insert_keyed(9, Some(10), "in the log", b"1234567").unwrap();
+    writer.set_checkpoint(b"further").unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+#[test]
+fn a_golden_database_with_keys_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("keyed"));
+        write_keyed(&folder("keyed"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("keyed");
+    write_keyed(&again);
+    assert!(files(&again) == files(&folder("keyed")), "no longer written as it was");
+    let snapshot = Database::<u64>::open(folder("keyed")).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+    let rows = snapshot.all_rows();
+    assert_eq!(rows.len(), 21);
+    let keys: Vec<String> =
+        rows.iter().flat_map(|&row| snapshot.keys_of(row).unwrap()).map(|key| key.key).collect();
+    assert_eq!(keys.len(), 22);
+    let of_five = snapshot.keys_of(Row { fingerprint: 5, id: 6 }).unwrap();
+    let found: Vec<_> = of_five.iter().map(|key| (key.key.as_str(), key.stamp, &key.text[..])).collect();
+    assert_eq!(found, [("key 3", 20, &b"other"[..]), ("key 4", 21, b"")]);
+    assert_eq!(snapshot.recipe(), Some("a recipe"));
+    assert_eq!(Database::<u64>::open(&again).unwrap().writer().unwrap().checkpoint(), Some(&b"further"[..]));
+}
+
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
@@ -157,6 +206,9 @@ fn constants_in_the_document_are_those_of_the_code() {
         ("MAX_TABLES", MAX_TABLES as u64),
         ("PREFIX_BYTES", manifest::PREFIX_BYTES as u64),
         ("MAX_RANGES", manifest::MAX_RANGES as u64),
+        ("MAX_RECIPE_BYTES", manifest::MAX_RECIPE_BYTES as u64),
+        ("MAX_CHECKPOINT_BYTES", manifest::MAX_CHECKPOINT_BYTES as u64),
+        ("MAX_KEY_BYTES", keys::MAX_KEY_BYTES as u64),
         ("LOG_HEADER_BYTES", wal::HEADER_BYTES as u64),
         ("FRAME_HEADER_BYTES", wal::FRAME_HEADER_BYTES as u64),
     ]);
@@ -171,6 +223,7 @@ fn constants_in_the_document_are_those_of_the_code() {
         ("SEGMENT", segment::MAGIC),
         ("ROWS", rows::MAGIC),
         ("TOMBSTONES", tombstones::MAGIC),
+        ("KEYS", keys::MAGIC),
         ("LOG", wal::MAGIC),
         ("FOOTER", paged::FOOTER_MAGIC),
     ]);
@@ -186,7 +239,7 @@ fn constants_in_the_document_are_those_of_the_code() {
 #[test]
 fn fields_in_the_document_follow_each_other_without_a_gap() {
     let tables = table_rows(&document(), "| offset | size | field |");
-    assert_eq!(tables.len(), 10);
+    assert_eq!(tables.len(), 11);
     for table in tables {
         for pair in table.windows(2) {
             let number = |text: &String| text.parse::<u64>().ok();

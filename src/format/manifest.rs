@@ -610,7 +610,6 @@ pub(crate) mod tests {
         refused(|manifest| {
             manifest.runs[1].keys = manifest.runs[1].keys.map(|keys| KeysRecord { count: 0, ..keys })
         });
-        refused(|manifest| manifest.keys = None);
         refused(|manifest| manifest.next_wal = 3);
         refused(|manifest| manifest.runs_only = true);
         refused(|manifest| (manifest.runs_only, manifest.live_wal) = (true, None));

@@ -365,19 +365,11 @@ mod tests {
     fn sample() -> (Vec<u8>, Vec<Operation<'static, u64>>) {
         let insert =
             |fingerprint, id, automatic| Operation::Insert { row: Row { fingerprint, id }, automatic };
-        let keyed = |fingerprint, id, key, text| {
-            Operation::InsertKeyed(KeyRecord { row: Row { fingerprint, id }, stamp: 77, key, text })
-        };
         let all = vec![
             insert(1, 2, false),
             insert(3, 4, false),
             Operation::Delete(2),
             insert(5, 6, true),
-            keyed(7, 8, b"a key", b""),
-            keyed(7, 8, b"", b"a text of some bytes"),
-            keyed(1, u64::MAX, b"12345678", b"1234"),
-            Operation::Checkpoint(b""),
-            Operation::Checkpoint(b"so far"),
             Operation::Delete(u64::MAX),
             Operation::Delete(0),
         ];
@@ -409,6 +401,33 @@ mod tests {
         assert!(WalHeader::decode(&file, [7; 16], 64, 4, 9).is_err());
         assert!(WalHeader::decode(&file, [7; 16], 64, 3, 8).is_err());
         assert!(WalHeader::decode(&file[..63], [7; 16], 64, 3, 9).is_err());
+    }
+
+    #[test]
+    fn keys_texts_and_checkpoints_of_all_lengths_survive_the_round_trip() {
+        let bytes: Vec<u8> = (1..=40).collect();
+        let mut all = Vec::new();
+        for len in 0..20 {
+            let (row, key) = (Row { fingerprint: len as u64, id: u64::MAX - len as u64 }, &bytes[..len]);
+            for text in [&bytes[..0], &bytes[len..40]] {
+                all.push(Operation::InsertKeyed(KeyRecord { row, stamp: 77, key, text }));
+            }
+            all.push(Operation::Checkpoint(key));
+        }
+        let mut content = Content::default();
+        all.iter().for_each(|&operation| content.push(operation));
+        let content = content.bytes.bytes;
+        let mut found = Vec::new();
+        operations::<u64>(&content, 0, &mut |operation| found.push(operation)).unwrap();
+        assert_eq!(found, all);
+        // Cut anywhere, or with anything in the padding, it is damage and no panic.
+        for cut in (8..content.len()).step_by(8) {
+            let _ = operations::<u64>(&content[..cut], 0, &mut |_| ());
+        }
+        let padding = content.len() - 1;
+        let mut other = content.clone();
+        assert_eq!(std::mem::replace(&mut other[padding], 1), 0);
+        assert!(operations::<u64>(&other, 0, &mut |_| ()).is_err());
     }
 
     #[test]

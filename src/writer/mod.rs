@@ -74,6 +74,8 @@ pub struct Writer<F: Fingerprint> {
     _lock: Box<dyn Lock>,
 }
 
+/// A commit writes a run once keys and texts take this part of the memory.
+const KEYS_SHARE: usize = 8;
 /// Runs beyond which a flush waits for a merge at work.
 const MOST_RUNS: usize = 12;
 
@@ -227,7 +229,10 @@ impl<F: Fingerprint> Writer<F> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        if self.memtable.changes.operations() >= self.options.memtable_rows {
+        let changes = &self.memtable.changes;
+        if changes.operations() >= self.options.memtable_rows
+            || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
+        {
             return self.flush();
         }
         if self.wal.is_none() {
