@@ -26,6 +26,7 @@ enum Step {
     Insert(Row<u64>),
     Delete(u64),
     Upsert(Row<u64>),
+    Checkpoint(u64),
     Commit,
     Flush,
     Compact,
@@ -35,7 +36,23 @@ enum Step {
     Abandon,
 }
 
+/// The rows, and one under [`CHECKPOINT`] whose fingerprint is the checkpoint, where there is one.
 type State = BTreeSet<Row<u64>>;
+const CHECKPOINT: u64 = u64::MAX;
+
+/// Rows with odd ids have this key, and the others none.
+fn key_of(row: Row<u64>) -> Option<(String, Vec<u8>)> {
+    let text = row.fingerprint.to_le_bytes()[..(row.id % 8) as usize].to_vec();
+    (row.id % 2 == 1).then(|| (format!("key of {}", row.fingerprint), text))
+}
+
+fn insert(writer: &mut Writer<u64>, row: Row<u64>) -> Result<()> {
+    let Row { fingerprint, id } = row;
+    match key_of(row) {
+        Some((key, text)) => writer.insert_keyed(fingerprint, Some(id), &key, &text).map(drop),
+        None => writer.insert(fingerprint, Some(id)).map(drop),
+    }
+}
 
 /// Sectors that are lost or kept each by itself at one moment.
 const SECTORS_TRIED: usize = 3;
@@ -58,6 +75,10 @@ impl History {
                     state.retain(|old| old.id != row.id);
                     state.insert(row);
                 }
+                Step::Checkpoint(number) => {
+                    state.retain(|row| row.id != CHECKPOINT);
+                    state.extend((number != 0).then_some(Row { fingerprint: number, id: CHECKPOINT }));
+                }
                 _ => {}
             }
             states.push(state);
@@ -71,7 +92,8 @@ impl History {
             let dice = mix64(seed.wrapping_mul(1 << 20) + i);
             let id = mix64(dice) % 12;
             let row = Row { fingerprint: mix64(mix64(dice + 1) % 9) ^ (1 << (dice >> 40 & 63)), id };
-            match dice % 20 {
+            match dice % 21 {
+                20 => Step::Checkpoint(dice >> 20 & 3),
                 0..8 => Step::Insert(row),
                 8..11 => Step::Delete(id),
                 11..13 => Step::Upsert(row),
@@ -97,7 +119,7 @@ fn options() -> Options {
 
 fn fresh() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    manifest::replace(&disk, &manifest::fresh(64, &options()).unwrap()).unwrap();
+    manifest::replace(&disk, &manifest::fresh(64, &options().keys(true)).unwrap()).unwrap();
     disk
 }
 
@@ -129,9 +151,11 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
         };
         let Ok(mut opened) = writer.take().map_or_else(|| open(disk).or_else(again), Ok) else { break };
         let (result, is_durable) = match step {
-            Step::Insert(row) => (opened.insert(row.fingerprint, Some(row.id)).map(drop), false),
+            Step::Insert(row) => (insert(&mut opened, row), false),
             Step::Delete(id) => (opened.delete(id), false),
-            Step::Upsert(row) => (opened.upsert(row.fingerprint, row.id), false),
+            Step::Upsert(row) => (opened.delete(row.id).and_then(|()| insert(&mut opened, row)), false),
+            Step::Checkpoint(0) => (opened.set_checkpoint(b""), false),
+            Step::Checkpoint(number) => (opened.set_checkpoint(&number.to_le_bytes()), false),
             Step::Commit => (opened.commit(), true),
             Step::Flush => (opened.flush(), true),
             Step::Compact => (opened.compact(), true),
@@ -164,12 +188,21 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
 
 /// The number of steps up to the last one before `index` that changes anything.
 fn last_operation(history: &History, index: usize) -> usize {
-    let changes = |step: &Step| matches!(step, Step::Insert(_) | Step::Delete(_) | Step::Upsert(_));
+    let changes = |step: &Step| {
+        matches!(step, Step::Insert(_) | Step::Delete(_) | Step::Upsert(_) | Step::Checkpoint(_))
+    };
     history.steps[..index].iter().rposition(changes).map_or(0, |last| last + 1)
 }
 
 fn rows(snapshot: &Snapshot<u64>) -> State {
-    snapshot.all_rows().into_iter().collect()
+    let mut state: State = snapshot.all_rows().into_iter().collect();
+    for &row in &state {
+        let keys = snapshot.keys_of(row).unwrap();
+        assert!(keys.into_iter().map(|key| (key.key, key.text)).eq(key_of(row)), "{row:?}");
+    }
+    let number = snapshot.manifest().checkpoint.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    state.extend(number.map(|fingerprint| Row { fingerprint, id: CHECKPOINT }));
+    state
 }
 
 /// Reads a database without changing it.
@@ -180,10 +213,11 @@ fn read(disk: &SimulatedDisk) -> State {
 
 /// Whatever one table alone can find is found, and nothing else.
 fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
+    let state: State = state.iter().filter(|row| row.id != CHECKPOINT).copied().collect();
     ALWAYS_PROBES.set(true);
     assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "the tables are used");
     for flip in [1u64 << 63, 1 << 20] {
-        for row in state {
+        for row in &state {
             // One flipped bit in the lead of one of the two tables leaves the other one to find it.
             let query = row.fingerprint ^ flip;
             let near = |row: &&Row<u64>| (row.fingerprint ^ query).count_ones() <= 1;
@@ -428,7 +462,7 @@ fn a_full_disk_that_is_freed_takes_everything() {
         disk.fail_from(disk.calls() + call, ErrorKind::StorageFull);
         let mut failures = 0;
         for &Row { fingerprint, id } in &rows {
-            writer.insert(fingerprint, Some(id)).unwrap();
+            insert(&mut writer, Row { fingerprint, id }).unwrap();
             if let Err(error) = writer.commit() {
                 assert!(matches!(error, Error::DiskFull { .. }), "{error}");
                 failures += 1;
@@ -458,7 +492,7 @@ fn a_failed_sync_poisons_the_writer_for_good() {
         let mut acknowledged = State::new();
         let mut is_poisoned = false;
         for (index, &id) in program.iter().enumerate() {
-            let inserted = writer.insert(id << 40, Some(id)).map(drop);
+            let inserted = insert(&mut writer, row(id << 40, id));
             let committed = inserted.and_then(|()| writer.commit());
             assert!(!is_poisoned || matches!(committed, Err(Error::Poisoned { .. })), "{committed:?}");
             if committed.is_ok() {

@@ -21,7 +21,7 @@ const FLIPS_PER_QUERY: usize = 61;
 
 /// Two runs, the younger one with tombstones and a fingerprint that has several ids.
 fn small() -> (SimulatedDisk, Vec<Row<u64>>) {
-    let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false);
+    let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false).keys(true);
     let disk = SimulatedDisk::new();
     manifest::replace(&disk, &manifest::fresh(64, &options).unwrap()).unwrap();
     let mut writer = Writer::<u64>::open(Arc::new(disk.clone()), options).unwrap();
@@ -31,7 +31,7 @@ fn small() -> (SimulatedDisk, Vec<Row<u64>>) {
     writer.flush().unwrap();
     writer.delete(3).unwrap();
     for i in 50..53 {
-        writer.insert(mix64(1000), Some(i)).unwrap();
+        writer.insert_keyed(mix64(1000), Some(i), &format!("key {i}"), b"a text").unwrap();
     }
     writer.close().unwrap();
     let mut rows: Vec<Row<u64>> =
@@ -46,6 +46,9 @@ fn rows(disk: &SimulatedDisk) -> Result<Vec<Row<u64>>> {
     let snapshot = Snapshot::open(&storage, &Options::new().threads(1), None)?;
     let mut rows = Vec::new();
     snapshot.rows(|row| {
+        let keys: Vec<String> = snapshot.keys_of(row)?.into_iter().map(|key| key.key).collect();
+        let expected = (row.id >= 50).then(|| format!("key {}", row.id));
+        assert!(keys.into_iter().eq(expected), "{row:?}");
         rows.push(row);
         Ok(())
     })?;
@@ -87,7 +90,8 @@ fn every_flipped_bit_of_a_closed_database_is_noticed() {
     assert_eq!(rows(&disk).unwrap(), expected);
     let manifest: Manifest = manifest::of::<u64>(&disk).unwrap();
     let young = manifest.runs.last().unwrap().clone();
-    let files = [names::segment(young.run, 0), names::rows(young.run), names::tombstones(young.run)];
+    let run = young.run;
+    let files = [names::segment(run, 0), names::rows(run), names::tombstones(run), names::keys(run)];
     let bits = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for (index, name) in files.iter().enumerate() {
