@@ -96,10 +96,10 @@ fn write_keyed(path: &Path) {
     let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false);
     let options = options.keys(true).recipe("a recipe");
     let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
-    for i in 0..20u64 {
-        let text = "text ".repeat(i as usize);
+    for i in 0..20usize {
+        let text = "text ".repeat(i);
         writer
-            .insert_keyed(crate::fingerprint::mix64(i / 2), None, &format!("key {i}"), text.as_bytes())
+            .insert_keyed(crate::fingerprint::mix64(i as u64 / 2), None, &format!("key {i}"), text.as_bytes())
             .unwrap();
     }
     writer.flush().unwrap();

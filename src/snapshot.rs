@@ -275,20 +275,20 @@ impl<F: Fingerprint> Snapshot<F> {
         self.whole().pairs(k, &mut visit)
     }
 
-    /// All pairs of rows within `k` bits, equal fingerprints included, as `visit(id_a, id_b,
-    /// distance)`. The id of the smaller fingerprint comes first; of equal fingerprints the smaller id.
+    /// All pairs of rows within `k` bits, equal fingerprints included, as `visit(a, b, distance)`. The row
+    /// of the smaller fingerprint comes first; of equal fingerprints the one of the smaller id.
     ///
     /// Rows of equal fingerprints come first, then the pairs in the order of [`pairs`](Snapshot::pairs).
     ///
     /// # Errors
     /// As [`pairs`](Snapshot::pairs).
-    pub fn id_pairs(&self, k: u32, mut visit: impl FnMut(u64, u64, u32) -> Result<()>) -> Result<()> {
+    pub fn row_pairs(&self, k: u32, mut visit: impl FnMut(Row<F>, Row<F>, u32) -> Result<()>) -> Result<()> {
         let mut group: Vec<Row<F>> = Vec::new();
         self.rows(|row| {
             if group.first().is_some_and(|first| first.fingerprint != row.fingerprint) {
                 group.clear();
             }
-            group.iter().try_for_each(|earlier| visit(earlier.id, row.id, 0))?;
+            group.iter().try_for_each(|&earlier| visit(earlier, row, 0))?;
             group.push(row);
             Ok(())
         })?;
@@ -297,8 +297,10 @@ impl<F: Fingerprint> Snapshot<F> {
             for pair in block {
                 self.shared.view.ids_of(pair.a, &mut ids_a)?;
                 self.shared.view.ids_of(pair.b, &mut ids_b)?;
-                for &a in &ids_a {
-                    ids_b.iter().try_for_each(|&b| visit(a, b, pair.distance))?;
+                for &id in &ids_a {
+                    let a = Row { fingerprint: pair.a, id };
+                    let row_b = |&id: &u64| Row { fingerprint: pair.b, id };
+                    ids_b.iter().map(row_b).try_for_each(|b| visit(a, b, pair.distance))?;
                 }
             }
             Ok(())

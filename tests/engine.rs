@@ -235,8 +235,8 @@ fn id_pairs_are_all_pairs_of_rows() {
     let snapshot = build(&home.path().join("db"), &rows, Options::new());
     let mut found = Vec::new();
     snapshot
-        .id_pairs(3, |a, b, distance| {
-            found.push((a, b, distance));
+        .row_pairs(3, |a, b, distance| {
+            found.push((a.id, b.id, distance));
             Ok(())
         })
         .unwrap();

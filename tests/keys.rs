@@ -1,7 +1,7 @@
 //! Databases with keys: against a model that holds everything in memory, and through every way that a
 //! database can take.
 
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "not shipped")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
 #[path = "common/mod.rs"]
 mod common;

@@ -2,17 +2,18 @@
 
 use super::failure::Failure;
 use super::input::InputArgs;
-use super::output::{Format, Output};
+use super::output::{Format, Output, each_key};
 use super::pairs::{DEFAULT_K, Source, read_rows};
 use super::progress::Bars;
 use super::{Global, values};
-use crate::{Database, Error, Row};
+use crate::{Database, Error, Row, Snapshot};
 
 /// Group the rows into clusters: connected by steps of at most K bits
 ///
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
 /// are numbered from 0 in the order of their smallest fingerprint, members sorted by (fingerprint,
-/// id). Rows of equal fingerprints form a cluster by themselves.
+/// id). Rows of equal fingerprints form a cluster by themselves. Databases with keys add a column: the key,
+/// one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,8 +37,10 @@ impl Args {
         let mut out = Output::stdout();
         let format = self.format;
         let mut number = 0;
-        let mut write = |cluster: &[Row<u64>]| -> Result<(), Error> {
-            out.write(|out| cluster.iter().try_for_each(|row| format.member(out, number, row)))?;
+        let mut write = |cluster: &[Row<u64>], snapshots: &[Snapshot<u64>]| -> Result<(), Error> {
+            for row in cluster {
+                each_key(snapshots, *row, |key| out.write(|out| format.member(out, number, row, key)))?;
+            }
             number += 1;
             Ok(())
         };
@@ -45,7 +48,9 @@ impl Args {
             let bars = Bars::beside_results(global);
             let options = global.options().progress(bars.clone());
             let snapshot = Database::<u64>::open_with(path, options)?.snapshot()?;
-            let joined = snapshot.clusters(self.k.unwrap_or(snapshot.default_k()), write);
+            let known = [snapshot.clone()];
+            let k = self.k.unwrap_or(snapshot.default_k());
+            let joined = snapshot.clusters(k, |cluster| write(cluster, &known));
             bars.clear();
             joined?;
         } else {
@@ -54,7 +59,7 @@ impl Args {
                 &rows,
                 self.k.unwrap_or(DEFAULT_K),
                 global.options().threads,
-                &mut write,
+                &mut |cluster| write(cluster, &[]),
             )?;
         }
         Ok(out.flush()?)

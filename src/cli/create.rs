@@ -33,6 +33,15 @@ pub(super) struct Settings {
     /// blocks, S of them leading each table, as few tables as -k needs)
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
     layout: LayoutChoice,
+    /// Keep a text key beside each row, and print it with the row
+    #[arg(long)]
+    keys: bool,
+    /// Keep keys and, compressed, the texts of documents; --confirm compares with them
+    #[arg(long)]
+    texts: bool,
+    /// How documents become fingerprints: a recipe's name, or its parts; others are refused from then on
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Option<String>,
 }
 
 impl Settings {
@@ -44,7 +53,14 @@ impl Settings {
                 self.width
             )));
         }
-        Ok(options.k(self.k).layout(self.layout))
+        let mut options = options.k(self.k).layout(self.layout);
+        if self.keys || self.texts {
+            options = options.keys(self.texts);
+        }
+        if let Some(recipe) = &self.recipe {
+            options = options.recipe(recipe);
+        }
+        Ok(options)
     }
 }
 

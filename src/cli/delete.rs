@@ -7,7 +7,7 @@ use super::input::read_ids;
 use super::{Global, interrupt};
 use crate::{Database, Writer};
 
-/// Delete rows by id
+/// Delete rows by id, or by key
 ///
 /// Every row with one of the ids goes, whatever its fingerprint; an id that is not there is no error.
 /// Deletions become durable batch by batch, as rows do with `add`.
@@ -15,7 +15,8 @@ use crate::{Database, Writer};
 #[command(after_help = "\
 Examples:
   echo 42 | nearprint delete corpus.np
-  nearprint delete corpus.np withdrawn.txt")]
+  nearprint delete corpus.np withdrawn.txt
+  nearprint delete corpus.np --key https://example.org/page")]
 pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
@@ -23,6 +24,9 @@ pub(super) struct Args {
     /// A file with one id on each line; - or none for standard input
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
+    /// Delete the rows that have this key, instead of ids from INPUT; may be given again
+    #[arg(long, value_name = "KEY", conflicts_with = "input")]
+    key: Vec<String>,
 }
 
 /// Ids deleted before they are committed.
@@ -31,6 +35,9 @@ const BATCH: u64 = 50_000;
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let mut writer = Database::<u64>::open_with(&self.database, global.options())?.writer()?;
+        if !self.key.is_empty() {
+            return self.delete_keys(writer, global);
+        }
         let (mut ids, mut committed) = (0, 0);
         interrupt::committed(0);
         let deleted = read_ids(&self.input, &mut |id| {
@@ -43,6 +50,28 @@ impl Args {
             .and_then(|()| Ok(writer.close()?))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
         global.note(format_args!("deleted {ids} ids from {}", self.database.display()));
+        Ok(())
+    }
+}
+
+impl Args {
+    /// Deletes the rows of all keys, or none of them.
+    fn delete_keys(&self, mut writer: Writer<u64>, global: Global) -> Result<(), Failure> {
+        let snapshot = writer.snapshot()?;
+        if snapshot.keeps_keys().is_none() {
+            let why = format!("{}: the database was made without keys", self.database.display());
+            return Err(Failure::Usage(why));
+        }
+        let mut ids = Vec::new();
+        for key in &self.key {
+            ids.extend(snapshot.ids_of_key(key, true)?);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids.iter().try_for_each(|&id| writer.delete(id))?;
+        writer.commit()?;
+        writer.close()?;
+        global.note(format_args!("deleted {} ids from {}", ids.len(), self.database.display()));
         Ok(())
     }
 }

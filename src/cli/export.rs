@@ -6,12 +6,13 @@ use clap::ValueEnum;
 
 use super::Global;
 use super::failure::Failure;
-use super::output::{Format, Output};
+use super::output::{Format, Output, each_key};
 use crate::Database;
 
 /// Write all rows to a file
 ///
-/// Prints `fingerprint id` for every row, sorted by (fingerprint, id).
+/// Prints `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a column: the
+/// key, one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,15 +52,16 @@ impl Args {
             refuse_inside(output, &self.database)?;
         }
         let mut out = Output::create(self.output.as_deref())?;
+        let known = [snapshot.clone()];
         snapshot.rows(|row| {
             if self.id.is_some_and(|id| id != row.id) {
                 return Ok(());
             }
-            out.write(|out| match self.format {
-                ExportFormat::Tsv => Format::Tsv.row(out, &row),
-                ExportFormat::Jsonl => Format::Json.row(out, &row),
-                ExportFormat::U64 => out.write_all(&row.fingerprint.to_le_bytes()),
-            })
+            if self.format == ExportFormat::U64 {
+                return out.write(|out| out.write_all(&row.fingerprint.to_le_bytes()));
+            }
+            let format = if self.format == ExportFormat::Tsv { Format::Tsv } else { Format::Json };
+            each_key(&known, row, |key| out.write(|out| format.row(out, &row, key)))
         })?;
         Ok(out.flush()?)
     }

@@ -1,5 +1,6 @@
 //! Results on standard output: tab-separated lines, or one JSON object a line.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::failure::STDOUT;
-use crate::{Error, Fingerprint, Match, Pair, Printed, Row};
+use crate::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -63,14 +64,68 @@ impl Output {
     }
 }
 
+/// A key beside a row; `None` for databases without keys, which then have no column for it.
+pub(super) type Key<'a> = Option<&'a str>;
+
+/// Calls `write` with each key of a row: once with an empty one where it has none, and once with `None`
+/// where no database has keys.
+pub(super) fn each_key<F: Fingerprint>(
+    snapshots: &[Snapshot<F>],
+    row: Row<F>,
+    mut write: impl FnMut(Key<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if snapshots.iter().all(|snapshot| snapshot.keeps_keys().is_none()) {
+        return write(None);
+    }
+    let mut keys = Vec::new();
+    for snapshot in snapshots {
+        keys.extend(snapshot.keys_of(row)?.into_iter().map(|key| key.key));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    if keys.is_empty() {
+        return write(Some(""));
+    }
+    keys.iter().try_for_each(|key| write(Some(key)))
+}
+
+/// A key as it stands in a column: what would end the column or the line is escaped.
+pub(super) fn escape(key: &str) -> Cow<'_, str> {
+    if !key.contains(['\t', '\n', '\r', '\\']) {
+        return Cow::Borrowed(key);
+    }
+    let mut escaped = String::with_capacity(key.len() + 8);
+    for c in key.chars() {
+        match c {
+            '\t' => escaped.push_str("\\t"),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            '\\' => escaped.push_str("\\\\"),
+            other => escaped.push(other),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// A text as JSON has it.
+pub(super) fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 impl Format {
-    pub(super) fn row<F: Fingerprint>(self, out: &mut dyn Write, row: &Row<F>) -> io::Result<()> {
+    pub(super) fn row<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        row: &Row<F>,
+        key: Key<'_>,
+    ) -> io::Result<()> {
         let Row { fingerprint, id } = row;
         let fingerprint = Printed(*fingerprint);
         match self {
-            Self::Tsv => writeln!(out, "{fingerprint}\t{id}"),
-            Self::Json => writeln!(out, r#"{{"fingerprint":"{fingerprint}","id":{id}}}"#),
+            Self::Tsv => write!(out, "{fingerprint}\t{id}")?,
+            Self::Json => write!(out, r#"{{"fingerprint":"{fingerprint}","id":{id}"#)?,
         }
+        self.end(out, key)
     }
 
     pub(super) fn found<F: Fingerprint>(
@@ -78,16 +133,18 @@ impl Format {
         out: &mut dyn Write,
         query: F,
         found: &Match<F>,
+        key: Key<'_>,
     ) -> io::Result<()> {
         let Match { distance, fingerprint, id } = found;
         let (query, fingerprint) = (Printed(query), Printed(*fingerprint));
         match self {
-            Self::Tsv => writeln!(out, "{query}\t{distance}\t{fingerprint}\t{id}"),
-            Self::Json => writeln!(
+            Self::Tsv => write!(out, "{query}\t{distance}\t{fingerprint}\t{id}")?,
+            Self::Json => write!(
                 out,
-                r#"{{"query":"{query}","distance":{distance},"fingerprint":"{fingerprint}","id":{id}}}"#
-            ),
+                r#"{{"query":"{query}","distance":{distance},"fingerprint":"{fingerprint}","id":{id}"#
+            )?,
         }
+        self.end(out, key)
     }
 
     pub(super) fn pair<F: Fingerprint>(self, out: &mut dyn Write, pair: &Pair<F>) -> io::Result<()> {
@@ -99,10 +156,25 @@ impl Format {
         }
     }
 
-    pub(super) fn id_pair(self, out: &mut dyn Write, a: u64, b: u64, distance: u32) -> io::Result<()> {
-        match self {
-            Self::Tsv => writeln!(out, "{a}\t{b}\t{distance}"),
-            Self::Json => writeln!(out, r#"{{"id_a":{a},"id_b":{b},"distance":{distance}}}"#),
+    pub(super) fn id_pair(
+        self,
+        out: &mut dyn Write,
+        (a, b): (u64, u64),
+        distance: u32,
+        (key_a, key_b): (Key<'_>, Key<'_>),
+    ) -> io::Result<()> {
+        match (self, key_a.zip(key_b)) {
+            (Self::Tsv, None) => writeln!(out, "{a}\t{b}\t{distance}"),
+            (Self::Tsv, Some((key_a, key_b))) => {
+                writeln!(out, "{a}\t{b}\t{distance}\t{}\t{}", escape(key_a), escape(key_b))
+            }
+            (Self::Json, keys) => {
+                write!(out, r#"{{"id_a":{a},"id_b":{b},"distance":{distance}"#)?;
+                if let Some((key_a, key_b)) = keys {
+                    write!(out, r#","key_a":{},"key_b":{}"#, json(key_a), json(key_b))?;
+                }
+                writeln!(out, "}}")
+            }
         }
     }
 
@@ -111,12 +183,36 @@ impl Format {
         out: &mut dyn Write,
         cluster: u64,
         row: &Row<F>,
+        key: Key<'_>,
     ) -> io::Result<()> {
         let Row { fingerprint, id } = row;
         let fingerprint = Printed(*fingerprint);
         match self {
-            Self::Tsv => writeln!(out, "{cluster}\t{fingerprint}\t{id}"),
-            Self::Json => writeln!(out, r#"{{"cluster":{cluster},"fingerprint":"{fingerprint}","id":{id}}}"#),
+            Self::Tsv => write!(out, "{cluster}\t{fingerprint}\t{id}")?,
+            Self::Json => write!(out, r#"{{"cluster":{cluster},"fingerprint":"{fingerprint}","id":{id}"#)?,
         }
+        self.end(out, key)
+    }
+
+    /// Ends a line with a key, where there is one.
+    fn end(self, out: &mut dyn Write, key: Key<'_>) -> io::Result<()> {
+        match (self, key) {
+            (Self::Tsv, None) => writeln!(out),
+            (Self::Tsv, Some(key)) => writeln!(out, "\t{}", escape(key)),
+            (Self::Json, None) => writeln!(out, "}}"),
+            (Self::Json, Some(key)) => writeln!(out, r#","key":{}}}"#, json(key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_keep_to_their_column() {
+        assert_eq!(escape("a b"), "a b");
+        assert_eq!(escape("a\tb\\\r\n"), r"a\tb\\\r\n");
+        assert_eq!(json("a\"\n"), r#""a\"\n""#);
     }
 }

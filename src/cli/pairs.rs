@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::input::InputArgs;
-use super::output::{Format, Output};
+use super::output::{Format, Output, each_key};
 use super::progress::Bars;
 use super::{Global, values};
 use crate::{Database, Row, find_all};
@@ -13,7 +13,8 @@ use crate::{Database, Row, find_all};
 ///
 /// Prints `a b distance` with a < b for every pair of distinct fingerprints, each once; with --ids
 /// `id_a id_b distance` for every pair of rows, those of equal fingerprints included, the id of the
-/// smaller fingerprint first. The order is the same for any number of threads.
+/// smaller fingerprint first. The order is the same for any number of threads. With --ids, databases with keys
+/// add two columns: the keys of both rows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,7 +61,14 @@ impl Args {
             let snapshot = Database::<u64>::open_with(path, options)?.snapshot()?;
             let k = self.k.unwrap_or(snapshot.default_k());
             let joined = if self.ids {
-                snapshot.id_pairs(k, |a, b, distance| out.write(|out| format.id_pair(out, a, b, distance)))
+                let known = [snapshot.clone()];
+                snapshot.row_pairs(k, |a, b, distance| {
+                    each_key(&known, a, |key_a| {
+                        each_key(&known, b, |key_b| {
+                            out.write(|out| format.id_pair(out, (a.id, b.id), distance, (key_a, key_b)))
+                        })
+                    })
+                })
             } else {
                 snapshot.pairs(k, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
@@ -75,7 +83,7 @@ impl Args {
             if self.ids {
                 list_id_pairs(
                     &rows,
-                    |a, b, distance| out.write(|out| format.id_pair(out, a, b, distance)),
+                    |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None))),
                     k,
                     threads,
                 )?;

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::input::{InputArgs, RowSink};
-use super::output::{Format, Output};
+use super::output::{Format, Output, each_key};
 use super::{Global, values};
-use crate::{Database, Error, Match, Snapshot};
+use crate::{Database, Error, Match, Row, Snapshot};
 
 /// Find the stored rows within K bits of given fingerprints
 ///
 /// Prints `query distance fingerprint id` for every row within reach: a block for each query in
-/// input order, each block sorted by (distance, fingerprint, id). Answers are exact.
+/// input order, each block sorted by (distance, fingerprint, id). Answers are exact. Databases with keys
+/// add a column: the key, one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -103,7 +104,7 @@ impl Asker<'_> {
         let queries = std::mem::take(&mut self.pending);
         let args = self.args;
         let k = |snapshot: &Snapshot<u64>| args.k.unwrap_or(snapshot.default_k());
-        let mut write = writer(args, &queries, &mut self.out);
+        let mut write = writer(args, &queries, &self.snapshots, &mut self.out);
         let ask = |snapshot: &Snapshot<u64>, visit: Visit<'_>| match args.top {
             Some(count) => snapshot.nearest_batch(&queries, count, args.k.unwrap_or(u64::BITS), visit),
             None => snapshot.query_batch(&queries, k(snapshot), visit),
@@ -141,13 +142,16 @@ impl Asker<'_> {
 fn writer<'a>(
     args: &'a Args,
     queries: &'a [u64],
+    snapshots: &'a [Snapshot<u64>],
     out: &'a mut Output,
 ) -> impl FnMut(usize, &[Match<u64>]) -> Result<(), Error> + 'a {
     let most = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
     move |index, found| {
-        let format = args.format;
-        out.write(|out| {
-            found.iter().take(most).try_for_each(|found| format.found(out, queries[index], found))
+        found.iter().take(most).try_for_each(|found| {
+            let row = Row { fingerprint: found.fingerprint, id: found.id };
+            each_key(snapshots, row, |key| {
+                out.write(|out| args.format.found(out, queries[index], found, key))
+            })
         })
     }
 }

@@ -382,7 +382,7 @@ mod tests {
         (file, all)
     }
 
-    fn read(file: &[u8]) -> (Vec<Operation<u64>>, Option<Flaw>) {
+    fn read(file: &[u8]) -> (Vec<Operation<'_, u64>>, Option<Flaw>) {
         let frames = Frames::scan(file, &HEADER);
         let mut found = Vec::new();
         for (offset, content) in &frames.contents {

@@ -108,7 +108,7 @@ fn ask(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
         let _ = snapshot.clusters(k.min(7), |_| Ok(()));
     }
     if wanted & 8 == 8 && snapshot.stats().rows < 1000 {
-        let _ = snapshot.id_pairs(k.min(3), |_, _, _| Ok(()));
+        let _ = snapshot.row_pairs(k.min(3), |_, _, _| Ok(()));
     }
     if wanted & 16 == 16 {
         let _ = snapshot.fingerprints_of(u64::from(base));

@@ -103,7 +103,7 @@ fn operation(input: &mut Input<'_>) -> Operation<'static, u64> {
 }
 
 /// The operations of the sound frames, up to one that makes no sense.
-fn read(log: &[u8]) -> Vec<Operation<u64>> {
+fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
     let frames = Frames::scan(log, &HEADER);
     let mut found = Vec::new();
     for &(offset, content) in &frames.contents {
