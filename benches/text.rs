@@ -32,10 +32,15 @@ fn measure(recipe: &str, what: &str, documents: &[String]) {
     let parsed: Recipe = recipe.parse().unwrap();
     // Slow recipes do not need all of it.
     let most = if matches!(recipe, "chinese") { 1_000_000 } else { usize::MAX };
-    let mut bytes = 0;
-    let some =
-        documents.iter().take_while(|document| std::mem::replace(&mut bytes, bytes + document.len()) < most);
-    let some: Vec<&String> = some.collect();
+    let mut left = most;
+    let some: Vec<&String> = documents
+        .iter()
+        .take_while(|document| {
+            let is_wanted = left > 0;
+            left = left.saturating_sub(document.len());
+            is_wanted
+        })
+        .collect();
     let round = || match parsed.width() {
         64 => all::<u64>(&parsed, &some),
         _ => all::<u128>(&parsed, &some),

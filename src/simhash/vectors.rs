@@ -1,6 +1,8 @@
 //! Recipes against values that other programs computed.
 
-use super::{Recipe, jenkins};
+use proptest::prelude::*;
+
+use super::{Fingerprinted, Recipe, jenkins};
 use crate::Fingerprint;
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
@@ -57,4 +59,69 @@ fn simhash_py() {
     let windows = ["a b c d", "b c d a", "c d a b", "d a b c", "a b c d"];
     let hashes = windows.map(|window| super::unsigned_hash(window.as_bytes()));
     assert_eq!(print::<u64>("simhash-py", "a b c d a b c d"), super::compute(hashes));
+}
+
+proptest! {
+    #[test]
+    fn the_fast_way_and_the_plain_sums_agree(
+        at in 0..10usize,
+        text in "((the|fish|Fish|x|1\\.5|中文|近似重複|é|<p>|don't|_)[ ,]{0,2}){0,40}",
+    ) {
+        let recipe = [
+            "default", "simhash-py shingle=2", "seomoz-cpp", "notebook hash=md5:12", "chinese", "cjk",
+            "weights=one shingle=2", "chinese stop=english weights=one", "seomoz-cpp hash=xxh3 weights=one",
+            "clean=html stop=english short=none tokens=whitespace",
+        ][at];
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
+        let explained = fingerprinter.explain(&text);
+        let fingerprinted = fingerprinter.fingerprint(&text);
+        prop_assert_eq!((explained.value, explained.tokens.len()), (fingerprinted.value, fingerprinted.num_tokens));
+    }
+
+    #[test]
+    fn and_so_they_do_in_128_bits(at in 0..2usize, text in "((a|b|c|d)[ ,]){0,40}") {
+        let recipe = ["width=128 shingle=2", "notebook hash=md5:128"][at];
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u128>().unwrap();
+        prop_assert_eq!(fingerprinter.explain(&text).value, fingerprinter.fingerprint(&text).value);
+    }
+}
+
+/// An empty text, and one without tokens.
+#[test]
+fn nothing_is_zero() {
+    for name in Recipe::names() {
+        for text in ["", "\n\n"] {
+            let recipe: Recipe = name.parse().unwrap();
+            let Fingerprinted { value, num_tokens } =
+                recipe.fingerprinter::<u64>().unwrap().fingerprint(text);
+            let is_space = name == "simhash-py" && !text.is_empty();
+            assert_eq!((value, num_tokens), (0, usize::from(is_space)), "{name}");
+        }
+    }
+}
+
+/// Debian's package descriptions, with fingerprints from a Python of that kind.
+#[cfg(feature = "cli")]
+#[test]
+fn real_texts() {
+    let Ok(folder) = std::env::var("NEARPRINT_DATA") else {
+        eprintln!("skipped: NEARPRINT_DATA is not set");
+        return;
+    };
+    let unpack = |name: &str| {
+        let output = std::process::Command::new("gzip").arg("-dc").arg(format!("{folder}/{name}")).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let texts = unpack("debian-descriptions-en.jsonl.gz");
+    let prints = unpack("debian-fingerprints.txt.gz");
+    let recipe = "simhash-py clean=lower tokens=word shingle=3".parse::<Recipe>().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<u64>().unwrap();
+    let mut count = 0;
+    for (line, print) in texts.lines().zip(prints.lines()) {
+        let document: serde_json::Value = serde_json::from_str(line).unwrap();
+        let expected: u64 = print.split('\t').next().unwrap().parse().unwrap();
+        assert_eq!(fingerprinter.fingerprint(document["text"].as_str().unwrap()).value, expected, "{line}");
+        count += 1;
+    }
+    assert_eq!(count, 63_905);
 }
