@@ -83,7 +83,7 @@ fn an_explanation_adds_up() {
     let out = succeeds(home.path(), "fingerprint --explain --shingle 2", b"Red red, RED fish");
     let print = print_of("shingle=2", "red red red fish");
     for line in ["key\t-", "token\tfish", "recipe\tclean=nfc,lower tokens=unicode stop=none shingle=2"] {
-        assert!(out.contains(&format!("{line}")), "{line} is not in {out}");
+        assert!(out.contains(line), "{line} is not in {out}");
     }
     assert!(out.contains("feature\tred red\tweight 2\thash "), "{out}");
     assert!(out.contains("feature\tred fish\tweight 1\thash "), "{out}");

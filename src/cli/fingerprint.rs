@@ -29,7 +29,8 @@ pub(super) struct Args {
     /// each bit
     #[arg(long, conflicts_with_all = ["features", "format"])]
     explain: bool,
-    /// Each input is not a text but a list of features: lines of WORD<tab>WEIGHT or 0xHASH<tab>WEIGHT
+    /// Each input is not a text but a list of features: lines of WORD or 0xHASH, a tab, and the
+    /// weight
     #[arg(long)]
     features: bool,
     /// How results are written

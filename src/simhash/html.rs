@@ -30,9 +30,7 @@ pub(super) fn text_of(html: &str) -> String {
         None
     });
     emitter.naively_switch_states(true);
-    for never in Tokenizer::new_with_emitter(html, emitter).flatten() {
-        match never {}
-    }
+    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 

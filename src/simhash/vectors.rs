@@ -114,7 +114,7 @@ fn real_texts() {
     };
     let texts = unpack("debian-descriptions-en.jsonl.gz");
     let prints = unpack("debian-fingerprints.txt.gz");
-    let recipe = "simhash-py clean=lower tokens=word shingle=3".parse::<Recipe>().unwrap();
+    let recipe = "simhash-py clean=lower tokens=word shingle=3 short=one".parse::<Recipe>().unwrap();
     let mut fingerprinter = recipe.fingerprinter::<u64>().unwrap();
     let mut count = 0;
     for (line, print) in texts.lines().zip(prints.lines()) {
