@@ -57,6 +57,8 @@ mod repair;
 mod runs;
 mod sabotage;
 mod segment;
+#[cfg(feature = "text")]
+pub mod simhash;
 mod snapshot;
 mod stats;
 mod storage;

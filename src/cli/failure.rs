@@ -14,6 +14,7 @@ pub(super) const USAGE: u8 = 2;
 const CORRUPT: u8 = 3;
 const LOCKED: u8 = 4;
 const BAD_INPUT: u8 = 5;
+const NOT_NEAR: u8 = 6;
 const INTERRUPTED: u8 = 130;
 
 /// What stands in messages for standard input and output.
@@ -36,6 +37,8 @@ pub(super) enum Failure {
     Input { place: String, why: String },
     /// Damage that has been reported already.
     Corrupt,
+    /// Two texts that are no near-duplicates. Their distance has been printed.
+    NotNear,
     /// A database of which damage has left no row. The damage has been reported already.
     NothingSaved(PathBuf),
     /// What went wrong after some batches had become durable.
@@ -77,7 +80,7 @@ impl Failure {
             Self::Engine(error) => say(format_args!("{program}: {error}")),
             Self::Usage(why) => say(format_args!("{program}: {why}")),
             Self::Input { place, why } => say(format_args!("{program}: {place}: {why}")),
-            Self::Corrupt => {}
+            Self::Corrupt | Self::NotNear => {}
             Self::NothingSaved(path) => {
                 say(format_args!("{program}: {}: not a row could be saved", path.display()));
             }
@@ -95,6 +98,7 @@ impl Failure {
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } => BAD_INPUT,
+            Self::NotNear => NOT_NEAR,
             Self::Engine(Error::Interrupted) => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
             Self::NothingSaved(_) | Self::Engine(_) => FAILED,

@@ -5,19 +5,23 @@ mod backup;
 mod build;
 mod clusters;
 mod compact;
+mod compare;
 mod compat;
 mod create;
 mod delete;
 mod explain;
 mod export;
 mod failure;
+mod fingerprint;
 mod ingest;
 pub(crate) mod input;
 mod interrupt;
+mod matrix;
 mod output;
 mod pairs;
 mod progress;
 mod query;
+mod recipe;
 mod repair;
 mod stats;
 mod values;
@@ -53,7 +57,7 @@ Examples:
   nearprint help query                      all about one command
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
-130 interrupted.";
+6 `compare`: not near-duplicates, 130 interrupted.";
 
 /// Options that every command takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -87,6 +91,9 @@ enum Command {
     Ingest(ingest::Args),
     Backup(backup::Args),
     Repair(repair::Args),
+    Fingerprint(fingerprint::Args),
+    Compare(compare::Args),
+    Matrix(matrix::Args),
 }
 
 impl Global {
@@ -140,5 +147,8 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Ingest(args) => args.run(global),
         Command::Backup(args) => args.run(global),
         Command::Repair(args) => args.run(global),
+        Command::Fingerprint(args) => args.run(global),
+        Command::Compare(args) => args.run(global),
+        Command::Matrix(args) => args.run(global),
     }
 }

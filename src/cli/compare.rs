@@ -1,0 +1,76 @@
+//! `nearprint compare`
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::fingerprint::{for_each_document, warn};
+use super::output::Output;
+use super::recipe::{RecipeArgs, unsupported};
+use super::{Global, values};
+use crate::Fingerprint;
+use crate::simhash::Recipe;
+
+/// Tell in how many bits the fingerprints of two texts differ
+///
+/// Prints the distance. The exit code says whether they are near-duplicates: 0 for a distance of at most
+/// K, 6 for more.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint compare old.txt new.txt -k 6
+  nearprint compare page-1.html page-2.html --clean html,nfc,lower
+  nearprint compare 0x1f3a 0x1f3b")]
+pub(super) struct Args {
+    /// A file of text, - for standard input; or both are fingerprints
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The other one
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// How many bits may differ between near-duplicates
+    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance)]
+    k: u32,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
+impl Args {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        let recipe = self.recipe.recipe()?;
+        let distance = match (self.of_fingerprints(), recipe.width()) {
+            (Some(distance), _) => distance,
+            (None, 64) => self.of_texts::<u64>(&recipe, global)?,
+            (None, 128) => self.of_texts::<u128>(&recipe, global)?,
+            _ => return Err(unsupported(&recipe)),
+        };
+        let mut out = Output::stdout();
+        out.write(|out| writeln!(out, "{distance}"))?;
+        out.flush()?;
+        if distance <= self.k { Ok(()) } else { Err(Failure::NotNear) }
+    }
+
+    /// The distance where both arguments are fingerprints, and no files have these names.
+    fn of_fingerprints(&self) -> Option<u32> {
+        if self.a.exists() || self.b.exists() {
+            return None;
+        }
+        let read = |path: &PathBuf| u128::parse(path.to_str()?).ok();
+        Some(read(&self.a)?.distance(read(&self.b)?))
+    }
+
+    fn of_texts<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<u32, Failure> {
+        if self.a == self.b && self.a.as_os_str() == "-" {
+            return Err(Failure::Usage("standard input can be only one of the two".into()));
+        }
+        let mut fingerprinter = recipe.fingerprinter::<F>()?;
+        let mut found = Vec::new();
+        let inputs = [self.a.clone(), self.b.clone()];
+        let num_replaced = for_each_document(&inputs, &mut |_, text| {
+            found.push(fingerprinter.fingerprint(text));
+            Ok(())
+        })?;
+        let num_empty = found.iter().filter(|found| found.num_tokens == 0).count();
+        warn(global, num_replaced, num_empty as u64);
+        Ok(found[0].value.distance(found[1].value))
+    }
+}

@@ -1,0 +1,202 @@
+//! Texts to fingerprints, on the command line.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+#![allow(dead_code, reason = "the helpers are for other tests too")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::cli::{fails, nearprint, succeeds};
+use nearprint::simhash::{Recipe, compute, unsigned_hash};
+
+const FISH: &str = "Tropical fish include fish found in tropical environments around the world, including both \
+                    freshwater and salt water species.";
+const FOX: &str = "The quick brown fox jumps over the lazy dog, again and again, until the dog wakes up.";
+
+fn print_of(recipe: &str, text: &str) -> u64 {
+    recipe.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
+}
+
+fn home_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(home.path().join(name), content).unwrap();
+    }
+    home
+}
+
+#[test]
+fn files_become_fingerprints() {
+    let home = home_with(&[("a.txt", FISH), ("b\t1.txt", FOX)]);
+    let at = home.path();
+    let (fish, fox) = (print_of("default", FISH), print_of("default", FOX));
+    assert_eq!(succeeds(at, "fingerprint a.txt", b""), format!("{fish}\ta.txt\n"));
+    assert_eq!(succeeds(at, "fingerprint", FOX.as_bytes()), format!("{fox}\t-\n"));
+    assert_eq!(
+        succeeds(at, "fingerprint a.txt - b\t1.txt --threads 2", FOX.as_bytes()),
+        format!("{fish}\ta.txt\n{fox}\t-\n{fox}\tb\\t1.txt\n")
+    );
+    assert_eq!(
+        succeeds(at, "fingerprint b\t1.txt --format json", b""),
+        format!("{{\"fingerprint\":\"{fox}\",\"key\":\"b\\t1.txt\"}}\n")
+    );
+    let wide = succeeds(at, "fingerprint a.txt --width 128", b"");
+    assert!(wide.starts_with("0x") && wide.len() == "0x\ta.txt\n".len() + 32, "{wide}");
+}
+
+#[test]
+fn the_tools_people_come_from_agree() {
+    let home = home_with(&[("fish.txt", FISH)]);
+    let at = home.path();
+    assert_eq!(succeeds(at, "fingerprint fish.txt --recipe notebook --hash md5:8", b""), "167\tfish.txt\n");
+    let lower = "fingerprint fish.txt --recipe notebook --hash md5:8 --clean lower";
+    assert_eq!(succeeds(at, lower, b""), "165\tfish.txt\n");
+    assert_eq!(succeeds(at, "fingerprint --recipe seomoz-cpp", b"one two three"), "3269038531388101654\t-\n");
+    let hashes = ["a b c d", "b c d e"].map(|window| unsigned_hash(window.as_bytes()));
+    assert_eq!(
+        succeeds(at, "fingerprint --recipe simhash-py", b"a b c d e"),
+        format!("{}\t-\n", compute(hashes))
+    );
+    assert_eq!(succeeds(at, "fingerprint --recipe simhash-py", b"a b c"), "0\t-\n");
+}
+
+#[test]
+fn features_may_be_given() {
+    let home = home_with(&[("f.txt", "0x25\t3\n0x2b\t5\n"), ("bad.txt", "word\t1\nword 2\n")]);
+    let at = home.path();
+    assert_eq!(succeeds(at, "fingerprint --features f.txt", b""), "43\tf.txt\n");
+    let word = unsigned_hash(b"a word");
+    let line = "fingerprint --features --recipe simhash-py";
+    assert_eq!(succeeds(at, line, b"a word\t0.5\n0x0\t0.25"), format!("{word}\t-\n"));
+    fails(at, "fingerprint --features f.txt bad.txt", b"", 5, &["bad.txt:2", "no tab"]);
+    fails(at, line, b"x\theavy\n", 5, &["-:1", "not a weight"]);
+    fails(at, line, b"0xx\t1\n", 5, &["-:1", "hexadecimal"]);
+    fails(at, line, b"0x10000000000000000\t1\n", 5, &["-:1", "64 bits"]);
+}
+
+#[test]
+fn an_explanation_adds_up() {
+    let home = home_with(&[]);
+    let out = succeeds(home.path(), "fingerprint --explain --shingle 2", b"Red red, RED fish");
+    let print = print_of("shingle=2", "red red red fish");
+    for line in ["key\t-", "token\tfish", "recipe\tclean=nfc,lower tokens=unicode stop=none shingle=2"] {
+        assert!(out.contains(line), "{line} is not in {out}");
+    }
+    assert!(out.contains("feature\tred red\tweight 2\thash "), "{out}");
+    assert!(out.contains("feature\tred fish\tweight 1\thash "), "{out}");
+    assert!(out.ends_with(&format!("fingerprint\t{print}\n")), "{out}");
+    let bits: String =
+        out.lines().filter(|line| line.starts_with("bit ")).map(|line| &line[line.len() - 1..]).collect();
+    assert_eq!(u64::from_str_radix(&bits, 2), Ok(print));
+}
+
+#[test]
+fn odd_texts_are_told() {
+    let home = home_with(&[("empty.txt", ""), ("marks.txt", " \n-- !\n")]);
+    let at = home.path();
+    fs::write(at.join("latin.txt"), b"caf\xe9 au lait, s'il vous pla\xeet").unwrap();
+    let outcome = nearprint(at, "fingerprint empty.txt latin.txt marks.txt", b"");
+    let latin = print_of("default", "caf\u{fffd} au lait, s'il vous pla\u{fffd}t");
+    assert_eq!((outcome.code, outcome.out), (0, format!("0\tempty.txt\n{latin}\tlatin.txt\n0\tmarks.txt\n")));
+    assert!(outcome.err.contains("1 of the inputs: not valid UTF-8"), "{}", outcome.err);
+    assert!(outcome.err.contains("2 of the inputs: without a token"), "{}", outcome.err);
+    assert_eq!(nearprint(at, "-q fingerprint empty.txt latin.txt", b"").err, "");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let home = home_with(&[("a.txt", FISH)]);
+    let at = home.path();
+    for (line, words) in [
+        ("fingerprint a.txt --recipe nonesuch", "seomoz-cpp"),
+        ("fingerprint a.txt --shingle 0", "1 to 1000"),
+        ("fingerprint a.txt --tokens words", "unicode"),
+        ("fingerprint a.txt --hash md5:200", "8 to 64"),
+        ("fingerprint a.txt --weights tfidf:30", "jieba"),
+        ("fingerprint a.txt --recipe seomoz-cpp --width 128", "jenkins"),
+        ("fingerprint a.txt --width 256", "256"),
+        ("fingerprint a.txt --explain --features", "--features"),
+        ("compare a.txt", "<B>"),
+        ("compare a.txt a.txt -k 65", "0 to 64"),
+        ("compare - -", "standard input"),
+        ("matrix", "<FILE>"),
+        ("matrix a.txt --format xml", "tsv"),
+    ] {
+        fails(at, line, b"", 2, &[words]);
+    }
+    for line in ["fingerprint none.txt", "compare a.txt none.txt", "matrix a.txt none.txt", "compare 1 x"] {
+        fails(at, line, b"", 1, &["cannot read"]);
+    }
+}
+
+#[test]
+fn two_texts_are_compared() {
+    let home = home_with(&[("a.txt", FISH), ("b.txt", FOX), ("7", FISH)]);
+    let at = home.path();
+    assert_eq!(succeeds(at, "compare a.txt 7", b""), "0\n");
+    assert_eq!(succeeds(at, "compare a.txt -", FISH.to_uppercase().as_bytes()), "0\n");
+    let distance = (print_of("default", FISH) ^ print_of("default", FOX)).count_ones();
+    let outcome = nearprint(at, "compare a.txt b.txt", b"");
+    assert_eq!((outcome.code, outcome.out, outcome.err), (6, format!("{distance}\n"), String::new()));
+    assert_eq!(succeeds(at, &format!("compare a.txt b.txt -k {distance}"), b""), format!("{distance}\n"));
+
+    assert_eq!(succeeds(at, "compare 0x1f3a 7994", b""), "0\n");
+    assert_eq!(nearprint(at, "compare 0 15 -k 3", b"").code, 6);
+    assert_eq!(succeeds(at, "compare 0 0xf0000000000000000000000000000000 -k 4", b""), "4\n");
+}
+
+#[test]
+fn a_matrix_holds_all_distances() {
+    let lower = FISH.to_lowercase();
+    let home = home_with(&[("a,1.txt", FISH), ("b.txt", &lower), ("c.txt", FISH)]);
+    let at = home.path();
+    let line = "matrix a,1.txt b.txt c.txt --recipe notebook --hash md5:8";
+    assert_eq!(
+        succeeds(at, line, b""),
+        "\ta,1.txt\tb.txt\tc.txt\na,1.txt\t0\t1\t0\nb.txt\t1\t0\t1\nc.txt\t0\t1\t0\n"
+    );
+    assert_eq!(
+        succeeds(at, &format!("{line} --format csv"), b""),
+        ",\"a,1.txt\",b.txt,c.txt\n\"a,1.txt\",0,1,0\nb.txt,1,0,1\nc.txt,0,1,0\n"
+    );
+    assert_eq!(
+        succeeds(at, &format!("{line} --format json"), b""),
+        "{\"files\":[\"a,1.txt\",\"b.txt\",\"c.txt\"],\"distances\":[[0,1,0],[1,0,1],[0,1,0]]}\n"
+    );
+    let wide = "matrix a,1.txt c.txt --recipe notebook --hash md5:128";
+    assert!(succeeds(at, wide, b"").ends_with("c.txt\t0\t0\n"));
+}
+
+#[test]
+fn every_recipe_says_what_it_is() {
+    let home = home_with(&[]);
+    for name in Recipe::names() {
+        let line = format!("fingerprint --explain --recipe {name}");
+        let out =
+            succeeds(home.path(), &line, "近似重複の文書を探す。北京烤鸭真好吃 and more words".as_bytes());
+        let recipe: Recipe = name.parse().unwrap();
+        assert!(out.contains(&format!("recipe\t{recipe}\n")), "{out}");
+    }
+}
+
+/// A text that the explanation and the fast way agree on, for all recipes, is in the unit tests; here is
+/// one that takes several batches of threads.
+#[test]
+fn threads_change_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let at: &Path = home.path();
+    let mut line = String::from("fingerprint");
+    let mut expected = String::new();
+    for number in 0..300 {
+        let text = format!("{FOX} {number} {FISH}");
+        fs::write(at.join(format!("{number}.txt")), &text).unwrap();
+        line.push_str(&format!(" {number}.txt"));
+        expected.push_str(&format!("{}\t{number}.txt\n", print_of("default", &text)));
+    }
+    for threads in [1, 2, 7] {
+        assert_eq!(succeeds(at, &format!("{line} --threads {threads}"), b""), expected);
+    }
+}
