@@ -94,7 +94,7 @@ impl Failure {
             | Self::Engine(Error::Option(_) | Error::Mismatch { .. } | Error::Overlap { .. }) => USAGE,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
-            Self::Input { .. } => BAD_INPUT,
+            Self::Input { .. } | Self::Engine(Error::Input { .. }) => BAD_INPUT,
             Self::Engine(Error::Interrupted) => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
             Self::NothingSaved(_) | Self::Engine(_) => FAILED,
