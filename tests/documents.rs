@@ -20,7 +20,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
-    zstd::encode_all(bytes, 1).unwrap()
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 fn keyed() -> ReaderOptions {
@@ -130,12 +133,15 @@ fn bad_records_are_named_and_reading_goes_on() {
     );
     assert_eq!(both(&records), [("1", "a"), ("2", "b")]);
     let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", bad.place.line, bad.reason)).collect();
-    assert_eq!(found, [
-        "2 no field \"text\"",
-        "3 not a JSON object: expected ident (column 2)",
-        "4 field \"text\" is a number, and not a string",
-        "5 field \"key\" is null, and no key: a string, a number or an object",
-    ]);
+    assert_eq!(
+        found,
+        [
+            "2 no field \"text\"",
+            "3 not a JSON object: expected ident (column 2)",
+            "4 field \"text\" is a number, and not a string",
+            "5 field \"key\" is null, and no key: a string, a number or an object",
+        ]
+    );
     assert_eq!(bad[1].raw, b"not\n");
 
     let mut ranked = keyed();
@@ -143,12 +149,15 @@ fn bad_records_are_named_and_reading_goes_on() {
     let (records, bad) = read("d.csv", "key,text,n\na,b,-1.5\na,b\na,b,x\na,b,NaN\na,\"b,3\n", ranked);
     assert_eq!(records[0].value, Some(-1.5));
     let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", bad.place.line, bad.reason)).collect();
-    assert_eq!(found, [
-        "3 2 cells, and the header has 3",
-        "4 field \"n\" is not a number",
-        "5 field \"n\" is not a number",
-        "6 a quotation mark that is never closed",
-    ]);
+    assert_eq!(
+        found,
+        [
+            "3 2 cells, and the header has 3",
+            "4 field \"n\" is not a number",
+            "5 field \"n\" is not a number",
+            "6 a quotation mark that is never closed",
+        ]
+    );
 
     let short = ReaderOptions { max_record_bytes: 30, ..keyed() };
     let long = format!("{{\"key\":1,\"text\":\"{}\"}}\n{{\"key\":2,\"text\":\"b\"}}\n", "x".repeat(1 << 20));
@@ -174,20 +183,26 @@ fn what_is_not_utf8_is_replaced_and_its_bytes_kept() {
 #[test]
 fn text_is_cut_at_the_marker() {
     let options = ReaderOptions { cut_after: Some("\n--".into()), ..keyed() };
-    let (records, _) = read("d.jsonl", "{\"key\":1,\"text\":\"a\\n--b\\n--c\"}\n{\"key\":2,\"text\":\"d--\"}\n", options);
+    let (records, _) =
+        read("d.jsonl", "{\"key\":1,\"text\":\"a\\n--b\\n--c\"}\n{\"key\":2,\"text\":\"d--\"}\n", options);
     assert_eq!(both(&records), [("1", "a"), ("2", "d--")]);
 }
 
 #[test]
 fn damaged_files_are_named() {
     let options = ReaderOptions::default;
-    let content: String = (0..20_000u32).map(|at| format!("{{\"text\":\"{}\"}}\n", at.wrapping_mul(2_654_435_761))).collect();
-    for (name, whole) in [("d.jsonl.gz", gzip(content.as_bytes())), ("d.jsonl.zst", zstd(content.as_bytes()))] {
+    let content: String =
+        (0..20_000u32).map(|at| format!("{{\"text\":\"{}\"}}\n", at.wrapping_mul(2_654_435_761))).collect();
+    for (name, whole) in [("d.jsonl.gz", gzip(content.as_bytes())), ("d.jsonl.zst", zstd(content.as_bytes()))]
+    {
         let mut flipped = whole.clone();
         flipped[whole.len() / 2] ^= 0x55;
         for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], &flipped] {
             let error = error(name, bytes, options());
-            assert!(matches!(&error, Error::Input { place, why } if place.ends_with(name) && why.starts_with("damaged")), "{error}");
+            assert!(
+                matches!(&error, Error::Input { place, why } if place.ends_with(name) && why.starts_with("damaged")),
+                "{error}"
+            );
         }
         let error = error(name, &content, options());
         assert!(error.to_string().contains("data, and is none"), "{error}");
@@ -244,10 +259,10 @@ fn kept() -> OutputOptions {
 fn what_is_kept_is_written_unchanged() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
-    fs::write(at("a.jsonl"), " {\"text\" : \"a\"}\r\n{\"text\":\"\xff\"}").unwrap();
+    fs::write(at("a.jsonl"), b" {\"text\" : \"a\"}\r\n{\"text\":\"\xff\"}").unwrap();
     fs::write(at("b.jsonl"), "{\"text\":\"c\",\"x\":{}}").unwrap();
     let inputs = [at("a.jsonl"), at("b.jsonl")];
-    let expected = " {\"text\" : \"a\"}\r\n{\"text\":\"\xff\"}\n{\"text\":\"c\",\"x\":{}}".as_bytes();
+    let expected: &[u8] = b" {\"text\" : \"a\"}\r\n{\"text\":\"\xff\"}\n{\"text\":\"c\",\"x\":{}}";
     assert_eq!(copy(&inputs, &at("out.jsonl"), kept()).0, expected);
     let (bytes, _) = copy(&inputs, &at("out.jsonl.gz"), kept());
     let mut plain = Vec::new();
@@ -320,6 +335,151 @@ fn a_document_of_100_mb_is_read() {
     assert!(records[0].text == text);
     let (records, _) = read("d.csv.gz", gzip(format!("key,text\n1,\"{text}\"\n").as_bytes()), keyed());
     assert!(records[0].text == text);
+}
+
+#[cfg(feature = "parquet")]
+mod parquet {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use ::parquet::arrow::ArrowWriter;
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use arrow_array::{
+        Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, types,
+    };
+
+    use super::*;
+
+    const ROWS: i64 = 5000;
+
+    /// Texts, keys, ranks with a null, and lists that nobody asks for.
+    fn rows() -> RecordBatch {
+        let text = StringArray::from_iter_values((0..ROWS).map(|at| format!("text {at}")));
+        let key = Int64Array::from_iter_values(0..ROWS);
+        let n = Float64Array::from_iter((0..ROWS).map(|at| (at != 7).then_some(at as f64 / 2.0)));
+        let lists = (0..ROWS).map(|at| Some((0..at % 4).map(Some)));
+        let list = ListArray::from_iter_primitive::<types::Int64Type, _, _>(lists);
+        let columns: [(&str, ArrayRef); 4] =
+            [("text", Arc::new(text)), ("key", Arc::new(key)), ("n", Arc::new(n)), ("list", Arc::new(list))];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    fn write(path: &Path, rows: &RecordBatch) {
+        let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), rows.schema(), None).unwrap();
+        writer.write(rows).unwrap();
+        writer.close().unwrap();
+    }
+
+    fn read_batches(path: &Path) -> Vec<RecordBatch> {
+        let file = File::open(path).unwrap();
+        ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn rows_are_documents_and_are_copied_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let rows = rows();
+        write(&at("a.parquet"), &rows);
+        let mut options = keyed();
+        options.fields.value = Some("n".into());
+        let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
+        let added = OutputOptions { add_fingerprint: Some("f".into()), ..kept() };
+        let mut output = Output::create(&at("out.parquet"), &reader, added).unwrap();
+        let (mut wanted, mut spans) = (Vec::new(), Vec::new());
+        while let Some(item) = reader.next_item().unwrap() {
+            match item {
+                Item::Bad(bad) => assert_eq!((bad.place.line, &*bad.raw), (8, &b"8\n"[..])),
+                Item::Record(record) => {
+                    let number = record.number - 1;
+                    assert_eq!((record.text, record.key), (format!("text {number}"), number.to_string()));
+                    assert_eq!(record.value, Some(number as f64 / 2.0));
+                }
+            }
+        }
+        assert_eq!(reader.position().total_bytes, Some(reader.position().bytes));
+        let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
+        while let Some(item) = reader.next_item().unwrap() {
+            let Item::Record(record) = item else { continue };
+            if record.number % 3 == 0 || record.number > 4000 {
+                wanted.push(record.number - 1);
+                spans.push(output.append(&record, &record.number).unwrap());
+            }
+        }
+        assert_eq!(output.read_back(spans[1]).unwrap(), "text 5");
+        output.finish().unwrap();
+
+        let batches = read_batches(&at("out.parquet"));
+        let fields: Vec<&str> =
+            batches[0].schema_ref().fields().iter().map(|field| &**field.name()).collect();
+        assert_eq!(fields, ["text", "key", "n", "list", "f"]);
+        let mut wanted = wanted.into_iter();
+        for batch in batches {
+            for row in 0..batch.num_rows() {
+                let from = usize::try_from(wanted.next().unwrap()).unwrap();
+                for column in 0..4 {
+                    let (copied, original) = (batch.column(column), rows.column(column));
+                    assert_eq!(copied.slice(row, 1).to_data(), original.slice(from, 1).to_data());
+                }
+            }
+        }
+        assert_eq!(wanted.next(), None);
+
+        // Without the added column, the schema is the same.
+        let reader = Reader::open(&[at("a.parquet")], options).unwrap();
+        Output::create(&at("empty.parquet"), &reader, kept()).unwrap().finish().unwrap();
+        let file = File::open(at("empty.parquet")).unwrap();
+        let empty = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        assert_eq!(empty.schema().fields(), rows.schema().fields());
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        write(&at("a.parquet"), &rows());
+        write(&at("b.parquet"), &rows().project(&[0, 1]).unwrap());
+        let open = |names: &[&str], options: ReaderOptions| {
+            let paths: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
+            let mut reader = Reader::open(&paths, options).map_err(|error| error.to_string())?;
+            reader.skip(u64::MAX).map_err(|error| error.to_string())
+        };
+        assert_eq!(open(&["a.parquet", "a.parquet"], keyed()), Ok(2 * ROWS as u64));
+        assert!(
+            open(&["a.parquet", "b.parquet"], keyed()).unwrap_err().contains("its columns are not those")
+        );
+        let mut other = keyed();
+        other.fields.text = "missing".into();
+        assert!(open(&["a.parquet"], other).unwrap_err().contains("no column named \"missing\""));
+        let stdin = ReaderOptions { format: Some(Format::Parquet), ..keyed() };
+        assert!(Reader::open(&["-".into()], stdin).is_err());
+        let reader = Reader::open(&[at("a.parquet")], keyed()).unwrap();
+        assert!(matches!(Output::create(&at("x.parquet.gz"), &reader, kept()), Err(Error::Option(_))));
+
+        let whole = fs::read(at("a.parquet")).unwrap();
+        for len in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
+            let error = error("d.parquet", &whole[..len], keyed());
+            assert!(matches!(&error, Error::Input { why, .. } if why.contains("Parquet")), "{error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn damage_is_an_error_or_another_text(at in any::<prop::sample::Index>(), flip in 1u8..) {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("d.parquet");
+            write(&path, &rows().slice(0, 50));
+            let mut bytes = fs::read(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            fs::write(&path, bytes).unwrap();
+            if let Ok(mut reader) = Reader::open(&[path], keyed()) {
+                while let Ok(Some(_)) = reader.next_item() {}
+            }
+        }
+    }
 }
 
 proptest! {

@@ -157,7 +157,9 @@ impl<W: Write> Sink<W> {
             None => Self::Plain(inner),
             Some(Compression::Gzip) => Self::Gzip(GzEncoder::new(inner, flate2::Compression::default())),
             Some(Compression::Zstd) => {
-                Self::Zstd(zstd::stream::write::Encoder::new(inner, zstd::DEFAULT_COMPRESSION_LEVEL)?)
+                let mut encoder = zstd::stream::write::Encoder::new(inner, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Self::Zstd(encoder)
             }
         })
     }

@@ -190,11 +190,10 @@ mod tests {
         let fields = Fields { text: "b".into(), key: Some("a.x".into()), value: None };
         let columns = Columns::new("\u{feff}\"a.x\",b,c\r\n".as_bytes(), b',', &fields, "f").unwrap();
         let found = columns.cells(b"1,\"2,\"\"\",3\r\n").unwrap();
-        assert_eq!(found.map(|cell| cell.map(Cow::into_owned)), [
-            Some(b"2,\"".to_vec()),
-            Some(b"1".to_vec()),
-            None
-        ]);
+        assert_eq!(
+            found.map(|cell| cell.map(Cow::into_owned)),
+            [Some(b"2,\"".to_vec()), Some(b"1".to_vec()), None]
+        );
         assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, and the header has 3");
         assert_eq!(columns.text(b"1,2,3,4\n").as_deref(), Some(&b"2"[..]));
         let error = |header: &[u8]| Columns::new(header, b',', &fields, "f").unwrap_err().to_string();

@@ -282,7 +282,10 @@ mod tests {
             (r#"{"a":"1","a":"2","b":{"c":"3"},"b":{"c":"4"}}"#, some("2", "4")),
             (r#"{"b.c":"whole","b":{"c":"nested"},"a":""}"#, some("", "whole")),
             (r#"{"b":{"c":"nested"},"b.c":"whole","\u0061":"t"}"#, some("t", "whole")),
-            (r#"{"b":{"c":{ "$oid" : "a \" }" , "n":[1, 2]}},"a":"t"}"#, some("t", r#"{"$oid":"a \" }","n":[1,2]}"#)),
+            (
+                r#"{"b":{"c":{ "$oid" : "a \" }" , "n":[1, 2]}},"a":"t"}"#,
+                some("t", r#"{"$oid":"a \" }","n":[1,2]}"#),
+            ),
             (r#"{"b":3,"c":{"c":1},"a":"t"}"#, (Some("t".into()), None)),
             (r#"{}"#, (None, None)),
         ] {
@@ -301,7 +304,17 @@ mod tests {
 
     #[test]
     fn what_is_no_object_is_refused() {
-        for object in ["", "[]", "1", "{", r#"{"a":1}{}"#, r#"{"a":1,}"#, r#"{"x":tru}"#, r#"{"x":"\q"}"#, "{\"x\":\"\u{1}\"}"] {
+        for object in [
+            "",
+            "[]",
+            "1",
+            "{",
+            r#"{"a":1}{}"#,
+            r#"{"a":1,}"#,
+            r#"{"x":tru}"#,
+            r#"{"x":"\q"}"#,
+            "{\"x\":\"\u{1}\"}",
+        ] {
             let error = find(object, [Some("a"), None, None]).unwrap_err();
             assert!(error.starts_with("not a JSON object: ") && error.ends_with(')'), "{object}: {error}");
         }

@@ -267,9 +267,15 @@ mod tests {
         assert_eq!(whole("", None), [""; 0]);
         assert_eq!(whole("a\r\n\nb", None), ["1 \"a\\r\\n\"", "2 \"\\n\"", "3 \"b\""]);
         assert_eq!(whole("a\"\nb\"", Some(b',')), ["1 \"a\\\"\\n\"", "2 \"b\\\"\""]);
-        assert_eq!(whole("x,\"a\n\"\"\n\",\ny\n", Some(b',')), ["1 \"x,\\\"a\\n\\\"\\\"\\n\\\",\\n\"", "4 \"y\\n\""]);
+        assert_eq!(
+            whole("x,\"a\n\"\"\n\",\ny\n", Some(b',')),
+            ["1 \"x,\\\"a\\n\\\"\\\"\\n\\\",\\n\"", "4 \"y\\n\""]
+        );
         assert_eq!(whole("\u{feff}\"a\n\"", Some(b',')), ["1 \"\\u{feff}\\\"a\\n\\\"\""]);
-        assert_eq!(whole("x,\"a\n\"", Some(b'\t')), ["1 \"x,\\\"a\\n\"", "2 \"\\\"\" a quotation mark that is never closed"]);
+        assert_eq!(
+            whole("x,\"a\n\"", Some(b'\t')),
+            ["1 \"x,\\\"a\\n\"", "2 \"\\\"\" a quotation mark that is never closed"]
+        );
     }
 
     #[test]

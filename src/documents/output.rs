@@ -17,7 +17,7 @@ use super::record::Record;
 use crate::error::{Error, Result};
 
 /// What stands in messages for standard output.
-const STDOUT: &str = "standard output";
+pub(super) const STDOUT: &str = "standard output";
 /// Bytes written at once.
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -99,7 +99,8 @@ impl Output {
         if reader.reads(path) {
             return Err(Error::Option(format!("{}: is read, and cannot be written to", path.display())));
         }
-        let mut output = Self::to_target(path, reader, options, Target::create(path, reader)?)?;
+        let target = Target::create(path, reader, &options)?;
+        let mut output = Self::to_target(path, reader, options, target)?;
         if !reader.header().is_empty() {
             output.write_header(reader.header())?;
         }
@@ -225,9 +226,10 @@ impl Output {
     /// [`Error::Io`] and [`Error::DiskFull`].
     pub fn finish(self) -> Result<()> {
         match self.target {
-            Target::Lines(mut lines) => {
-                lines.sync_folder(&self.path).and_then(|()| lines.finish()).map_err(Error::io("write", &self.path))
-            }
+            Target::Lines(mut lines) => lines
+                .sync_folder(&self.path)
+                .and_then(|()| lines.finish())
+                .map_err(Error::io("write", &self.path)),
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => rows.finish(),
         }
@@ -247,15 +249,18 @@ impl Parser {
 
 impl Target {
     #[cfg(feature = "parquet")]
-    fn create(path: &Path, reader: &Reader) -> Result<Self> {
+    fn create(path: &Path, reader: &Reader, options: &OutputOptions) -> Result<Self> {
         match reader.rows() {
-            Some(rows) => Ok(Self::Rows(rows.writer(path)?)),
+            Some(_) if Compression::of(path).is_some() => {
+                Err(Error::Option(format!("{}: Parquet compresses by itself", path.display())))
+            }
+            Some(rows) => Ok(Self::Rows(rows.writer(path, options.add_fingerprint.as_deref())?)),
             None => Ok(Self::Lines(Lines::create(path)?)),
         }
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn create(path: &Path, _: &Reader) -> Result<Self> {
+    fn create(path: &Path, _: &Reader, _: &OutputOptions) -> Result<Self> {
         Ok(Self::Lines(Lines::create(path)?))
     }
 }
@@ -263,7 +268,8 @@ impl Target {
 impl Lines {
     fn create(path: &Path) -> Result<Self> {
         if is_stdout(path) {
-            let sink = Sink::new(buffered(Box::new(io::stdout())), None).map_err(Error::io("write", STDOUT))?;
+            let sink =
+                Sink::new(buffered(Box::new(io::stdout())), None).map_err(Error::io("write", STDOUT))?;
             return Ok(Self { sink, file: None, len_bytes: 0, at_line_start: true, folder_synced: true });
         }
         let failed = || Error::io("create", path);
@@ -339,7 +345,7 @@ impl Lines {
 }
 
 /// Makes a file durable; pipes and devices that know no such thing are left alone.
-fn sync_file(file: &File) -> io::Result<()> {
+pub(super) fn sync_file(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_all() } else { Ok(()) }
 }
 
@@ -347,7 +353,7 @@ fn buffered(inner: Box<dyn Write + Send>) -> BufWriter<Box<dyn Write + Send>> {
     BufWriter::with_capacity(BUFFER_BYTES, inner)
 }
 
-fn is_stdout(path: &Path) -> bool {
+pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
@@ -380,7 +386,8 @@ impl Texts {
 
     fn read(&self, span: Span) -> Result<String> {
         let bytes = read_span(&self.file, span).map_err(Error::io("read", "a temporary file"))?;
-        String::from_utf8(bytes).map_err(|error| Error::io("read", "a temporary file")(io::Error::other(error)))
+        String::from_utf8(bytes)
+            .map_err(|error| Error::io("read", "a temporary file")(io::Error::other(error)))
     }
 }
 

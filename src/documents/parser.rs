@@ -45,7 +45,11 @@ impl Parser {
                 Item::Record(Record { key, text, value, invalid_utf8, number, place, content })
             }
             Err(reason) => {
-                let raw = content.line().to_vec();
+                let raw = match &content {
+                    #[cfg(feature = "parquet")]
+                    Content::Row(_) => format!("{}\n", place.line).into_bytes(),
+                    content => content.line().to_vec(),
+                };
                 Item::Bad(BadRecord { place, reason, raw })
             }
         }

@@ -68,6 +68,9 @@ pub struct Reader {
     parser: Arc<Parser>,
     /// Of CSV, as it stands in the first input.
     header: Vec<u8>,
+    /// Of Parquet, that of the first input.
+    #[cfg(feature = "parquet")]
+    schema: Option<arrow_schema::SchemaRef>,
     max_record_bytes: usize,
     records: u64,
     bytes: Arc<AtomicU64>,
@@ -110,6 +113,8 @@ impl Reader {
             current: None,
             parser: Arc::new(Parser { format, fields, marker, columns: None }),
             header: Vec::new(),
+            #[cfg(feature = "parquet")]
+            schema: None,
             max_record_bytes,
             records: 0,
             bytes: Arc::default(),
@@ -228,8 +233,14 @@ impl Reader {
     }
 
     #[cfg(feature = "parquet")]
-    fn open_parquet(&self, input: &Input) -> Result<Records> {
-        Ok(Records::Rows(Rows::open(input, &self.parser.fields)?))
+    fn open_parquet(&mut self, input: &Input) -> Result<Records> {
+        let rows = Rows::open(input, &self.parser.fields)?;
+        let schema = self.schema.get_or_insert_with(|| rows.schema().clone());
+        if schema.fields() != rows.schema().fields() {
+            let first = self.inputs[0].name();
+            return Err(bad(&input.name(), format!("its columns are not those of {first}")));
+        }
+        Ok(Records::Rows(rows))
     }
 
     #[cfg(not(feature = "parquet"))]
