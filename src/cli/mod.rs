@@ -6,14 +6,19 @@ mod build;
 mod clusters;
 mod compact;
 mod compat;
+mod completions;
 mod create;
 mod delete;
+// Its first users are the commands that come next.
+#[allow(dead_code, reason = "used by the commands over documents")]
+mod documents;
 mod explain;
 mod export;
 mod failure;
 mod ingest;
 pub(crate) mod input;
 mod interrupt;
+mod man;
 mod output;
 mod pairs;
 mod progress;
@@ -87,6 +92,8 @@ enum Command {
     Ingest(ingest::Args),
     Backup(backup::Args),
     Repair(repair::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Global {
@@ -140,5 +147,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Ingest(args) => args.run(global),
         Command::Backup(args) => args.run(global),
         Command::Repair(args) => args.run(global),
+        Command::Completions(args) => args.run(),
+        Command::Man(args) => args.run(),
     }
 }

@@ -26,17 +26,19 @@ mod compressed;
 mod csv;
 mod inputs;
 mod json;
+mod line_file;
 mod lines;
 mod output;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
 mod parser;
 mod reader;
 mod record;
 
 pub use compressed::Compression;
 pub use inputs::{Format, Input};
-pub use output::{Output, OutputOptions, Span};
+pub use line_file::{LineFile, Span};
+pub use output::{Output, OutputOptions};
 pub use reader::{Position, Reader, ReaderOptions};
 pub use record::{BadRecord, Fields, Item, Place, RawRecord, Record};
 

@@ -2,24 +2,22 @@
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::compressed::{Compression, Sink, bad};
+#[cfg(feature = "parquet")]
+use super::compressed::Compression;
+use super::compressed::bad;
 use super::csv::with_cell;
 use super::inputs::Format;
 use super::json::with_member;
+use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::parser::Parser;
 use super::reader::Reader;
 use super::record::Record;
 use crate::error::{Error, Result};
-
-/// What stands in messages for standard output.
-pub(super) const STDOUT: &str = "standard output";
-/// Bytes written at once.
-const BUFFER_BYTES: usize = 1 << 18;
 
 /// How documents are written.
 #[derive(Clone, Debug, Default)]
@@ -30,15 +28,6 @@ pub struct OutputOptions {
     /// Texts will be [read back](Output::read_back). They are kept in a temporary file where the output
     /// itself cannot be read: standard output, compressed files, Parquet.
     pub keep_texts: bool,
-}
-
-/// Where a record stands, for [`Output::read_back`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Its first byte.
-    pub offset: u64,
-    /// Its length.
-    pub len_bytes: u64,
 }
 
 #[cfg(feature = "parquet")]
@@ -65,21 +54,9 @@ pub struct Output {
 
 /// What records are written to.
 enum Target {
-    Lines(Lines),
+    Lines(LineFile),
     #[cfg(feature = "parquet")]
     Rows(super::parquet::RowWriter),
-}
-
-/// A stream of bytes.
-struct Lines {
-    sink: Sink<BufWriter<Box<dyn Write + Send>>>,
-    /// The same file again, where it is one.
-    file: Option<File>,
-    /// Bytes given so far, before compression.
-    len_bytes: u64,
-    /// Whether the last byte ends a line.
-    at_line_start: bool,
-    folder_synced: bool,
 }
 
 /// A temporary file of texts. It has no name, and goes with the program.
@@ -113,17 +90,10 @@ impl Output {
     /// [`Error::Option`] where the output is no plain file, compressed, or shorter than that;
     /// [`Error::Io`].
     pub fn open_at(path: &Path, len_bytes: u64, reader: &Reader, options: OutputOptions) -> Result<Self> {
-        let refused = |why: &str| Error::Option(format!("{}: {why}", path.display()));
-        if is_stdout(path) || Compression::of(path).is_some() || reader.format() == Format::Parquet {
-            return Err(refused("only a plain file that is not compressed can be continued"));
+        if reader.format() == Format::Parquet {
+            return Err(Error::Option(format!("{}: Parquet cannot be continued", path.display())));
         }
-        let failed = |action| Error::io(action, path);
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed("open"))?;
-        if file.metadata().map_err(failed("open"))?.len() < len_bytes {
-            return Err(refused(&format!("is shorter than the {len_bytes} bytes that were written to it")));
-        }
-        file.set_len(len_bytes).map_err(failed("truncate"))?;
-        let lines = Lines::at(file, len_bytes).map_err(failed("read"))?;
+        let lines = LineFile::open_at(path, len_bytes)?;
         Self::to_target(path, reader, options, Target::Lines(lines))
     }
 
@@ -179,7 +149,7 @@ impl Output {
 
     fn write_line(&mut self) -> Result<Span> {
         match &mut self.target {
-            Target::Lines(lines) => lines.write(&self.line).map_err(Error::io("write", &self.path)),
+            Target::Lines(lines) => lines.append(&self.line),
             #[cfg(feature = "parquet")]
             Target::Rows(_) => Ok(Span::NOWHERE),
         }
@@ -194,13 +164,15 @@ impl Output {
         if let Some(texts) = &self.texts {
             return texts.read(span);
         }
-        let path = &self.path;
-        let failed = || Error::io("read", path);
-        let line = match &mut self.target {
-            Target::Lines(lines) if lines.can_be_read() => lines.read(span).map_err(failed())?,
-            _ => return Err(Error::Option(format!("{}: cannot be read back", path.display()))),
-        };
-        self.parser.text_of_line(line).map_err(|why| bad(&path.display().to_string(), why))
+        match &mut self.target {
+            Target::Lines(lines) => {
+                let line = lines.read(span)?;
+                let text = self.parser.text_of_line(line);
+                text.map_err(|why| bad(&self.path.display().to_string(), why))
+            }
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => Err(Error::Option(format!("{}: cannot be read back", self.path.display()))),
+        }
     }
 
     /// Makes everything so far durable, and tells how long the file is now: for
@@ -211,10 +183,7 @@ impl Output {
     /// [`Error::Io`] and [`Error::DiskFull`].
     pub fn flush_and_sync(&mut self) -> Result<u64> {
         match &mut self.target {
-            Target::Lines(lines) => {
-                lines.sync(&self.path).map_err(Error::io("write", &self.path))?;
-                Ok(lines.len_bytes)
-            }
+            Target::Lines(lines) => lines.flush_and_sync(),
             #[cfg(feature = "parquet")]
             Target::Rows(_) => Ok(0),
         }
@@ -226,10 +195,7 @@ impl Output {
     /// [`Error::Io`] and [`Error::DiskFull`].
     pub fn finish(self) -> Result<()> {
         match self.target {
-            Target::Lines(mut lines) => lines
-                .sync_folder(&self.path)
-                .and_then(|()| lines.finish())
-                .map_err(Error::io("write", &self.path)),
+            Target::Lines(lines) => lines.finish(),
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => rows.finish(),
         }
@@ -255,113 +221,14 @@ impl Target {
                 Err(Error::Option(format!("{}: Parquet compresses by itself", path.display())))
             }
             Some(rows) => Ok(Self::Rows(rows.writer(path, options.add_fingerprint.as_deref())?)),
-            None => Ok(Self::Lines(Lines::create(path)?)),
+            None => Ok(Self::Lines(LineFile::create(path)?)),
         }
     }
 
     #[cfg(not(feature = "parquet"))]
     fn create(path: &Path, _: &Reader, _: &OutputOptions) -> Result<Self> {
-        Ok(Self::Lines(Lines::create(path)?))
+        Ok(Self::Lines(LineFile::create(path)?))
     }
-}
-
-impl Lines {
-    fn create(path: &Path) -> Result<Self> {
-        if is_stdout(path) {
-            let sink =
-                Sink::new(buffered(Box::new(io::stdout())), None).map_err(Error::io("write", STDOUT))?;
-            return Ok(Self { sink, file: None, len_bytes: 0, at_line_start: true, folder_synced: true });
-        }
-        let failed = || Error::io("create", path);
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(true).open(path).map_err(failed())?;
-        let again = file.try_clone().map_err(failed())?;
-        let sink = Sink::new(buffered(Box::new(again)), Compression::of(path)).map_err(failed())?;
-        Ok(Self { sink, file: Some(file), len_bytes: 0, at_line_start: true, folder_synced: false })
-    }
-
-    /// Goes on at the end of a file.
-    fn at(mut file: File, len_bytes: u64) -> io::Result<Self> {
-        io::Seek::seek(&mut file, io::SeekFrom::Start(len_bytes))?;
-        let mut last = *b"\n";
-        if let Some(offset) = len_bytes.checked_sub(1) {
-            file.read_exact_at(&mut last, offset)?;
-        }
-        let sink = Sink::Plain(buffered(Box::new(file.try_clone()?)));
-        let at_line_start = last == *b"\n";
-        Ok(Self { sink, file: Some(file), len_bytes, at_line_start, folder_synced: false })
-    }
-
-    fn can_be_read(&self) -> bool {
-        // What is no regular file, a named pipe say, cannot be read where it is written.
-        let regular = |file: &File| file.metadata().is_ok_and(|metadata| metadata.is_file());
-        matches!(self.sink, Sink::Plain(_)) && self.file.as_ref().is_some_and(regular)
-    }
-
-    fn write(&mut self, line: &[u8]) -> io::Result<Span> {
-        if !self.at_line_start {
-            self.sink.write_all(b"\n")?;
-            self.len_bytes += 1;
-        }
-        self.sink.write_all(line)?;
-        let span = Span { offset: self.len_bytes, len_bytes: line.len() as u64 };
-        self.len_bytes += span.len_bytes;
-        self.at_line_start = line.last() == Some(&b'\n');
-        Ok(span)
-    }
-
-    fn read(&mut self, span: Span) -> io::Result<Vec<u8>> {
-        let held = self.sink.get_ref().buffer().len() as u64;
-        if span.offset + span.len_bytes > self.len_bytes - held {
-            self.sink.flush()?;
-        }
-        match &self.file {
-            Some(file) => read_span(file, span),
-            None => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
-    fn sync(&mut self, path: &Path) -> io::Result<()> {
-        self.sink.flush()?;
-        if let Some(file) = &self.file {
-            sync_file(file)?;
-        }
-        self.sync_folder(path)
-    }
-
-    /// Makes the name of a new file durable.
-    fn sync_folder(&mut self, path: &Path) -> io::Result<()> {
-        if std::mem::replace(&mut self.folder_synced, true) {
-            return Ok(());
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-    }
-
-    fn finish(self) -> io::Result<()> {
-        self.sink.finish()?.flush()?;
-        self.file.as_ref().map_or(Ok(()), sync_file)
-    }
-}
-
-/// Makes a file durable; pipes and devices that know no such thing are left alone.
-pub(super) fn sync_file(file: &File) -> io::Result<()> {
-    if file.metadata()?.is_file() { file.sync_all() } else { Ok(()) }
-}
-
-fn buffered(inner: Box<dyn Write + Send>) -> BufWriter<Box<dyn Write + Send>> {
-    BufWriter::with_capacity(BUFFER_BYTES, inner)
-}
-
-pub(super) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
-    let len = usize::try_from(span.len_bytes).map_err(io::Error::other)?;
-    let mut bytes = vec![0; len];
-    file.read_exact_at(&mut bytes, span.offset)?;
-    Ok(bytes)
 }
 
 impl Texts {

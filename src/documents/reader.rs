@@ -281,7 +281,7 @@ impl Records {
                 None => Ok(None),
             },
             #[cfg(feature = "parquet")]
-            Self::Rows(rows) => rows.next(count),
+            Self::Rows(rows) => Ok(rows.next(count)?.map(|(number, row)| (number, Content::Row(row)))),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Rows of Parquet files: read in batches, and copied with all their columns.
 
+mod writer;
+
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,31 +14,25 @@ use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_select::interleave::interleave_record_batch;
-use parquet::arrow::ArrowWriter;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 
 use super::compressed::bad;
 use super::inputs::Input;
-use super::output::{STDOUT, is_stdout, sync_file};
 use super::parser::{Parts, not_a_key, not_a_number, number};
-use super::record::{Content, Fields};
+use super::record::Fields;
 use crate::error::{Error, Result};
+
+pub(super) use writer::RowWriter;
+#[cfg(feature = "cli")]
+pub(crate) use writer::Table;
 
 /// Rows that are read together, and written together.
 const BATCH_ROWS: usize = 1024;
-/// Batches that may wait for the rows kept of them to be written.
-const BATCHES_WAITING: usize = 16;
-/// A row group is ended when it takes so much memory.
-const ROW_GROUP_BYTES: usize = 64 << 20;
-
 /// Reads a file.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
     compression: Compression,
@@ -59,14 +55,13 @@ pub(crate) struct Row {
 
 impl Rows {
     /// Opens a file that has all the columns.
-    pub(super) fn open(input: &Input, fields: &Fields) -> Result<Self> {
+    pub(crate) fn open(input: &Input, fields: &Fields) -> Result<Self> {
         let name = input.name();
         if input.is_stdin() {
             return Err(bad(&name, "Parquet has to be in a file: it begins at its end".into()));
         }
         let file = File::open(&input.path).map_err(Error::io("open", &input.path))?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(&name, &error))?;
+        let builder = guarded(&name, || ParquetRecordBatchReaderBuilder::try_new(file))?;
         let metadata = builder.metadata();
         let chunk = metadata.row_groups().first().and_then(|group| group.columns().first());
         let compression = chunk.map_or(Compression::SNAPPY, |chunk| chunk.compression());
@@ -77,7 +72,7 @@ impl Rows {
                 return Err(bad(&name, format!("no column named {field:?}")));
             }
         }
-        let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| damaged(&name, &error))?;
+        let reader = guarded(&name, || builder.with_batch_size(BATCH_ROWS).build())?;
         let size_bytes = input.size_bytes.unwrap_or(0);
         let (batch, next_in_batch, done, counted_bytes) = (None, 0, 0, 0);
         Ok(Self {
@@ -94,20 +89,25 @@ impl Rows {
         })
     }
 
-    pub(super) fn schema(&self) -> &SchemaRef {
+    pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
+    /// The next row and its number, from 1.
+    pub(crate) fn next_row(&mut self) -> Result<Option<(u64, Row)>> {
+        self.next(&AtomicU64::new(0))
+    }
+
     /// The next row and its number, from 1. Of the file's bytes those count as read that are its share.
-    pub(super) fn next(&mut self, count: &AtomicU64) -> Result<Option<(u64, Content)>> {
+    pub(super) fn next(&mut self, count: &AtomicU64) -> Result<Option<(u64, Row)>> {
         loop {
             if let Some(batch) = self.batch.as_ref().filter(|batch| self.next_in_batch < batch.num_rows()) {
                 let row = Row { batch: batch.clone(), index: self.next_in_batch };
                 self.next_in_batch += 1;
                 self.done += 1;
-                return Ok(Some((self.done, Content::Row(row))));
+                return Ok(Some((self.done, row)));
             }
-            let batch = self.reader.next().transpose().map_err(|error| damaged(&self.name, &error))?;
+            let batch = guarded(&self.name, || self.reader.next().transpose())?;
             let share = if batch.is_some() { self.done as f64 / self.total.max(1) as f64 } else { 1.0 };
             #[expect(clippy::cast_possible_truncation, reason = "a part of the size")]
             #[expect(clippy::cast_sign_loss, reason = "nothing here is negative")]
@@ -124,46 +124,18 @@ impl Rows {
 
     /// Makes a file with the same columns, and one more for fingerprints where it has a name.
     pub(super) fn writer(&self, path: &Path, fingerprints: Option<&str>) -> Result<RowWriter> {
-        let (path, file, target): (PathBuf, _, Box<dyn Write + Send>) = if is_stdout(path) {
-            (STDOUT.into(), None, Box::new(io::stdout()))
-        } else {
-            let failed = || Error::io("create", path);
-            let file = File::create(path).map_err(failed())?;
-            let again = file.try_clone().map_err(failed())?;
-            (path.to_path_buf(), Some(again), Box::new(file))
-        };
-        let schema = match fingerprints {
-            Some(name) => with_field(&self.schema, name),
-            None => self.schema.clone(),
-        };
-        let properties = WriterProperties::builder().set_compression(self.compression).build();
-        let writer = ArrowWriter::try_new(target, schema.clone(), Some(properties));
-        let writer = writer.map_err(|error| unwritten(&path, error))?;
-        let fingerprints = fingerprints.map(|_| Vec::new());
-        Ok(RowWriter { writer, schema, path, file, batches: Vec::new(), rows: Vec::new(), fingerprints })
+        RowWriter::new(path, &self.schema, self.compression, fingerprints)
     }
 }
 
-fn with_field(schema: &Schema, name: &str) -> SchemaRef {
-    let added = Arc::new(Field::new(name, DataType::Utf8, false));
-    let fields: Vec<_> = schema.fields().iter().cloned().chain([added]).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
-}
-
-fn damaged(name: &str, error: &dyn Display) -> Error {
-    bad(name, format!("no Parquet file, or a damaged one: {error}"))
-}
-
-/// What kept a file from being written.
-fn unwritten(path: &Path, error: ParquetError) -> Error {
-    let source = match error {
-        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(source) => *source,
-            Err(other) => io::Error::other(other),
-        },
-        other => io::Error::other(other),
-    };
-    Error::io("write", path)(source)
+/// Reads something. The crate that reads Parquet panics where some numbers in a damaged file make no
+/// sense; what it was reading is not used again.
+fn guarded<T, E: Display>(name: &str, read: impl FnOnce() -> std::result::Result<T, E>) -> Result<T> {
+    let damaged = |why: &dyn Display| bad(name, format!("no Parquet file, or a damaged one: {why}"));
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(result) => result.map_err(|error| damaged(&error)),
+        Err(_) => Err(damaged(&"numbers that make no sense")),
+    }
 }
 
 impl Row {
@@ -197,14 +169,14 @@ impl Row {
         Ok(parts)
     }
 
-    fn value(&self, field: &str) -> std::result::Result<Value<'_>, String> {
+    pub(crate) fn value(&self, field: &str) -> std::result::Result<Value<'_>, String> {
         let array = self.batch.column_by_name(field).ok_or_else(|| format!("no field {field:?}"))?;
         Ok(Value::at(&**array, self.index))
     }
 }
 
 /// What a cell holds.
-enum Value<'a> {
+pub(crate) enum Value<'a> {
     Text(&'a str),
     /// As it prints, and as it counts.
     Number(String, f64),
@@ -248,68 +220,5 @@ impl<'a> Value<'a> {
             Self::Null => "null",
             Self::Other => "of another type",
         }
-    }
-}
-
-/// Copies rows to a file.
-pub(super) struct RowWriter {
-    writer: ArrowWriter<Box<dyn Write + Send>>,
-    schema: SchemaRef,
-    path: PathBuf,
-    /// The same file again, where it is one.
-    file: Option<File>,
-    /// What waits to be written: batches, the rows wanted of them, and the fingerprints of those.
-    batches: Vec<Arc<RecordBatch>>,
-    rows: Vec<(usize, usize)>,
-    fingerprints: Option<Vec<String>>,
-}
-
-impl RowWriter {
-    pub(super) fn append(&mut self, content: &Content, fingerprint: &dyn Display) -> Result<()> {
-        let Content::Row(Row { batch, index }) = content else { return Ok(()) };
-        if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, batch)) {
-            if self.batches.len() == BATCHES_WAITING {
-                self.write_waiting()?;
-            }
-            self.batches.push(batch.clone());
-        }
-        self.rows.push((self.batches.len() - 1, *index));
-        if let Some(fingerprints) = &mut self.fingerprints {
-            fingerprints.push(fingerprint.to_string());
-        }
-        if self.rows.len() < BATCH_ROWS { Ok(()) } else { self.write_waiting() }
-    }
-
-    fn write_waiting(&mut self) -> Result<()> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        let batch = self.waiting().map_err(|error| unwritten(&self.path, error))?;
-        let written = self.writer.write(&batch).and_then(|()| {
-            if self.writer.in_progress_size() < ROW_GROUP_BYTES { Ok(()) } else { self.writer.flush() }
-        });
-        written.map_err(|error| unwritten(&self.path, error))?;
-        self.batches.clear();
-        self.rows.clear();
-        self.fingerprints.iter_mut().for_each(Vec::clear);
-        Ok(())
-    }
-
-    /// What waits, as one batch.
-    fn waiting(&self) -> std::result::Result<RecordBatch, ParquetError> {
-        let batches: Vec<&RecordBatch> = self.batches.iter().map(|batch| &**batch).collect();
-        let rows = interleave_record_batch(&batches, &self.rows)?;
-        let Some(fingerprints) = &self.fingerprints else { return Ok(rows) };
-        let added: ArrayRef = Arc::new(StringArray::from_iter_values(fingerprints));
-        let columns = rows.columns().iter().cloned().chain([added]).collect();
-        Ok(RecordBatch::try_new(self.schema.clone(), columns)?)
-    }
-
-    /// Writes what waits and the end of the file, and makes it durable.
-    pub(super) fn finish(mut self) -> Result<()> {
-        self.write_waiting()?;
-        let mut target = self.writer.into_inner().map_err(|error| unwritten(&self.path, error))?;
-        let ended = target.flush().and_then(|()| self.file.as_ref().map_or(Ok(()), sync_file));
-        ended.map_err(Error::io("write", &self.path))
     }
 }
