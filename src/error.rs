@@ -100,6 +100,13 @@ pub enum Error {
     /// A number would not fit the format: more than 2^32 - 1 distinct fingerprints in a run, or an
     /// automatic id past 2^64 - 1.
     Limit(&'static str),
+    /// An input is not what it should be.
+    Input {
+        /// The file, with the line where there is one.
+        place: String,
+        /// What is wrong there.
+        why: String,
+    },
     /// The caller asked to stop. What was begun has been removed.
     Interrupted,
 }
@@ -196,6 +203,7 @@ impl fmt::Display for Error {
             Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
             Self::Option(why) => f.write_str(why),
             Self::Limit(what) => write!(f, "limit reached: {what}"),
+            Self::Input { place, why } => write!(f, "{place}: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -35,6 +35,8 @@ pub(super) enum Failure {
     Usage(String),
     /// A place in an input, and what is wrong there.
     Input { place: String, why: String },
+    /// A record of an input, and why it is no document.
+    Record { place: String, why: String },
     /// Damage that has been reported already.
     Corrupt,
     /// Two texts that are no near-duplicates. Their distance has been printed.
@@ -79,7 +81,9 @@ impl Failure {
             }
             Self::Engine(error) => say(format_args!("{program}: {error}")),
             Self::Usage(why) => say(format_args!("{program}: {why}")),
-            Self::Input { place, why } => say(format_args!("{program}: {place}: {why}")),
+            Self::Input { place, why } | Self::Record { place, why } => {
+                say(format_args!("{program}: {place}: {why}"))
+            }
             Self::Corrupt | Self::NotNear => {}
             Self::NothingSaved(path) => {
                 say(format_args!("{program}: {}: not a row could be saved", path.display()));
@@ -97,7 +101,7 @@ impl Failure {
             | Self::Engine(Error::Option(_) | Error::Mismatch { .. } | Error::Overlap { .. }) => USAGE,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
-            Self::Input { .. } => BAD_INPUT,
+            Self::Input { .. } | Self::Record { .. } | Self::Engine(Error::Input { .. }) => BAD_INPUT,
             Self::NotNear => NOT_NEAR,
             Self::Engine(Error::Interrupted) => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
@@ -124,6 +128,7 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => {
                 Some("one program at a time writes; reading goes on meanwhile")
             }
+            Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and goes on"),
             Self::Partial { failure, .. } => failure.hint(),
             Self::Engine(Error::NewerVersion { .. }) => Some("a newer nearprint wrote it; use that one"),
             _ => None,

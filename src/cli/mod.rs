@@ -7,8 +7,12 @@ mod clusters;
 mod compact;
 mod compare;
 mod compat;
+mod completions;
 mod create;
 mod delete;
+// Its first users are the commands that come next.
+#[allow(dead_code, reason = "used by the commands over documents")]
+mod documents;
 mod explain;
 mod export;
 mod failure;
@@ -16,6 +20,7 @@ mod fingerprint;
 mod ingest;
 pub(crate) mod input;
 mod interrupt;
+mod man;
 mod matrix;
 mod output;
 mod pairs;
@@ -94,6 +99,8 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Matrix(matrix::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 impl Global {
@@ -150,5 +157,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Fingerprint(args) => args.run(global),
         Command::Compare(args) => args.run(global),
         Command::Matrix(args) => args.run(global),
+        Command::Completions(args) => args.run(),
+        Command::Man(args) => args.run(),
     }
 }

@@ -1,5 +1,7 @@
 //! Values of options that need reading.
 
+use std::ops::RangeInclusive;
+
 use crate::{Fingerprint, LayoutChoice};
 
 /// A fingerprint in decimal, or in hexadecimal behind 0x.
@@ -28,6 +30,19 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
+/// A range of leading bytes in hexadecimal, both ends included: 00-3f, or a single one: 3f.
+pub(super) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
+    let byte = |text: &str| {
+        let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u8::from_str_radix(text, 16).ok().filter(|_| digits)
+    };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (byte(first), byte(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(first..=last),
+        _ => Err("expected leading bytes in hexadecimal, such as 00-3f or 3f".into()),
+    }
+}
+
 /// A distance in bits.
 pub(super) fn distance(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
@@ -39,6 +54,16 @@ pub(super) fn distance(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prefixes_are_ranges_of_bytes() {
+        assert_eq!(prefix("00-3f"), Ok(0..=0x3f));
+        assert_eq!(prefix("Ff"), Ok(255..=255));
+        assert_eq!(prefix("40-40"), Ok(64..=64));
+        for text in ["", "-", "3f-", "3f-00", "0-3f", "+1", "00-3f-40", "100", "0x", "gg"] {
+            assert!(prefix(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -1,10 +1,16 @@
 //! The readers of fingerprint files.
 
 use super::input::Input;
-use crate::cli::input::{InputFormat, RowRead, read_bytes};
+use crate::cli::input::{InputFormat, RowRead, npy_header, read_bytes};
 
-const FORMATS: [InputFormat; 5] =
-    [InputFormat::Text, InputFormat::U64, InputFormat::Csv, InputFormat::Tsv, InputFormat::Jsonl];
+const FORMATS: [InputFormat; 6] = [
+    InputFormat::Text,
+    InputFormat::U64,
+    InputFormat::Csv,
+    InputFormat::Tsv,
+    InputFormat::Jsonl,
+    InputFormat::Npy,
+];
 
 /// Reads bytes as a file of each format; what comes out, written in any format, is read again as it was.
 pub fn import_text(bytes: &[u8]) {
@@ -15,7 +21,7 @@ pub fn import_text(bytes: &[u8]) {
     for format in FORMATS {
         let (found, end) = read_bytes(format, written(format, style, &rows));
         assert_eq!(end, Ok(()), "what was written as {format:?}");
-        let ids_are_lost = format == InputFormat::U64;
+        let ids_are_lost = matches!(format, InputFormat::U64 | InputFormat::Npy);
         let expected = rows.iter().map(|&(fingerprint, id)| (fingerprint, id.filter(|_| !ids_are_lost)));
         assert!(found.into_iter().eq(expected), "rows written as {format:?} and read again");
     }
@@ -47,8 +53,12 @@ fn written(format: InputFormat, style: u8, rows: &[RowRead]) -> Vec<u8> {
         }
         text.into_bytes()
     };
+    let raw = || rows.iter().flat_map(|row| row.0.to_le_bytes()).collect::<Vec<u8>>();
     match format {
-        InputFormat::U64 => rows.iter().flat_map(|row| row.0.to_le_bytes()).collect(),
+        InputFormat::U64 => raw(),
+        InputFormat::Npy => [npy_header(rows.len() as u64), raw()].concat(),
+        #[cfg(feature = "parquet")]
+        InputFormat::Parquet => unreachable!("not among the formats"),
         InputFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
         InputFormat::Csv => with(",", style & 4 == 4),
         InputFormat::Tsv => with("\t", style & 4 == 4),

@@ -1,13 +1,18 @@
 //! `nearprint export`
 
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::Global;
 use super::failure::Failure;
+use super::input::npy_header;
 use super::output::{Format, Output, each_key};
-use crate::Database;
+use super::{Global, values};
+use crate::{Database, Error, Row, Snapshot};
 
 /// Write all rows to a file
 ///
@@ -17,6 +22,8 @@ use crate::Database;
 #[command(after_help = "\
 Examples:
   nearprint export corpus.np -o rows.tsv
+  nearprint export corpus.np -o rows.parquet --format parquet
+  nearprint export corpus.np --prefix 00-3f -o shard0.tsv
   nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
 pub(super) struct Args {
     /// The database
@@ -28,6 +35,9 @@ pub(super) struct Args {
     /// How rows are written
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ExportFormat,
+    /// Only the rows whose fingerprint's leading byte is in a range, in hexadecimal: 00-3f, 3f
+    #[arg(long, value_name = "BYTES", value_parser = values::prefix)]
+    prefix: Option<RangeInclusive<u8>>,
     /// Only the rows of this id
     #[arg(long, value_name = "ID")]
     id: Option<u64>,
@@ -43,6 +53,11 @@ enum ExportFormat {
     Jsonl,
     /// The fingerprints alone, as raw 64-bit little-endian numbers, once for each row
     U64,
+    /// The same as a NumPy array of uint64
+    Npy,
+    /// Two columns of unsigned numbers, fingerprint and id
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 impl Args {
@@ -51,19 +66,47 @@ impl Args {
         if let Some(output) = &self.output {
             refuse_inside(output, &self.database)?;
         }
+        #[cfg(feature = "parquet")]
+        if self.format == ExportFormat::Parquet {
+            let mut out = parquet::ParquetRows::create(self.output.as_deref())?;
+            self.rows(&snapshot, |row| out.push(row))?;
+            return Ok(out.finish()?);
+        }
         let mut out = Output::create(self.output.as_deref())?;
+        if self.format == ExportFormat::Npy {
+            let mut count = 0;
+            self.rows(&snapshot, |_| {
+                count += 1;
+                Ok(())
+            })?;
+            out.write(|out| out.write_all(&npy_header(count)))?;
+        }
         let known = [snapshot.clone()];
-        snapshot.rows(|row| {
-            if self.id.is_some_and(|id| id != row.id) {
-                return Ok(());
-            }
-            if self.format == ExportFormat::U64 {
-                return out.write(|out| out.write_all(&row.fingerprint.to_le_bytes()));
-            }
-            let format = if self.format == ExportFormat::Tsv { Format::Tsv } else { Format::Json };
+        self.rows(&snapshot, |row| {
+            let format = match self.format {
+                ExportFormat::Tsv => Format::Tsv,
+                ExportFormat::Jsonl => Format::Json,
+                _ => return out.write(|out| out.write_all(&row.fingerprint.to_le_bytes())),
+            };
             each_key(&known, row, |key| out.write(|out| format.row(out, &row, key)))
         })?;
         Ok(out.flush()?)
+    }
+
+    /// Visits the rows that are wanted, in order.
+    fn rows(
+        &self,
+        snapshot: &Snapshot<u64>,
+        mut visit: impl FnMut(Row<u64>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let in_prefix = |row: &Row<u64>| {
+            let [leading, ..] = row.fingerprint.to_be_bytes();
+            self.prefix.as_ref().is_none_or(|prefix| prefix.contains(&leading))
+        };
+        snapshot.rows(|row| {
+            let wanted = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);
+            if wanted { visit(row) } else { Ok(()) }
+        })
     }
 }
 

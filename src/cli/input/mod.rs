@@ -1,4 +1,8 @@
-//! Files of fingerprints: text lines, raw numbers, CSV and TSV, JSON lines.
+//! Files of fingerprints: text lines, raw numbers, CSV and TSV, JSON lines, NumPy arrays, Parquet.
+
+#[cfg(feature = "parquet")]
+mod parquet;
+mod raw;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,6 +13,8 @@ use serde_json::Value;
 
 use super::failure::{Failure, STDIN};
 use crate::{Error, Fingerprint};
+
+pub(crate) use raw::npy_header;
 
 /// How to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,18 +30,23 @@ pub(crate) enum InputFormat {
     Tsv,
     /// One JSON object a line
     Jsonl,
+    /// A NumPy array of uint64, shape (n,)
+    Npy,
+    /// Parquet, numbers or strings
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// Options about inputs, the same for every command that reads fingerprints.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct InputArgs {
-    /// How to read the inputs [default: by extension: .u64 .csv .tsv .jsonl, anything else text]
+    /// How to read the inputs [default: by extension: .u64 .csv .tsv .jsonl .npy .parquet, anything else text]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<InputFormat>,
-    /// Name of the CSV column or JSON field that holds the fingerprint
+    /// Name of the column or JSON field that holds the fingerprint
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     fingerprint_field: String,
-    /// Name of the CSV column or JSON field that holds the id; where it is missing, ids are numbered on
+    /// Name of the column or JSON field that holds the id; where it is missing, ids are numbered on
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
 }
@@ -72,16 +83,24 @@ impl InputArgs {
     }
 
     fn read(&self, path: &Path, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        self.read_as(self.input_format.unwrap_or_else(|| by_extension(path)), Input::open(path)?, sink)
+        let format = self.input_format.unwrap_or_else(|| by_extension(path));
+        #[cfg(feature = "parquet")]
+        if format == InputFormat::Parquet {
+            return parquet::read(path, &self.fingerprint_field, &self.id_field, sink);
+        }
+        self.read_as(format, Input::open(path)?, sink)
     }
 
     fn read_as(&self, format: InputFormat, mut input: Input, sink: &mut dyn RowSink) -> Result<(), Failure> {
         match format {
             InputFormat::Text => input.text(sink),
-            InputFormat::U64 => input.raw(sink),
+            InputFormat::U64 => input.raw(0, None, sink),
             InputFormat::Csv => self.csv(input, ',', sink),
             InputFormat::Tsv => self.csv(input, '\t', sink),
             InputFormat::Jsonl => self.jsonl(input, sink),
+            InputFormat::Npy => input.npy(sink),
+            #[cfg(feature = "parquet")]
+            InputFormat::Parquet => Err(input.bad("Parquet has to be in a file", "")),
         }
     }
 
@@ -171,6 +190,9 @@ fn by_extension(path: &Path) -> InputFormat {
         Some("csv") => InputFormat::Csv,
         Some("tsv") => InputFormat::Tsv,
         Some("jsonl") => InputFormat::Jsonl,
+        Some("npy") => InputFormat::Npy,
+        #[cfg(feature = "parquet")]
+        Some("parquet") => InputFormat::Parquet,
         _ => InputFormat::Text,
     }
 }
@@ -280,46 +302,6 @@ impl Input {
             return Err(self.bad(why, &String::from_utf8_lossy(&bytes[..1000])));
         }
         Ok(len > 0)
-    }
-
-    fn raw(&mut self, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        let mut total = 0u64;
-        loop {
-            if self.reader.buffer().is_empty() {
-                sink.idle()?;
-            }
-            let buffer = self.reader.fill_buf();
-            let available = match buffer {
-                Ok(buffer) => buffer.len(),
-                Err(source) => return Err(self.unreadable(source)),
-            };
-            let whole = available / 8 * 8;
-            if whole == 0 {
-                let mut rest = Vec::new();
-                (&mut self.reader)
-                    .take(8)
-                    .read_to_end(&mut rest)
-                    .map_err(|source| self.unreadable(source))?;
-                match rest.first_chunk::<8>() {
-                    Some(number) => sink.row(u64::from_le_bytes(*number), None)?,
-                    None if rest.is_empty() => return Ok(()),
-                    None => {
-                        let why = format!("{} bytes behind the last 64-bit number", rest.len());
-                        return Err(Failure::Input {
-                            place: format!("{}:{total}", self.name.display()),
-                            why,
-                        });
-                    }
-                }
-                total += 8;
-                continue;
-            }
-            for number in self.reader.buffer()[..whole].as_chunks::<8>().0 {
-                sink.row(u64::from_le_bytes(*number), None)?;
-            }
-            self.reader.consume(whole);
-            total += whole as u64;
-        }
     }
 
     fn bad(&self, why: impl std::fmt::Display, text: &str) -> Failure {

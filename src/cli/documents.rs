@@ -1,0 +1,134 @@
+//! Inputs that are documents: the options about them, and what happens to bad records.
+
+use std::path::{Path, PathBuf};
+
+use super::failure::Failure;
+use crate::documents::{BadRecord, Fields, Format, LineFile, Reader, ReaderOptions};
+use crate::error::Result;
+
+/// Options about inputs, the same for every command that reads documents.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Input options")]
+pub(super) struct DocumentArgs {
+    /// What the inputs are [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, each file a
+    /// document with any other; jsonl for standard input]
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) input_format: Option<Format>,
+    /// The field or column that holds the text; dots reach into JSON objects
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(super) text_field: String,
+    /// The field or column that holds the key [default: INPUT:N, N counted from 1]
+    #[arg(long, value_name = "NAME")]
+    pub(super) key_field: Option<String>,
+    /// Write bad records to FILE and go on, instead of stopping at the first one
+    #[arg(long, value_name = "FILE")]
+    pub(super) rejects: Option<PathBuf>,
+    /// Cut texts where TEXT first occurs
+    #[arg(long, value_name = "TEXT")]
+    pub(super) cut_after: Option<String>,
+}
+
+impl DocumentArgs {
+    /// Opens the inputs; standard input where there are none. `value_field` holds what records are
+    /// ranked by.
+    pub(super) fn open(&self, inputs: &[PathBuf], value_field: Option<&str>) -> Result<Reader> {
+        let fields = Fields {
+            text: self.text_field.clone(),
+            key: self.key_field.clone(),
+            value: value_field.map(str::to_string),
+        };
+        let (format, cut_after) = (self.input_format, self.cut_after.clone());
+        let options = ReaderOptions { fields, format, cut_after, ..ReaderOptions::default() };
+        let stdin = ["-".into()];
+        Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
+    }
+
+    /// Where bad records go.
+    pub(super) fn rejects(&self) -> Result<Rejects> {
+        let file = self.rejects.as_deref().map(LineFile::create).transpose()?;
+        Ok(Rejects { file, count: 0 })
+    }
+
+    /// The same, of an earlier run whose first `len_bytes` bytes stay.
+    pub(super) fn rejects_at(&self, len_bytes: u64) -> Result<Rejects> {
+        let open = |path: &Path| LineFile::open_at(path, len_bytes);
+        Ok(Rejects { file: self.rejects.as_deref().map(open).transpose()?, count: 0 })
+    }
+}
+
+/// Takes bad records.
+pub(super) struct Rejects {
+    file: Option<LineFile>,
+    /// How many there were.
+    pub(super) count: u64,
+}
+
+impl Rejects {
+    /// Sets a record aside. Where no file was given for that, it is the end of the run.
+    pub(super) fn take(&mut self, bad: &BadRecord) -> std::result::Result<(), Failure> {
+        self.count += 1;
+        match &mut self.file {
+            Some(file) => Ok(file.append(&bad.raw).map(drop)?),
+            None => Err(Failure::Record { place: bad.place.to_string(), why: bad.reason.clone() }),
+        }
+    }
+
+    /// Makes everything so far durable, and tells how many bytes that is.
+    pub(super) fn flush_and_sync(&mut self) -> Result<u64> {
+        self.file.as_mut().map_or(Ok(0), LineFile::flush_and_sync)
+    }
+
+    /// Writes what ends the file.
+    pub(super) fn finish(self) -> Result<()> {
+        self.file.map_or(Ok(()), LineFile::finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::documents::Item;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        documents: DocumentArgs,
+    }
+
+    fn parse(arguments: &[&str]) -> DocumentArgs {
+        Cli::parse_from(std::iter::once("x").chain(arguments.iter().copied())).documents
+    }
+
+    #[test]
+    fn bad_records_stop_the_run_or_are_set_aside() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        std::fs::write(path("a"), "{\"x\":{\"y\":1},\"t\":\"a|b\"}\nbad\n{\"t\":2}").unwrap();
+        let rejects = path("rejects").display().to_string();
+        let arguments =
+            ["--input-format", "json", "--text-field", "t", "--key-field", "x.y", "--cut-after", "|"];
+        let stopping = parse(&arguments);
+        let setting_aside = parse(&[&arguments[..], &["--rejects", &rejects]].concat());
+        let mut reader = stopping.open(&[path("a")], None).unwrap();
+        let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!("no record") };
+        assert_eq!((&*record.key, &*record.text), ("1", "a"));
+
+        let (mut stop, mut aside) = (stopping.rejects().unwrap(), setting_aside.rejects().unwrap());
+        let mut len_bytes = 0;
+        while let Some(Item::Bad(bad)) = reader.next_item().unwrap() {
+            let failure = stop.take(&bad).unwrap_err();
+            assert!(
+                matches!(&failure, Failure::Record { place, .. } if place.ends_with("a:2") || place.ends_with("a:3"))
+            );
+            aside.take(&bad).unwrap();
+            len_bytes = len_bytes.max(4).min(aside.flush_and_sync().unwrap());
+        }
+        assert_eq!(aside.count, 2);
+        aside.finish().unwrap();
+        assert_eq!(std::fs::read(path("rejects")).unwrap(), b"bad\n{\"t\":2}");
+        setting_aside.rejects_at(len_bytes).unwrap().finish().unwrap();
+        assert_eq!(std::fs::read(path("rejects")).unwrap(), b"bad\n");
+    }
+}

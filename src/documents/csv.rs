@@ -1,0 +1,214 @@
+//! The cells of a CSV record.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+use super::compressed::bad;
+use super::lines::{without_line_end, without_mark};
+use super::record::Fields;
+use crate::error::Result;
+
+/// Which columns hold what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    delimiter: u8,
+    count: usize,
+    /// The columns of text, key and value, from 0.
+    wanted: [Option<usize>; 3],
+}
+
+impl Columns {
+    /// Finds the columns in the header of an input.
+    pub(super) fn new(header: &[u8], delimiter: u8, fields: &Fields, name: &str) -> Result<Self> {
+        let names: Vec<Cow<'_, [u8]>> =
+            Cells::new(without_mark(without_line_end(header)), delimiter).map(Cell::content).collect();
+        let find = |field: &str| -> Result<usize> {
+            let mut found = (0..names.len()).filter(|&at| *names[at] == *field.as_bytes());
+            match (found.next(), found.next()) {
+                (Some(at), None) => Ok(at),
+                (Some(_), Some(_)) => Err(bad(&format!("{name}:1"), format!("two columns named {field:?}"))),
+                (None, _) => Err(bad(&format!("{name}:1"), format!("no column named {field:?}"))),
+            }
+        };
+        let optional = |field: &Option<String>| field.as_deref().map(find).transpose();
+        let wanted = [Some(find(&fields.text)?), optional(&fields.key)?, optional(&fields.value)?];
+        Ok(Self { delimiter, count: names.len(), wanted })
+    }
+
+    /// The cells of text, key and value.
+    pub(super) fn cells<'a>(&self, record: &'a [u8]) -> std::result::Result<Wanted<'a>, String> {
+        let mut found = [const { None }; 3];
+        let mut count = 0;
+        for cell in Cells::new(without_line_end(record), self.delimiter) {
+            for (found, wanted) in found.iter_mut().zip(self.wanted) {
+                if wanted == Some(count) {
+                    *found = Some(cell.content());
+                }
+            }
+            count += 1;
+        }
+        if count == self.count {
+            Ok(found)
+        } else {
+            Err(format!("{count} cells, and the header has {}", self.count))
+        }
+    }
+
+    /// The text of a record that may have gained a last column since it was read.
+    pub(super) fn text<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        Cells::new(without_line_end(record), self.delimiter).nth(self.wanted[0]?).map(Cell::content)
+    }
+}
+
+/// The cells of text, key and value, as far as there are such columns.
+pub(super) type Wanted<'a> = [Option<Cow<'a, [u8]>>; 3];
+
+/// A cell as it stands, quotation marks included.
+#[derive(Clone, Copy, Debug)]
+struct Cell<'a>(&'a [u8]);
+
+impl<'a> Cell<'a> {
+    /// What it holds. What follows a closing quotation mark belongs to it.
+    fn content(self) -> Cow<'a, [u8]> {
+        let Some(quoted) = self.0.strip_prefix(b"\"") else { return Cow::Borrowed(self.0) };
+        match memchr(b'"', quoted) {
+            Some(at) if at + 1 == quoted.len() => Cow::Borrowed(&quoted[..at]),
+            _ => Cow::Owned(unquote(quoted)),
+        }
+    }
+}
+
+fn unquote(mut rest: &[u8]) -> Vec<u8> {
+    let mut content = Vec::with_capacity(rest.len());
+    while let Some(at) = memchr(b'"', rest) {
+        content.extend(&rest[..at]);
+        rest = &rest[at + 1..];
+        match rest.strip_prefix(b"\"") {
+            Some(after) => {
+                content.push(b'"');
+                rest = after;
+            }
+            None => break,
+        }
+    }
+    content.extend(rest);
+    content
+}
+
+/// The cells of a record, one by one.
+struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    delimiter: u8,
+}
+
+impl<'a> Cells<'a> {
+    fn new(record: &'a [u8], delimiter: u8) -> Self {
+        Self { rest: Some(record), delimiter }
+    }
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = Cell<'a>;
+
+    fn next(&mut self) -> Option<Cell<'a>> {
+        let rest = self.rest?;
+        let closed = if rest.first() == Some(&b'"') { behind_quoted(rest) } else { 0 };
+        match memchr(self.delimiter, &rest[closed..]) {
+            Some(at) => {
+                self.rest = Some(&rest[closed + at + 1..]);
+                Some(Cell(&rest[..closed + at]))
+            }
+            None => {
+                self.rest = None;
+                Some(Cell(rest))
+            }
+        }
+    }
+}
+
+/// Where a quoted part that begins at 0 has ended.
+fn behind_quoted(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(quote) = memchr(b'"', &bytes[at..]) {
+        at += quote + 1;
+        if bytes.get(at) != Some(&b'"') {
+            return at;
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// A record with one more cell, before its line end.
+pub(super) fn with_cell(record: &[u8], delimiter: u8, content: &str, out: &mut Vec<u8>) {
+    let bare = without_line_end(record);
+    out.extend(bare);
+    out.push(delimiter);
+    let special = |byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+    if content.bytes().any(special) {
+        out.push(b'"');
+        out.extend(content.replace('"', "\"\"").bytes());
+        out.push(b'"');
+    } else {
+        out.extend(content.bytes());
+    }
+    out.extend(&record[bare.len()..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(record: &str) -> Vec<String> {
+        let cells = Cells::new(record.as_bytes(), b',');
+        cells.map(|cell| String::from_utf8(cell.content().into_owned()).unwrap()).collect()
+    }
+
+    #[test]
+    fn cells_are_those_of_the_csv_crate() {
+        for record in [
+            "a,b,c",
+            "a,,",
+            ",",
+            "\"a,b\",c",
+            "\"a\"\"b\",\"\"",
+            "\"\"\"\"",
+            "a\"b,\"c\"d\"e,f",
+            "\"a\"b\"\"c,x",
+            "\"line\nend\",2",
+        ] {
+            let mut reader =
+                ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(record.as_bytes());
+            let expected = reader.records().next().unwrap().unwrap();
+            assert_eq!(contents(record), expected.iter().collect::<Vec<_>>(), "{record}");
+        }
+    }
+
+    #[test]
+    fn columns_are_found_once() {
+        let fields = Fields { text: "b".into(), key: Some("a.x".into()), value: None };
+        let columns = Columns::new("\u{feff}\"a.x\",b,c\r\n".as_bytes(), b',', &fields, "f").unwrap();
+        let found = columns.cells(b"1,\"2,\"\"\",3\r\n").unwrap();
+        assert_eq!(
+            found.map(|cell| cell.map(Cow::into_owned)),
+            [Some(b"2,\"".to_vec()), Some(b"1".to_vec()), None]
+        );
+        assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, and the header has 3");
+        assert_eq!(columns.text(b"1,2,3,4\n").as_deref(), Some(&b"2"[..]));
+        let error = |header: &[u8]| Columns::new(header, b',', &fields, "f").unwrap_err().to_string();
+        assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"");
+        assert_eq!(error(b"b,b"), "f:1: two columns named \"b\"");
+    }
+
+    #[test]
+    fn a_cell_is_added_before_the_line_end() {
+        let with = |record: &[u8], content| {
+            let mut out = Vec::new();
+            with_cell(record, b',', content, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(with(b"a,\"b\nc\"\r\n", "7"), "a,\"b\nc\",7\r\n");
+        assert_eq!(with(b"a", "x,\"y"), "a,\"x,\"\"y\"");
+    }
+}

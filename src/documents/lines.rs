@@ -1,0 +1,353 @@
+//! Where records begin and end: in lines, and in CSV, where a quoted cell may hold line ends.
+
+use memchr::{memchr, memchr_iter, memchr2};
+
+use super::compressed::Source;
+use crate::error::Result;
+
+/// Bytes read at once, and room for records at first.
+const BUFFER_BYTES: usize = 1 << 18;
+/// What is shown of a line without end.
+const SHOWN_BYTES: usize = 64 << 10;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The bytes of a record, with the line end where there is one, or bytes that are none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    Record(&'a [u8]),
+    Broken(&'a [u8], String),
+}
+
+/// Cuts a stream into records.
+pub(super) struct Splitter {
+    source: Source,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    source_ended: bool,
+    /// Where in the stream `start` is: the line, from 1.
+    line: u64,
+    max_record_bytes: usize,
+    /// The byte between the cells of CSV.
+    delimiter: Option<u8>,
+}
+
+impl Splitter {
+    /// `delimiter` is that of CSV; without one every line is a record.
+    pub(super) fn new(source: Source, delimiter: Option<u8>, max_record_bytes: usize) -> Self {
+        let buffer = vec![0; BUFFER_BYTES];
+        Self { source, buffer, start: 0, end: 0, source_ended: false, line: 1, max_record_bytes, delimiter }
+    }
+
+    /// The line at which the next record begins, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The next record; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Piece<'_>>> {
+        let mut scan = Scan::new(self.delimiter);
+        loop {
+            let bytes = &self.buffer[self.start..self.end];
+            let found = scan.end(bytes).or_else(|| self.source_ended.then_some(bytes.len()));
+            match found {
+                Some(0) => return Ok(None),
+                Some(len) if len <= self.max_record_bytes => {
+                    if scan.is_open(bytes) {
+                        return Ok(Some(self.first_line("a quotation mark that is never closed".into())));
+                    }
+                    return Ok(Some(Piece::Record(self.take(len))));
+                }
+                None if bytes.len() <= self.max_record_bytes => self.fill()?,
+                _ => return self.too_long().map(Some),
+            }
+        }
+    }
+
+    fn take(&mut self, len: usize) -> &[u8] {
+        let taken = &self.buffer[self.start..self.start + len];
+        self.start += len;
+        self.line += match self.delimiter {
+            None => 1,
+            Some(_) => memchr_iter(b'\n', taken).count() as u64,
+        };
+        taken
+    }
+
+    /// Gives up the record that begins here: reading goes on behind its first line.
+    fn first_line(&mut self, why: String) -> Piece<'_> {
+        let bytes = &self.buffer[self.start..self.end];
+        let len = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+        Piece::Broken(self.take(len), why)
+    }
+
+    fn too_long(&mut self) -> Result<Piece<'_>> {
+        let bytes = &self.buffer[self.start..self.end];
+        let why = |what: &str| format!("a {what} of more than {} bytes", self.max_record_bytes);
+        match memchr(b'\n', bytes) {
+            Some(at) if at < self.max_record_bytes => {
+                let why = why("record") + ", or a quotation mark that is never closed";
+                Ok(self.first_line(why))
+            }
+            _ => {
+                let why = why("line");
+                let shown = bytes[..bytes.len().min(SHOWN_BYTES)].to_vec();
+                self.skip_line()?;
+                // Where the line stood there is room for what is shown of it.
+                self.buffer.truncate(self.end);
+                self.buffer.extend(shown);
+                Ok(Piece::Broken(&self.buffer[self.end..], why))
+            }
+        }
+    }
+
+    /// Skips everything up to the next line.
+    fn skip_line(&mut self) -> Result<()> {
+        self.line += 1;
+        loop {
+            match memchr(b'\n', &self.buffer[self.start..self.end]) {
+                Some(at) => {
+                    self.start += at + 1;
+                    return Ok(());
+                }
+                None => self.start = self.end,
+            }
+            if self.source_ended {
+                return Ok(());
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads more, behind what is there.
+    fn fill(&mut self) -> Result<()> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.len() < self.end + BUFFER_BYTES / 2 {
+            self.buffer.resize((2 * self.buffer.len()).max(BUFFER_BYTES), 0);
+        }
+        let len = self.source.read(&mut self.buffer[self.end..])?;
+        self.end += len;
+        self.source_ended = len == 0;
+        Ok(())
+    }
+}
+
+/// Looks for the end of one record in bytes that grow.
+enum Scan {
+    Line {
+        seen: usize,
+    },
+    /// A quotation mark opens a quoted cell at the start of a cell only; inside, two of them stand for
+    /// one (RFC 4180, section 2).
+    Csv {
+        seen: usize,
+        inside: bool,
+        delimiter: u8,
+    },
+}
+
+impl Scan {
+    fn new(delimiter: Option<u8>) -> Self {
+        match delimiter {
+            None => Self::Line { seen: 0 },
+            Some(delimiter) => Self::Csv { seen: 0, inside: false, delimiter },
+        }
+    }
+
+    /// The length of the record at the start of `bytes`, which begin as they did last time.
+    fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Self::Line { seen } => {
+                let found = memchr(b'\n', &bytes[*seen..]).map(|at| *seen + at + 1);
+                *seen = bytes.len();
+                found
+            }
+            Self::Csv { seen, inside, delimiter } => loop {
+                let rest = &bytes[*seen..];
+                let found = if *inside { memchr(b'"', rest) } else { memchr2(b'"', b'\n', rest) };
+                let Some(at) = found.map(|at| *seen + at) else {
+                    *seen = bytes.len();
+                    return None;
+                };
+                *seen = at + 1;
+                match (*inside, bytes.get(at + 1)) {
+                    (false, _) if bytes[at] == b'\n' => return Some(at + 1),
+                    (false, _) => *inside = starts_a_cell(bytes, at, *delimiter),
+                    (true, Some(b'"')) => *seen = at + 2,
+                    (true, Some(_)) => *inside = false,
+                    (true, None) => {
+                        *seen = at;
+                        return None;
+                    }
+                }
+            },
+        }
+    }
+
+    /// Whether a quoted cell is not closed where `bytes`, all there are, end.
+    fn is_open(&self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Line { .. } => false,
+            Self::Csv { seen, inside, .. } => *inside && *seen == bytes.len(),
+        }
+    }
+}
+
+fn starts_a_cell(bytes: &[u8], at: usize, delimiter: u8) -> bool {
+    at == 0 || bytes[at - 1] == delimiter || &bytes[..at] == BYTE_ORDER_MARK
+}
+
+/// A record without its line end.
+pub(super) fn without_line_end(bytes: &[u8]) -> &[u8] {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    bytes.strip_suffix(b"\r").unwrap_or(bytes)
+}
+
+/// A record without the byte order mark that a file may begin with.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Gives bytes a few at a time.
+    struct Trickle {
+        bytes: Vec<u8>,
+        at: usize,
+        steps: Vec<usize>,
+    }
+
+    impl Read for Trickle {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.steps.rotate_left(1);
+            let len = self.steps[0].min(buffer.len()).min(self.bytes.len() - self.at);
+            buffer[..len].copy_from_slice(&self.bytes[self.at..self.at + len]);
+            self.at += len;
+            Ok(len)
+        }
+    }
+
+    /// The pieces with their lines; what is wrong with the broken ones.
+    type Pieces = Vec<(u64, Vec<u8>, Option<String>)>;
+
+    fn pieces(bytes: &[u8], delimiter: Option<u8>, max: usize, steps: &[usize]) -> Pieces {
+        let trickle = Trickle { bytes: bytes.to_vec(), at: 0, steps: steps.to_vec() };
+        let mut splitter = Splitter::new(Source::of_reader(Box::new(trickle)), delimiter, max);
+        let mut found = Vec::new();
+        loop {
+            let line = splitter.line();
+            match splitter.next().unwrap() {
+                None => return found,
+                Some(Piece::Record(bytes)) => found.push((line, bytes.to_vec(), None)),
+                Some(Piece::Broken(bytes, why)) => found.push((line, bytes.to_vec(), Some(why))),
+            }
+        }
+    }
+
+    fn whole(bytes: &str, delimiter: Option<u8>) -> Vec<String> {
+        let pieces = pieces(bytes.as_bytes(), delimiter, 1 << 20, &[1000]);
+        let text = |(line, bytes, why): (u64, Vec<u8>, Option<String>)| {
+            format!("{line} {:?} {}", String::from_utf8(bytes).unwrap(), why.unwrap_or_default())
+        };
+        pieces.into_iter().map(|piece| text(piece).trim_end().to_string()).collect()
+    }
+
+    #[test]
+    fn records_end_with_lines_unless_a_cell_is_open() {
+        assert_eq!(whole("", None), [""; 0]);
+        assert_eq!(whole("a\r\n\nb", None), ["1 \"a\\r\\n\"", "2 \"\\n\"", "3 \"b\""]);
+        assert_eq!(whole("a\"\nb\"", Some(b',')), ["1 \"a\\\"\\n\"", "2 \"b\\\"\""]);
+        assert_eq!(
+            whole("x,\"a\n\"\"\n\",\ny\n", Some(b',')),
+            ["1 \"x,\\\"a\\n\\\"\\\"\\n\\\",\\n\"", "4 \"y\\n\""]
+        );
+        assert_eq!(whole("\u{feff}\"a\n\"", Some(b',')), ["1 \"\\u{feff}\\\"a\\n\\\"\""]);
+        assert_eq!(
+            whole("x,\"a\n\"", Some(b'\t')),
+            ["1 \"x,\\\"a\\n\"", "2 \"\\\"\" a quotation mark that is never closed"]
+        );
+    }
+
+    #[test]
+    fn an_open_quotation_mark_costs_one_line() {
+        let found = whole("a,\"b\nc,d\ne,\"\"\"\"f\n", Some(b','));
+        assert_eq!(found[0], "1 \"a,\\\"b\\n\" a quotation mark that is never closed");
+        assert_eq!(found[1..], ["2 \"c,d\\n\"", "3 \"e,\\\"\\\"\\\"\\\"f\\n\""]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_no_record_and_fills_no_memory() {
+        let mut bytes = b"first\n".to_vec();
+        bytes.resize(3 << 20, b'x');
+        bytes.extend(b"\nlast\n");
+        let found = pieces(&bytes, None, 1000, &[100_000]);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[1].0, 2);
+        assert_eq!(found[1].2.as_deref(), Some("a line of more than 1000 bytes"));
+        assert!(found[1].1.len() <= SHOWN_BYTES && found[1].1.iter().all(|&byte| byte == b'x'));
+        assert_eq!(found[2], (3, b"last\n".to_vec(), None));
+        bytes.truncate(2 << 20);
+        assert_eq!(pieces(&bytes, None, 1000, &[7777]).len(), 2);
+    }
+
+    #[test]
+    fn a_quoted_cell_without_end_costs_one_line_too() {
+        let bytes = format!("a,\"b\n{}c,d\n", "x,y\n".repeat(1000));
+        let found = pieces(bytes.as_bytes(), Some(b','), 100, &[64]);
+        assert_eq!(found.len(), 1002);
+        assert_eq!(found[0].1, b"a,\"b\n");
+        assert!(found[0].2.as_deref().unwrap().contains("more than 100 bytes, or a quotation mark"));
+        assert_eq!(found[1001], (1002, b"c,d\n".to_vec(), None));
+    }
+
+    proptest! {
+        #[test]
+        fn records_joined_are_the_input(
+            text in "([a-c,\"\\n]|\\r\\n|é|\u{feff}){0,80}",
+            steps in prop::collection::vec(1usize..9, 1..9),
+            delimiter in prop::option::of(Just(b',')),
+        ) {
+            let found = pieces(text.as_bytes(), delimiter, 1 << 20, &steps);
+            let joined: Vec<u8> = found.iter().flat_map(|(_, bytes, _)| bytes.clone()).collect();
+            prop_assert_eq!(joined, text.as_bytes());
+            let mut line = 1;
+            for (at, bytes, _) in &found {
+                prop_assert_eq!(*at, line);
+                line += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            }
+            // How the bytes arrive changes nothing.
+            prop_assert_eq!(&found, &pieces(text.as_bytes(), delimiter, 1 << 20, &[1000]));
+        }
+
+        #[test]
+        fn csv_records_are_those_of_the_csv_crate(
+            rows in prop::collection::vec(prop::collection::vec("[a-b, \"\\n\té]{0,6}", 2..4), 0..8),
+            quoted in any::<bool>(),
+            steps in prop::collection::vec(1usize..9, 1..9),
+        ) {
+            let style = if quoted { ::csv::QuoteStyle::Always } else { ::csv::QuoteStyle::Necessary };
+            let mut writer = ::csv::WriterBuilder::new().flexible(true).quote_style(style).from_writer(Vec::new());
+            rows.iter().for_each(|row| writer.write_record(row).unwrap());
+            let bytes = writer.into_inner().unwrap();
+            let found = pieces(&bytes, Some(b','), 1 << 20, &steps);
+            prop_assert_eq!(found.len(), rows.len());
+            for ((_, bytes, why), row) in found.iter().zip(&rows) {
+                prop_assert!(why.is_none());
+                let mut reader =
+                    ::csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
+                let record = reader.records().next().unwrap().unwrap();
+                prop_assert!(record.iter().eq(row.iter().map(String::as_str)));
+            }
+        }
+    }
+}
