@@ -31,7 +31,7 @@ impl Cleaner {
             text = &self.stripped;
         }
         if steps.nfc && !is_surely_composed(text) {
-            refill(&mut self.composed, text.nfc());
+            compose(text, &mut self.composed);
             text = &self.composed;
         }
         if steps.lower {
@@ -42,9 +42,17 @@ impl Cleaner {
     }
 }
 
-fn refill(out: &mut String, chars: impl Iterator<Item = char>) {
+/// Same as `nfc` of the whole, but only what may need it goes that slow way.
+fn compose(text: &str, out: &mut String) {
     out.clear();
-    out.extend(chars);
+    for (ascii, other) in stretches(text) {
+        out.push_str(ascii);
+        if is_surely_composed(other) {
+            out.push_str(other);
+        } else {
+            out.extend(other.nfc());
+        }
+    }
 }
 
 fn is_surely_composed(text: &str) -> bool {
@@ -71,8 +79,38 @@ fn lower(text: &str, out: &mut String) {
     }
 }
 
+/// Cuts a text into stretches of ASCII and of anything, by turns. What is cut off there starts with ASCII
+/// white space, so that nothing in Unicode's rules for normalisation and for words reaches across: white
+/// space composes with nothing, and belongs to no word. It stays in front because marks behind it do
+/// belong to it.
+pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let ascii = ascii_len(rest);
+        let start = if ascii == rest.len() { ascii } else { last_space(&rest[..ascii]) };
+        let end = next_space(rest, ascii);
+        let stretch = (&rest[..start], &rest[start..end]);
+        rest = &rest[end..];
+        Some(stretch)
+    })
+}
+
+/// Where the last ASCII white space stands, or the start.
+fn last_space(text: &str) -> usize {
+    text.bytes().rposition(|byte| byte.is_ascii_whitespace()).unwrap_or(0)
+}
+
+/// Where the first ASCII white space stands at or after a place, or the end.
+fn next_space(text: &str, from: usize) -> usize {
+    let space = text.as_bytes()[from..].iter().position(u8::is_ascii_whitespace);
+    space.map_or(text.len(), |space| from + space)
+}
+
 /// Length in bytes of the ASCII at the start of a text.
-pub(super) fn ascii_len(text: &str) -> usize {
+fn ascii_len(text: &str) -> usize {
     const STEP: usize = 32;
     let bytes = text.as_bytes();
     let whole = bytes.chunks_exact(STEP).take_while(|chunk| chunk.is_ascii()).count() * STEP;
@@ -97,8 +135,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_plain_way(text in "([A-Za-zÄÉΣσİ\u{300}\u{301}\u{AC00}\u{1100}\u{1161} .]|\\PC){0,80}") {
+        fn equals_the_plain_way(text in "([A-Za-zÄÉΣσİ<=\n\u{338}\u{300}\u{301}\u{AC00}\u{1100}\u{1161} .]|\\PC){0,80}") {
             prop_assert_eq!(cleaned(&text), text.nfc().collect::<String>().to_lowercase());
+            prop_assert_eq!(stretches(&text).map(|(ascii, other)| format!("{ascii}{other}")).collect::<String>(), text.clone());
             prop_assert_eq!(ascii_len(&text), text.find(|c: char| !c.is_ascii()).unwrap_or(text.len()));
         }
     }

@@ -3,7 +3,7 @@
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::clean::ascii_len;
+use super::clean::stretches;
 use super::keywords;
 
 /// What counts as a token.
@@ -109,32 +109,11 @@ fn is_word(c: char) -> bool {
 }
 
 /// The words of Unicode Standard Annex 29 that have a letter or a digit.
-///
-/// There is a boundary before each ASCII white space (but for a space after a space), and nothing beyond
-/// it matters. So a text may be cut there, and the parts that are ASCII go through [`ascii_words`].
 fn unicode_words(text: &str, push: &mut impl FnMut(&str)) {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let ascii = ascii_len(rest);
-        let start = if ascii == rest.len() { ascii } else { last_space(&rest[..ascii]) };
-        ascii_words(&rest[..start], push);
-        // The white space stays in front: marks that follow belong to it.
-        let other = &rest[start..];
-        let end = next_space(other, ascii - start);
-        other[..end].unicode_words().for_each(&mut *push);
-        rest = &other[end..];
+    for (ascii, other) in stretches(text) {
+        ascii_words(ascii, push);
+        other.unicode_words().for_each(&mut *push);
     }
-}
-
-/// Where the last ASCII white space stands, or the start.
-fn last_space(text: &str) -> usize {
-    text.bytes().rposition(|byte| byte.is_ascii_whitespace()).unwrap_or(0)
-}
-
-/// Where the first ASCII white space stands at or after a place, or the end.
-fn next_space(text: &str, from: usize) -> usize {
-    let space = text.bytes().skip(from).position(|byte| byte.is_ascii_whitespace());
-    space.map_or(text.len(), |space| from + space)
 }
 
 const LETTER: u8 = 1;
