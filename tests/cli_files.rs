@@ -2,7 +2,7 @@
 //! itself.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "not shipped")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
 mod common;
 
