@@ -88,9 +88,7 @@ type Claim<I, T> = (I, SyncSender<Result<T>>);
 
 /// The next item and where its blocks go; nothing at the end, and when nobody wants more. An error of the
 /// source takes the place of an item.
-fn next_claim<I, T>(
-    claims: &Mutex<Claims<impl FnMut() -> Result<Option<I>>, T>>,
-) -> Option<Claim<I, T>> {
+fn next_claim<I, T>(claims: &Mutex<Claims<impl FnMut() -> Result<Option<I>>, T>>) -> Option<Claim<I, T>> {
     let mut claims = claims.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let announce = claims.announce.take()?;
     let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
@@ -169,10 +167,16 @@ mod tests {
                 let _ = sink(item);
                 Ok(())
             };
-            let result = ordered_from(threads, source, || (), work, |item| {
-                seen.push(item);
-                Ok(())
-            });
+            let result = ordered_from(
+                threads,
+                source,
+                || (),
+                work,
+                |item| {
+                    seen.push(item);
+                    Ok(())
+                },
+            );
             assert!(matches!(result, Err(Error::Limit("the source"))));
             assert!(seen.into_iter().eq(1..30));
         }
@@ -187,12 +191,18 @@ mod tests {
             let _ = sink(());
             Ok(())
         };
-        ordered(3, 2000, || (), work, |()| {
-            consumed += 1;
-            let ahead = given.load(Ordering::Relaxed).saturating_sub(consumed);
-            assert!(ahead <= 3 * (ITEMS_AHEAD + 2), "{ahead} items ahead");
-            Ok(())
-        })
+        ordered(
+            3,
+            2000,
+            || (),
+            work,
+            |()| {
+                consumed += 1;
+                let ahead = given.load(Ordering::Relaxed).saturating_sub(consumed);
+                assert!(ahead <= 3 * (ITEMS_AHEAD + 2), "{ahead} items ahead");
+                Ok(())
+            },
+        )
         .unwrap();
     }
 

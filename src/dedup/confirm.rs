@@ -16,7 +16,7 @@ const SHINGLE_WORDS: usize = 3;
 ///
 /// Both measures look at the words alone: runs of letters and digits, in lower case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Confirm {
+pub(crate) enum Confirm {
     /// The sets of shingles of three words have at least this Jaccard similarity: what they share, of all that
     /// either has. A text of fewer words is one shingle.
     Jaccard(f64),
@@ -52,7 +52,7 @@ impl fmt::Display for Confirm {
 impl Confirm {
     /// Whether two texts are near-duplicates.
     #[must_use]
-    pub fn confirms(&self, a: &str, b: &str) -> bool {
+    pub(crate) fn confirms(&self, a: &str, b: &str) -> bool {
         let (a, b) = (words(a), words(b));
         match *self {
             Self::Jaccard(least) => jaccard(&a, &b) >= least,
@@ -82,7 +82,8 @@ fn jaccard(a: &str, b: &str) -> f64 {
 
 /// Hashes of the shingles.
 fn shingles(words: &str) -> HashSet<u64> {
-    let starts: Vec<usize> = std::iter::once(0).chain(words.match_indices(' ').map(|(at, _)| at + 1)).collect();
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(words.match_indices(' ').map(|(at, _)| at + 1)).collect();
     let end_of = |index: usize| starts.get(index).map_or(words.len(), |start| start - 1);
     let count = (starts.len() + 1).saturating_sub(SHINGLE_WORDS).max(1);
     let shingle = |first: usize| &words[starts[first]..end_of(first + SHINGLE_WORDS)];

@@ -43,12 +43,14 @@ pub(super) fn nearest(
                 let (stamp, key) = (0, found.id.to_string());
                 candidates.push(Candidate { distance: found.distance, stamp, key, text: Vec::new() });
             }
-            candidates.extend(keys.into_iter().filter(&counts).map(|RowKey { key, stamp, text }| Candidate {
-                distance: found.distance,
-                stamp,
-                key,
-                text,
-            }));
+            candidates.extend(
+                keys.into_iter().filter(&counts).map(|RowKey { key, stamp, text }| Candidate {
+                    distance: found.distance,
+                    stamp,
+                    key,
+                    text,
+                }),
+            );
         }
         candidates.sort_by(Candidate::order);
         for candidate in candidates {
@@ -94,9 +96,7 @@ impl Known {
             |key| key.stamp < self.before_stamp,
             |candidate| match &self.confirm {
                 None => Ok(true),
-                Some(confirm) => {
-                    Ok(confirm.confirms(text, &decompress(&candidate.text, &candidate.key)?))
-                }
+                Some(confirm) => Ok(confirm.confirms(text, &decompress(&candidate.text, &candidate.key)?)),
             },
         )
     }

@@ -41,6 +41,7 @@ impl Checkpoint {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|_| Error::Option("an unfinished run of another program".into()))
+        serde_json::from_slice(bytes)
+            .map_err(|_| Error::Option("an unfinished run of another program".into()))
     }
 }

@@ -78,6 +78,11 @@ impl Input {
         Self { path, size_bytes: metadata.is_file().then_some(metadata.len()), spooled: None }
     }
 
+    /// A file of whatever length.
+    pub(crate) fn file(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), size_bytes: None, spooled: None }
+    }
+
     pub(super) fn is_stdin(&self) -> bool {
         self.path == Path::new("-")
     }
