@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Global;
 use super::failure::Failure;
 use super::values;
+use crate::simhash::Recipe;
 use crate::{Database, LayoutChoice, Options};
 
 /// Make an empty database
@@ -58,7 +59,8 @@ impl Settings {
             options = options.keys(self.texts);
         }
         if let Some(recipe) = &self.recipe {
-            options = options.recipe(recipe);
+            let recipe: Recipe = recipe.parse()?;
+            options = options.recipe(recipe.to_string());
         }
         Ok(options)
     }

@@ -24,7 +24,7 @@ pub(super) struct DocumentArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) rejects: Option<PathBuf>,
     /// Cut texts where TEXT first occurs
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(super) cut_after: Option<String>,
 }
 
