@@ -29,6 +29,7 @@ mod query;
 mod recipe;
 mod repair;
 mod stats;
+mod tune;
 mod values;
 mod verify;
 
@@ -99,6 +100,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Matrix(matrix::Args),
+    Tune(tune::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -157,6 +159,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Fingerprint(args) => args.run(global),
         Command::Compare(args) => args.run(global),
         Command::Matrix(args) => args.run(global),
+        Command::Tune(args) => args.run(global),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),
     }
