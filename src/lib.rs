@@ -34,6 +34,8 @@ mod compaction;
 #[cfg(test)]
 mod crash;
 mod database;
+#[cfg(feature = "cli")]
+mod dedup;
 #[cfg(feature = "text")]
 pub mod documents;
 mod error;

@@ -178,10 +178,16 @@ impl Options {
         if self.memory_bytes < MIN_MEMORY_BYTES {
             return Err(Error::Option(format!("memory: at least {MIN_MEMORY_BYTES} bytes are needed")));
         }
-        if self.recipe.as_ref().is_some_and(|recipe| recipe.is_empty() || recipe.len() > MAX_RECIPE_BYTES) {
-            return Err(Error::Option(format!("a recipe takes 1 to {MAX_RECIPE_BYTES} bytes")));
-        }
+        self.recipe.as_deref().map_or(Ok(()), check_recipe)?;
         self.layout.layout(width, self.k, 0).map(drop)
+    }
+}
+
+pub(crate) fn check_recipe(recipe: &str) -> Result<()> {
+    if (1..=MAX_RECIPE_BYTES).contains(&recipe.len()) {
+        Ok(())
+    } else {
+        Err(Error::Option(format!("a recipe takes 1 to {MAX_RECIPE_BYTES} bytes")))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::Result;
 
@@ -13,6 +13,9 @@ const BLOCKS_AHEAD: usize = 4;
 /// Gives finished blocks of one item of work to the consumer. [`ControlFlow::Break`] means that
 /// nobody wants more.
 pub(crate) type Sink<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
+
+/// Items that may be claimed and not yet consumed, for each thread.
+const ITEMS_AHEAD: usize = 4;
 
 /// Runs `work(item, state, sink)` for every item on `threads` threads, and hands the blocks that
 /// each item gives to `consume` on this thread: all of item 0 in order, then all of item 1, and so
@@ -24,31 +27,33 @@ pub(crate) fn ordered<T: Send, S>(
     items: usize,
     state: impl Fn() -> S + Sync,
     work: impl Fn(usize, &mut S, Sink<'_, T>) -> Result<()> + Sync,
+    consume: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let mut rest = 0..items;
+    ordered_from(threads.min(items), || Ok(rest.next()), state, work, consume)
+}
+
+/// The same for items that `source` gives, one at a time, on whichever thread wants the next one.
+pub(crate) fn ordered_from<I: Send, T: Send, S>(
+    threads: usize,
+    source: impl FnMut() -> Result<Option<I>> + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(I, &mut S, Sink<'_, T>) -> Result<()> + Sync,
     mut consume: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    if threads <= 1 || items <= 1 {
-        return in_turn(items, state(), work, consume);
+    if threads <= 1 {
+        return in_turn(source, state(), work, consume);
     }
-    let (announce, announced) = channel::<Receiver<Result<T>>>();
-    let next = Mutex::new((0, announce));
+    let (announce, announced) = sync_channel::<Receiver<Result<T>>>(threads * ITEMS_AHEAD);
+    let claims = Mutex::new(Claims { source, announce: Some(announce) });
     let stop = AtomicBool::new(false);
-    // Items are claimed, and their channels announced, in ascending order. So the item that the
-    // consumer waits for is always in the hands of a worker that it does not block.
-    let claim = || -> Option<(usize, SyncSender<Result<T>>)> {
-        let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if next.0 == items || stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
-        next.1.send(receiver).ok()?;
-        next.0 += 1;
-        Some((next.0 - 1, sender))
-    };
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(items) {
+        for _ in 0..threads {
             scope.spawn(|| {
                 let mut state = state();
-                while let Some((item, sender)) = claim() {
+                while !stop.load(Ordering::Relaxed)
+                    && let Some((item, sender)) = next_claim(&claims)
+                {
                     let mut sink = |block| match sender.send(Ok(block)) {
                         Ok(()) => ControlFlow::Continue(()),
                         Err(_) => ControlFlow::Break(()),
@@ -60,25 +65,56 @@ pub(crate) fn ordered<T: Send, S>(
                 }
             });
         }
-        let result = (0..items).try_for_each(|_| {
-            let Ok(receiver) = announced.recv() else { return Ok(()) };
-            receiver.into_iter().try_for_each(|block| consume(block?))
-        });
+        // Items are claimed, and their channels announced, in order. So the item that is waited for here is
+        // always in the hands of a worker that nothing here blocks.
+        let mut blocks = announced.iter().flatten();
+        let result = blocks.try_for_each(|block| consume(block?));
         stop.store(true, Ordering::Relaxed);
         // Workers that are about to send find their receivers gone.
-        while announced.try_recv().is_ok() {}
+        drop(blocks);
         drop(announced);
         result
     })
 }
 
-fn in_turn<T, S>(
-    items: usize,
+/// Where workers get items, one at a time.
+struct Claims<S, T> {
+    source: S,
+    /// Gone behind the last item.
+    announce: Option<SyncSender<Receiver<Result<T>>>>,
+}
+
+type Claim<I, T> = (I, SyncSender<Result<T>>);
+
+/// The next item and where its blocks go; nothing at the end, and when nobody wants more. An error of the
+/// source takes the place of an item.
+fn next_claim<I, T>(claims: &Mutex<Claims<impl FnMut() -> Result<Option<I>>, T>>) -> Option<Claim<I, T>> {
+    let mut claims = claims.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let announce = claims.announce.take()?;
+    let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
+    match (claims.source)() {
+        Ok(None) => None,
+        Ok(Some(item)) => {
+            announce.send(receiver).ok()?;
+            claims.announce = Some(announce);
+            Some((item, sender))
+        }
+        Err(error) => {
+            // The channel holds a few blocks, and this is its first.
+            let _ = sender.send(Err(error));
+            let _ = announce.send(receiver);
+            None
+        }
+    }
+}
+
+fn in_turn<I, T, S>(
+    mut source: impl FnMut() -> Result<Option<I>>,
     mut state: S,
-    work: impl Fn(usize, &mut S, Sink<'_, T>) -> Result<()>,
+    work: impl Fn(I, &mut S, Sink<'_, T>) -> Result<()>,
     mut consume: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    for item in 0..items {
+    while let Some(item) = source()? {
         let mut consumed = Ok(());
         work(item, &mut state, &mut |block| {
             consumed = consume(block);
@@ -117,6 +153,57 @@ mod tests {
             },
         );
         (seen, result)
+    }
+
+    #[test]
+    fn an_error_of_the_source_comes_in_its_turn() {
+        for threads in [1, 2, 8] {
+            let (mut given, mut seen) = (0, Vec::new());
+            let source = || {
+                given += 1;
+                if given < 30 { Ok(Some(given)) } else { Err(Error::Limit("the source")) }
+            };
+            let work = |item, (): &mut (), sink: Sink<'_, usize>| {
+                let _ = sink(item);
+                Ok(())
+            };
+            let result = ordered_from(
+                threads,
+                source,
+                || (),
+                work,
+                |item| {
+                    seen.push(item);
+                    Ok(())
+                },
+            );
+            assert!(matches!(result, Err(Error::Limit("the source"))));
+            assert!(seen.into_iter().eq(1..30));
+        }
+    }
+
+    #[test]
+    fn regression_a_slow_consumer_keeps_workers_from_running_ahead() {
+        let given = std::sync::atomic::AtomicUsize::new(0);
+        let mut consumed = 0;
+        let work = |_, (): &mut (), sink: Sink<'_, ()>| {
+            given.fetch_add(1, Ordering::Relaxed);
+            let _ = sink(());
+            Ok(())
+        };
+        ordered(
+            3,
+            2000,
+            || (),
+            work,
+            |()| {
+                consumed += 1;
+                let ahead = given.load(Ordering::Relaxed).saturating_sub(consumed);
+                assert!(ahead <= 3 * (ITEMS_AHEAD + 2), "{ahead} items ahead");
+                Ok(())
+            },
+        )
+        .unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Documents from outside: what is read from files of all kinds, and written again.
 
 #![cfg(feature = "text")]
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "not shipped")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
 use std::fs;
 use std::io::Write;

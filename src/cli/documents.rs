@@ -32,15 +32,19 @@ impl DocumentArgs {
     /// Opens the inputs; standard input where there are none. `value_field` holds what records are
     /// ranked by.
     pub(super) fn open(&self, inputs: &[PathBuf], value_field: Option<&str>) -> Result<Reader> {
+        let stdin = ["-".into()];
+        Reader::open(if inputs.is_empty() { &stdin } else { inputs }, self.options(value_field))
+    }
+
+    /// How the inputs are read.
+    pub(super) fn options(&self, value_field: Option<&str>) -> ReaderOptions {
         let fields = Fields {
             text: self.text_field.clone(),
             key: self.key_field.clone(),
             value: value_field.map(str::to_string),
         };
         let (format, cut_after) = (self.input_format, self.cut_after.clone());
-        let options = ReaderOptions { fields, format, cut_after, ..ReaderOptions::default() };
-        let stdin = ["-".into()];
-        Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
+        ReaderOptions { fields, format, cut_after, ..ReaderOptions::default() }
     }
 
     /// Where bad records go.

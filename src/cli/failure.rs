@@ -43,6 +43,8 @@ pub(super) enum Failure {
     NotNear,
     /// A database of which damage has left no row. The damage has been reported already.
     NothingSaved(PathBuf),
+    /// Ctrl-C behind so many records; whether the same command goes on from there.
+    CutOff { records: u64, goes_on: bool },
     /// What went wrong after some batches had become durable.
     Partial { committed: u64, failure: Box<Failure> },
 }
@@ -85,6 +87,12 @@ impl Failure {
                 say(format_args!("{program}: {place}: {why}"))
             }
             Self::Corrupt | Self::NotNear => {}
+            Self::CutOff { records, goes_on: true } => say(format_args!(
+                "{program}: interrupted behind record {records}; the same command goes on where it was"
+            )),
+            Self::CutOff { records, goes_on: false } => {
+                say(format_args!("{program}: interrupted behind record {records}; the output is incomplete"));
+            }
             Self::NothingSaved(path) => {
                 say(format_args!("{program}: {}: not a row could be saved", path.display()));
             }
@@ -103,7 +111,7 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } | Self::Engine(Error::Input { .. }) => BAD_INPUT,
             Self::NotNear => NOT_NEAR,
-            Self::Engine(Error::Interrupted) => INTERRUPTED,
+            Self::Engine(Error::Interrupted) | Self::CutOff { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
             Self::NothingSaved(_) | Self::Engine(_) => FAILED,
         }

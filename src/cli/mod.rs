@@ -9,9 +9,8 @@ mod compare;
 mod compat;
 mod completions;
 mod create;
+mod dedup;
 mod delete;
-// Its first users are the commands that come next.
-#[allow(dead_code, reason = "used by the commands over documents")]
 mod documents;
 mod explain;
 mod export;
@@ -100,6 +99,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Matrix(matrix::Args),
+    Dedup(dedup::Args),
     Tune(tune::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -159,6 +159,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Fingerprint(args) => args.run(global),
         Command::Compare(args) => args.run(global),
         Command::Matrix(args) => args.run(global),
+        Command::Dedup(args) => args.run(global),
         Command::Tune(args) => args.run(global),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),

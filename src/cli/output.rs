@@ -1,6 +1,5 @@
 //! Results on standard output: tab-separated lines, or one JSON object a line.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::failure::STDOUT;
+pub(super) use crate::documents::escape;
 use crate::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
 
 /// How results are written.
@@ -87,24 +87,6 @@ pub(super) fn each_key<F: Fingerprint>(
         return write(Some(""));
     }
     keys.iter().try_for_each(|key| write(Some(key)))
-}
-
-/// A key as it stands in a column: what would end the column or the line is escaped.
-pub(super) fn escape(key: &str) -> Cow<'_, str> {
-    if !key.contains(['\t', '\n', '\r', '\\']) {
-        return Cow::Borrowed(key);
-    }
-    let mut escaped = String::with_capacity(key.len() + 8);
-    for c in key.chars() {
-        match c {
-            '\t' => escaped.push_str("\\t"),
-            '\n' => escaped.push_str("\\n"),
-            '\r' => escaped.push_str("\\r"),
-            '\\' => escaped.push_str("\\\\"),
-            other => escaped.push(other),
-        }
-    }
-    Cow::Owned(escaped)
 }
 
 /// A text as JSON has it.

@@ -65,10 +65,11 @@ impl Source {
     ///
     /// What is compressed shows in the first bytes, so that standard input may be, too.
     pub(super) fn open(input: &Input, count: &Arc<AtomicU64>) -> Result<Self> {
-        let inner: Box<dyn Read + Send> = if input.is_stdin() {
+        let inner: Box<dyn Read + Send> = if input.is_stdin() && input.spooled.is_none() {
             Box::new(io::stdin())
         } else {
-            Box::new(File::open(&input.path).map_err(Error::io("open", &input.path))?)
+            let path = input.spooled.as_ref().unwrap_or(&input.path);
+            Box::new(File::open(path).map_err(Error::io("open", path))?)
         };
         let mut source = Self { inner, compression: None, name: input.name() };
         let mut head = Vec::new();

@@ -69,11 +69,18 @@ pub struct Input {
     pub path: PathBuf,
     /// Its length as it stands, compressed or not; `None` where that is not known: pipes.
     pub size_bytes: Option<u64>,
+    /// A file that holds what standard input gave.
+    pub(super) spooled: Option<PathBuf>,
 }
 
 impl Input {
     fn new(path: PathBuf, metadata: &fs::Metadata) -> Self {
-        Self { path, size_bytes: metadata.is_file().then_some(metadata.len()) }
+        Self { path, size_bytes: metadata.is_file().then_some(metadata.len()), spooled: None }
+    }
+
+    /// A file of whatever length.
+    pub(crate) fn file(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), size_bytes: None, spooled: None }
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -93,11 +100,12 @@ impl Input {
 
 /// Lists the files that paths stand for. Folders are walked, everything in them in the order of paths;
 /// links in them are not followed, and what is no file is left out.
-pub(super) fn list(paths: &[PathBuf]) -> Result<Vec<Input>> {
+pub(super) fn list(paths: &[PathBuf], spooled: Option<&Path>) -> Result<Vec<Input>> {
     let mut found = Vec::new();
     for path in paths {
         if path == Path::new("-") {
-            found.push(Input { path: path.clone(), size_bytes: None });
+            let spooled = spooled.map(Path::to_path_buf);
+            found.push(Input { path: path.clone(), size_bytes: None, spooled });
             continue;
         }
         let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
@@ -181,10 +189,10 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("d/z"), at("d/l")).unwrap();
         std::os::unix::fs::symlink(at("d"), at("d/b/loop")).unwrap();
-        let found = list(&[at("d"), at("d/l"), "-".into()]).unwrap();
+        let found = list(&[at("d"), at("d/l"), "-".into()], None).unwrap();
         let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("d/l"), "-".into()];
         assert!(found.iter().map(|input| &input.path).eq(&expected), "{found:?}");
         assert_eq!(found[0].size_bytes, Some(1));
-        assert!(list(&[at("missing")]).unwrap_err().to_string().starts_with("cannot open"));
+        assert!(list(&[at("missing")], None).unwrap_err().to_string().starts_with("cannot open"));
     }
 }

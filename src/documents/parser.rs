@@ -69,7 +69,7 @@ impl Parser {
     /// The file whose path is a line.
     fn file_of_line(&self, line: &[u8]) -> Result<Content, String> {
         let path = PathBuf::from(OsStr::from_bytes(without_line_end(line)));
-        let input = Input { path, size_bytes: None };
+        let input = Input::file(&path);
         read_file(&input, usize::MAX >> 1, &Arc::default()).map_err(|error| error.to_string())
     }
 

@@ -29,11 +29,19 @@ pub struct ReaderOptions {
     /// A longer record, or a longer file that is one document, is bad. By default 256 MiB. It is held
     /// in memory whole.
     pub max_record_bytes: usize,
+    /// A file that holds what standard input gave, to be read in its place: for reading it twice.
+    pub spooled_stdin: Option<PathBuf>,
 }
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self { fields: Fields::default(), format: None, cut_after: None, max_record_bytes: 256 << 20 }
+        Self {
+            fields: Fields::default(),
+            format: None,
+            cut_after: None,
+            max_record_bytes: 256 << 20,
+            spooled_stdin: None,
+        }
     }
 }
 
@@ -100,8 +108,8 @@ impl Reader {
     /// file, or files of several kinds, or fields where there can be none; [`Error::Input`] where the
     /// first file is damaged or has no column of a name asked for.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let inputs = inputs::list(paths)?;
-        let ReaderOptions { fields, format, cut_after: marker, max_record_bytes } = options;
+        let ReaderOptions { fields, format, cut_after: marker, max_record_bytes, spooled_stdin } = options;
+        let inputs = inputs::list(paths, spooled_stdin.as_deref())?;
         let format = inputs::common_format(&inputs, format)?;
         let fieldless = matches!(format, Format::Text | Format::Lines);
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| fieldless) {

@@ -9,5 +9,7 @@ mod write;
 
 pub(crate) use keys::{KeySorter, KeySource};
 pub(crate) use merge::merge;
+#[cfg(feature = "cli")]
+pub(crate) use sort::{Record, Sorted};
 pub(crate) use sort::{Sorter, SpillNames};
 pub(crate) use write::{Counts, Target, remove_run, write_run};

@@ -5,6 +5,7 @@
 //! makes the operations durable, and the log starts anew. FORMAT.md tells the order of every step.
 
 mod flush;
+mod keys;
 mod merging;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
 use crate::manifest;
 use crate::memtable::Memtable;
-use crate::options::Options;
+use crate::options::{Options, check_recipe};
 use crate::query::Match;
 use crate::query::keys::RowKey;
 use crate::query::prepare::Searchable;
@@ -146,8 +147,7 @@ impl<F: Fingerprint> Writer<F> {
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
-        let kept = self.manifest.keys.map_or(0, |kept| kept.next_stamp);
-        let stamp = kept.max(self.memtable.changes.next_stamp());
+        let stamp = self.next_stamp();
         let row = Row { fingerprint, id };
         self.apply(Operation::InsertKeyed(KeyRecord { row, stamp, key: key.as_bytes(), text }))?;
         Ok(id)
@@ -170,6 +170,32 @@ impl<F: Fingerprint> Writer<F> {
     pub fn checkpoint(&self) -> Option<&[u8]> {
         let noted = self.memtable.changes.checkpoint().unwrap_or(&self.manifest.checkpoint);
         (!noted.is_empty()).then_some(noted)
+    }
+
+    /// Whether rows have keys, and if so, whether texts are kept, too.
+    #[must_use]
+    pub fn keeps_keys(&self) -> Option<bool> {
+        self.manifest.keys.map(|keys| keys.texts)
+    }
+
+    /// The distance that the database was created for.
+    #[must_use]
+    pub fn default_k(&self) -> u32 {
+        self.options.k
+    }
+
+    /// Gives a recipe to a database that was made without one. Durable on return.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where it has another one, or the recipe is empty or longer than 4,096 bytes; else as
+    /// [`commit`](Writer::commit).
+    pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
+        self.check_poison()?;
+        if let Some(known) = self.recipe().filter(|known| *known != recipe) {
+            return Err(Error::Option(format!("{}: has another recipe: {known}", self.path.display())));
+        }
+        check_recipe(recipe)?;
+        self.replace_manifest(Manifest { recipe: Some(recipe.into()), ..self.manifest.clone() })
     }
 
     /// The recipe that the database was made with.

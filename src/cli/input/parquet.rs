@@ -17,7 +17,7 @@ pub(super) fn read(
     sink: &mut dyn RowSink,
 ) -> Result<(), Failure> {
     let fields = Fields { text: fingerprint_field.into(), key: None, value: None };
-    let mut rows = Rows::open(&Input { path: path.to_path_buf(), size_bytes: None }, &fields)?;
+    let mut rows = Rows::open(&Input::file(path), &fields)?;
     let has_ids = rows.schema().index_of(id_field).is_ok();
     while let Some((number, row)) = rows.next_row()? {
         let bad = |why| Failure::Input { place: format!("{}:{number}", path.display()), why };

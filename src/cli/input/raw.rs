@@ -19,8 +19,9 @@ pub(crate) fn npy_header(count: u64) -> Vec<u8> {
     let len = (HEAD_BYTES + text.len() + 1).next_multiple_of(ALIGNMENT) - HEAD_BYTES;
     text += &" ".repeat(len - text.len() - 1);
     text.push('\n');
-    // At most 128 bytes.
-    [MAGIC, &[1, 0, text.len() as u8, 0], text.as_bytes()].concat()
+    // The length has 16 bits, of which a shape of one number needs seven.
+    let [low, high, ..] = text.len().to_le_bytes();
+    [MAGIC, &[1, 0, low, high], text.as_bytes()].concat()
 }
 
 /// The length of an array, from the text of its header.
