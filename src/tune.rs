@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use crate::error::Result;
-use crate::{Fingerprint, find_all};
+use crate::{Fingerprint, find_all, parallel};
 
 /// The largest distance looked at.
 pub(crate) const MAX_K: u32 = 16;
@@ -55,7 +55,7 @@ fn count(counts: &mut Counts, distance: u32, pairs: u64) {
 
 /// Which documents are near-duplicates of which, by their numbers.
 pub(crate) enum Labels {
-    /// These pairs, each given once, and no others.
+    /// These pairs, in ascending order, each once with the smaller number first, and no others.
     Pairs(Vec<(usize, usize)>),
     /// All pairs within a group, and no others.
     Groups(Vec<Vec<usize>>),
@@ -68,6 +68,17 @@ impl Labels {
             Self::Pairs(pairs) => pairs.len() as u64,
             Self::Groups(groups) => groups.iter().map(|group| all_pairs(group.len())).sum(),
         }
+    }
+
+    /// For each document a number that only those of its group have.
+    fn group_numbers(&self, len: usize) -> Vec<usize> {
+        let mut numbers: Vec<usize> = (0..len).collect();
+        if let Self::Groups(groups) = self {
+            for group in groups {
+                group.iter().for_each(|&member| numbers[member] = group[0]);
+            }
+        }
+        numbers
     }
 
     /// Counts the near-duplicates by distance.
@@ -87,6 +98,32 @@ impl Labels {
         }
         Ok(counts)
     }
+}
+
+/// A pair of documents, the smaller number first, and the distance of their fingerprints.
+type Near = (usize, usize, u32);
+
+/// All pairs of documents within [`MAX_K`].
+fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<Near>> {
+    let mut sorted: Vec<(F, usize)> = prints.iter().copied().zip(0..).collect();
+    sorted.sort_unstable();
+    let equal: Vec<&[(F, usize)]> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
+    let run = |print: F| equal.binary_search_by_key(&print, |run| run[0].0).map_or(&[][..], |at| equal[at]);
+    let mut near = Vec::new();
+    for run in &equal {
+        for (at, a) in run.iter().enumerate() {
+            near.extend(run[at + 1..].iter().map(|b| (a.1, b.1, 0)));
+        }
+    }
+    find_all(prints, MAX_K, threads, |block| {
+        for pair in block {
+            for (_, a) in run(pair.a) {
+                near.extend(run(pair.b).iter().map(|(_, b)| (*a.min(b), *a.max(b), pair.distance)));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(near)
 }
 
 /// The pairs in a list of so many.
@@ -141,12 +178,58 @@ pub(crate) fn curve<F: Fingerprint>(
     threads: usize,
 ) -> Result<Vec<Point>> {
     let (found, hits) = (count_pairs(prints, threads)?, labels.count(prints, threads)?);
+    Ok(points(shingle, labels, &found, &hits))
+}
+
+/// The same, where a pair is found only if it is also confirmed by its texts.
+///
+/// # Errors
+/// Whatever [`find_all`] returns.
+pub(crate) fn confirmed_curve<F: Fingerprint>(
+    shingle: usize,
+    prints: &[F],
+    labels: &Labels,
+    confirms: impl Fn(usize, usize) -> bool + Sync,
+    threads: usize,
+) -> Result<Vec<Point>> {
+    const PAIRS_AT_ONCE: usize = 256;
+    let near = near_pairs(prints, threads)?;
+    let chunks: Vec<&[Near]> = near.chunks(PAIRS_AT_ONCE).collect();
+    let group = labels.group_numbers(prints.len());
+    let is_positive = |pair: (usize, usize)| match labels {
+        Labels::Pairs(pairs) => pairs.binary_search(&pair).is_ok(),
+        Labels::Groups(_) => group[pair.0] == group[pair.1],
+    };
+    let work = |chunk: usize, _: &mut (), sink: parallel::Sink<'_, Vec<Near>>| {
+        let confirmed = chunks[chunk].iter().filter(|(a, b, _)| confirms(*a, *b));
+        // Whoever wants no more has got an error already.
+        let _ = sink(confirmed.copied().collect());
+        Ok(())
+    };
+    let (mut found, mut hits) = (Counts::default(), Counts::default());
+    parallel::ordered(
+        threads,
+        chunks.len(),
+        || (),
+        work,
+        |confirmed| {
+            for (a, b, distance) in confirmed {
+                count(&mut found, distance, 1);
+                count(&mut hits, distance, u64::from(is_positive((a, b))));
+            }
+            Ok(())
+        },
+    )?;
+    Ok(points(shingle, labels, &found, &hits))
+}
+
+fn points(shingle: usize, labels: &Labels, found: &Counts, hits: &Counts) -> Vec<Point> {
     let mut point = Point { shingle, k: 0, found: 0, hits: 0, positives: labels.num_positives() };
     let points = (0..=MAX_K).zip(found).zip(hits).map(|((k, found), hits)| {
         point = Point { k, found: point.found + found, hits: point.hits + hits, ..point };
         point
     });
-    Ok(points.collect())
+    points.collect()
 }
 
 /// What the best point is.
@@ -222,6 +305,17 @@ mod tests {
                 prints[..at].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
             }
             prop_assert_eq!(count_pairs(&prints, 2).unwrap(), counts);
+        }
+
+        #[test]
+        fn what_is_always_confirmed_changes_nothing(picks in prop::collection::vec(any::<u8>(), 4..100)) {
+            let prints: Vec<u64> = picks.iter().map(|pick| u64::from(*pick) * 0x0101_0101).collect();
+            for labels in [Labels::Pairs(vec![(0, 2), (1, 3)]), Labels::Groups(vec![vec![0, 2, 3]])] {
+                let plain = curve(1, &prints, &labels, 1).unwrap();
+                prop_assert_eq!(&confirmed_curve(1, &prints, &labels, |a, b| a < b, 2).unwrap(), &plain);
+                let none = confirmed_curve(1, &prints, &labels, |_, _| false, 2).unwrap();
+                prop_assert!(none.iter().all(|point| point.found == 0));
+            }
         }
     }
 

@@ -12,10 +12,10 @@
 //!
 //! How it is made (`pages.rs` has the numbers). Sixty sites have a navigation, a cookie notice and a footer
 //! of their own, the same on all of their pages; every page also has a date, counters and a list of related
-//! headlines, which are never the same twice. An article is 12 to 30 paragraphs. In a version of it one to
-//! three paragraphs are rewritten, reworded, removed, added or moved, and a few words change elsewhere. All
-//! versions are made from the first, so two of them may differ in six paragraphs. Every eighth article
-//! quotes one or two paragraphs of another one, which makes them no duplicates.
+//! headlines, which are never the same twice. An article is 12 to 30 paragraphs. In the second version of it
+//! one to three paragraphs are rewritten, reworded, removed, added or moved, and a few words change elsewhere;
+//! the third is the second with a few more words changed. Every eighth article quotes one or two paragraphs
+//! of another one, which makes them no duplicates.
 //!
 //! The sentences are made by a Markov model of the prose in this project's own dependencies, one model for
 //! each topic, which is a crate: English that every machine with cargo has.

@@ -33,11 +33,14 @@ pub(crate) fn all(topics: &[Model], paragraphs: &RangeInclusive<usize>, random: 
             first.quote(&quotable, random);
             quotable.push(first.paragraphs.clone());
             let group = format!("site-{number:02}/article-{article:02}");
+            let mut current = first;
             for version in 0..*random.pick(&PAGES) {
-                let text = match version {
-                    0 => site.page(&first, random),
-                    _ => site.page(&first.version(random), random),
-                };
+                match version {
+                    0 => {}
+                    1 => current.edit(random),
+                    _ => current.correct(random),
+                }
+                let text = site.page(&current, random);
                 pages.push(Page { key: format!("{group}/version-{version}"), group: group.clone(), text });
             }
         }
@@ -85,7 +88,6 @@ impl<'a> Site<'a> {
     }
 }
 
-#[derive(Clone)]
 struct Article<'a> {
     topic: &'a Model,
     headline: String,
@@ -111,17 +113,21 @@ impl<'a> Article<'a> {
         }
     }
 
-    fn version(&self, random: &mut Random) -> Self {
-        let mut version = self.clone();
+    /// Makes the second version of it: a few paragraphs change.
+    fn edit(&mut self, random: &mut Random) {
         let most = MOST_TOUCHED.min(self.paragraphs.len() / 4);
         if most > 0 {
-            (0..random.within(&(1..=most))).for_each(|_| version.touch(random));
+            (0..random.within(&(1..=most))).for_each(|_| self.touch(random));
         }
+        self.correct(random);
+    }
+
+    /// Changes a few words.
+    fn correct(&mut self, random: &mut Random) {
         for _ in 0..random.within(&(1..=4)) {
-            let at = random.below(version.paragraphs.len());
-            version.reword(at, 1, random);
+            let at = random.below(self.paragraphs.len());
+            self.reword(at, 1, random);
         }
-        version
     }
 
     /// Rewrites, rewords, removes, adds or moves a paragraph.

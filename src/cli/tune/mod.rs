@@ -12,9 +12,10 @@ use super::failure::Failure;
 use super::fingerprint::warn;
 use super::output::{Format, Output};
 use super::recipe::{RecipeArgs, unsupported};
+use crate::dedup::Confirm;
 use crate::documents::{BadRecord, Item, RawRecord, Reader};
 use crate::simhash::{Fingerprinter, Recipe};
-use crate::tune::{Goal, Labels, Point, all_pairs, curve};
+use crate::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve};
 use crate::{Fingerprint, parallel};
 
 /// Find the shingle size and the k that tell near-duplicates best
@@ -56,6 +57,10 @@ pub(super) struct Args {
     /// at a precision of X or more), recall:X (the reverse); between equals the smaller k
     #[arg(long, value_name = "GOAL", default_value = "balance")]
     goal: Goal,
+    /// Count a pair as found only if its texts confirm it: jaccard:X, edit:X, as for `dedup`; holds all
+    /// texts in memory, and compares all pairs within 16 bits
+    #[arg(long, value_name = "MEASURE")]
+    confirm: Option<Confirm>,
     /// Draw the curves as an SVG picture
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -112,13 +117,20 @@ impl Args {
     fn run_wide<F: Fingerprint>(&self, recipes: &[(usize, Recipe)], global: Global) -> Result<(), Failure> {
         let threads = global.options().threads;
         let fingerprinters = recipes.iter().map(|(_, recipe)| recipe.fingerprinter());
-        let mut corpus = Corpus::<F>::new(fingerprinters.collect::<Result<_, _>>()?, threads);
+        let keeps_texts = self.confirm.is_some();
+        let mut corpus = Corpus::<F>::new(fingerprinters.collect::<Result<_, _>>()?, threads, keeps_texts);
         corpus.read(&self.documents, &self.inputs, &self.known)?;
         warn(global, corpus.num_replaced, corpus.num_empty);
         let labels = labels::read(&self.known, &corpus.keys)?;
         let mut points = Vec::new();
         for ((shingle, _), prints) in recipes.iter().zip(&corpus.prints) {
-            points.extend(curve(*shingle, prints, &labels, threads)?);
+            points.extend(match self.confirm {
+                None => curve(*shingle, prints, &labels, threads)?,
+                Some(confirm) => {
+                    let confirms = |a: usize, b: usize| confirm.confirms(&corpus.texts[a], &corpus.texts[b]);
+                    confirmed_curve(*shingle, prints, &labels, confirms, threads)?
+                }
+            });
         }
         let Some(best) = self.goal.best(&points) else { return Ok(()) };
         self.print(&points, best)?;
@@ -184,6 +196,9 @@ struct Corpus<F> {
     prints: Vec<Vec<F>>,
     /// Of each document its key, or its group, and where it begins.
     keys: Vec<(String, String)>,
+    keeps_texts: bool,
+    /// Of all documents, where they are kept.
+    texts: Vec<String>,
     num_replaced: u64,
     num_empty: u64,
 }
@@ -192,14 +207,16 @@ struct Corpus<F> {
 struct Done<F> {
     prints: Vec<F>,
     key: (String, String),
+    text: String,
     is_replaced: bool,
     is_empty: bool,
 }
 
 impl<F: Fingerprint> Corpus<F> {
-    fn new(fingerprinters: Vec<Fingerprinter<F>>, threads: usize) -> Self {
+    fn new(fingerprinters: Vec<Fingerprinter<F>>, threads: usize, keeps_texts: bool) -> Self {
         let prints = vec![Vec::new(); fingerprinters.len()];
-        Self { fingerprinters, threads, prints, keys: Vec::new(), num_replaced: 0, num_empty: 0 }
+        let (keys, texts) = (Vec::new(), Vec::new());
+        Self { fingerprinters, threads, prints, keys, keeps_texts, texts, num_replaced: 0, num_empty: 0 }
     }
 
     fn read(&mut self, documents: &DocumentArgs, inputs: &[PathBuf], known: &Known) -> Result<(), Failure> {
@@ -227,6 +244,9 @@ impl<F: Fingerprint> Corpus<F> {
     fn push(&mut self, done: Done<F>) {
         self.prints.iter_mut().zip(done.prints).for_each(|(all, print)| all.push(print));
         self.keys.push(done.key);
+        if self.keeps_texts {
+            self.texts.push(done.text);
+        }
         self.num_replaced += u64::from(done.is_replaced);
         self.num_empty += u64::from(done.is_empty);
     }
@@ -275,5 +295,5 @@ fn finish<F: Fingerprint>(
     });
     let prints = prints.collect();
     let key = (record.key, record.place.to_string());
-    Ok(Done { prints, key, is_replaced: record.invalid_utf8, is_empty })
+    Ok(Done { prints, key, text: record.text, is_replaced: record.invalid_utf8, is_empty })
 }
