@@ -5,11 +5,18 @@
 #![allow(dead_code, reason = "the helpers are for other tests too")]
 
 mod common;
+#[path = "../examples/labelled_pages/model.rs"]
+mod model;
+#[path = "../examples/labelled_pages/pages.rs"]
+mod pages;
+#[path = "../examples/labelled_pages/prose.rs"]
+mod prose;
 
 use std::fs;
 use std::path::Path;
 
 use common::cli::{fails, nearprint, succeeds};
+use nearprint::simhash::Recipe;
 
 /// Two pages that say nearly the same, two that are equal, and one of its own.
 const PAGES: &str = r#"{"url":"a","site":"x","text":"the quick brown fox jumps over the lazy dog and runs away from it"}
@@ -127,4 +134,26 @@ fn bad_labels_are_named() {
     fails(at, "tune pages.jsonl", b"", 2, &["--pairs", "--group-field"]);
     fails(at, "tune pages.jsonl --group-field site --key-field url", b"", 2, &["--key-field"]);
     fails(at, "tune pages.jsonl --group-field site --goal best", b"", 2, &["balance"]);
+}
+
+#[test]
+fn the_default_recipe_knows_versions_of_a_page() {
+    let topics = match prose::topics() {
+        Ok(topics) => topics,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let home = tempfile::tempdir().unwrap();
+    let pages = pages::all(&topics, &(12..=30), &mut model::Random::new(4)).into_iter();
+    let lines = pages.map(|pages::Page { key, group, text }| {
+        serde_json::json!({ "key": key, "group": group, "text": text }).to_string() + "\n"
+    });
+    fs::write(home.path().join("pages.jsonl"), lines.collect::<String>()).unwrap();
+    let at_12 = |options: &str| {
+        let line = format!("tune pages.jsonl --group-field group --shingles 3 {options}");
+        let row = rows(&succeeds(home.path(), &line, b"")).swap_remove(12);
+        row[2].min(row[3])
+    };
+    assert_eq!("shingle=3".parse::<Recipe>(), "default".parse());
+    assert!(at_12("") >= 0.85, "without looking at texts");
+    assert!(at_12("--confirm jaccard:0.6") >= 0.9, "confirmed");
 }
