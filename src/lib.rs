@@ -66,6 +66,8 @@ pub mod simhash;
 mod snapshot;
 mod stats;
 mod storage;
+#[cfg(feature = "cli")]
+mod tune;
 mod wal;
 mod writer;
 

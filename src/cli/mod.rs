@@ -28,6 +28,7 @@ mod query;
 mod recipe;
 mod repair;
 mod stats;
+mod tune;
 mod values;
 mod verify;
 
@@ -99,6 +100,7 @@ enum Command {
     Compare(compare::Args),
     Matrix(matrix::Args),
     Dedup(dedup::Args),
+    Tune(tune::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -158,6 +160,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Compare(args) => args.run(global),
         Command::Matrix(args) => args.run(global),
         Command::Dedup(args) => args.run(global),
+        Command::Tune(args) => args.run(global),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),
     }

@@ -13,7 +13,7 @@ use crate::Fingerprint;
 const NAMED: [(&str, &str); 6] = [
     (
         "default",
-        "clean=nfc,lower tokens=unicode stop=none shingle=4 join=space short=one weights=frequency hash=xxh3 width=64",
+        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=one weights=frequency hash=xxh3 width=64",
     ),
     (
         "simhash-py",
@@ -425,7 +425,7 @@ mod tests {
             assert_eq!(recipe(name).to_string(), line);
             assert_eq!(recipe(line), recipe(name));
         }
-        assert_eq!(recipe("shingle=4"), recipe("default"));
+        assert_eq!(recipe("shingle=3"), recipe("default"));
         assert_eq!(recipe("  cjk   shingle=3 "), recipe("cjk shingle=3"));
     }
 
