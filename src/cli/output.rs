@@ -107,6 +107,31 @@ pub(super) fn escape(key: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Undoes [`escape`]. A backslash before anything else stands for itself.
+pub(super) fn unescape(cell: &str) -> Cow<'_, str> {
+    if !cell.contains('\\') {
+        return Cow::Borrowed(cell);
+    }
+    let mut key = String::with_capacity(cell.len());
+    let mut chars = cell.chars();
+    while let Some(c) = chars.next() {
+        let after = chars.clone().next();
+        let meant = match (c, after) {
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some('\\')) => '\\',
+            _ => {
+                key.push(c);
+                continue;
+            }
+        };
+        key.push(meant);
+        chars.next();
+    }
+    Cow::Owned(key)
+}
+
 /// A text as JSON has it.
 pub(super) fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
@@ -213,6 +238,10 @@ mod tests {
     fn keys_keep_to_their_column() {
         assert_eq!(escape("a b"), "a b");
         assert_eq!(escape("a\tb\\\r\n"), r"a\tb\\\r\n");
+        for key in ["", "a b ", "a\tb\\\r\n", "\\t", "\\\\n\\"] {
+            assert_eq!(unescape(&escape(key)), key);
+        }
+        assert_eq!(unescape(r"C:\x\"), r"C:\x\");
         assert_eq!(json("a\"\n"), r#""a\"\n""#);
     }
 }
