@@ -24,6 +24,8 @@ pub enum Stage {
     Verifying,
     /// Copying runs. Counted in bytes.
     Copying,
+    /// Making fingerprints of texts. Counted in files.
+    Fingerprinting,
 }
 
 /// Listens to long operations, and may end them.

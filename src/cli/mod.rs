@@ -9,6 +9,7 @@ mod compare;
 mod compat;
 mod completions;
 mod create;
+mod cross;
 mod delete;
 // Its first users are the commands that come next.
 #[allow(dead_code, reason = "used by the commands over documents")]
@@ -28,6 +29,7 @@ mod progress;
 mod query;
 mod recipe;
 mod repair;
+mod scan;
 mod stats;
 mod values;
 mod verify;
@@ -59,6 +61,7 @@ Examples:
   nearprint build corpus.np prints.txt      a database from lines of FINGERPRINT[<tab>ID]
   nearprint query corpus.np -f 0x1f3a -k 3  what differs from 0x1f3a by at most 3 bits?
   nearprint clusters corpus.np -k 6         groups of near-duplicates
+  nearprint scan ~/projects                 groups of near-duplicate files
   nearprint help query                      all about one command
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
@@ -88,6 +91,7 @@ enum Command {
     Query(query::Args),
     Pairs(pairs::Args),
     Clusters(clusters::Args),
+    Cross(cross::Args),
     Export(export::Args),
     Explain(explain::Args),
     Stats(stats::Args),
@@ -99,6 +103,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Matrix(matrix::Args),
+    Scan(scan::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -146,6 +151,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Query(args) => args.run(global),
         Command::Pairs(args) => args.run(global),
         Command::Clusters(args) => args.run(global),
+        Command::Cross(args) => args.run(global),
         Command::Export(args) => args.run(global),
         Command::Explain(args) => args.run(),
         Command::Stats(args) => args.run(),
@@ -157,6 +163,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Fingerprint(args) => args.run(global),
         Command::Compare(args) => args.run(global),
         Command::Matrix(args) => args.run(global),
+        Command::Scan(args) => args.run(global),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),
     }

@@ -60,6 +60,7 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Stage::Joining => ("comparing", "fingerprints"),
         Stage::Verifying => ("verifying", "files"),
         Stage::Copying => ("copying", "bytes"),
+        Stage::Fingerprinting => ("reading", "files"),
     };
     let counts = match total {
         Some(_) => "{wide_bar} {human_pos}/{human_len}",
