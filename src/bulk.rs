@@ -117,6 +117,12 @@ impl<F: Fingerprint> Builder<F> {
         self.staging.path()
     }
 
+    /// Whether rows have keys, and if so, whether texts are kept, too.
+    #[must_use]
+    pub fn keeps_keys(&self) -> Option<bool> {
+        self.manifest.keys.map(|keys| keys.texts)
+    }
+
     /// Adds a row and returns its id: the one given, or the larger of the options' first id and 1 + the
     /// largest id so far.
     ///

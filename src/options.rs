@@ -24,6 +24,10 @@ pub enum Stage {
     Verifying,
     /// Copying runs. Counted in bytes.
     Copying,
+    /// Making fingerprints of texts. Counted in files.
+    Fingerprinting,
+    /// Comparing texts with each other. Counted in groups.
+    Confirming,
 }
 
 /// Listens to long operations, and may end them.

@@ -103,7 +103,7 @@ fn every_input_format_gives_the_same_rows() {
         ("b.txt", format!("\u{feff}7 0\r\n{largest}\t3\r\n255 , 20\r\n255\r\n\r\n\n")),
         ("c.csv", format!("7\n{largest},3\n0xff,20\n255,")),
         ("d.csv", format!("key,id,fingerprint\nx,0,7\n\"y,z\",3,{largest}\n,20,255\n,,255\n")),
-        ("e.tsv", format!("7\t\n{largest}\t3\tkey\n255\t20\n255\n")),
+        ("e.tsv", format!("7\t\n{largest}\t3\t\n255\t20\n255\n")),
         ("f.tsv", format!("fingerprint\tid\n7\t0\n{largest}\t3\n255\t20\n255\t21\n")),
         (
             "g.jsonl",
@@ -137,7 +137,7 @@ fn every_input_format_gives_the_same_rows() {
 fn bad_input_is_named_and_leaves_nothing_behind() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    let cases: [(&str, &[u8], &[&str]); 17] = [
+    let cases: [(&str, &[u8], &[&str]); 19] = [
         ("a.txt", b"1\n2\nthree\n4\n", &["a.txt:3", "\"three\""]),
         ("b.txt", b"1 x\n", &["b.txt:1", "no id"]),
         ("c.txt", b"18446744073709551616\n", &["c.txt:1", "does not fit in 64 bits"]),
@@ -155,6 +155,8 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
         ("o.jsonl", b"{\"fingerprint\":-1}\n", &["o.jsonl:1"]),
         ("p.jsonl", b"{\"fingerprint\":1,\"id\":-1}\n", &["p.jsonl:1", "no id"]),
         ("q.txt", b"-5\n", &["q.txt:1"]),
+        ("r.tsv", b"1\t2\n3\t4\tkey\n", &["r.tsv:2", "--keys"]),
+        ("s.csv", b"1,2,\n3,,key\n", &["s.csv:2", "--keys"]),
     ];
     for (name, content, words) in cases {
         fs::write(at.join(name), content).unwrap();

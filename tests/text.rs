@@ -7,6 +7,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use common::cli::{fails, nearprint, succeeds};
@@ -23,7 +24,9 @@ fn print_of(recipe: &str, text: &str) -> u64 {
 fn home_with(files: &[(&str, &str)]) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     for (name, content) in files {
-        fs::write(home.path().join(name), content).unwrap();
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
     }
     home
 }
@@ -72,9 +75,9 @@ fn features_may_be_given() {
     let line = "fingerprint --features --recipe simhash-py";
     assert_eq!(succeeds(at, line, b"a word\t0.5\n0x0\t0.25"), format!("{word}\t-\n"));
     fails(at, "fingerprint --features f.txt bad.txt", b"", 5, &["bad.txt:2", "no tab"]);
-    fails(at, line, b"x\theavy\n", 5, &["-:1", "not a weight"]);
-    fails(at, line, b"0xx\t1\n", 5, &["-:1", "hexadecimal"]);
-    fails(at, line, b"0x10000000000000000\t1\n", 5, &["-:1", "64 bits"]);
+    fails(at, line, b"x\theavy\n", 5, &["standard input:1", "not a weight"]);
+    fails(at, line, b"0xx\t1\n", 5, &["standard input:1", "hexadecimal"]);
+    fails(at, line, b"0x10000000000000000\t1\n", 5, &["standard input:1", "64 bits"]);
 }
 
 #[test]
@@ -101,14 +104,14 @@ fn odd_texts_are_told() {
     let outcome = nearprint(at, "fingerprint empty.txt latin.txt marks.txt", b"");
     let latin = print_of("default", "caf\u{fffd} au lait, s'il vous pla\u{fffd}t");
     assert_eq!((outcome.code, outcome.out), (0, format!("0\tempty.txt\n{latin}\tlatin.txt\n0\tmarks.txt\n")));
-    assert!(outcome.err.contains("1 of the inputs: not valid UTF-8"), "{}", outcome.err);
-    assert!(outcome.err.contains("2 of the inputs: without a token"), "{}", outcome.err);
+    assert!(outcome.err.contains("1 of the documents: not valid UTF-8"), "{}", outcome.err);
+    assert!(outcome.err.contains("2 of the documents: without a token"), "{}", outcome.err);
     assert_eq!(nearprint(at, "-q fingerprint empty.txt latin.txt", b"").err, "");
 }
 
 #[test]
 fn what_cannot_be_done_is_refused() {
-    let home = home_with(&[("a.txt", FISH)]);
+    let home = home_with(&[("a.txt", FISH), ("p.jsonl", "")]);
     let at = home.path();
     for (line, words) in [
         ("fingerprint a.txt --recipe nonesuch", "seomoz-cpp"),
@@ -124,12 +127,66 @@ fn what_cannot_be_done_is_refused() {
         ("compare - -", "standard input"),
         ("matrix", "<FILE>"),
         ("matrix a.txt --format xml", "tsv"),
+        ("fingerprint a.txt --key-field url", "plain text has no fields"),
+        ("fingerprint - p.jsonl", "all inputs of one run have to be of one kind"),
+        ("compare . a.txt", "two texts"),
     ] {
         fails(at, line, b"", 2, &[words]);
     }
     for line in ["fingerprint none.txt", "compare a.txt none.txt", "matrix a.txt none.txt", "compare 1 x"] {
-        fails(at, line, b"", 1, &["cannot read"]);
+        fails(at, line, b"", 1, &["cannot open"]);
     }
+}
+
+#[test]
+fn documents_of_every_kind_become_fingerprints() {
+    let (fish, fox) = (print_of("default", FISH), print_of("default", FOX));
+    let lines = format!(
+        "{{\"u\":{{\"v\":\"a\\tb\"}},\"body\":\"{FISH}\"}}\n{{\"u\":{{\"v\":2}},\"body\":\"{FOX}\"}}\n"
+    );
+    let table = format!("key,text\nx,\"{FISH}\"\ny,\"{FOX}|not this\"\n");
+    let home = home_with(&[("d/a.txt", FISH), ("d/e/b.md", FOX), ("p.jsonl", &lines), ("t.csv", &table)]);
+    let at = home.path();
+    assert_eq!(succeeds(at, "fingerprint d", b""), format!("{fish}\td/a.txt\n{fox}\td/e/b.md\n"));
+    let keyed = format!("{fish}\ta\\tb\n{fox}\t2\n");
+    let fields = "--text-field body --key-field u.v";
+    assert_eq!(succeeds(at, &format!("fingerprint p.jsonl {fields}"), b""), keyed);
+    let numbered = format!("{fish}\tp.jsonl:1\n{fox}\tp.jsonl:2\n");
+    assert_eq!(succeeds(at, "fingerprint p.jsonl --text-field body", b""), numbered);
+    let from_stdin = format!("fingerprint --input-format jsonl {fields}");
+    assert_eq!(succeeds(at, &from_stdin, lines.as_bytes()), keyed);
+    let gzipped = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(lines.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    assert_eq!(succeeds(at, &from_stdin, &gzipped), keyed);
+    let cut = "fingerprint t.csv --key-field key --cut-after |";
+    assert_eq!(succeeds(at, cut, b""), format!("{fish}\tx\n{fox}\ty\n"));
+    assert!(succeeds(at, &format!("{cut} --explain"), b"").contains("key\ty\n"));
+    let each_line = format!("{FISH}\n{FOX}\n");
+    assert_eq!(
+        succeeds(at, "fingerprint --input-format lines", each_line.as_bytes()),
+        format!("{fish}\t-:1\n{fox}\t-:2\n")
+    );
+}
+
+#[test]
+fn bad_records_end_the_run_or_are_set_aside() {
+    let lines = format!("{{\"text\":\"{FISH}\"}}\n{{\"txt\":1}}\n{{\"text\":\"\"}}\n");
+    let home = home_with(&[("p.jsonl", &lines), ("f.jsonl", "{\"text\":\"0x1\\t1\\nx 2\"}\n")]);
+    let at = home.path();
+    let fish = print_of("default", FISH);
+    let outcome = nearprint(at, "fingerprint p.jsonl", b"");
+    assert_eq!((outcome.code, outcome.out), (5, format!("{fish}\tp.jsonl:1\n")));
+    assert!(outcome.err.contains("p.jsonl:2: no field \"text\"") && outcome.err.contains("--rejects"));
+    let outcome = nearprint(at, "fingerprint p.jsonl --rejects bad.jsonl", b"");
+    assert_eq!((outcome.code, outcome.out), (0, format!("{fish}\tp.jsonl:1\n0\tp.jsonl:3\n")));
+    assert!(outcome.err.contains("1 bad records were set aside"), "{}", outcome.err);
+    assert!(outcome.err.contains("1 of the documents: without a token"), "{}", outcome.err);
+    assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), "{\"txt\":1}\n");
+    fails(at, "fingerprint --features f.jsonl", b"", 5, &["f.jsonl:1: line 2 of its features: no tab"]);
+    fails(at, "fingerprint --explain p.jsonl", b"", 5, &["p.jsonl:2"]);
 }
 
 #[test]
@@ -199,4 +256,13 @@ fn threads_change_nothing() {
     for threads in [1, 2, 7] {
         assert_eq!(succeeds(at, &format!("{line} --threads {threads}"), b""), expected);
     }
+    let lines: String = (0..150_000).map(|number| format!("one two three four {number}\n")).collect();
+    let found = |threads: usize| {
+        succeeds(at, &format!("fingerprint --input-format lines --threads {threads}"), lines.as_bytes())
+    };
+    let one = found(1);
+    assert_eq!(one.lines().count(), 150_000);
+    let last = print_of("default", "one two three four 149999");
+    assert!(one.ends_with(&format!("\n{last}\t-:150000\n")));
+    assert!(found(3) == one);
 }

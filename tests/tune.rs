@@ -1,7 +1,7 @@
 //! The command `tune`.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, unreachable_pub, reason = "not shipped")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 #![allow(dead_code, reason = "the helpers are for other tests too")]
 
 mod common;

@@ -11,6 +11,7 @@ impl Random {
         Self(seed)
     }
 
+    #[allow(clippy::cast_possible_truncation, reason = "the result is below `end`")]
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::failure::Failure;
-use super::input::{InputArgs, RowSink};
+use super::input::{InputArgs, Keys, RowSink};
 use super::output::Output;
 use super::{Global, interrupt};
 use crate::{Database, Writer};
@@ -12,7 +12,8 @@ use crate::{Database, Writer};
 ///
 /// Rows become durable batch by batch, and readers see them from then on. After a bad line, a
 /// failure or Ctrl-C everything committed stays, and the message says how many rows that is. Rows
-/// without an id are numbered on from the largest id ever stored.
+/// without an id are numbered on from the largest id ever stored. Into databases with keys, CSV, TSV, JSON lines
+/// and Parquet give keys; a row with a key and no id gets the 64-bit xxh3 of its key as id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,13 +66,21 @@ struct Adder<'a> {
 }
 
 impl RowSink for Adder<'_> {
-    fn row(&mut self, fingerprint: u64, id: Option<u64>) -> Result<(), Failure> {
-        match id {
-            Some(id) if self.args.upsert => self.writer.upsert(fingerprint, id)?,
-            id => drop(self.writer.insert(fingerprint, id)?),
-        }
+    fn row(&mut self, fingerprint: u64, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+        match (key, id) {
+            (Some(key), id) if self.args.upsert => {
+                self.writer.upsert_keyed(fingerprint, id, key, b"").map(drop)
+            }
+            (Some(key), id) => self.writer.insert_keyed(fingerprint, id, key, b"").map(drop),
+            (None, Some(id)) if self.args.upsert => self.writer.upsert(fingerprint, id),
+            (None, id) => self.writer.insert(fingerprint, id).map(drop),
+        }?;
         self.rows += 1;
         if self.rows - self.committed < self.args.batch { Ok(()) } else { self.finish() }
+    }
+
+    fn keys(&self) -> Keys {
+        Keys::kept_if(self.writer.keeps_keys().is_some())
     }
 }
 

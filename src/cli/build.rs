@@ -5,16 +5,18 @@ use std::time::Instant;
 
 use super::create::Settings;
 use super::failure::Failure;
-use super::input::InputArgs;
+use super::input::{InputArgs, Keys, RowSink};
 use super::progress::Bars;
 use super::{Global, interrupt, values};
-use crate::{Database, Error};
+use crate::{Builder, Database, Error};
 
 /// Make a database from files of fingerprints
 ///
 /// All or nothing: DB appears when everything is written and synced; after an error, a bad line or
 /// Ctrl-C there is nothing. Rows without an id are numbered on from the largest id so far, starting
-/// with 0. A row that comes twice is stored once. Any amount of input works within the memory given.
+/// with 0. A row that comes twice is stored once. Any amount of input works within the memory given. With
+/// --keys, CSV, TSV, JSON lines and Parquet give keys; a row with a key and no id gets the 64-bit xxh3 of its key as
+/// id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -60,7 +62,7 @@ impl Args {
         interrupt::ends_by_itself(false);
         let built = self
             .input
-            .read_all(&self.inputs, &mut |fingerprint, id| Ok(builder.push(fingerprint, id).map(drop)?))
+            .read_all(&self.inputs, &mut Loader(&mut builder))
             .and_then(
                 |()| if interrupt::check().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
             )
@@ -80,5 +82,21 @@ impl Args {
             started.elapsed().as_secs_f64(),
         ));
         Ok(())
+    }
+}
+
+struct Loader<'a>(&'a mut Builder<u64>);
+
+impl RowSink for Loader<'_> {
+    fn row(&mut self, fingerprint: u64, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+        match key {
+            Some(key) => self.0.push_keyed(fingerprint, id, key, b"")?,
+            None => self.0.push(fingerprint, id)?,
+        };
+        Ok(())
+    }
+
+    fn keys(&self) -> Keys {
+        Keys::kept_if(self.0.keeps_keys().is_some())
     }
 }

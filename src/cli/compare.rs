@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::documents::{for_each_text, warn};
 use super::failure::Failure;
-use super::fingerprint::{for_each_document, warn};
 use super::output::Output;
 use super::recipe::{RecipeArgs, unsupported};
 use super::{Global, values};
@@ -65,12 +65,12 @@ impl Args {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
-        let num_replaced = for_each_document(&inputs, &mut |_, text| {
-            found.push(fingerprinter.fingerprint(text));
-            Ok(())
-        })?;
-        let num_empty = found.iter().filter(|found| found.num_tokens == 0).count();
-        warn(global, num_replaced, num_empty as u64);
-        Ok(found[0].value.distance(found[1].value))
+        let num_replaced =
+            for_each_text(&inputs, &mut |record| found.push(fingerprinter.fingerprint(&record.text)))?;
+        let [a, b] = found[..] else {
+            return Err(Failure::Usage(format!("two texts are compared, and here are {}", found.len())));
+        };
+        warn(global, num_replaced, [a, b].iter().filter(|found| found.num_tokens == 0).count() as u64);
+        Ok(a.value.distance(b.value))
     }
 }

@@ -1,9 +1,10 @@
 //! Inputs that are documents: the options about them, and what happens to bad records.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::Global;
 use super::failure::Failure;
-use crate::documents::{BadRecord, Fields, Format, LineFile, Reader, ReaderOptions};
+use crate::documents::{BadRecord, Fields, Format, Item, LineFile, Reader, ReaderOptions, Record};
 use crate::error::Result;
 
 /// Options about inputs, the same for every command that reads documents.
@@ -11,13 +12,14 @@ use crate::error::Result;
 #[command(next_help_heading = "Input options")]
 pub(super) struct DocumentArgs {
     /// What the inputs are [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, each file a
-    /// document with any other; jsonl for standard input]
+    /// document with any other; standard input: jsonl, for `fingerprint` text]
     #[arg(long, value_name = "FORMAT")]
     pub(super) input_format: Option<Format>,
     /// The field or column that holds the text; dots reach into JSON objects
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(super) text_field: String,
-    /// The field or column that holds the key [default: INPUT:N, N counted from 1]
+    /// The field or column that holds the key [default: INPUT:N, N counted from 1; the path of a file that
+    /// is one document]
     #[arg(long, value_name = "NAME")]
     pub(super) key_field: Option<String>,
     /// Write bad records to FILE and go on, instead of stopping at the first one
@@ -32,8 +34,19 @@ impl DocumentArgs {
     /// Opens the inputs; standard input where there are none. `value_field` holds what records are
     /// ranked by.
     pub(super) fn open(&self, inputs: &[PathBuf], value_field: Option<&str>) -> Result<Reader> {
+        self.open_as(inputs, value_field, Format::Jsonl)
+    }
+
+    /// The same for a command to which standard input is something else than JSON lines.
+    pub(super) fn open_as(
+        &self,
+        inputs: &[PathBuf],
+        value_field: Option<&str>,
+        stdin_format: Format,
+    ) -> Result<Reader> {
+        let options = ReaderOptions { stdin_format, ..self.options(value_field) };
         let stdin = ["-".into()];
-        Reader::open(if inputs.is_empty() { &stdin } else { inputs }, self.options(value_field))
+        Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
     }
 
     /// How the inputs are read.
@@ -52,11 +65,37 @@ impl DocumentArgs {
         let file = self.rejects.as_deref().map(LineFile::create).transpose()?;
         Ok(Rejects { file, count: 0 })
     }
+}
 
-    /// The same, of an earlier run whose first `len_bytes` bytes stay.
-    pub(super) fn rejects_at(&self, len_bytes: u64) -> Result<Rejects> {
-        let open = |path: &Path| LineFile::open_at(path, len_bytes);
-        Ok(Rejects { file: self.rejects.as_deref().map(open).transpose()?, count: 0 })
+/// Visits texts that are a whole file each, or standard input, and tells how many were not UTF-8.
+pub(super) fn for_each_text(
+    inputs: &[PathBuf],
+    visit: &mut dyn FnMut(&Record),
+) -> std::result::Result<u64, Failure> {
+    let options = ReaderOptions { format: Some(Format::Text), ..ReaderOptions::default() };
+    let mut num_replaced = 0;
+    let mut reader = Reader::open(inputs, options)?;
+    while let Some(item) = reader.next_item()? {
+        match item {
+            Item::Record(record) => {
+                num_replaced += u64::from(record.invalid_utf8);
+                visit(&record);
+            }
+            Item::Bad(bad) => return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
+        }
+    }
+    Ok(num_replaced)
+}
+
+/// Warns of documents that are likely to be no good.
+pub(super) fn warn(global: Global, num_replaced: u64, num_empty: u64) {
+    if num_replaced > 0 {
+        let what = "not valid UTF-8; what is not was replaced";
+        global.note(format_args!("warning: {num_replaced} of the documents: {what}"));
+    }
+    if num_empty > 0 {
+        let what = "without a token; they have the fingerprint 0";
+        global.note(format_args!("warning: {num_empty} of the documents: {what}"));
     }
 }
 
@@ -77,11 +116,6 @@ impl Rejects {
         }
     }
 
-    /// Makes everything so far durable, and tells how many bytes that is.
-    pub(super) fn flush_and_sync(&mut self) -> Result<u64> {
-        self.file.as_mut().map_or(Ok(0), LineFile::flush_and_sync)
-    }
-
     /// Writes what ends the file.
     pub(super) fn finish(self) -> Result<()> {
         self.file.map_or(Ok(()), LineFile::finish)
@@ -93,7 +127,6 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::documents::Item;
 
     #[derive(Parser)]
     struct Cli {
@@ -120,19 +153,15 @@ mod tests {
         assert_eq!((&*record.key, &*record.text), ("1", "a"));
 
         let (mut stop, mut aside) = (stopping.rejects().unwrap(), setting_aside.rejects().unwrap());
-        let mut len_bytes = 0;
         while let Some(Item::Bad(bad)) = reader.next_item().unwrap() {
             let failure = stop.take(&bad).unwrap_err();
             assert!(
                 matches!(&failure, Failure::Record { place, .. } if place.ends_with("a:2") || place.ends_with("a:3"))
             );
             aside.take(&bad).unwrap();
-            len_bytes = len_bytes.max(4).min(aside.flush_and_sync().unwrap());
         }
         assert_eq!(aside.count, 2);
         aside.finish().unwrap();
         assert_eq!(std::fs::read(path("rejects")).unwrap(), b"bad\n{\"t\":2}");
-        setting_aside.rejects_at(len_bytes).unwrap().finish().unwrap();
-        assert_eq!(std::fs::read(path("rejects")).unwrap(), b"bad\n");
     }
 }

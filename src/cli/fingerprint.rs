@@ -1,35 +1,40 @@
 //! `nearprint fingerprint`
 
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use super::Global;
-use super::failure::{Failure, STDIN};
-use super::output::{Format, Output};
+use super::documents::{DocumentArgs, Rejects, warn};
+use super::failure::Failure;
+use super::output::{Format, Output, escape, json};
 use super::recipe::{RecipeArgs, unsupported};
+use crate::documents::{self, BadRecord, Item, RawRecord, Record};
 use crate::simhash::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
 use crate::{Error, Fingerprint, Printed, parallel};
 
 /// Make fingerprints of texts
 ///
-/// Each input is one text. Prints `fingerprint key` for each, in input order; the key is the name of the
-/// file. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+/// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row of CSV,
+/// TSV and Parquet is a document; any other file is one as a whole, and so is standard input unless
+/// --input-format says what it is. Folders stand for all files in them. Inputs may be compressed with gzip or
+/// Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint fingerprint a.txt b.txt
+  nearprint fingerprint pages.jsonl.gz --text-field body --key-field url
   nearprint fingerprint page.html --clean html,nfc,lower --shingle 3
   echo 'one two three' | nearprint fingerprint --recipe seomoz-cpp --explain
   printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features")]
 pub(super) struct Args {
-    /// Files of text, - for standard input; without any, standard input
+    /// Files and folders of documents, - for standard input; without any, standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Show how each text comes to its fingerprint: tokens, features with weights and hashes, the sum of
     /// each bit
     #[arg(long, conflicts_with_all = ["features", "format"])]
     explain: bool,
-    /// Each input is not a text but a list of features: lines of WORD or 0xHASH, a tab, and the
+    /// Each document is not a text but a list of features: lines of WORD or 0xHASH, a tab, and the
     /// weight
     #[arg(long)]
     features: bool,
@@ -37,13 +42,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: Format,
     #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
     recipe: RecipeArgs,
 }
 
-/// Bytes of text that are held to be worked on together.
+/// Bytes of documents that are held to be worked on together.
 const BATCH_BYTES: usize = 8 << 20;
-/// Texts that a thread takes at once.
-const TEXTS_AT_ONCE: usize = 64;
+/// The same for their number, which small ones would let grow.
+const BATCH_RECORDS: usize = 1 << 16;
+/// Documents that a thread takes at once.
+const RECORDS_AT_ONCE: usize = 64;
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
@@ -56,113 +65,97 @@ impl Args {
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+        let mut reader = self.documents.open_as(&self.inputs, None, documents::Format::Text)?;
         let mut batch = Batch {
             args: self,
             threads: global.options().threads,
+            features_in: self.features.then_some(reader.format()),
             fingerprinter: recipe.fingerprinter::<F>()?,
-            texts: Vec::new(),
+            records: Vec::new(),
             len_bytes: 0,
+            rejects: self.documents.rejects()?,
+            num_replaced: 0,
             num_empty: 0,
             out: Output::stdout(),
         };
-        let num_replaced = for_each_document(&self.inputs, &mut |key, text| batch.push(key, text))?;
-        batch.work()?;
-        batch.out.flush()?;
-        warn(global, num_replaced, batch.num_empty);
-        Ok(())
+        let read = loop {
+            match reader.next_raw() {
+                Ok(Some(record)) => batch.push(record)?,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        batch.finish(global)?;
+        Ok(read?)
     }
 }
 
-/// Calls `visit(key, text)` for each input, and tells how many were no valid UTF-8; what is not is
-/// replaced by U+FFFD.
-pub(super) fn for_each_document(
-    inputs: &[PathBuf],
-    visit: &mut dyn FnMut(&str, &str) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
-    let stdin = [PathBuf::from("-")];
-    let mut num_replaced = 0;
-    for path in if inputs.is_empty() { &stdin[..] } else { inputs } {
-        let bytes = read(path)?;
-        let text = String::from_utf8_lossy(&bytes);
-        num_replaced += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
-        visit(&path.to_string_lossy(), &text)?;
-    }
-    Ok(num_replaced)
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    if path != Path::new("-") {
-        return std::fs::read(path).map_err(|source| Error::Io {
-            action: "read",
-            path: path.to_path_buf(),
-            source,
-        });
-    }
-    let mut bytes = Vec::new();
-    let failed = |source| Error::Io { action: "read", path: STDIN.into(), source };
-    io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
-}
-
-/// Warns of texts that are likely to be no good.
-pub(super) fn warn(global: Global, num_replaced: u64, num_empty: u64) {
-    if num_replaced > 0 {
-        let what = "not valid UTF-8; what is not was replaced";
-        global.note(format_args!("warning: {num_replaced} of the inputs: {what}"));
-    }
-    if num_empty > 0 {
-        let what = "without a token; they have the fingerprint 0";
-        global.note(format_args!("warning: {num_empty} of the inputs: {what}"));
-    }
-}
-
-/// Texts that wait to be worked on by all threads.
+/// Documents that wait to be worked on by all threads.
 struct Batch<'a, F> {
     args: &'a Args,
     threads: usize,
+    /// Where documents are lists of features: how they stand in the inputs.
+    features_in: Option<documents::Format>,
     fingerprinter: Fingerprinter<F>,
-    texts: Vec<(String, String)>,
+    records: Vec<RawRecord>,
     len_bytes: usize,
+    rejects: Rejects,
+    num_replaced: u64,
     num_empty: u64,
     out: Output,
 }
 
+/// What a record came to.
+enum Done<F> {
+    Made { key: String, invalid_utf8: bool, fingerprinted: Fingerprinted<F> },
+    Bad(BadRecord),
+}
+
 impl<F: Fingerprint> Batch<'_, F> {
-    fn push(&mut self, key: &str, text: &str) -> Result<(), Failure> {
-        self.texts.push((key.to_string(), text.to_string()));
-        self.len_bytes += text.len();
-        if self.len_bytes < BATCH_BYTES { Ok(()) } else { self.work() }
+    fn push(&mut self, record: RawRecord) -> Result<(), Failure> {
+        self.len_bytes += record.len_bytes();
+        self.records.push(record);
+        let full = self.len_bytes >= BATCH_BYTES || self.records.len() == BATCH_RECORDS;
+        if full { self.work() } else { Ok(()) }
     }
 
     fn work(&mut self) -> Result<(), Failure> {
-        let texts = std::mem::take(&mut self.texts);
+        let records = std::mem::take(&mut self.records);
         self.len_bytes = 0;
         if self.args.explain {
-            return texts.iter().try_for_each(|(key, text)| self.explain(key, text));
+            return records.into_iter().try_for_each(|record| self.explain(record.parse()));
         }
-        for ((key, _), done) in texts.iter().zip(self.fingerprints(&texts)?) {
-            let Fingerprinted { value, num_tokens } = done?;
-            self.num_empty += u64::from(num_tokens == 0);
-            let format = self.args.format;
-            self.out.write(|out| print(format, out, value, key))?;
+        for done in self.fingerprints(&records)? {
+            match done {
+                Done::Bad(bad) => self.reject(&bad)?,
+                Done::Made { key, invalid_utf8, fingerprinted } => {
+                    self.num_replaced += u64::from(invalid_utf8);
+                    self.num_empty += u64::from(fingerprinted.num_tokens == 0);
+                    let format = self.args.format;
+                    self.out.write(|out| print(format, out, fingerprinted.value, &key))?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// The fingerprints of texts, in their order.
-    fn fingerprints(
-        &self,
-        texts: &[(String, String)],
-    ) -> Result<Vec<Result<Fingerprinted<F>, Failure>>, Error> {
-        let chunks: Vec<_> = texts.chunks(TEXTS_AT_ONCE).collect();
-        let mut all = Vec::with_capacity(texts.len());
-        let (has_features, fingerprinter) = (self.args.features, &self.fingerprinter);
+    /// Sets a record aside. Where that ends the run, what has been made before is printed first.
+    fn reject(&mut self, bad: &BadRecord) -> Result<(), Failure> {
+        let taken = self.rejects.take(bad);
+        if taken.is_err() {
+            self.out.flush()?
+        }
+        taken
+    }
+
+    /// What records come to, in their order.
+    fn fingerprints(&self, records: &[RawRecord]) -> Result<Vec<Done<F>>, Error> {
+        let chunks: Vec<_> = records.chunks(RECORDS_AT_ONCE).collect();
+        let mut all = Vec::with_capacity(records.len());
+        let (features_in, fingerprinter) = (self.features_in, &self.fingerprinter);
         let state = || fingerprinter.clone();
         let work = |chunk: usize, fingerprinter: &mut Fingerprinter<F>, sink: parallel::Sink<'_, _>| {
-            let one = |(key, text): &(String, String)| match has_features {
-                true => from_features(fingerprinter, key, text),
-                false => Ok(fingerprinter.fingerprint(text)),
-            };
+            let one = |record: &RawRecord| made(fingerprinter, record.clone().parse(), features_in);
             // Whoever wants no more has got an error already.
             let _ = sink(chunks[chunk].iter().map(one).collect::<Vec<_>>());
             Ok(())
@@ -174,30 +167,82 @@ impl<F: Fingerprint> Batch<'_, F> {
         Ok(all)
     }
 
-    fn explain(&mut self, key: &str, text: &str) -> Result<(), Failure> {
+    fn explain(&mut self, item: Item) -> Result<(), Failure> {
+        let record = match item {
+            Item::Bad(bad) => return self.reject(&bad),
+            Item::Record(record) => record,
+        };
         let fingerprinter = &mut self.fingerprinter;
         let mut is_empty = false;
         self.out.write(|out| {
-            is_empty = explain(fingerprinter, key, text, out)?;
+            is_empty = explain(fingerprinter, &record.key, &record.text, out)?;
             Ok(())
         })?;
+        self.num_replaced += u64::from(record.invalid_utf8);
         self.num_empty += u64::from(is_empty);
         Ok(())
+    }
+
+    /// Works on the rest, and tells what was odd.
+    fn finish(mut self, global: Global) -> Result<(), Failure> {
+        self.work()?;
+        self.out.flush()?;
+        let num_bad = self.rejects.count;
+        self.rejects.finish()?;
+        warn(global, self.num_replaced, self.num_empty);
+        if num_bad > 0 {
+            global.note(format_args!("warning: {num_bad} bad records were set aside"));
+        }
+        Ok(())
+    }
+}
+
+fn made<F: Fingerprint>(
+    fingerprinter: &mut Fingerprinter<F>,
+    item: Item,
+    features_in: Option<documents::Format>,
+) -> Done<F> {
+    let record = match item {
+        Item::Bad(bad) => return Done::Bad(bad),
+        Item::Record(record) => record,
+    };
+    let fingerprinted = match features_in {
+        Some(format) => from_features(fingerprinter, &record, format),
+        None => Ok(fingerprinter.fingerprint(&record.text)),
+    };
+    match fingerprinted {
+        Ok(fingerprinted) => Done::Made { key: record.key, invalid_utf8: record.invalid_utf8, fingerprinted },
+        Err(bad) => Done::Bad(bad),
     }
 }
 
 /// The fingerprint of features that are given with their weights.
 fn from_features<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
-    key: &str,
-    text: &str,
-) -> Result<Fingerprinted<F>, Failure> {
+    record: &Record,
+    format: documents::Format,
+) -> Result<Fingerprinted<F>, BadRecord> {
     let mut features = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in (0..).zip(record.text.lines()) {
         let feature = parse_feature(fingerprinter, line);
-        features.push(feature.map_err(|why| Failure::line(key, number, why, line))?);
+        features.push(
+            feature.map_err(|why| bad_feature(record, format, number, &format!("{why}: {line:.120?}")))?,
+        );
     }
     Ok(Fingerprinted { num_tokens: features.len(), value: weighted(features) })
+}
+
+/// A record without a fingerprint because of one line of its text, counted from 0.
+fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &str) -> BadRecord {
+    let mut place = record.place.clone();
+    let reason = if format == documents::Format::Text {
+        place.line += number;
+        why.to_string()
+    } else {
+        // Of JSON and CSV, lines of a text are not those of the file.
+        format!("line {} of its features: {why}", number + 1)
+    };
+    BadRecord { place, reason, raw: record.raw().to_vec() }
 }
 
 fn parse_feature<F: Fingerprint>(
@@ -216,24 +261,9 @@ fn parse_feature<F: Fingerprint>(
 fn print<F: Fingerprint>(format: Format, out: &mut dyn Write, value: F, key: &str) -> io::Result<()> {
     let value = Printed(value);
     match format {
-        Format::Tsv => writeln!(out, "{value}\t{}", escaped(key)),
-        Format::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, serde_json::json!(key)),
+        Format::Tsv => writeln!(out, "{value}\t{}", escape(key)),
+        Format::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, json(key)),
     }
-}
-
-/// A text as a column: tab, newline, carriage return and backslash are written \t \n \r \\.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\\' => out.push_str("\\\\"),
-            _ => out.push(char),
-        }
-    }
-    out
 }
 
 /// Prints how a text comes to its fingerprint, each line with what it is in front, and tells whether it
@@ -245,13 +275,13 @@ fn explain<F: Fingerprint>(
     out: &mut dyn Write,
 ) -> io::Result<bool> {
     let explained = fingerprinter.explain(text);
-    writeln!(out, "key\t{}", escaped(key))?;
+    writeln!(out, "key\t{}", escape(key))?;
     writeln!(out, "recipe\t{}", fingerprinter.recipe())?;
     for token in &explained.tokens {
-        writeln!(out, "token\t{}", escaped(token))?;
+        writeln!(out, "token\t{}", escape(token))?;
     }
     for feature in &explained.features {
-        let text = escaped(&feature.text);
+        let text = escape(&feature.text);
         writeln!(out, "feature\t{text}\tweight {}\thash {}", feature.weight, Printed(feature.hash))?;
     }
     for (bit, sum) in (0..F::BITS).rev().zip(&explained.sums) {

@@ -7,9 +7,9 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::Global;
+use super::documents::{for_each_text, warn};
 use super::failure::Failure;
-use super::fingerprint::{escaped, for_each_document, warn};
-use super::output::Output;
+use super::output::{Output, escape};
 use super::recipe::{RecipeArgs, unsupported};
 use crate::Fingerprint;
 use crate::simhash::Recipe;
@@ -57,12 +57,11 @@ impl Args {
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
         let (mut table, mut num_empty) = (Table { files: Vec::new(), values: Vec::new() }, 0);
-        let num_replaced = for_each_document(&self.inputs, &mut |key, text| {
-            let found = fingerprinter.fingerprint(text);
+        let num_replaced = for_each_text(&self.inputs, &mut |record| {
+            let found = fingerprinter.fingerprint(&record.text);
             num_empty += u64::from(found.num_tokens == 0);
-            table.files.push(key.to_string());
+            table.files.push(record.key.clone());
             table.values.push(found.value);
-            Ok(())
         })?;
         let mut out = Output::stdout();
         out.write(|out| match self.format {
@@ -89,9 +88,9 @@ impl<F: Fingerprint> Table<F> {
     }
 
     fn tsv(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.files.iter().try_for_each(|file| write!(out, "\t{}", escaped(file)))?;
+        self.files.iter().try_for_each(|file| write!(out, "\t{}", escape(file)))?;
         for (file, mut distances) in self.rows() {
-            write!(out, "\n{}", escaped(file))?;
+            write!(out, "\n{}", escape(file))?;
             distances.try_for_each(|distance| write!(out, "\t{distance}"))?;
         }
         writeln!(out)

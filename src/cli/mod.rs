@@ -9,6 +9,7 @@ mod compare;
 mod compat;
 mod completions;
 mod create;
+mod cross;
 mod dedup;
 mod delete;
 mod documents;
@@ -27,6 +28,7 @@ mod progress;
 mod query;
 mod recipe;
 mod repair;
+mod scan;
 mod stats;
 mod tune;
 mod values;
@@ -59,6 +61,7 @@ Examples:
   nearprint build corpus.np prints.txt      a database from lines of FINGERPRINT[<tab>ID]
   nearprint query corpus.np -f 0x1f3a -k 3  what differs from 0x1f3a by at most 3 bits?
   nearprint clusters corpus.np -k 6         groups of near-duplicates
+  nearprint scan ~/projects                 groups of near-duplicate files
   nearprint help query                      all about one command
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
@@ -88,6 +91,7 @@ enum Command {
     Query(query::Args),
     Pairs(pairs::Args),
     Clusters(clusters::Args),
+    Cross(cross::Args),
     Export(export::Args),
     Explain(explain::Args),
     Stats(stats::Args),
@@ -101,6 +105,7 @@ enum Command {
     Matrix(matrix::Args),
     Dedup(dedup::Args),
     Tune(tune::Args),
+    Scan(scan::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -148,6 +153,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Query(args) => args.run(global),
         Command::Pairs(args) => args.run(global),
         Command::Clusters(args) => args.run(global),
+        Command::Cross(args) => args.run(global),
         Command::Export(args) => args.run(global),
         Command::Explain(args) => args.run(),
         Command::Stats(args) => args.run(),
@@ -161,6 +167,7 @@ fn run(command: Command, global: Global) -> Result<(), Failure> {
         Command::Matrix(args) => args.run(global),
         Command::Dedup(args) => args.run(global),
         Command::Tune(args) => args.run(global),
+        Command::Scan(args) => args.run(global),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::failure::STDOUT;
-pub(super) use crate::documents::escape;
+pub(super) use crate::documents::{escape, unescape};
 use crate::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
 
 /// How results are written.
@@ -192,9 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_keep_to_their_column() {
-        assert_eq!(escape("a b"), "a b");
-        assert_eq!(escape("a\tb\\\r\n"), r"a\tb\\\r\n");
+    fn json_keeps_to_its_line() {
         assert_eq!(json("a\"\n"), r#""a\"\n""#);
     }
 }

@@ -60,6 +60,8 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Stage::Joining => ("comparing", "fingerprints"),
         Stage::Verifying => ("verifying", "files"),
         Stage::Copying => ("copying", "bytes"),
+        Stage::Fingerprinting => ("reading", "files"),
+        Stage::Confirming => ("comparing", "groups"),
     };
     let counts = match total {
         Some(_) => "{wide_bar} {human_pos}/{human_len}",

@@ -63,10 +63,10 @@ impl Args {
         let mut asker = Asker { args: &self, snapshots, pending: Vec::new(), out: Output::stdout() };
         for &id in &self.id {
             for fingerprint in asker.fingerprints_of(id)? {
-                asker.row(fingerprint, None)?;
+                asker.row(fingerprint, None, None)?;
             }
         }
-        self.fingerprints.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None))?;
+        self.fingerprints.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None, None))?;
         asker.idle()?;
         if !inputs.is_empty() || (self.fingerprints.is_empty() && self.id.is_empty()) {
             self.input.read_all(&inputs, &mut asker)?;
@@ -87,7 +87,7 @@ struct Asker<'a> {
 }
 
 impl RowSink for Asker<'_> {
-    fn row(&mut self, fingerprint: u64, _: Option<u64>) -> Result<(), Failure> {
+    fn row(&mut self, fingerprint: u64, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
         self.pending.push(fingerprint);
         let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
         if self.pending.len() < full { Ok(()) } else { self.answer() }

@@ -138,9 +138,9 @@ fn walk(folder: &Path, found: &mut Vec<Input>) -> Result<()> {
 }
 
 /// The format that all inputs have.
-pub(super) fn common_format(inputs: &[Input], given: Option<Format>) -> Result<Format> {
+pub(super) fn common_format(inputs: &[Input], given: Option<Format>, stdin: Format) -> Result<Format> {
     let of = |input: &Input| {
-        given.unwrap_or_else(|| if input.is_stdin() { Format::Jsonl } else { Format::of(&input.path) })
+        given.unwrap_or_else(|| if input.is_stdin() { stdin } else { Format::of(&input.path) })
     };
     let Some(first) = inputs.first() else {
         return Err(Error::Option("there is no file to read".into()));

@@ -22,8 +22,8 @@
 //! Reading has two halves. [`Reader::next_raw`] finds where records begin and end, which is cheap;
 //! [`RawRecord::parse`] finds the fields in one, on any thread.
 
-use std::borrow::Cow;
-
+#[cfg(feature = "cli")]
+mod columns;
 mod compressed;
 mod csv;
 mod inputs;
@@ -37,6 +37,8 @@ mod parser;
 mod reader;
 mod record;
 
+#[cfg(feature = "cli")]
+pub(crate) use columns::{escape, unescape};
 pub use compressed::Compression;
 pub use inputs::{Format, Input};
 pub use line_file::{LineFile, Span};
@@ -55,24 +57,6 @@ pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
         Some(at) => &text[..at],
         None => text,
     }
-}
-
-/// A key as it stands in a column: what would end the column or the line is escaped.
-pub(crate) fn escape(key: &str) -> Cow<'_, str> {
-    if !key.contains(['\t', '\n', '\r', '\\']) {
-        return Cow::Borrowed(key);
-    }
-    let mut escaped = String::with_capacity(key.len() + 8);
-    for c in key.chars() {
-        match c {
-            '\t' => escaped.push_str("\\t"),
-            '\n' => escaped.push_str("\\n"),
-            '\r' => escaped.push_str("\\r"),
-            '\\' => escaped.push_str("\\\\"),
-            other => escaped.push(other),
-        }
-    }
-    Cow::Owned(escaped)
 }
 
 /// Whether bytes look like something else than text: a zero byte among the first 8,192, where compilers,

@@ -22,8 +22,10 @@ use crate::error::{Error, Result};
 pub struct ReaderOptions {
     /// Where in a record its text and its key are.
     pub fields: Fields,
-    /// What the inputs are; by default their extensions tell, and standard input is JSON lines.
+    /// What the inputs are; by default their extensions tell.
     pub format: Option<Format>,
+    /// What standard input is where `format` does not say. By default JSON lines.
+    pub stdin_format: Format,
     /// Text is cut where this first occurs.
     pub cut_after: Option<String>,
     /// A longer record, or a longer file that is one document, is bad. By default 256 MiB. It is held
@@ -38,6 +40,7 @@ impl Default for ReaderOptions {
         Self {
             fields: Fields::default(),
             format: None,
+            stdin_format: Format::Jsonl,
             cut_after: None,
             max_record_bytes: 256 << 20,
             spooled_stdin: None,
@@ -108,9 +111,16 @@ impl Reader {
     /// file, or files of several kinds, or fields where there can be none; [`Error::Input`] where the
     /// first file is damaged or has no column of a name asked for.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let ReaderOptions { fields, format, cut_after: marker, max_record_bytes, spooled_stdin } = options;
+        let ReaderOptions {
+            fields,
+            format,
+            stdin_format,
+            cut_after: marker,
+            max_record_bytes,
+            spooled_stdin,
+        } = options;
         let inputs = inputs::list(paths, spooled_stdin.as_deref())?;
-        let format = inputs::common_format(&inputs, format)?;
+        let format = inputs::common_format(&inputs, format, stdin_format)?;
         let fieldless = matches!(format, Format::Text | Format::Lines);
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| fieldless) {
             return Err(Error::Option(format!("{format} has no fields, and so no {field:?}")));

@@ -22,16 +22,23 @@ pub fn import_text(bytes: &[u8]) {
         let (found, end) = read_bytes(format, written(format, style, &rows));
         assert_eq!(end, Ok(()), "what was written as {format:?}");
         let ids_are_lost = matches!(format, InputFormat::U64 | InputFormat::Npy);
-        let expected = rows.iter().map(|&(fingerprint, id)| (fingerprint, id.filter(|_| !ids_are_lost)));
+        let keys_are_lost = ids_are_lost || format == InputFormat::Text;
+        let expected = rows.iter().map(|(fingerprint, id, key)| {
+            (*fingerprint, id.filter(|_| !ids_are_lost), key.clone().filter(|_| !keys_are_lost))
+        });
         assert!(found.into_iter().eq(expected), "rows written as {format:?} and read again");
     }
 }
+
+/// Keys that a line cannot hold as they are.
+const KEYS: [&str; 4] = ["a\tb\\t\r\n", " \"x\", y ", "\\", "é\n\n"];
 
 fn made(input: &mut Input<'_>) -> Vec<RowRead> {
     let mut rows = Vec::new();
     while !input.is_empty() {
         let fingerprint = input.fingerprint();
-        rows.push((fingerprint, input.flag().then(|| input.edge())));
+        let id = input.flag().then(|| input.edge());
+        rows.push((fingerprint, id, input.flag().then(|| KEYS[input.pick(&[0, 1, 2, 3])].to_string())));
     }
     rows
 }
@@ -39,15 +46,23 @@ fn made(input: &mut Input<'_>) -> Vec<RowRead> {
 /// A file of a format; `style` chooses among the ways there are to write one.
 fn written(format: InputFormat, style: u8, rows: &[RowRead]) -> Vec<u8> {
     let with = |separator: &str, header: bool| {
-        let mut text = if header { format!("id{separator}fingerprint\n") } else { String::new() };
-        for &(fingerprint, id) in rows {
+        let mut text =
+            if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
+        for (fingerprint, id, key) in rows {
             let fingerprint =
                 if style & 1 == 1 { format!("{fingerprint:#x}") } else { fingerprint.to_string() };
             let id = id.map(|id| id.to_string());
-            text += &match (id, header) {
-                (id, true) => format!("{}{separator}{fingerprint}", id.unwrap_or_default()),
-                (Some(id), false) => format!("{fingerprint}{separator}{id}"),
-                (None, false) => fingerprint,
+            let key = key.as_ref().filter(|_| format != InputFormat::Text).map(|key| cell(format, key));
+            text += &match (id, header, key) {
+                (id, true, key) => {
+                    let (id, key) = (id.unwrap_or_default(), key.unwrap_or_default());
+                    format!("{id}{separator}{fingerprint}{separator}{key}")
+                }
+                (id, false, Some(key)) => {
+                    format!("{fingerprint}{separator}{}{separator}{key}", id.unwrap_or_default())
+                }
+                (Some(id), false, None) => format!("{fingerprint}{separator}{id}"),
+                (None, false, None) => fingerprint,
             };
             text += if style & 2 == 2 { "\r\n" } else { "\n" };
         }
@@ -66,11 +81,22 @@ fn written(format: InputFormat, style: u8, rows: &[RowRead]) -> Vec<u8> {
     }
 }
 
+/// A key as a cell.
+fn cell(format: InputFormat, key: &str) -> String {
+    match format {
+        InputFormat::Tsv => {
+            key.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r")
+        }
+        _ => format!("\"{}\"", key.replace('"', "\"\"")),
+    }
+}
+
 fn objects(rows: &[RowRead], style: u8) -> String {
     let number = |value: u64| if style & 1 == 1 { format!("\"{value}\"") } else { value.to_string() };
-    let object = |&(fingerprint, id): &RowRead| match id {
-        Some(id) => format!("{{\"id\":{},\"fingerprint\":{}}}\n", number(id), number(fingerprint)),
-        None => format!("{{\"fingerprint\":{}}}\n", number(fingerprint)),
+    let object = |(fingerprint, id, key): &RowRead| {
+        let id = id.map(|id| format!("\"id\":{},", number(id))).unwrap_or_default();
+        let key = key.as_ref().map(|key| format!(",\"key\":{}", serde_json::json!(key))).unwrap_or_default();
+        format!("{{{id}\"fingerprint\":{}{key}}}\n", number(*fingerprint))
     };
     rows.iter().map(object).collect()
 }
@@ -87,5 +113,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         made(3, 0, b"fingerprint\tid\n7\t1\n8\t\n"),
         made(4, 0, b"{\"fingerprint\":7,\"id\":\"1\"}\n{\"id\":null,\"fingerprint\":\"0x1f\"}\n"),
         made(0, 0x87, &[200; 40]),
+        made(3, 0, b"7\t1\ta\\tb \n8\t\t\n9\t2\n"),
+        made(0, 0x80, &[9; 60]),
     ]
 }

@@ -17,14 +17,14 @@ use crate::layout::Table;
 use crate::layout::plan::Plan;
 use crate::parallel::{self, Sink};
 
-/// Two distinct fingerprints and how far they are apart.
+/// Two fingerprints and how far they are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair<F> {
-    /// The smaller fingerprint.
+    /// The smaller fingerprint; between two databases, that of the first one.
     pub a: F,
-    /// The larger fingerprint.
+    /// The larger fingerprint; between two databases, that of the second one.
     pub b: F,
-    /// Number of differing bits, at least 1.
+    /// Number of differing bits: at least 1, but between two databases.
     pub distance: u32,
 }
 

@@ -3,6 +3,7 @@
 //! The hot path is [`search`]; the rest arranges work around it.
 
 pub(crate) mod clusters;
+mod cross;
 pub(crate) mod join;
 pub(crate) mod keys;
 mod lists;

@@ -9,12 +9,6 @@ use crate::format::keys::KeyRecord;
 use crate::format::wal::Operation;
 
 impl<F: Fingerprint> Writer<F> {
-    /// The stamp of the next key.
-    pub(crate) fn next_stamp(&self) -> u64 {
-        let kept = self.manifest.keys.map_or(0, |kept| kept.next_stamp);
-        kept.max(self.memtable.changes.next_stamp())
-    }
-
     /// Deletes every row that has a key with this stamp or a later one; rows of the same ids that have
     /// earlier keys stay. One walk over all keys.
     pub(crate) fn delete_keys_since(&mut self, stamp: u64) -> Result<()> {

@@ -5,6 +5,7 @@
 //! makes the operations durable, and the log starts anew. FORMAT.md tells the order of every step.
 
 mod flush;
+#[cfg(feature = "cli")]
 mod keys;
 mod merging;
 
@@ -172,6 +173,12 @@ impl<F: Fingerprint> Writer<F> {
         (!noted.is_empty()).then_some(noted)
     }
 
+    /// The stamp of the next key.
+    pub(crate) fn next_stamp(&self) -> u64 {
+        let kept = self.manifest.keys.map_or(0, |kept| kept.next_stamp);
+        kept.max(self.memtable.changes.next_stamp())
+    }
+
     /// Whether rows have keys, and if so, whether texts are kept, too.
     #[must_use]
     pub fn keeps_keys(&self) -> Option<bool> {
@@ -240,6 +247,17 @@ impl<F: Fingerprint> Writer<F> {
     pub fn upsert(&mut self, fingerprint: F, id: u64) -> Result<()> {
         self.delete(id)?;
         self.insert(fingerprint, Some(id)).map(drop)
+    }
+
+    /// Makes a row with a key the only one under its id: the one given, or the 64-bit xxh3 of the key. Returns
+    /// the id.
+    ///
+    /// # Errors
+    /// As [`insert_keyed`](Writer::insert_keyed); then nothing has been deleted.
+    pub fn upsert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
+        check_key(self.manifest.keys, key, text, &self.path)?;
+        self.delete(id.unwrap_or_else(|| hash_key(key.as_bytes())))?;
+        self.insert_keyed(fingerprint, id, key, text)
     }
 
     /// Makes everything so far durable, and visible to new snapshots in every process. One fdatasync,

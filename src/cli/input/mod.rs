@@ -4,6 +4,7 @@
 mod parquet;
 mod raw;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::failure::{Failure, STDIN};
+use super::output::unescape;
+use crate::format::keys::MAX_KEY_BYTES;
 use crate::{Error, Fingerprint};
 
 pub(crate) use raw::npy_header;
@@ -24,9 +27,10 @@ pub(crate) enum InputFormat {
     Text,
     /// Raw 64-bit little-endian numbers
     U64,
-    /// Comma-separated; a first line that starts with no fingerprint names the columns
+    /// Comma-separated; a first line that starts with no fingerprint names the columns, else they are
+    /// fingerprint, id and key
     Csv,
-    /// The same, tab-separated
+    /// The same, tab-separated; in keys \t \n \r \\ stand for tab, line feed, carriage return, backslash
     Tsv,
     /// One JSON object a line
     Jsonl,
@@ -49,12 +53,39 @@ pub(super) struct InputArgs {
     /// Name of the column or JSON field that holds the id; where it is missing, ids are numbered on
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
+    /// Name of the column or JSON field that holds the key, for databases that keep keys [default: key]
+    #[arg(long, value_name = "NAME")]
+    key_field: Option<String>,
+}
+
+/// What becomes of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// They are handed on.
+    Kept,
+    /// Nobody asked for them: they are left out.
+    Unused,
+    /// The database has no place for them. What a header or JSON calls a key may be meant for others and is
+    /// left out; a third column without a name is wrong.
+    Refused,
+}
+
+impl Keys {
+    /// What a database does with them.
+    pub(super) fn kept_if(kept: bool) -> Self {
+        if kept { Self::Kept } else { Self::Refused }
+    }
 }
 
 /// Takes what a reader finds.
 pub(super) trait RowSink {
-    /// The next row; `None` where the input gives no id.
-    fn row(&mut self, fingerprint: u64, id: Option<u64>) -> Result<(), Failure>;
+    /// The next row; `None` where the input gives no id, or no key.
+    fn row(&mut self, fingerprint: u64, id: Option<u64>, key: Option<&str>) -> Result<(), Failure>;
+
+    /// What becomes of keys.
+    fn keys(&self) -> Keys {
+        Keys::Unused
+    }
 
     /// Nothing more can be had without waiting: a good moment to answer.
     fn idle(&mut self) -> Result<(), Failure> {
@@ -63,10 +94,52 @@ pub(super) trait RowSink {
 }
 
 impl<T: FnMut(u64, Option<u64>) -> Result<(), Failure>> RowSink for T {
-    fn row(&mut self, fingerprint: u64, id: Option<u64>) -> Result<(), Failure> {
+    fn row(&mut self, fingerprint: u64, id: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
         self(fingerprint, id)
     }
 }
+
+/// A row as an input has it.
+struct FoundRow<'a> {
+    fingerprint: u64,
+    id: Option<u64>,
+    /// An empty one is none.
+    key: Option<Cow<'a, str>>,
+    /// Whether the input says by name which of its columns or fields the key is.
+    has_names: bool,
+}
+
+impl FoundRow<'_> {
+    /// Hands the row on, with its key where that is kept.
+    fn give(self, sink: &mut dyn RowSink) -> Result<(), LineFailure> {
+        let key = self.key.as_deref().filter(|key| !key.is_empty());
+        let key = match (sink.keys(), key) {
+            (Keys::Kept, Some(key)) if key.len() > MAX_KEY_BYTES => {
+                return Err(format!("a key of more than {MAX_KEY_BYTES} bytes").into());
+            }
+            (Keys::Kept, key) => key,
+            (Keys::Refused, Some(_)) if !self.has_names => {
+                let why =
+                    "a key in the third column, and the database keeps none (--keys makes one that does)";
+                return Err(why.to_string().into());
+            }
+            _ => None,
+        };
+        Ok(sink.row(self.fingerprint, self.id, key)?)
+    }
+}
+
+/// Where the columns of a file are.
+#[derive(Clone, Copy)]
+struct Columns {
+    fingerprint: usize,
+    id: Option<usize>,
+    key: Option<usize>,
+    has_names: bool,
+}
+
+/// The name of the column or field of keys where nothing is said.
+const DEFAULT_KEY_FIELD: &str = "key";
 
 /// A longer line is refused: it would be held in memory whole.
 const MAX_LINE_BYTES: u64 = 16 << 20;
@@ -86,7 +159,7 @@ impl InputArgs {
         let format = self.input_format.unwrap_or_else(|| by_extension(path));
         #[cfg(feature = "parquet")]
         if format == InputFormat::Parquet {
-            return parquet::read(path, &self.fingerprint_field, &self.id_field, sink);
+            return parquet::read(path, self, sink);
         }
         self.read_as(format, Input::open(path)?, sink)
     }
@@ -108,30 +181,44 @@ impl InputArgs {
         let mut columns = None;
         input.lines(delimiter == ',', sink, |text, sink| {
             let record = Record::new(text, delimiter)?;
-            let (at, id_at) = match columns {
+            let columns = match columns {
                 Some(columns) => columns,
-                None if u64::parse(record.cell(0).unwrap_or_default()).is_ok() => {
-                    *columns.insert((0, Some(1)))
-                }
                 None => {
-                    let field = &self.fingerprint_field;
-                    let at = record.position(field).ok_or_else(|| format!("no column named {field:?}"))?;
-                    columns = Some((at, record.position(&self.id_field)));
-                    return Ok(());
+                    let found = columns.insert(self.columns(&record)?);
+                    if found.has_names {
+                        return Ok(());
+                    }
+                    *found
                 }
             };
-            let fingerprint =
-                u64::parse(record.cell(at).unwrap_or_default()).map_err(|error| error.to_string())?;
-            let id = id_at.and_then(|at| record.cell(at)).filter(|cell| !cell.is_empty());
-            Ok(sink.row(fingerprint, id.map(parse_id).transpose()?)?)
+            let fingerprint = record.cell(columns.fingerprint).unwrap_or_default();
+            let fingerprint = u64::parse(fingerprint).map_err(|error| error.to_string())?;
+            let id = columns.id.and_then(|at| record.cell(at)).filter(|cell| !cell.is_empty());
+            let id = id.map(parse_id).transpose()?;
+            let key = columns.key.and_then(|at| record.key(at));
+            FoundRow { fingerprint, id, key, has_names: columns.has_names }.give(sink)
         })
+    }
+
+    /// Where the columns are, by the first record: it names them, or it is a row.
+    fn columns(&self, first: &Record<'_>) -> Result<Columns, String> {
+        if u64::parse(first.cell(0).unwrap_or_default()).is_ok() {
+            return Ok(Columns { fingerprint: 0, id: Some(1), key: Some(2), has_names: false });
+        }
+        let named = |field: &str| first.position(field).ok_or_else(|| format!("no column named {field:?}"));
+        let key = match &self.key_field {
+            Some(field) => Some(named(field)?),
+            None => first.position(DEFAULT_KEY_FIELD),
+        };
+        let id = first.position(&self.id_field);
+        Ok(Columns { fingerprint: named(&self.fingerprint_field)?, id, key, has_names: true })
     }
 
     fn jsonl(&self, mut input: Input, sink: &mut dyn RowSink) -> Result<(), Failure> {
         input.lines(false, sink, |text, sink| {
             let object: Value = serde_json::from_str(text).map_err(|error| format!("not JSON ({error})"))?;
             let field = &self.fingerprint_field;
-            let fingerprint = match object.get(field) {
+            let fingerprint = match member(&object, field) {
                 Some(Value::String(text)) => u64::parse(text).map_err(|error| error.to_string())?,
                 Some(Value::Number(number)) => {
                     number.as_u64().ok_or_else(|| format!("field {field:?} is not a 64-bit fingerprint"))?
@@ -139,14 +226,32 @@ impl InputArgs {
                 Some(_) => return Err(format!("field {field:?} is neither a number nor a string").into()),
                 None => return Err(format!("no field {field:?}").into()),
             };
-            let id = match object.get(&self.id_field) {
+            let id = match member(&object, &self.id_field) {
                 None | Some(Value::Null) => None,
                 Some(Value::String(text)) => Some(parse_id(text)?),
                 Some(other) => Some(other.as_u64().ok_or_else(|| not_an_id(&other.to_string()))?),
             };
-            Ok(sink.row(fingerprint, id)?)
+            let key = self.json_key(&object)?;
+            FoundRow { fingerprint, id, key, has_names: true }.give(sink)
         })
     }
+
+    /// The key in an object: a string, a number, or an object, which stands as JSON.
+    fn json_key<'a>(&self, object: &'a Value) -> Result<Option<Cow<'a, str>>, String> {
+        let field = self.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD);
+        match member(object, field) {
+            None if self.key_field.is_some() => Err(format!("no field {field:?}")),
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(key)) => Ok(Some(key.into())),
+            Some(key @ (Value::Number(_) | Value::Object(_))) => Ok(Some(key.to_string().into())),
+            Some(_) => Err(format!("field {field:?} is no key: a string, a number or an object")),
+        }
+    }
+}
+
+/// A member of an object; dots reach into members that are objects, where no name has them.
+fn member<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
+    object.get(name).or_else(|| name.split('.').try_fold(object, |object, part| object.get(part)))
 }
 
 /// Reads ids, one on each line.
@@ -156,16 +261,16 @@ pub(super) fn read_ids(
 ) -> Result<(), Failure> {
     struct NoRows;
     impl RowSink for NoRows {
-        fn row(&mut self, _: u64, _: Option<u64>) -> Result<(), Failure> {
+        fn row(&mut self, _: u64, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
             Ok(())
         }
     }
     Input::open(path)?.lines(false, &mut NoRows, |text, _| Ok(visit(parse_id(text.trim())?)?))
 }
 
-/// A fingerprint and, where the input gives one, its id.
+/// A fingerprint and, where the input gives them, its id and key.
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) type RowRead = (u64, Option<u64>);
+pub(crate) type RowRead = (u64, Option<u64>, Option<String>);
 
 /// Reads bytes as a file of a format: the rows before the first bad one, and what is wrong with that.
 #[cfg(any(test, feature = "fuzzing"))]
@@ -173,15 +278,30 @@ pub(crate) fn read_bytes(format: InputFormat, bytes: Vec<u8>) -> (Vec<RowRead>, 
     let reader: Box<dyn Read> = Box::new(io::Cursor::new(bytes));
     let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
     let input = Input { name: "input".into(), reader, line: 0 };
-    let args =
-        InputArgs { input_format: None, fingerprint_field: "fingerprint".into(), id_field: "id".into() };
-    let mut rows = Vec::new();
-    let mut sink = |fingerprint, id| {
-        rows.push((fingerprint, id));
-        Ok(())
+    let args = InputArgs {
+        input_format: None,
+        fingerprint_field: "fingerprint".into(),
+        id_field: "id".into(),
+        key_field: None,
     };
-    let end = args.read_as(format, input, &mut sink).map_err(|failure| format!("{failure:?}"));
-    (rows, end)
+    let mut rows = Collected(Vec::new());
+    let end = args.read_as(format, input, &mut rows).map_err(|failure| format!("{failure:?}"));
+    (rows.0, end)
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+struct Collected(Vec<RowRead>);
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl RowSink for Collected {
+    fn row(&mut self, fingerprint: u64, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+        self.0.push((fingerprint, id, key.map(str::to_string)));
+        Ok(())
+    }
+
+    fn keys(&self) -> Keys {
+        Keys::Kept
+    }
 }
 
 fn by_extension(path: &Path) -> InputFormat {
@@ -237,7 +357,7 @@ impl Input {
     fn text(&mut self, sink: &mut dyn RowSink) -> Result<(), Failure> {
         self.lines(false, sink, |text, sink| {
             let (fingerprint, id) = parse_line(text.trim())?;
-            Ok(sink.row(fingerprint, id)?)
+            Ok(sink.row(fingerprint, id, None)?)
         })
     }
 
@@ -313,7 +433,7 @@ impl Input {
     }
 }
 
-/// The cells of a line, trimmed.
+/// The cells of a line.
 enum Record<'a> {
     Plain {
         text: &'a str,
@@ -328,17 +448,30 @@ impl<'a> Record<'a> {
         if delimiter != ',' || !text.contains('"') {
             return Ok(Self::Plain { text, delimiter });
         }
-        let mut reader =
-            csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
         let mut record = csv::StringRecord::new();
         reader.read_record(&mut record).map_err(|error| error.to_string())?;
         Ok(Self::Quoted(record))
     }
 
+    /// A cell, trimmed.
     fn cell(&self, index: usize) -> Option<&str> {
+        self.whole_cell(index).map(str::trim)
+    }
+
+    fn whole_cell(&self, index: usize) -> Option<&str> {
         match self {
-            Self::Plain { text, delimiter } => text.split(*delimiter).nth(index).map(str::trim),
+            Self::Plain { text, delimiter } => text.split(*delimiter).nth(index),
             Self::Quoted(record) => record.get(index),
+        }
+    }
+
+    /// The key in a cell: as it stands, white space too, but for the escapes of TSV.
+    fn key(&self, index: usize) -> Option<Cow<'_, str>> {
+        let cell = self.whole_cell(index)?;
+        match self {
+            Self::Plain { delimiter: '\t', .. } => Some(unescape(cell)),
+            _ => Some(cell.into()),
         }
     }
 

@@ -107,7 +107,7 @@ impl Input {
                     .read_to_end(&mut rest)
                     .map_err(|source| self.unreadable(source))?;
                 match rest.first_chunk::<8>() {
-                    Some(number) => sink.row(u64::from_le_bytes(*number), None)?,
+                    Some(number) => sink.row(u64::from_le_bytes(*number), None, None)?,
                     None if rest.is_empty() => return self.check_count((at - start) / 8, expected),
                     None => {
                         let why = format!("{} bytes behind the last 64-bit number", rest.len());
@@ -118,7 +118,7 @@ impl Input {
                 continue;
             }
             for number in self.reader.buffer()[..whole].as_chunks::<8>().0 {
-                sink.row(u64::from_le_bytes(*number), None)?;
+                sink.row(u64::from_le_bytes(*number), None, None)?;
             }
             self.reader.consume(whole);
             at += whole as u64;

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Known;
 use crate::Error;
 use crate::cli::failure::Failure;
+use crate::cli::output::unescape;
 use crate::tune::Labels;
 
 /// Reads what is known about documents with these keys, or groups, each with its place.
@@ -61,43 +62,16 @@ fn numbers(keys: &[(String, String)]) -> Result<HashMap<&str, usize>, Failure> {
 fn pair(line: &str, numbers: &HashMap<&str, usize>) -> Result<(usize, usize), String> {
     let (a, b) = line.split_once('\t').ok_or("no tab between two keys")?;
     let number = |key: &str| {
-        let key = unescaped(key);
-        numbers.get(key.as_str()).copied().ok_or_else(|| format!("no document has the key {key:?}"))
+        let key = unescape(key);
+        numbers.get(key.as_ref()).copied().ok_or_else(|| format!("no document has the key {key:?}"))
     };
     let (a, b) = (number(a)?, number(b)?);
     if a == b { Err("twice the same key".into()) } else { Ok((a.min(b), a.max(b))) }
 }
 
-/// A key as it was before it was written into a column.
-fn unescaped(column: &str) -> String {
-    let (mut key, mut chars) = (String::with_capacity(column.len()), column.chars());
-    while let Some(char) = chars.next() {
-        if char != '\\' {
-            key.push(char);
-            continue;
-        }
-        match chars.next() {
-            Some('t') => key.push('\t'),
-            Some('n') => key.push('\n'),
-            Some('r') => key.push('\r'),
-            Some('\\') | None => key.push('\\'),
-            Some(other) => key.extend(['\\', other]),
-        }
-    }
-    key
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn columns_become_keys_again() {
-        for key in ["a b", "a\tb\\\r\n", "\\t", ""] {
-            assert_eq!(unescaped(&crate::cli::output::escape(key)), key);
-        }
-        assert_eq!(unescaped(r"C:\x\"), r"C:\x\");
-    }
 
     #[test]
     fn documents_without_a_group_are_alone() {

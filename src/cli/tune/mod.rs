@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::Global;
-use super::documents::DocumentArgs;
+use super::documents::{DocumentArgs, warn};
 use super::failure::Failure;
-use super::fingerprint::warn;
+
 use super::output::{Format, Output};
 use super::recipe::{RecipeArgs, unsupported};
 use crate::dedup::Confirm;
