@@ -11,13 +11,8 @@ use std::path::Path;
 
 use common::cli::{fails, nearprint, succeeds};
 use common::{Random, clusters};
-use nearprint::Row;
 use nearprint::simhash::Recipe;
-
-fn print_of(text: &[u8]) -> u64 {
-    let recipe: Recipe = "default".parse().unwrap();
-    recipe.fingerprinter().unwrap().fingerprint(&String::from_utf8_lossy(text)).value
-}
+use nearprint::{Fingerprint, Row};
 
 fn words(seed: u64, count: usize) -> String {
     let mut random = Random(seed);
@@ -51,14 +46,15 @@ fn some_files(at: &Path) -> Vec<(String, String)> {
 }
 
 /// The groups in the order promised, by comparing all with all.
-fn expected(files: &[(String, String)], k: u32) -> String {
-    let prints: Vec<u64> = files.iter().map(|(_, text)| print_of(text.as_bytes())).collect();
-    let rows: Vec<Row<u64>> = (0..).zip(&prints).map(|(id, &fingerprint)| Row { fingerprint, id }).collect();
+fn expected<F: Fingerprint>(files: &[(String, String)], recipe: &str, k: u32) -> String {
+    let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+    let prints: Vec<F> = files.iter().map(|(_, text)| fingerprinter.fingerprint(text).value).collect();
+    let rows: Vec<Row<F>> = (0..).zip(&prints).map(|(id, &fingerprint)| Row { fingerprint, id }).collect();
     let mut groups: Vec<Vec<(u32, usize)>> = clusters(&rows, k)
         .iter()
         .map(|cluster| {
             let first = prints[cluster.iter().map(|row| row.id).min().unwrap() as usize];
-            let member = |row: &Row<u64>| ((row.fingerprint ^ first).count_ones(), row.id as usize);
+            let member = |row: &Row<F>| (row.fingerprint.distance(first), row.id as usize);
             let mut members: Vec<_> = cluster.iter().map(member).collect();
             members.sort_unstable();
             members
@@ -77,7 +73,7 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     let at = home.path();
     let files = some_files(at);
     for k in [0, 3, 6] {
-        let expected = expected(&files, k);
+        let expected = expected::<u64>(&files, "default", k);
         assert!(expected.lines().count() > 20, "{expected}");
         for threads in [1, 2, 5] {
             assert_eq!(succeeds(at, &format!("scan d -k {k} --threads {threads}"), b""), expected, "{k}");
@@ -100,7 +96,9 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64", b"");
     let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
     assert!(files_alone.starts_with(&format!("{} files\n", of_folder + 1)), "each file once: {files_alone}");
-    assert!(succeeds(at, "scan d --width 128 -k 20", b"").starts_with("1"));
+    let wide = expected::<u128>(&files, "width=128", 6);
+    assert!(wide.lines().count() > 20, "{wide}");
+    assert_eq!(succeeds(at, "scan d --width 128 -k 6", b""), wide);
 }
 
 #[test]

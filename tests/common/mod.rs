@@ -8,7 +8,7 @@ pub mod cli;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use nearprint::{Database, Match, Options, Pair, Row, Snapshot, num_differing_bits};
+use nearprint::{Database, Fingerprint, Match, Options, Pair, Row, Snapshot, num_differing_bits};
 
 /// A small generator of random numbers (splitmix64, Steele, Lea and Flood, 2014).
 pub struct Random(pub u64);
@@ -124,8 +124,8 @@ pub fn pairs(rows: &[Row<u64>], k: u32) -> BTreeSet<Pair<u64>> {
 }
 
 /// Connected components of two rows or more, each sorted, in the order of their first row.
-pub fn clusters(rows: &[Row<u64>], k: u32) -> Vec<Vec<Row<u64>>> {
-    let all: Vec<Row<u64>> = rows.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+pub fn clusters<F: Fingerprint>(rows: &[Row<F>], k: u32) -> Vec<Vec<Row<F>>> {
+    let all: Vec<Row<F>> = rows.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
     let mut seen = vec![false; all.len()];
     let mut found = Vec::new();
     for start in 0..all.len() {
@@ -136,7 +136,7 @@ pub fn clusters(rows: &[Row<u64>], k: u32) -> Vec<Vec<Row<u64>>> {
         let mut next = 0;
         while next < cluster.len() {
             for other in 0..all.len() {
-                let near = num_differing_bits(all[cluster[next]].fingerprint, all[other].fingerprint) <= k;
+                let near = all[cluster[next]].fingerprint.distance(all[other].fingerprint) <= k;
                 if near && !std::mem::replace(&mut seen[other], true) {
                     cluster.push(other);
                 }
