@@ -116,6 +116,11 @@ impl Rejects {
         }
     }
 
+    /// Sets a record aside that is not bad; it is not counted.
+    pub(super) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+    }
+
     /// Writes what ends the file.
     pub(super) fn finish(self) -> Result<()> {
         self.file.map_or(Ok(()), LineFile::finish)

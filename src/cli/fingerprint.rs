@@ -32,12 +32,15 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     /// Show how each text comes to its fingerprint: tokens, features with weights and hashes, the sum of
     /// each bit
-    #[arg(long, conflicts_with_all = ["features", "format"])]
+    #[arg(long, conflicts_with_all = ["features", "format", "min_tokens"])]
     explain: bool,
     /// Each document is not a text but a list of features: lines of WORD or 0xHASH, a tab, and the
     /// weight
     #[arg(long)]
     features: bool,
+    /// Set documents with fewer tokens aside: they get no fingerprint, and go to --rejects
+    #[arg(long, value_name = "N", default_value = "0")]
+    min_tokens: usize,
     /// How results are written
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: Format,
@@ -70,6 +73,7 @@ impl Args {
             args: self,
             threads: global.options().threads,
             features_in: self.features.then_some(reader.format()),
+            num_short: 0,
             fingerprinter: recipe.fingerprinter::<F>()?,
             records: Vec::new(),
             len_bytes: 0,
@@ -100,6 +104,7 @@ struct Batch<'a, F> {
     records: Vec<RawRecord>,
     len_bytes: usize,
     rejects: Rejects,
+    num_short: u64,
     num_replaced: u64,
     num_empty: u64,
     out: Output,
@@ -107,7 +112,13 @@ struct Batch<'a, F> {
 
 /// What a record came to.
 enum Done<F> {
-    Made { key: String, invalid_utf8: bool, fingerprinted: Fingerprinted<F> },
+    Made {
+        key: String,
+        invalid_utf8: bool,
+        fingerprinted: Fingerprinted<F>,
+    },
+    /// Of too few tokens; as it stands in the input.
+    Short(Vec<u8>),
     Bad(BadRecord),
 }
 
@@ -128,6 +139,10 @@ impl<F: Fingerprint> Batch<'_, F> {
         for done in self.fingerprints(&records)? {
             match done {
                 Done::Bad(bad) => self.reject(&bad)?,
+                Done::Short(raw) => {
+                    self.num_short += 1;
+                    self.rejects.set_aside(&raw)?;
+                }
                 Done::Made { key, invalid_utf8, fingerprinted } => {
                     self.num_replaced += u64::from(invalid_utf8);
                     self.num_empty += u64::from(fingerprinted.num_tokens == 0);
@@ -153,9 +168,11 @@ impl<F: Fingerprint> Batch<'_, F> {
         let chunks: Vec<_> = records.chunks(RECORDS_AT_ONCE).collect();
         let mut all = Vec::with_capacity(records.len());
         let (features_in, fingerprinter) = (self.features_in, &self.fingerprinter);
+        let min_tokens = self.args.min_tokens;
         let state = || fingerprinter.clone();
         let work = |chunk: usize, fingerprinter: &mut Fingerprinter<F>, sink: parallel::Sink<'_, _>| {
-            let one = |record: &RawRecord| made(fingerprinter, record.clone().parse(), features_in);
+            let one =
+                |record: &RawRecord| made(fingerprinter, record.clone().parse(), features_in, min_tokens);
             // Whoever wants no more has got an error already.
             let _ = sink(chunks[chunk].iter().map(one).collect::<Vec<_>>());
             Ok(())
@@ -187,11 +204,16 @@ impl<F: Fingerprint> Batch<'_, F> {
     fn finish(mut self, global: Global) -> Result<(), Failure> {
         self.work()?;
         self.out.flush()?;
-        let num_bad = self.rejects.count;
+        let (num_bad, num_short) = (self.rejects.count, self.num_short);
         self.rejects.finish()?;
         warn(global, self.num_replaced, self.num_empty);
         if num_bad > 0 {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
+        }
+        if num_short > 0 {
+            let min_tokens = self.args.min_tokens;
+            global
+                .note(format_args!("{num_short} documents of fewer than {min_tokens} tokens were set aside"));
         }
         Ok(())
     }
@@ -201,6 +223,7 @@ fn made<F: Fingerprint>(
     fingerprinter: &mut Fingerprinter<F>,
     item: Item,
     features_in: Option<documents::Format>,
+    min_tokens: usize,
 ) -> Done<F> {
     let record = match item {
         Item::Bad(bad) => return Done::Bad(bad),
@@ -211,6 +234,7 @@ fn made<F: Fingerprint>(
         None => Ok(fingerprinter.fingerprint(&record.text)),
     };
     match fingerprinted {
+        Ok(fingerprinted) if fingerprinted.num_tokens < min_tokens => Done::Short(record.raw().to_vec()),
         Ok(fingerprinted) => Done::Made { key: record.key, invalid_utf8: record.invalid_utf8, fingerprinted },
         Err(bad) => Done::Bad(bad),
     }

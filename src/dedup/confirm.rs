@@ -14,7 +14,8 @@ const SHINGLE_WORDS: usize = 3;
 
 /// When two texts count as near-duplicates.
 ///
-/// Both measures look at the words alone: runs of letters and digits, in lower case.
+/// Both measures look at the words alone: runs of letters and digits, in lower case. Chinese and Japanese,
+/// which put no spaces between words, count each character as a word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Confirm {
     /// The sets of shingles of three words have at least this Jaccard similarity: what they share, of all that
@@ -64,13 +65,26 @@ impl Confirm {
 /// The words of a text, joined by one space each.
 fn words(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        if !joined.is_empty() {
+    let mut is_in_word = false;
+    for c in text.chars() {
+        let is_alone = is_word_alone(c);
+        let goes_on = is_in_word && !is_alone;
+        is_in_word = c.is_alphanumeric() && !is_alone;
+        if !is_in_word && !is_alone {
+            continue;
+        }
+        if !goes_on && !joined.is_empty() {
             joined.push(' ');
         }
-        joined.extend(word.chars().flat_map(char::to_lowercase));
+        joined.extend(c.to_lowercase());
     }
     joined
+}
+
+/// Whether a character is of a script that writes words without spaces: Han, Hiragana, Katakana.
+fn is_word_alone(c: char) -> bool {
+    c.is_alphanumeric()
+        && matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 fn jaccard(a: &str, b: &str) -> f64 {
@@ -119,6 +133,15 @@ mod tests {
         assert!(!edit(0.09).confirms("0123456789", "0123456780"));
         assert!(edit(0.0).confirms("Same.", "same"));
         assert!(edit(1.0).confirms("abc", "xyz"));
+    }
+
+    #[test]
+    fn characters_are_words_where_nothing_parts_those() {
+        assert_eq!(words("Debianの 日本語v2、テスト!"), "debian の 日 本 語 v2 テ ス ト");
+        assert_eq!(words("한국어 문서"), "한국어 문서");
+        // Four of six shingles.
+        assert!(Confirm::Jaccard(0.66).confirms("一二三四五六七", "一二三四五六八"));
+        assert!(!Confirm::Jaccard(0.67).confirms("一二三四五六七", "一二三四五六八"));
     }
 
     #[test]
