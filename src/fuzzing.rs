@@ -3,6 +3,8 @@
 //! Everything happens in memory, on one thread, with known ids, so that an input always does the same. A
 //! function panics where the engine breaks a promise, and so does the engine itself; errors are fine.
 
+#[cfg(feature = "cli")]
+mod documents;
 mod files;
 mod hostile;
 mod input;
@@ -14,6 +16,8 @@ mod queries;
 #[cfg(feature = "cli")]
 mod text;
 
+#[cfg(feature = "cli")]
+pub use documents::documents;
 pub use hostile::{merge_hostile, open_database, segment_open_query};
 pub use log::wal_replay;
 pub use manifests::manifest;
@@ -51,6 +55,8 @@ mod tests {
         ("merge_hostile", merge_hostile, 200),
         #[cfg(feature = "cli")]
         ("import_text", import_text, 2000),
+        #[cfg(feature = "cli")]
+        ("documents", documents, 2000),
         ("query_vs_scan", query_vs_scan, 200),
     ];
 
@@ -122,21 +128,14 @@ mod tests {
         let made = match target {
             "manifest" => manifests::seeds(),
             "wal_replay" => log::seeds(),
-            "import_text" => text_seeds(),
+            #[cfg(feature = "cli")]
+            "import_text" => text::seeds(),
+            #[cfg(feature = "cli")]
+            "documents" => documents::seeds(),
             _ => (0..6).map(|seed| noise(seed + 1, 40 << (seed % 3))).collect(),
         };
         for (number, seed) in made.iter().enumerate() {
             fs::write(folder.join(format!("seed-{number}")), seed).unwrap();
         }
-    }
-
-    #[cfg(feature = "cli")]
-    fn text_seeds() -> Vec<Vec<u8>> {
-        text::seeds()
-    }
-
-    #[cfg(not(feature = "cli"))]
-    fn text_seeds() -> Vec<Vec<u8>> {
-        Vec::new()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Blocks that one item of work may be ahead of the consumer.
 const BLOCKS_AHEAD: usize = 4;
@@ -34,13 +34,13 @@ pub(crate) fn ordered<T: Send, S>(
 }
 
 /// The same for items that `source` gives, one at a time, on whichever thread wants the next one.
-pub(crate) fn ordered_from<I: Send, T: Send, S>(
+pub(crate) fn ordered_from<I: Send, T: Send, S, E: From<Error>>(
     threads: usize,
     source: impl FnMut() -> Result<Option<I>> + Send,
     state: impl Fn() -> S + Sync,
     work: impl Fn(I, &mut S, Sink<'_, T>) -> Result<()> + Sync,
-    mut consume: impl FnMut(T) -> Result<()>,
-) -> Result<()> {
+    mut consume: impl FnMut(T) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     if threads <= 1 {
         return in_turn(source, state(), work, consume);
     }
@@ -108,12 +108,12 @@ fn next_claim<I, T>(claims: &Mutex<Claims<impl FnMut() -> Result<Option<I>>, T>>
     }
 }
 
-fn in_turn<I, T, S>(
+fn in_turn<I, T, S, E: From<Error>>(
     mut source: impl FnMut() -> Result<Option<I>>,
     mut state: S,
     work: impl Fn(I, &mut S, Sink<'_, T>) -> Result<()>,
-    mut consume: impl FnMut(T) -> Result<()>,
-) -> Result<()> {
+    mut consume: impl FnMut(T) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     while let Some(item) = source()? {
         let mut consumed = Ok(());
         work(item, &mut state, &mut |block| {
@@ -128,7 +128,6 @@ fn in_turn<I, T, S>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     fn run(threads: usize, fail_at: Option<usize>) -> (Vec<usize>, Result<()>) {
         let mut seen = Vec::new();

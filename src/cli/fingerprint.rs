@@ -8,9 +8,9 @@ use super::documents::{DocumentArgs, Rejects, warn};
 use super::failure::Failure;
 use super::output::{Format, Output, escape, json};
 use super::recipe::{RecipeArgs, unsupported};
-use crate::documents::{self, BadRecord, Item, RawRecord, Record};
+use crate::documents::{self, BadRecord, Item, Record};
 use crate::simhash::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
-use crate::{Error, Fingerprint, Printed, parallel};
+use crate::{Fingerprint, Printed};
 
 /// Make fingerprints of texts
 ///
@@ -50,13 +50,6 @@ pub(super) struct Args {
     recipe: RecipeArgs,
 }
 
-/// Bytes of documents that are held to be worked on together.
-const BATCH_BYTES: usize = 8 << 20;
-/// The same for their number, which small ones would let grow.
-const BATCH_RECORDS: usize = 1 << 16;
-/// Documents that a thread takes at once.
-const RECORDS_AT_ONCE: usize = 64;
-
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
@@ -69,174 +62,130 @@ impl Args {
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
         let mut reader = self.documents.open_as(&self.inputs, None, documents::Format::Text)?;
-        let mut batch = Batch {
-            args: self,
-            threads: global.options().threads,
-            features_in: self.features.then_some(reader.format()),
-            num_short: 0,
-            fingerprinter: recipe.fingerprinter::<F>()?,
-            records: Vec::new(),
-            len_bytes: 0,
+        let fingerprinter = recipe.fingerprinter::<F>()?;
+        let work = Work { args: self, format: reader.format() };
+        let mut printer = Printer {
+            format: self.format,
+            out: Output::stdout(),
             rejects: self.documents.rejects()?,
+            num_short: 0,
             num_replaced: 0,
             num_empty: 0,
-            out: Output::stdout(),
         };
-        let read = loop {
-            match reader.next_raw() {
-                Ok(Some(record)) => batch.push(record)?,
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-        };
-        batch.finish(global)?;
-        Ok(read?)
+        let read = documents::each(
+            &mut reader,
+            global.options().threads,
+            || fingerprinter.clone(),
+            |item, fingerprinter| work.done(item, fingerprinter),
+            |done, _| done.into_iter().try_for_each(|done| printer.take(done)),
+        );
+        // What stands before a bad record is printed.
+        printer.out.flush()?;
+        read?;
+        printer.finish(self.min_tokens, global)
     }
-}
-
-/// Documents that wait to be worked on by all threads.
-struct Batch<'a, F> {
-    args: &'a Args,
-    threads: usize,
-    /// Where documents are lists of features: how they stand in the inputs.
-    features_in: Option<documents::Format>,
-    fingerprinter: Fingerprinter<F>,
-    records: Vec<RawRecord>,
-    len_bytes: usize,
-    rejects: Rejects,
-    num_short: u64,
-    num_replaced: u64,
-    num_empty: u64,
-    out: Output,
 }
 
 /// What a record came to.
 enum Done<F> {
     Made {
         key: String,
+        value: F,
+        is_empty: bool,
         invalid_utf8: bool,
-        fingerprinted: Fingerprinted<F>,
+    },
+    /// How it came to its fingerprint, for people.
+    Explained {
+        text: String,
+        is_empty: bool,
+        invalid_utf8: bool,
     },
     /// Of too few tokens; as it stands in the input.
     Short(Vec<u8>),
     Bad(BadRecord),
 }
 
-impl<F: Fingerprint> Batch<'_, F> {
-    fn push(&mut self, record: RawRecord) -> Result<(), Failure> {
-        self.len_bytes += record.len_bytes();
-        self.records.push(record);
-        let full = self.len_bytes >= BATCH_BYTES || self.records.len() == BATCH_RECORDS;
-        if full { self.work() } else { Ok(()) }
-    }
+/// What is done with each record.
+struct Work<'a> {
+    args: &'a Args,
+    /// How documents stand in the inputs.
+    format: documents::Format,
+}
 
-    fn work(&mut self) -> Result<(), Failure> {
-        let records = std::mem::take(&mut self.records);
-        self.len_bytes = 0;
-        if self.args.explain {
-            return records.into_iter().try_for_each(|record| self.explain(record.parse()));
-        }
-        for done in self.fingerprints(&records)? {
-            match done {
-                Done::Bad(bad) => self.reject(&bad)?,
-                Done::Short(raw) => {
-                    self.num_short += 1;
-                    self.rejects.set_aside(&raw)?;
-                }
-                Done::Made { key, invalid_utf8, fingerprinted } => {
-                    self.num_replaced += u64::from(invalid_utf8);
-                    self.num_empty += u64::from(fingerprinted.num_tokens == 0);
-                    let format = self.args.format;
-                    self.out.write(|out| print(format, out, fingerprinted.value, &key))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Sets a record aside. Where that ends the run, what has been made before is printed first.
-    fn reject(&mut self, bad: &BadRecord) -> Result<(), Failure> {
-        let taken = self.rejects.take(bad);
-        if taken.is_err() {
-            self.out.flush()?
-        }
-        taken
-    }
-
-    /// What records come to, in their order.
-    fn fingerprints(&self, records: &[RawRecord]) -> Result<Vec<Done<F>>, Error> {
-        let chunks: Vec<_> = records.chunks(RECORDS_AT_ONCE).collect();
-        let mut all = Vec::with_capacity(records.len());
-        let (features_in, fingerprinter) = (self.features_in, &self.fingerprinter);
-        let min_tokens = self.args.min_tokens;
-        let state = || fingerprinter.clone();
-        let work = |chunk: usize, fingerprinter: &mut Fingerprinter<F>, sink: parallel::Sink<'_, _>| {
-            let one =
-                |record: &RawRecord| made(fingerprinter, record.clone().parse(), features_in, min_tokens);
-            // Whoever wants no more has got an error already.
-            let _ = sink(chunks[chunk].iter().map(one).collect::<Vec<_>>());
-            Ok(())
-        };
-        parallel::ordered(self.threads, chunks.len(), state, work, |done| {
-            all.extend(done);
-            Ok(())
-        })?;
-        Ok(all)
-    }
-
-    fn explain(&mut self, item: Item) -> Result<(), Failure> {
+impl Work<'_> {
+    fn done<F: Fingerprint>(&self, item: Item, fingerprinter: &mut Fingerprinter<F>) -> Done<F> {
         let record = match item {
-            Item::Bad(bad) => return self.reject(&bad),
+            Item::Bad(bad) => return Done::Bad(bad),
             Item::Record(record) => record,
         };
-        let fingerprinter = &mut self.fingerprinter;
-        let mut is_empty = false;
-        self.out.write(|out| {
-            is_empty = explain(fingerprinter, &record.key, &record.text, out)?;
-            Ok(())
-        })?;
-        self.num_replaced += u64::from(record.invalid_utf8);
+        let invalid_utf8 = record.invalid_utf8;
+        if self.args.explain {
+            let (text, is_empty) = explain(fingerprinter, &record.key, &record.text);
+            return Done::Explained { text, is_empty, invalid_utf8 };
+        }
+        let fingerprinted = match self.args.features {
+            true => from_features(fingerprinter, &record, self.format),
+            false => Ok(fingerprinter.fingerprint(&record.text)),
+        };
+        match fingerprinted {
+            Ok(Fingerprinted { num_tokens, .. }) if num_tokens < self.args.min_tokens => {
+                Done::Short(record.raw().to_vec())
+            }
+            Ok(Fingerprinted { value, num_tokens }) => {
+                Done::Made { key: record.key, value, is_empty: num_tokens == 0, invalid_utf8 }
+            }
+            Err(bad) => Done::Bad(bad),
+        }
+    }
+}
+
+/// Prints what records came to.
+struct Printer {
+    format: Format,
+    out: Output,
+    rejects: Rejects,
+    num_short: u64,
+    num_replaced: u64,
+    num_empty: u64,
+}
+
+impl Printer {
+    fn take<F: Fingerprint>(&mut self, done: Done<F>) -> Result<(), Failure> {
+        let (is_empty, invalid_utf8) = match done {
+            Done::Made { key, value, is_empty, invalid_utf8 } => {
+                let format = self.format;
+                self.out.write(|out| print(format, out, value, &key))?;
+                (is_empty, invalid_utf8)
+            }
+            Done::Explained { text, is_empty, invalid_utf8 } => {
+                self.out.write(|out| out.write_all(text.as_bytes()))?;
+                (is_empty, invalid_utf8)
+            }
+            Done::Short(raw) => {
+                self.num_short += 1;
+                return Ok(self.rejects.set_aside(&raw)?);
+            }
+            Done::Bad(bad) => return self.rejects.take(&bad),
+        };
         self.num_empty += u64::from(is_empty);
+        self.num_replaced += u64::from(invalid_utf8);
         Ok(())
     }
 
-    /// Works on the rest, and tells what was odd.
-    fn finish(mut self, global: Global) -> Result<(), Failure> {
-        self.work()?;
-        self.out.flush()?;
-        let (num_bad, num_short) = (self.rejects.count, self.num_short);
+    /// Tells what was odd.
+    fn finish(self, min_tokens: usize, global: Global) -> Result<(), Failure> {
+        let num_bad = self.rejects.count;
         self.rejects.finish()?;
         warn(global, self.num_replaced, self.num_empty);
         if num_bad > 0 {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
         }
-        if num_short > 0 {
-            let min_tokens = self.args.min_tokens;
+        if self.num_short > 0 {
+            let num_short = self.num_short;
             global
                 .note(format_args!("{num_short} documents of fewer than {min_tokens} tokens were set aside"));
         }
         Ok(())
-    }
-}
-
-fn made<F: Fingerprint>(
-    fingerprinter: &mut Fingerprinter<F>,
-    item: Item,
-    features_in: Option<documents::Format>,
-    min_tokens: usize,
-) -> Done<F> {
-    let record = match item {
-        Item::Bad(bad) => return Done::Bad(bad),
-        Item::Record(record) => record,
-    };
-    let fingerprinted = match features_in {
-        Some(format) => from_features(fingerprinter, &record, format),
-        None => Ok(fingerprinter.fingerprint(&record.text)),
-    };
-    match fingerprinted {
-        Ok(fingerprinted) if fingerprinted.num_tokens < min_tokens => Done::Short(record.raw().to_vec()),
-        Ok(fingerprinted) => Done::Made { key: record.key, invalid_utf8: record.invalid_utf8, fingerprinted },
-        Err(bad) => Done::Bad(bad),
     }
 }
 
@@ -290,27 +239,17 @@ fn print<F: Fingerprint>(format: Format, out: &mut dyn Write, value: F, key: &st
     }
 }
 
-/// Prints how a text comes to its fingerprint, each line with what it is in front, and tells whether it
-/// has no token.
-fn explain<F: Fingerprint>(
-    fingerprinter: &mut Fingerprinter<F>,
-    key: &str,
-    text: &str,
-    out: &mut dyn Write,
-) -> io::Result<bool> {
+/// How a text comes to its fingerprint, each line with what it is in front, and whether it has no token.
+fn explain<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, key: &str, text: &str) -> (String, bool) {
     let explained = fingerprinter.explain(text);
-    writeln!(out, "key\t{}", escape(key))?;
-    writeln!(out, "recipe\t{}", fingerprinter.recipe())?;
-    for token in &explained.tokens {
-        writeln!(out, "token\t{}", escape(token))?;
-    }
-    for feature in &explained.features {
-        let text = escape(&feature.text);
-        writeln!(out, "feature\t{text}\tweight {}\thash {}", feature.weight, Printed(feature.hash))?;
-    }
-    for (bit, sum) in (0..F::BITS).rev().zip(&explained.sums) {
-        writeln!(out, "bit {bit}\tsum {sum}\t{}", u8::from(sum.is_positive()))?;
-    }
-    writeln!(out, "fingerprint\t{}", Printed(explained.value))?;
-    Ok(explained.tokens.is_empty())
+    let mut lines = vec![format!("key\t{}", escape(key)), format!("recipe\t{}", fingerprinter.recipe())];
+    lines.extend(explained.tokens.iter().map(|token| format!("token\t{}", escape(token))));
+    lines.extend(explained.features.iter().map(|feature| {
+        let (text, hash) = (escape(&feature.text), Printed(feature.hash));
+        format!("feature\t{text}\tweight {}\thash {hash}", feature.weight)
+    }));
+    let bits = (0..F::BITS).rev().zip(&explained.sums);
+    lines.extend(bits.map(|(bit, sum)| format!("bit {bit}\tsum {sum}\t{}", u8::from(sum.is_positive()))));
+    lines.push(format!("fingerprint\t{}\n", Printed(explained.value)));
+    (lines.join("\n"), explained.tokens.is_empty())
 }

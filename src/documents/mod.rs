@@ -26,6 +26,8 @@
 mod columns;
 mod compressed;
 mod csv;
+#[cfg(feature = "cli")]
+mod each;
 mod inputs;
 mod json;
 mod line_file;
@@ -40,6 +42,8 @@ mod record;
 #[cfg(feature = "cli")]
 pub(crate) use columns::{escape, unescape};
 pub use compressed::Compression;
+#[cfg(feature = "cli")]
+pub(crate) use each::each;
 pub use inputs::{Format, Input};
 pub use line_file::{LineFile, Span};
 pub use output::{Output, OutputOptions};

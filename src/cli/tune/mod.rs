@@ -12,11 +12,11 @@ use super::failure::Failure;
 
 use super::output::{Format, Output};
 use super::recipe::{RecipeArgs, unsupported};
+use crate::Fingerprint;
 use crate::dedup::Confirm;
-use crate::documents::{BadRecord, Item, RawRecord, Reader};
+use crate::documents::{self, BadRecord, Item};
 use crate::simhash::{Fingerprinter, Recipe};
 use crate::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve};
-use crate::{Fingerprint, parallel};
 
 /// Find the shingle size and the k that tell near-duplicates best
 ///
@@ -85,10 +85,6 @@ struct Known {
     group_field: Option<String>,
 }
 
-/// Bytes of records that are held to be worked on together.
-const BATCH_BYTES: usize = 8 << 20;
-/// Records that a thread takes at once.
-const RECORDS_AT_ONCE: usize = 16;
 const DEFAULT_SHINGLES: std::ops::RangeInclusive<usize> = 1..=5;
 
 impl Args {
@@ -227,18 +223,23 @@ impl<F: Fingerprint> Corpus<F> {
         }
         let mut reader = documents.open(inputs, None)?;
         let mut rejects = documents.rejects()?;
-        loop {
-            let batch = next_batch(&mut reader)?;
-            if batch.is_empty() {
-                return Ok(rejects.finish()?);
-            }
-            for done in self.work(&batch)? {
-                match done {
-                    Ok(done) => self.push(done),
-                    Err(bad) => rejects.take(&bad)?,
-                }
-            }
-        }
+        let (threads, fingerprinters) = (self.threads, self.fingerprinters.clone());
+        documents::each(
+            &mut reader,
+            threads,
+            || fingerprinters.clone(),
+            |item, fingerprinters| finish(fingerprinters, item),
+            |done, _| {
+                done.into_iter().try_for_each(|done| match done {
+                    Ok(done) => {
+                        self.push(done);
+                        Ok(())
+                    }
+                    Err(bad) => rejects.take(&bad),
+                })
+            },
+        )?;
+        Ok(rejects.finish()?)
     }
 
     fn push(&mut self, done: Done<F>) {
@@ -250,40 +251,10 @@ impl<F: Fingerprint> Corpus<F> {
         self.num_replaced += u64::from(done.is_replaced);
         self.num_empty += u64::from(done.is_empty);
     }
-
-    /// Makes the fingerprints of records, in their order.
-    fn work(&self, batch: &[RawRecord]) -> crate::Result<Vec<Result<Done<F>, BadRecord>>> {
-        let chunks: Vec<_> = batch.chunks(RECORDS_AT_ONCE).collect();
-        let mut all = Vec::with_capacity(batch.len());
-        let state = || self.fingerprinters.clone();
-        let work = |chunk: usize, state: &mut Vec<Fingerprinter<F>>, sink: parallel::Sink<'_, _>| {
-            // Whoever wants no more has got an error already.
-            let _ = sink(chunks[chunk].iter().map(|raw| finish(state, raw)).collect::<Vec<_>>());
-            Ok(())
-        };
-        parallel::ordered(self.threads, chunks.len(), state, work, |done| {
-            all.extend(done);
-            Ok(())
-        })?;
-        Ok(all)
-    }
 }
 
-fn next_batch(reader: &mut Reader) -> crate::Result<Vec<RawRecord>> {
-    let (mut batch, mut len_bytes) = (Vec::new(), 0);
-    while len_bytes < BATCH_BYTES {
-        let Some(raw) = reader.next_raw()? else { break };
-        len_bytes += raw.len_bytes();
-        batch.push(raw);
-    }
-    Ok(batch)
-}
-
-fn finish<F: Fingerprint>(
-    fingerprinters: &mut [Fingerprinter<F>],
-    raw: &RawRecord,
-) -> Result<Done<F>, BadRecord> {
-    let record = match raw.clone().parse() {
+fn finish<F: Fingerprint>(fingerprinters: &mut [Fingerprinter<F>], item: Item) -> Result<Done<F>, BadRecord> {
+    let record = match item {
         Item::Record(record) => record,
         Item::Bad(bad) => return Err(bad),
     };
