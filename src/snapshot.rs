@@ -367,6 +367,13 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.manifest.keys.map(|keys| keys.texts)
     }
 
+    /// How far a job has come that is unfinished: see [`Writer::set_checkpoint`](crate::Writer::set_checkpoint).
+    #[must_use]
+    pub fn checkpoint(&self) -> Option<&[u8]> {
+        let checkpoint = &self.shared.manifest.checkpoint;
+        (!checkpoint.is_empty()).then_some(checkpoint)
+    }
+
     /// The recipe that the database was made with.
     #[must_use]
     pub fn recipe(&self) -> Option<&str> {

@@ -87,10 +87,9 @@ fn a_database_without_keys_takes_no_key_unasked() {
     fails(at, "build other --input-format csv", b"9,4,x\n", 5, &["standard input:1", "--keys"]);
     let long = format!("fingerprint,key\n7,a\n7,{}\n", "k".repeat(65_537));
     fails(at, "build other --keys --input-format csv", long.as_bytes(), 5, &["standard input:3", "65536"]);
-    for (input, words) in [
-        ("{\"fingerprint\":7,\"key\":[1]}\n", "is no key"),
-        ("{\"fingerprint\":7,\"key\":true}\n", "is no key"),
-    ] {
+    for (input, words) in
+        [("{\"fingerprint\":7,\"key\":[1]}\n", "no key"), ("{\"fingerprint\":7,\"key\":true}\n", "no key")]
+    {
         let line = "build other --keys --input-format jsonl";
         fails(at, line, input.as_bytes(), 5, &["standard input:1", words]);
     }
@@ -119,10 +118,53 @@ fn upsert_replaces_what_a_key_had() {
 fn a_column_of_parquet_gives_keys() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    // There is no writer of keys to Parquet; any column of strings or numbers may be one.
+    succeeds(at, "build keyed --keys --input-format tsv", b"7\t1\ta\n7\t1\t\xc3\xa9 b\n8\t2\n");
+    succeeds(at, "export keyed -o keyed.parquet --format parquet", b"");
+    succeeds(at, "build again keyed.parquet --keys", b"");
+    assert_eq!(succeeds(at, "export again", b""), succeeds(at, "export keyed", b""));
+    // Any column of strings or numbers may hold keys.
     succeeds(at, "build plain", b"7 1\n8 2\n");
     succeeds(at, "export plain -o rows.parquet --format parquet", b"");
     succeeds(at, "build db rows.parquet --keys --key-field id", b"");
     assert_eq!(succeeds(at, "export db", b""), "7\t1\t1\n8\t2\t2\n");
     fails(at, "build other rows.parquet --keys --key-field url", b"", 5, &["no column named \"url\""]);
+}
+
+#[test]
+fn regression_deleting_a_key_leaves_other_keys_and_rows_of_the_same_id() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = "1\t10\tk1\n2\t10\tk2\n3\t10\n4\t11\tk3\n4\t11\tk4\n5\t12\tk1\n";
+    succeeds(at, "build db --keys --input-format tsv", rows.as_bytes());
+    let deleted = nearprint(at, "delete db --key k1", b"").err;
+    assert!(deleted.contains("deleted 2 rows"), "{deleted}");
+    assert_eq!(succeeds(at, "export db", b""), "2\t10\tk2\n3\t10\t\n4\t11\tk3\n4\t11\tk4\n");
+    let deleted = nearprint(at, "delete db --key k3 --key none", b"").err;
+    assert!(deleted.contains("deleted 0 rows"), "{deleted}");
+    assert_eq!(succeeds(at, "export db", b""), "2\t10\tk2\n3\t10\t\n4\t11\tk4\n");
+    succeeds(at, "delete db --key k4 --key k2", b"");
+    assert_eq!(succeeds(at, "export db", b""), "3\t10\t\n");
+    succeeds(at, "verify db", b"");
+}
+
+#[test]
+fn regression_numbers_are_keys_as_they_stand() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let keys = ["12345678901234567890123", "12345678901234567890124", "1.50e3", "-0", "{\"b\":1,\"a\":[2]}"];
+    let lines: String = keys.iter().map(|key| format!("{{\"fingerprint\":5,\"key\":{key}}}\n")).collect();
+    succeeds(at, "build db --keys --input-format jsonl", lines.as_bytes());
+    let exported = succeeds(at, "export db", b"");
+    let mut found: Vec<&str> = exported.lines().map(|line| line.split('\t').nth(2).unwrap()).collect();
+    let mut expected = keys.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    fails(
+        at,
+        "build other --keys --input-format jsonl",
+        b"{\"fingerprint\":5,\"key\":[1]}\n",
+        5,
+        &["\"key\""],
+    );
 }

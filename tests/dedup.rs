@@ -203,7 +203,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
     let (output, duplicates) = (read(at, "out.jsonl"), read(at, "out.tsv"));
 
     cut_off(at, line, &documents[..15_000]);
-    fails(at, &line.replace("-k 3", "-k 4"), all.as_bytes(), 2, &["--restart", "cut off behind record 100"]);
+    fails(at, &line.replace("-k 3", "-k 4"), all.as_bytes(), 2, &["--restart", "cut off behind record "]);
     let again = nearprint(at, line, all.as_bytes());
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(again.err.contains("done by a run that was cut off"), "{}", again.err);
@@ -356,6 +356,7 @@ fn csv_and_its_header_stand_as_they_did() {
     let without_second = csv.replace("2,\"a quoted, text\nof two lines and more\",y\r\n", "");
     assert_eq!(read(at, "out.csv"), without_second);
     assert_eq!(read(at, "d.tsv"), "2\t1\t0\n");
+    fails(at, "dedup in.csv -o x --add-fingerprint more", b"", 2, &["a column \"more\" already"]);
 }
 
 #[test]
@@ -376,4 +377,167 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
     let print = recipe.fingerprinter::<u64>().unwrap().fingerprint("the first article about fish ").value;
     let first = export.lines().next().unwrap().strip_suffix('}').unwrap();
     assert_eq!(kept[0], format!("{first},\"simhash\":\"{print}\"}}"));
+}
+
+fn start(at: &Path, line: &str) -> std::process::Child {
+    Command::new(env!("CARGO_BIN_EXE_nearprint"))
+        .args(line.split(' '))
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_comes_to_rest() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), lines(&documents(12_000, 10))).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --duplicates out.tsv --key-field id --db seen.np";
+    succeeds(at, line, b"");
+    let whole = (read(at, "out.jsonl"), read(at, "out.tsv"));
+    let len = |name: &str| fs::metadata(at.join(name)).map_or(0, |file| file.len() as usize);
+    for _ in 0..4 {
+        for name in ["out.jsonl", "out.tsv"] {
+            fs::remove_file(at.join(name)).unwrap();
+        }
+        fs::remove_dir_all(at.join("seen.np")).unwrap();
+        let mut child = start(at, line);
+        while (len("out.jsonl"), len("out.tsv")) != (whole.0.len(), whole.1.len()) {
+            assert!(child.try_wait().unwrap().is_none_or(|status| status.success()));
+        }
+        child.kill().unwrap();
+        if !child.wait().unwrap().success() {
+            succeeds(at, line, b"");
+        }
+        assert_eq!((read(at, "out.jsonl"), read(at, "out.tsv")), whole);
+    }
+}
+
+#[test]
+fn regression_a_run_goes_on_only_with_the_records_it_has_read() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (monday, tuesday) = (documents(15_000, 11), documents(15_000, 12));
+    let line = "dedup - -o out.jsonl --key-field id --db seen.np";
+    cut_off(at, line, &monday);
+    fails(at, line, lines(&tuesday).as_bytes(), 2, &["are not those", "--restart"]);
+    fails(at, line, lines(&monday[..100]).as_bytes(), 2, &["are not those", "--restart"]);
+    succeeds(at, line, lines(&monday).as_bytes());
+}
+
+#[test]
+fn regression_nothing_is_delivered_twice_to_standard_output() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(30_000, 13);
+    let line = "dedup - -o - --key-field id --db seen.np -k 0";
+    let mut child = start(at, line);
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let first = std::thread::spawn(move || {
+        let mut first = vec![0; 1 << 20];
+        std::io::Read::read_exact(&mut stdout, &mut first).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::io::Read::read_to_end(&mut stdout, &mut first).unwrap();
+        first
+    });
+    let _ = stdin.write_all(lines(&documents).as_bytes());
+    let first = String::from_utf8(first.join().unwrap()).unwrap();
+    drop(stdin);
+    let second = succeeds(at, line, lines(&documents).as_bytes());
+    assert!(!first.is_empty() && !second.is_empty());
+    let first: std::collections::HashSet<&str> = first.lines().collect();
+    assert!(second.lines().all(|line| !first.contains(line)));
+}
+
+#[test]
+fn regression_a_reader_of_duplicates_may_leave() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), lines(&documents(20_000, 14))).unwrap();
+    succeeds(at, "dedup in.jsonl -o whole.jsonl --key-field id", b"");
+    let mut child = start(at, "dedup in.jsonl -o out.jsonl --key-field id --duplicates -");
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(read(at, "out.jsonl"), read(at, "whole.jsonl"));
+}
+
+#[test]
+fn regression_outputs_neither_destroy_inputs_nor_each_other() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let input = "{\"text\":\"one two three four five\",\"g\":\"1\"}\n{bad\n";
+    fs::write(at.join("in.jsonl"), input).unwrap();
+    fs::write(at.join("pairs.tsv"), "a\tb\n").unwrap();
+    std::os::unix::fs::symlink("x", at.join("link")).unwrap();
+    for (line, words) in [
+        ("dedup in.jsonl -o x --duplicates x", "--output and --duplicates are the same file"),
+        ("dedup in.jsonl -o x --rejects ./x", "--output and --rejects are the same file"),
+        ("dedup in.jsonl -o x --duplicates y --rejects y", "--duplicates and --rejects are the same file"),
+        ("dedup in.jsonl -o - --duplicates -", "--output and --duplicates are the same file"),
+        ("dedup in.jsonl -o x --duplicates in.jsonl", "is read"),
+        ("fingerprint in.jsonl --rejects in.jsonl", "is read"),
+        ("tune in.jsonl --group-field g --rejects in.jsonl", "is read"),
+        ("tune in.jsonl --group-field g --plot in.jsonl", "is read"),
+        ("tune in.jsonl --pairs pairs.tsv --rejects pairs.tsv", "--rejects and --pairs are the same file"),
+    ] {
+        fails(at, line, b"", 2, &[words]);
+    }
+    fs::write(at.join("x"), "").unwrap();
+    fails(at, "dedup in.jsonl -o x --duplicates link --rejects y", b"", 2, &["are the same file"]);
+    assert_eq!(read(at, "in.jsonl"), input);
+    assert_eq!(read(at, "pairs.tsv"), "a\tb\n");
+    succeeds(at, "dedup in.jsonl -o x --duplicates /dev/null --rejects /dev/null", b"");
+}
+
+#[test]
+fn regression_a_key_that_no_database_takes_is_a_bad_record() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let long = format!("{{\"id\":\"{}\",\"text\":\"a\"}}\n", "k".repeat(65_537));
+    fs::write(at.join("in.jsonl"), format!("{{\"id\":1,\"text\":\"b\"}}\n{long}")).unwrap();
+    for keep in ["first", "longest"] {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --keep {keep}");
+        fails(at, &line, b"", 5, &["in.jsonl:2: a key of 65537 bytes"]);
+        succeeds(at, &format!("{line} --rejects bad.jsonl"), b"");
+        assert_eq!((read(at, "out.jsonl").lines().count(), read(at, "bad.jsonl")), (1, long.clone()));
+    }
+}
+
+#[test]
+fn regression_the_same_key_and_fingerprint_are_the_same_document() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (there, back) = ("one two three four five six seven", "seven six five four three two one");
+    let input = [("A", there), ("A", back), ("B", back)];
+    let input = input.map(|(key, text)| format!("{{\"id\":\"{key}\",\"text\":\"{text}\"}}\n")).concat();
+    fs::write(at.join("in.jsonl"), &input).unwrap();
+    succeeds(at, "create seen.np --texts", b"");
+    for (more, kept) in [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np", 0)] {
+        let line =
+            format!("dedup in.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}");
+        succeeds(at, &line, b"");
+        assert_eq!(read(at, "out.jsonl").lines().count(), kept, "{more}");
+    }
+}
+
+#[test]
+fn regression_a_dry_run_tells_what_the_real_one_will_come_to() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let all = documents(15_000, 15);
+    fs::write(at.join("in.jsonl"), lines(&all)).unwrap();
+    let kept = |more: &str| {
+        let outcome = nearprint(at, &format!("dedup in.jsonl -o x --key-field id {more}"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        outcome.err.split_once(" kept").unwrap().0.rsplit(' ').next().unwrap().to_string()
+    };
+    let expected = kept("");
+    assert_eq!(kept("--dry-run --db seen.np"), expected, "a database that is not there yet");
+    assert!(!at.join("seen.np").exists());
+    cut_off(at, "dedup - -o out.jsonl --key-field id --db seen.np", &all);
+    assert_eq!(kept("--dry-run --db seen.np"), expected, "one with a run that was cut off");
 }

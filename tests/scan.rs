@@ -96,6 +96,8 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64", b"");
     let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
     assert!(files_alone.starts_with(&format!("{} files\n", of_folder + 1)), "each file once: {files_alone}");
+    let largest = plain.split_inclusive("\n\n").take(3).collect::<String>();
+    assert_eq!(succeeds(at, "scan d -k 3 --limit 3", b""), largest);
     let wide = expected::<u128>(&files, "width=128", 6);
     assert!(wide.lines().count() > 20, "{wide}");
     assert_eq!(succeeds(at, "scan d --width 128 -k 6", b""), wide);

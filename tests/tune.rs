@@ -129,11 +129,23 @@ fn bad_labels_are_named() {
     let line = "tune twice.jsonl --key-field url --pairs same.tsv";
     fails(at, line, b"", 5, &["twice.jsonl:6", "\"a\"", "twice.jsonl:1"]);
     fails(at, "tune pages.jsonl --group-field url", b"", 5, &["\"url\"", "no two documents"]);
-    fails(at, "tune pages.jsonl --group-field nonesuch", b"", 5, &["pages.jsonl:1", "nonesuch"]);
+    fails(at, "tune pages.jsonl --group-field nonesuch", b"", 5, &["nonesuch", "no two documents"]);
     fails(at, "tune pages.jsonl --key-field url --pairs nonesuch", b"", 1, &["nonesuch"]);
     fails(at, "tune pages.jsonl", b"", 2, &["--pairs", "--group-field"]);
     fails(at, "tune pages.jsonl --group-field site --key-field url", b"", 2, &["--key-field"]);
     fails(at, "tune pages.jsonl --group-field site --goal best", b"", 2, &["balance"]);
+}
+
+#[test]
+fn regression_documents_without_a_group_have_none() {
+    let home = home();
+    let at = home.path();
+    let lines = ["", r#","g":null"#, r#","g":"""#, r#","g":"x""#, r#","g":"x""#];
+    let lines: String = lines.map(|group| format!("{{\"text\":\"one two three\"{group}}}\n")).concat();
+    let outcome = nearprint(at, "tune --group-field g", lines.as_bytes());
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(outcome.err.contains("5 documents, 1 of their 10 pairs"), "{}", outcome.err);
+    fails(at, "tune --group-field g", b"{\"text\":\"a\",\"g\":[]}\n", 5, &["\"g\"", "array"]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// A file with one id on each line; - or none for standard input
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
-    /// Delete the rows that have this key, instead of ids from INPUT; may be given again
+    /// Delete the rows that have this key and no other, instead of ids from INPUT; may be given again
     #[arg(long, value_name = "KEY", conflicts_with = "input")]
     key: Vec<String>,
 }
@@ -55,23 +55,19 @@ impl Args {
 }
 
 impl Args {
-    /// Deletes the rows of all keys, or none of them.
+    /// Deletes the rows of all keys.
     fn delete_keys(&self, mut writer: Writer<u64>, global: Global) -> Result<(), Failure> {
-        let snapshot = writer.snapshot()?;
-        if snapshot.keeps_keys().is_none() {
+        if writer.keeps_keys().is_none() {
             let why = format!("{}: the database was made without keys", self.database.display());
             return Err(Failure::Usage(why));
         }
-        let mut ids = Vec::new();
+        let mut rows = 0;
         for key in &self.key {
-            ids.extend(snapshot.ids_of_key(key, true)?);
+            rows += writer.delete_key(key)?;
         }
-        ids.sort_unstable();
-        ids.dedup();
-        ids.iter().try_for_each(|&id| writer.delete(id))?;
         writer.commit()?;
         writer.close()?;
-        global.note(format_args!("deleted {} ids from {}", ids.len(), self.database.display()));
+        global.note(format_args!("deleted {rows} rows from {}", self.database.display()));
         Ok(())
     }
 }

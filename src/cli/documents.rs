@@ -1,6 +1,6 @@
 //! Inputs that are documents: the options about them, and what happens to bad records.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Global;
 use super::failure::Failure;
@@ -22,7 +22,8 @@ pub(super) struct DocumentArgs {
     /// is one document]
     #[arg(long, value_name = "NAME")]
     pub(super) key_field: Option<String>,
-    /// Write bad records to FILE and go on, instead of stopping at the first one
+    /// Write bad records to FILE and go on, instead of stopping at the first one; of a line without end its
+    /// first 64 KiB
     #[arg(long, value_name = "FILE")]
     pub(super) rejects: Option<PathBuf>,
     /// Cut texts where TEXT first occurs
@@ -31,40 +32,43 @@ pub(super) struct DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// Opens the inputs; standard input where there are none. `value_field` holds what records are
-    /// ranked by.
-    pub(super) fn open(&self, inputs: &[PathBuf], value_field: Option<&str>) -> Result<Reader> {
-        self.open_as(inputs, value_field, Format::Jsonl)
+    /// Opens the inputs, or standard input where there are none, which is of this format unless the options say
+    /// something else.
+    pub(super) fn open(&self, inputs: &[PathBuf], stdin_format: Format) -> Result<Reader> {
+        open(inputs, ReaderOptions { stdin_format, ..self.options(None) })
     }
 
-    /// The same for a command to which standard input is something else than JSON lines.
-    pub(super) fn open_as(
-        &self,
-        inputs: &[PathBuf],
-        value_field: Option<&str>,
-        stdin_format: Format,
-    ) -> Result<Reader> {
-        let options = ReaderOptions { stdin_format, ..self.options(value_field) };
-        let stdin = ["-".into()];
-        Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
+    /// The same where the key is a group, which not every record has to have.
+    pub(super) fn open_for_groups(&self, inputs: &[PathBuf], key_is_optional: bool) -> Result<Reader> {
+        let mut options = self.options(None);
+        options.fields.key_is_optional = key_is_optional;
+        open(inputs, options)
     }
 
-    /// How the inputs are read.
+    /// How the inputs are read. `value_field` holds what records are ranked by.
     pub(super) fn options(&self, value_field: Option<&str>) -> ReaderOptions {
         let fields = Fields {
             text: self.text_field.clone(),
             key: self.key_field.clone(),
+            key_is_optional: false,
             value: value_field.map(str::to_string),
         };
         let (format, cut_after) = (self.input_format, self.cut_after.clone());
         ReaderOptions { fields, format, cut_after, ..ReaderOptions::default() }
     }
 
-    /// Where bad records go.
-    pub(super) fn rejects(&self) -> Result<Rejects> {
+    /// Where bad records of a reader go; `others` are written to as well.
+    pub(super) fn rejects(&self, reader: &Reader, others: &[(&str, &Path)]) -> Result<Rejects> {
+        let rejects = self.rejects.as_deref().map(|path| ("--rejects", path));
+        reader.check_outputs(rejects.into_iter().chain(others.iter().copied()))?;
         let file = self.rejects.as_deref().map(LineFile::create).transpose()?;
         Ok(Rejects { file, count: 0 })
     }
+}
+
+fn open(inputs: &[PathBuf], options: ReaderOptions) -> Result<Reader> {
+    let stdin = ["-".into()];
+    Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
 }
 
 /// Visits texts that are a whole file each, or standard input, and tells how many were not UTF-8.
@@ -153,11 +157,12 @@ mod tests {
             ["--input-format", "json", "--text-field", "t", "--key-field", "x.y", "--cut-after", "|"];
         let stopping = parse(&arguments);
         let setting_aside = parse(&[&arguments[..], &["--rejects", &rejects]].concat());
-        let mut reader = stopping.open(&[path("a")], None).unwrap();
+        let mut reader = stopping.open(&[path("a")], Format::Jsonl).unwrap();
         let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!("no record") };
         assert_eq!((&*record.key, &*record.text), ("1", "a"));
 
-        let (mut stop, mut aside) = (stopping.rejects().unwrap(), setting_aside.rejects().unwrap());
+        let (mut stop, mut aside) =
+            (stopping.rejects(&reader, &[]).unwrap(), setting_aside.rejects(&reader, &[]).unwrap());
         while let Some(Item::Bad(bad)) = reader.next_item().unwrap() {
             let failure = stop.take(&bad).unwrap_err();
             assert!(

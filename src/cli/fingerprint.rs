@@ -61,13 +61,14 @@ impl Args {
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
-        let mut reader = self.documents.open_as(&self.inputs, None, documents::Format::Text)?;
+        let mut reader = self.documents.open(&self.inputs, documents::Format::Text)?;
         let fingerprinter = recipe.fingerprinter::<F>()?;
         let work = Work { args: self, format: reader.format() };
+        let rejects = self.documents.rejects(&reader, &[])?;
         let mut printer = Printer {
             format: self.format,
             out: Output::stdout(),
-            rejects: self.documents.rejects()?,
+            rejects,
             num_short: 0,
             num_replaced: 0,
             num_empty: 0,

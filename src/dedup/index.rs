@@ -26,9 +26,11 @@ impl Candidate {
 
 /// The nearest candidate, the earliest of several, that the texts confirm.
 ///
-/// `found` is by distance; `keys_of` tells the keys of a row. `confirms` looks at the text of a candidate.
+/// `found` is by distance; `keys_of` tells the keys of a row. `confirms` looks at the text of a candidate,
+/// unless that has the key and the fingerprint of the document itself, which is one and the same then.
 pub(super) fn nearest(
     found: &[Match<u64>],
+    key: &str,
     keys_of: impl Fn(Row<u64>) -> Result<Vec<RowKey>>,
     counts: impl Fn(&RowKey) -> bool,
     mut confirms: impl FnMut(&Candidate) -> Result<bool>,
@@ -54,7 +56,7 @@ pub(super) fn nearest(
         }
         candidates.sort_by(Candidate::order);
         for candidate in candidates {
-            if confirms(&candidate)? {
+            if (candidate.distance == 0 && candidate.key == key) || confirms(&candidate)? {
                 return Ok(Some(candidate));
             }
         }
@@ -88,10 +90,11 @@ pub(super) struct Known {
 
 impl Known {
     /// The nearest document that is in the database, the earliest of several.
-    pub(super) fn nearest(&self, fingerprint: u64, text: &str) -> Result<Option<Candidate>> {
+    pub(super) fn nearest(&self, fingerprint: u64, key: &str, text: &str) -> Result<Option<Candidate>> {
         let found = self.snapshot.query(fingerprint, self.k)?;
         nearest(
             &found,
+            key,
             |row| self.snapshot.keys_of(row),
             |key| key.stamp < self.before_stamp,
             |candidate| match &self.confirm {

@@ -18,6 +18,7 @@ mod stream;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 pub(crate) use confirm::Confirm;
 pub(crate) use progress::Counts;
@@ -67,8 +68,10 @@ pub(crate) struct Job {
 /// Is told how far a run has come, and may end it.
 pub(crate) type Report<'a> = &'a mut dyn FnMut(&Counts, Position) -> ControlFlow<()>;
 
-/// Documents between two checkpoints.
+/// Documents between two checkpoints, at most.
 const CHECKPOINT_RECORDS: u64 = 10_000;
+/// The time between two checkpoints while documents come slowly.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 /// What is kept in a database of the run's own goes into a run after so many documents.
 const FLUSH_KEPT: u64 = 1 << 16;
 /// The distance where neither the user nor a database tells one.
@@ -132,6 +135,10 @@ struct Work<'a> {
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
     counts: Counts,
+    /// What the records so far come to.
+    digest: u64,
+    /// When the last checkpoint was.
+    settled_at: Instant,
     /// Records at the last checkpoint, or documents kept at the last flush.
     settled: u64,
     /// Dropped last.
@@ -143,7 +150,8 @@ impl<'a> Work<'a> {
         if let (Some(path), false) = (&job.database, job.dry_run) {
             return Self::with_database(job, reader, path);
         }
-        let known = job.database.as_ref().map(|path| read_only(job, path)).transpose()?;
+        let there = job.database.as_ref().filter(|path| path.exists());
+        let known = there.map(|path| read_only(job, path)).transpose()?;
         let (recipe, k) = match &known {
             Some((known, recipe)) => (recipe.clone(), known.k),
             None => (job.recipe.clone(), job.k.unwrap_or(DEFAULT_K)),
@@ -167,6 +175,8 @@ impl<'a> Work<'a> {
             duplicates: None,
             rejects: None,
             counts: Counts::default(),
+            digest: 0,
+            settled_at: Instant::now(),
             settled: 0,
             _scratch: Some(scratch),
         };
@@ -210,6 +220,8 @@ impl<'a> Work<'a> {
             duplicates: None,
             rejects: None,
             counts: unfinished.as_ref().map_or(Counts::default(), |checkpoint| checkpoint.counts),
+            digest: unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest),
+            settled_at: Instant::now(),
             settled: 0,
             _scratch: None,
         };
@@ -224,27 +236,38 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let Job { output, duplicates, rejects, confirm, add_fingerprint, .. } = self.job;
+        let all = [
+            ("--output", Some(output)),
+            ("--duplicates", duplicates.as_ref()),
+            ("--rejects", rejects.as_ref()),
+        ];
+        reader.check_outputs(all.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))))?;
         // In a database that keeps texts, they are there.
         let keep_texts = confirm.is_some() && self.is_own && self.job.keep == Keep::First;
-        let options = OutputOptions { add_fingerprint: add_fingerprint.clone(), keep_texts };
-        let standing = unfinished.filter(|_| output != Path::new("-"));
-        self.output = Some(match standing {
-            Some(checkpoint) => Output::open_at(output, checkpoint.output_bytes, reader, options)?,
-            None => Output::create(output, reader, options)?,
-        });
+        let options = OutputOptions {
+            add_fingerprint: add_fingerprint.clone(),
+            keep_texts,
+            // What a commit has not made durable must not be delivered: it would come again.
+            hold: !self.is_own,
+        };
         let open = |path: &Option<PathBuf>, len_bytes: Option<u64>| {
             let Some(path) = path else { return Ok(None) };
-            if reader.reads(path) {
-                let why = format!("{}: is read, and cannot be written to", path.display());
-                return Err(Error::Option(why));
-            }
-            match len_bytes.filter(|_| path != Path::new("-")) {
-                Some(len_bytes) => LineFile::open_at(path, len_bytes).map(Some),
-                None => LineFile::create(path).map(Some),
-            }
+            let opened = match len_bytes.filter(|_| path != Path::new("-")) {
+                Some(len_bytes) => LineFile::open_at(path, len_bytes).map_err(cannot_go_on),
+                None => LineFile::create(path),
+            };
+            opened.map(|file| Some(file.that_may_close()))
         };
         self.duplicates = open(duplicates, unfinished.map(|checkpoint| checkpoint.duplicates_bytes))?;
         self.rejects = open(rejects, unfinished.map(|checkpoint| checkpoint.rejects_bytes))?;
+        let standing = unfinished.filter(|_| output != Path::new("-"));
+        self.output = Some(match standing {
+            Some(checkpoint) => {
+                let output = Output::open_at(output, checkpoint.output_bytes, reader, options);
+                output.map_err(cannot_go_on)?
+            }
+            None => Output::create(output, reader, options)?,
+        });
         Ok(())
     }
 
@@ -255,8 +278,9 @@ impl<'a> Work<'a> {
                 self.settled = self.counts.kept;
                 self.writer.flush()?;
             }
-        } else if self.counts.records - self.settled >= CHECKPOINT_RECORDS {
-            self.settled = self.counts.records;
+        } else if self.counts.records - self.settled >= CHECKPOINT_RECORDS
+            || self.settled_at.elapsed() >= CHECKPOINT_INTERVAL
+        {
             self.checkpoint()?;
         }
         Ok(())
@@ -269,24 +293,57 @@ impl<'a> Work<'a> {
             job: self.identity.clone(),
             first_stamp: self.first_stamp,
             counts: self.counts,
+            digest: self.digest,
             output_bytes: self.output.as_mut().map_or(Ok(0), Output::flush_and_sync)?,
             duplicates_bytes: len_of(&mut self.duplicates)?,
             rejects_bytes: len_of(&mut self.rejects)?,
         };
         self.writer.set_checkpoint(&checkpoint.encode())?;
-        self.writer.commit()
+        self.writer.commit()?;
+        self.settled = self.counts.records;
+        self.settled_at = Instant::now();
+        self.output.as_mut().map_or(Ok(()), Output::release)
     }
 
-    /// Completes the files; then the database says that nothing is unfinished.
-    fn finish(self) -> Result<Counts> {
+    /// Counts a record.
+    fn count(&mut self, digest: u64) {
+        self.counts.records += 1;
+        self.digest = chain(self.digest, digest);
+    }
+
+    /// Passes over the records that a run which was cut off has done. They have to be the same.
+    fn skip(&self, reader: &mut Reader) -> Result<()> {
+        let mut digest = 0;
+        for _ in 0..self.counts.records {
+            match reader.next_item()? {
+                Some(item) => digest = chain(digest, item.digest()),
+                None => break,
+            }
+        }
+        if digest == self.digest {
+            return Ok(());
+        }
+        Err(Error::Option(format!(
+            "the first {} records of the inputs are not those that a run which was cut off has read; --restart \
+             forgets what it kept, and begins anew",
+            self.counts.records
+        )))
+    }
+
+    /// Completes the files, and lets the database come to rest. That nothing is unfinished is the last thing it
+    /// says: a run that is cut off before goes on when its command is given again, whatever is left to do.
+    fn finish(mut self) -> Result<Counts> {
+        if !self.is_own {
+            self.checkpoint()?;
+        }
         let Self { output, duplicates, rejects, mut writer, is_own, counts, .. } = self;
         output.map_or(Ok(()), Output::finish)?;
         for file in [duplicates, rejects].into_iter().flatten() {
             file.finish()?;
         }
         if !is_own {
+            writer.rest()?;
             writer.set_checkpoint(b"")?;
-            writer.commit()?;
             writer.close()?;
         }
         Ok(counts)
@@ -315,6 +372,18 @@ impl<'a> Work<'a> {
         self.counts.aside += 1;
         self.rejects.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
     }
+}
+
+/// What two hashes come to, in this order.
+fn chain(before: u64, digest: u64) -> u64 {
+    crate::fingerprint::mix64(before.rotate_left(1) ^ digest)
+}
+
+/// A file of a run that was cut off cannot be taken up again.
+fn cannot_go_on(error: Error) -> Error {
+    Error::Option(format!(
+        "{error}; --restart forgets what the run that was cut off has kept, and begins anew"
+    ))
 }
 
 /// Opens a database for writing, or makes one. Its recipe and that of the job must be the same; one that has
@@ -378,7 +447,10 @@ fn read_only(job: &Job, path: &Path) -> Result<(Known, Recipe)> {
         None => job.recipe.clone(),
     };
     let k = job.k.unwrap_or(snapshot.default_k());
-    Ok((Known { snapshot, before_stamp: u64::MAX, k, confirm: job.confirm }, recipe))
+    // What a run that was cut off has kept will be done again, or forgotten.
+    let unfinished = snapshot.checkpoint().map(Checkpoint::decode).transpose()?;
+    let before_stamp = unfinished.map_or(u64::MAX, |checkpoint| checkpoint.first_stamp);
+    Ok((Known { snapshot, before_stamp, k, confirm: job.confirm }, recipe))
 }
 
 /// Deletes what a run that was cut off has kept, and with it its checkpoint.

@@ -2,10 +2,17 @@
 
 use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
 use crate::error::{Error, Result};
+use crate::format::keys::MAX_KEY_BYTES;
 use crate::simhash::{Fingerprinted, Fingerprinter, Recipe};
 
 /// What became of a record.
-pub(super) enum Done {
+pub(super) struct Done {
+    /// See [`Item::digest`].
+    pub(super) digest: u64,
+    pub(super) what: What,
+}
+
+pub(super) enum What {
     Document(Record, Fingerprinted<u64>),
     Bad(BadRecord),
 }
@@ -19,12 +26,28 @@ pub(super) fn each(
 ) -> Result<()> {
     let unsupported = |error: crate::simhash::RecipeError| Error::Option(error.to_string());
     let fingerprinter = recipe.fingerprinter::<u64>().map_err(unsupported)?;
-    let work = |item, fingerprinter: &mut Fingerprinter<u64>| match item {
-        Item::Record(record) => {
-            let fingerprinted = fingerprinter.fingerprint(&record.text);
-            Done::Document(record, fingerprinted)
-        }
-        Item::Bad(bad) => Done::Bad(bad),
+    let work = |item: Item, fingerprinter: &mut Fingerprinter<u64>| {
+        let digest = item.digest();
+        let what = match with_a_key_that_fits(item) {
+            Item::Record(record) => {
+                let fingerprinted = fingerprinter.fingerprint(&record.text);
+                What::Document(record, fingerprinted)
+            }
+            Item::Bad(bad) => What::Bad(bad),
+        };
+        Done { digest, what }
     };
     documents::each(reader, threads, || fingerprinter.clone(), work, take)
+}
+
+/// A record whose key is too long for a database is none.
+pub(super) fn with_a_key_that_fits(item: Item) -> Item {
+    match item {
+        Item::Record(record) if record.key.len() > MAX_KEY_BYTES => Item::Bad(BadRecord {
+            place: record.place.clone(),
+            reason: format!("a key of {} bytes, where {MAX_KEY_BYTES} fit", record.key.len()),
+            raw: record.raw().to_vec(),
+        }),
+        other => other,
+    }
 }

@@ -30,6 +30,8 @@ pub(super) struct Checkpoint {
     /// Keys from this stamp on are of this job.
     pub(super) first_stamp: u64,
     pub(super) counts: Counts,
+    /// What the records so far come to.
+    pub(super) digest: u64,
     pub(super) output_bytes: u64,
     pub(super) duplicates_bytes: u64,
     pub(super) rejects_bytes: u64,

@@ -3,10 +3,11 @@
 //! One pass reads all documents and ranks them. In the order of their ranks they are then kept or not,
 //! as if they came in that order. A second pass writes them in input order.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::index::Known;
-use super::pipeline::{self, Done};
+use super::pipeline::{self, What, with_a_key_that_fits};
 use super::spool::{self, Strings};
 use super::{Keep, Report, Work};
 use crate::documents::{Item, Position, Reader, Record};
@@ -57,7 +58,8 @@ struct Ranking {
 pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
     let mut ranking = Ranking::new(work)?;
     ranking.read(work, reader, report)?;
-    let (outcomes, mut keys) = ranking.decide(work)?;
+    let at = reader.position();
+    let (outcomes, mut keys) = ranking.decide(work, &mut || report(&work.counts, at))?;
     write(work, &outcomes, &mut keys, report)
 }
 
@@ -81,17 +83,17 @@ impl Ranking {
         let (job, mut position) = (work.job, 0u64);
         pipeline::each(reader, &work.recipe, job.options.threads, |done, at| {
             for done in done {
-                let (key, text) = match &done {
-                    Done::Document(record, _) => (record.key.as_str(), record.text.as_str()),
-                    Done::Bad(bad) if job.rejects.is_none() => {
+                let (key, text) = match &done.what {
+                    What::Document(record, _) => (record.key.as_str(), record.text.as_str()),
+                    What::Bad(bad) if job.rejects.is_none() => {
                         let (place, why) = (bad.place.to_string(), bad.reason.clone());
                         return Err(Error::Input { place, why });
                     }
-                    Done::Bad(_) => ("", ""),
+                    What::Bad(_) => ("", ""),
                 };
                 self.keys.push(key)?;
                 self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
-                if let Done::Document(record, fingerprinted) = &done {
+                if let What::Document(record, fingerprinted) = &done.what {
                     let flags = if fingerprinted.num_tokens == 0 { EMPTY } else { 0 };
                     if fingerprinted.num_tokens < job.min_tokens {
                         self.outcomes.push(Words([position, SHORT, fingerprinted.value, 0, flags]))?;
@@ -107,7 +109,11 @@ impl Ranking {
     }
 
     /// Keeps documents in the order of their ranks. Returns what became of each, by position.
-    fn decide(self, work: &Work<'_>) -> Result<(Sorted<Outcome>, Strings)> {
+    fn decide(
+        self,
+        work: &Work<'_>,
+        goes_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(Sorted<Outcome>, Strings)> {
         let Self { mut keys, mut texts, documents, mut outcomes, _folder: folder } = self;
         let options = work.job.options.clone().k(work.k);
         let path = folder.path().join("decided.np");
@@ -119,9 +125,11 @@ impl Ranking {
                     Some(texts) => texts.get(position)?,
                     None => String::new(),
                 };
-                let before =
-                    known.as_ref().map(|known| known.nearest(fingerprint, &text)).transpose()?.flatten();
-                let fresh = nearest(&mut kept, work, fingerprint, &text, texts.as_mut())?;
+                let key = keys.get(position)?;
+                let before = known.as_ref().map(|known| known.nearest(fingerprint, &key, &text));
+                let before = before.transpose()?.flatten();
+                let texts = texts.as_mut().map(|texts| (texts, &mut keys));
+                let fresh = nearest(&mut kept, work, fingerprint, (&key, &text), texts)?;
                 let (outcome, of) = match (before, fresh) {
                     (Some(before), fresh) if fresh.is_none_or(|fresh| before.distance <= fresh.distance) => {
                         (u64::from(before.distance), keys.push(&before.key)?)
@@ -135,7 +143,8 @@ impl Ranking {
                 outcomes.push(Words([position, outcome, fingerprint, of, flags]))?;
             }
             // A commit is needed for memory alone: nobody opens this database again.
-            kept.commit()
+            kept.commit()?;
+            if goes_on().is_break() { Err(Error::Interrupted) } else { Ok(()) }
         })?;
         Ok((outcomes.finish()?, keys))
     }
@@ -158,14 +167,17 @@ fn nearest(
     kept: &mut Writer<u64>,
     work: &Work<'_>,
     fingerprint: u64,
-    text: &str,
-    texts: Option<&mut Strings>,
+    (key, text): (&str, &str),
+    texts: Option<(&mut Strings, &mut Strings)>,
 ) -> Result<Option<Match<u64>>> {
     let mut found = kept.query(fingerprint, work.k)?;
     found.sort_by_key(|found| (found.distance, found.id));
-    let (Some(confirm), Some(texts)) = (work.job.confirm, texts) else { return Ok(found.first().copied()) };
+    let (Some(confirm), Some((texts, keys))) = (work.job.confirm, texts) else {
+        return Ok(found.first().copied());
+    };
     for found in found {
-        if confirm.confirms(text, &texts.get(found.id)?) {
+        let is_itself = found.distance == 0 && keys.get(found.id)? == key;
+        if is_itself || confirm.confirms(text, &texts.get(found.id)?) {
             return Ok(Some(found));
         }
     }
@@ -179,7 +191,8 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
         Keep::Longest => u64::MAX - record.text.chars().count() as u64,
         Keep::Max(_) => {
             // Of a positive number the bits order like numbers do, of a negative one the other way.
-            let bits = record.value.unwrap_or(f64::NEG_INFINITY).to_bits();
+            // Zero is added to make one of both zeros.
+            let bits = (record.value.unwrap_or(f64::NEG_INFINITY) + 0.0).to_bits();
             let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
             !ascending
         }
@@ -195,14 +208,15 @@ fn write(
 ) -> Result<()> {
     let mut reader = Reader::open(&work.job.inputs, work.job.reader.clone())?;
     // What an earlier run has written before it was cut off.
-    let mut next = reader.skip(work.counts.records)?;
+    work.skip(&mut reader)?;
+    let mut next = work.counts.records;
     outcomes.for_each_block(|block| {
         for &Words([position, outcome, fingerprint, of, flags]) in block {
             while next <= position {
                 let item = reader.next_item()?.ok_or_else(changed)?;
-                work.counts.records += 1;
+                work.count(item.digest());
                 next += 1;
-                match item {
+                match with_a_key_that_fits(item) {
                     Item::Bad(bad) => work.take_bad(&bad)?,
                     Item::Record(record) if next > position => {
                         work.counts.invalid_utf8 += u64::from(record.invalid_utf8);
@@ -218,8 +232,8 @@ fn write(
         if report(&work.counts, at).is_break() { Err(Error::Interrupted) } else { Ok(()) }
     })?;
     while let Some(item) = reader.next_item()? {
-        work.counts.records += 1;
-        match item {
+        work.count(item.digest());
+        match with_a_key_that_fits(item) {
             Item::Bad(bad) => work.take_bad(&bad)?,
             Item::Record(_) => return Err(changed()),
         }

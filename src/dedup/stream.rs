@@ -1,7 +1,7 @@
 //! Keeps the first of several near-duplicates: one pass, in input order.
 
 use super::index::{self, Candidate, compress, decompress};
-use super::pipeline::{self, Done};
+use super::pipeline::{self, Done, What};
 use super::{Report, Work};
 use crate::Printed;
 use crate::documents::{Reader, Record, Span};
@@ -10,13 +10,7 @@ use crate::simhash::Fingerprinted;
 
 /// Reads everything that is left to read, and keeps what is new.
 pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
-    let done_before = work.counts.records;
-    let skipped = reader.skip(done_before)?;
-    if skipped < done_before {
-        return Err(Error::Option(format!(
-            "the inputs have {skipped} records, and {done_before} had been read when the run was cut off"
-        )));
-    }
+    work.skip(reader)?;
     let (recipe, threads) = (work.recipe.clone(), work.job.options.threads);
     pipeline::each(reader, &recipe, threads, |done, position| {
         for done in done {
@@ -29,17 +23,17 @@ pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) 
 
 impl Work<'_> {
     fn take(&mut self, done: Done) -> Result<()> {
-        self.counts.records += 1;
-        let (record, Fingerprinted { value, num_tokens }) = match done {
-            Done::Document(record, fingerprinted) => (record, fingerprinted),
-            Done::Bad(bad) => return self.take_bad(&bad),
+        self.count(done.digest);
+        let (record, Fingerprinted { value, num_tokens }) = match done.what {
+            What::Document(record, fingerprinted) => (record, fingerprinted),
+            What::Bad(bad) => return self.take_bad(&bad),
         };
         self.counts.invalid_utf8 += u64::from(record.invalid_utf8);
         if num_tokens < self.job.min_tokens {
             return self.take_short(record.raw());
         }
         self.counts.empty += u64::from(num_tokens == 0);
-        match self.nearest(value, &record.text)? {
+        match self.nearest(value, &record.key, &record.text)? {
             Some(near) => self.write_duplicate(&record.key, &near.key, near.distance),
             None => self.keep(value, &record),
         }
@@ -47,12 +41,14 @@ impl Work<'_> {
 
     /// The nearest document that was kept, the earliest of several; what was there before this run goes
     /// before what was kept in it.
-    fn nearest(&mut self, fingerprint: u64, text: &str) -> Result<Option<Candidate>> {
-        let known = self.known.as_ref().map(|known| known.nearest(fingerprint, text)).transpose()?.flatten();
+    fn nearest(&mut self, fingerprint: u64, key: &str, text: &str) -> Result<Option<Candidate>> {
+        let known =
+            self.known.as_ref().map(|known| known.nearest(fingerprint, key, text)).transpose()?.flatten();
         let found = self.writer.query(fingerprint, self.k)?;
         let (is_own, confirm, output) = (self.is_own, self.job.confirm, &mut self.output);
         let fresh = index::nearest(
             &found,
+            key,
             |row| self.writer.keys_of(row),
             |_| true,
             |candidate| match confirm {

@@ -18,6 +18,12 @@ pub(super) struct Columns {
     wanted: [Option<usize>; 3],
 }
 
+/// Whether a header has a column of this name.
+pub(super) fn names_a_column(header: &[u8], delimiter: u8, name: &str) -> bool {
+    Cells::new(without_mark(without_line_end(header)), delimiter)
+        .any(|cell| *cell.content() == *name.as_bytes())
+}
+
 impl Columns {
     /// Finds the columns in the header of an input.
     pub(super) fn new(header: &[u8], delimiter: u8, fields: &Fields, name: &str) -> Result<Self> {
@@ -187,7 +193,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_once() {
-        let fields = Fields { text: "b".into(), key: Some("a.x".into()), value: None };
+        let fields = Fields { text: "b".into(), key: Some("a.x".into()), ..Fields::default() };
         let columns = Columns::new("\u{feff}\"a.x\",b,c\r\n".as_bytes(), b',', &fields, "f").unwrap();
         let found = columns.cells(b"1,\"2,\"\"\",3\r\n").unwrap();
         assert_eq!(

@@ -104,6 +104,9 @@ pub(super) fn list(paths: &[PathBuf], spooled: Option<&Path>) -> Result<Vec<Inpu
     let mut found = Vec::new();
     for path in paths {
         if path == Path::new("-") {
+            if found.iter().any(Input::is_stdin) {
+                return Err(Error::Option("standard input can be read only once".into()));
+            }
             let spooled = spooled.map(Path::to_path_buf);
             found.push(Input { path: path.clone(), size_bytes: None, spooled });
             continue;

@@ -6,6 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+#[cfg(feature = "cli")]
+use super::parser::not_a_key;
 use super::parser::number;
 
 /// The fields that are looked for: text, key, value.
@@ -31,6 +33,13 @@ pub(super) fn find<'a>(object: &'a str, names: Names<'_>) -> Result<[Option<Foun
     let top = Object { names, found: &mut found, required: true };
     top.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| describe(&error))?;
     Ok(found)
+}
+
+/// The key in one field of an object.
+#[cfg(feature = "cli")]
+pub(crate) fn key_in<'a>(object: &'a str, field: &str) -> Result<Option<Cow<'a, str>>, String> {
+    let [_, found, _] = find(object, [None, Some(field), None])?;
+    found.map(|found| found.into_key().map_err(|kind| not_a_key(field, kind))).transpose()
 }
 
 fn describe(error: &serde_json::Error) -> String {
@@ -216,6 +225,10 @@ impl<'a> Found<'a> {
                 TextOnly.deserialize(&mut json).map_err(|_| "no valid string")?.into_text()
             }
         }
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self, Self::Json("null") | Self::Other("null"))
     }
 
     /// The key that it is: a string's content, a number as it stands, an object without white space.

@@ -1,7 +1,7 @@
 //! A file that grows line by line, and that can be continued where it was at some moment.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,10 @@ pub struct LineFile {
     /// Whether the last byte ends a line.
     at_line_start: bool,
     folder_synced: bool,
+    /// What standard output has not got yet.
+    held: Option<File>,
+    /// Whether a reader that wants no more is no error.
+    may_close: bool,
 }
 
 impl LineFile {
@@ -43,8 +47,7 @@ impl LineFile {
     pub fn create(path: &Path) -> Result<Self> {
         if is_stdout(path) {
             let sink = Sink::Plain(buffered(Box::new(io::stdout())));
-            let (path, file) = (STDOUT.into(), None);
-            return Ok(Self { sink, path, file, len_bytes: 0, at_line_start: true, folder_synced: true });
+            return Ok(Self::to_stdout(sink, None));
         }
         let failed = || Error::io("create", path);
         let mut options = OpenOptions::new();
@@ -52,7 +55,56 @@ impl LineFile {
         let again = file.try_clone().map_err(failed())?;
         let sink = Sink::new(buffered(Box::new(again)), Compression::of(path)).map_err(failed())?;
         let (path, file) = (path.to_path_buf(), Some(file));
-        Ok(Self { sink, path, file, len_bytes: 0, at_line_start: true, folder_synced: false })
+        Ok(Self { path, file, folder_synced: false, ..Self::to_stdout(sink, None) })
+    }
+
+    /// Standard output that gets what is written only when it is [released](Self::release). Until then it is
+    /// in a temporary file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::DiskFull`].
+    pub fn held_stdout() -> Result<Self> {
+        let failed = || Error::io("create", "a temporary file");
+        let held = tempfile::tempfile().map_err(failed())?;
+        let again = held.try_clone().map_err(failed())?;
+        Ok(Self::to_stdout(Sink::Plain(buffered(Box::new(again))), Some(held)))
+    }
+
+    fn to_stdout(sink: Sink<BufWriter<Box<dyn Write + Send>>>, held: Option<File>) -> Self {
+        Self {
+            sink,
+            path: STDOUT.into(),
+            file: None,
+            len_bytes: 0,
+            at_line_start: true,
+            folder_synced: true,
+            held,
+            may_close: false,
+        }
+    }
+
+    /// The same, where nobody minds if what is at the other end of a pipe wants no more: the rest goes
+    /// nowhere.
+    #[must_use]
+    pub fn that_may_close(self) -> Self {
+        Self { may_close: true, ..self }
+    }
+
+    /// Hands over what was held back.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn release(&mut self) -> Result<()> {
+        let Some(held) = &mut self.held else { return Ok(()) };
+        let mut stdout = io::stdout().lock();
+        let released = self.sink.flush().and_then(|()| {
+            held.rewind()?;
+            io::copy(held, &mut stdout)?;
+            held.set_len(0)?;
+            held.rewind()?;
+            stdout.flush()
+        });
+        released.map_err(Error::io("write", STDOUT))
     }
 
     /// Goes on with a file that was written before: what stands behind `len_bytes` is removed.
@@ -70,14 +122,15 @@ impl LineFile {
             return Err(refused(&format!("is shorter than the {len_bytes} bytes that were written to it")));
         }
         file.set_len(len_bytes).map_err(failed("truncate"))?;
-        io::Seek::seek(&mut file, io::SeekFrom::Start(len_bytes)).map_err(failed("open"))?;
+        file.seek(io::SeekFrom::Start(len_bytes)).map_err(failed("open"))?;
         let mut last = *b"\n";
         if let Some(offset) = len_bytes.checked_sub(1) {
             file.read_exact_at(&mut last, offset).map_err(failed("read"))?;
         }
         let sink = Sink::Plain(buffered(Box::new(file.try_clone().map_err(failed("open"))?)));
         let (path, at_line_start) = (path.to_path_buf(), last == *b"\n");
-        Ok(Self { sink, path, file: Some(file), len_bytes, at_line_start, folder_synced: false })
+        let file = Some(file);
+        Ok(Self { path, file, len_bytes, at_line_start, folder_synced: false, ..Self::to_stdout(sink, None) })
     }
 
     /// Appends a line, or several. Where the last one had no end it gets one first.
@@ -87,7 +140,7 @@ impl LineFile {
     pub fn append(&mut self, line: &[u8]) -> Result<Span> {
         let end: &[u8] = if self.at_line_start { b"" } else { b"\n" };
         let written = self.sink.write_all(end).and_then(|()| self.sink.write_all(line));
-        written.map_err(Error::io("write", &self.path))?;
+        self.unless_closed(written)?;
         let span = Span { offset: self.len_bytes + end.len() as u64, len_bytes: line.len() as u64 };
         self.len_bytes = span.offset + span.len_bytes;
         self.at_line_start = line.last() == Some(&b'\n');
@@ -123,8 +176,19 @@ impl LineFile {
     /// [`Error::Io`] and [`Error::DiskFull`].
     pub fn flush_and_sync(&mut self) -> Result<u64> {
         let flushed = self.sink.flush().and_then(|()| self.sync());
-        flushed.map_err(Error::io("write", &self.path))?;
+        self.unless_closed(flushed)?;
         Ok(self.len_bytes)
+    }
+
+    /// What came of writing, with an eye on readers that are gone.
+    fn unless_closed(&mut self, written: io::Result<()>) -> Result<()> {
+        match written {
+            Err(error) if self.may_close && error.kind() == io::ErrorKind::BrokenPipe => {
+                self.sink = Sink::Plain(buffered(Box::new(io::sink())));
+                Ok(())
+            }
+            other => other.map_err(Error::io("write", &self.path)),
+        }
     }
 
     /// Writes what ends the file, and makes it durable.
@@ -132,6 +196,7 @@ impl LineFile {
     /// # Errors
     /// [`Error::Io`] and [`Error::DiskFull`].
     pub fn finish(mut self) -> Result<()> {
+        self.flush_and_sync()?;
         let path = std::mem::take(&mut self.path);
         let ended = self.sync_folder(&path).and_then(|()| self.sink.finish()?.flush());
         let synced = ended.and_then(|()| self.file.as_ref().map_or(Ok(()), sync_file));

@@ -27,6 +27,11 @@ pub(super) struct Splitter {
     source_ended: bool,
     /// Where in the stream `start` is: the line, from 1.
     line: u64,
+    /// Bytes of the stream before `start`.
+    offset: u64,
+    /// Up to here in the stream a record of CSV was looked at that never ended: its end would have been that
+    /// of any other one that begins in there and stands in a quoted cell at the end of a line.
+    open_until: u64,
     max_record_bytes: usize,
     /// The byte between the cells of CSV.
     delimiter: Option<u8>,
@@ -36,7 +41,18 @@ impl Splitter {
     /// `delimiter` is that of CSV; without one every line is a record.
     pub(super) fn new(source: Source, delimiter: Option<u8>, max_record_bytes: usize) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
-        Self { source, buffer, start: 0, end: 0, source_ended: false, line: 1, max_record_bytes, delimiter }
+        Self {
+            source,
+            buffer,
+            start: 0,
+            end: 0,
+            source_ended: false,
+            line: 1,
+            offset: 0,
+            open_until: 0,
+            max_record_bytes,
+            delimiter,
+        }
     }
 
     /// The line at which the next record begins, from 1.
@@ -46,7 +62,8 @@ impl Splitter {
 
     /// The next record; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Piece<'_>>> {
-        let mut scan = Scan::new(self.delimiter);
+        let looked_at = usize::try_from(self.open_until.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let mut scan = Scan::new(self.delimiter, looked_at);
         loop {
             let bytes = &self.buffer[self.start..self.end];
             let found = scan.end(bytes).or_else(|| self.source_ended.then_some(bytes.len()));
@@ -54,12 +71,18 @@ impl Splitter {
                 Some(0) => return Ok(None),
                 Some(len) if len <= self.max_record_bytes => {
                     if scan.is_open(bytes) {
+                        self.open_until = self.offset + bytes.len() as u64;
                         return Ok(Some(self.first_line("a quotation mark that is never closed".into())));
                     }
                     return Ok(Some(Piece::Record(self.take(len))));
                 }
                 None if bytes.len() <= self.max_record_bytes => self.fill()?,
-                _ => return self.too_long().map(Some),
+                _ => {
+                    if let Some(inside) = scan.inside_at() {
+                        self.open_until = self.open_until.max(self.offset + inside as u64);
+                    }
+                    return self.too_long().map(Some);
+                }
             }
         }
     }
@@ -67,6 +90,7 @@ impl Splitter {
     fn take(&mut self, len: usize) -> &[u8] {
         let taken = &self.buffer[self.start..self.start + len];
         self.start += len;
+        self.offset += len as u64;
         self.line += match self.delimiter {
             None => 1,
             Some(_) => memchr_iter(b'\n', taken).count() as u64,
@@ -108,9 +132,13 @@ impl Splitter {
             match memchr(b'\n', &self.buffer[self.start..self.end]) {
                 Some(at) => {
                     self.start += at + 1;
+                    self.offset += at as u64 + 1;
                     return Ok(());
                 }
-                None => self.start = self.end,
+                None => {
+                    self.offset += (self.end - self.start) as u64;
+                    self.start = self.end;
+                }
             }
             if self.source_ended {
                 return Ok(());
@@ -147,14 +175,16 @@ enum Scan {
         seen: usize,
         inside: bool,
         delimiter: u8,
+        /// Whoever is in a quoted cell at a line end before this place still is at this place.
+        looked_at: usize,
     },
 }
 
 impl Scan {
-    fn new(delimiter: Option<u8>) -> Self {
+    fn new(delimiter: Option<u8>, looked_at: usize) -> Self {
         match delimiter {
             None => Self::Line { seen: 0 },
-            Some(delimiter) => Self::Csv { seen: 0, inside: false, delimiter },
+            Some(delimiter) => Self::Csv { seen: 0, inside: false, delimiter, looked_at },
         }
     }
 
@@ -166,9 +196,10 @@ impl Scan {
                 *seen = bytes.len();
                 found
             }
-            Self::Csv { seen, inside, delimiter } => loop {
+            Self::Csv { seen, inside, delimiter, looked_at } => loop {
                 let rest = &bytes[*seen..];
-                let found = if *inside { memchr(b'"', rest) } else { memchr2(b'"', b'\n', rest) };
+                let skips = *inside && *seen >= *looked_at;
+                let found = if skips { memchr(b'"', rest) } else { memchr2(b'"', b'\n', rest) };
                 let Some(at) = found.map(|at| *seen + at) else {
                     *seen = bytes.len();
                     return None;
@@ -176,6 +207,7 @@ impl Scan {
                 *seen = at + 1;
                 match (*inside, bytes.get(at + 1)) {
                     (false, _) if bytes[at] == b'\n' => return Some(at + 1),
+                    (true, _) if bytes[at] == b'\n' => *seen = (*looked_at).max(at + 1),
                     (false, _) => *inside = starts_a_cell(bytes, at, *delimiter),
                     (true, Some(b'"')) => *seen = at + 2,
                     (true, Some(_)) => *inside = false,
@@ -185,6 +217,14 @@ impl Scan {
                     }
                 }
             },
+        }
+    }
+
+    /// Up to where a quoted cell is known to be open.
+    fn inside_at(&self) -> Option<usize> {
+        match self {
+            Self::Csv { seen, inside: true, .. } => Some(*seen),
+            _ => None,
         }
     }
 
@@ -308,6 +348,19 @@ mod tests {
         assert_eq!(found[0].1, b"a,\"b\n");
         assert!(found[0].2.as_deref().unwrap().contains("more than 100 bytes, or a quotation mark"));
         assert_eq!(found[1001], (1002, b"c,d\n".to_vec(), None));
+    }
+
+    #[test]
+    fn regression_open_quotation_marks_do_not_cost_the_square_of_the_lines() {
+        let lines = 200_000;
+        let bytes = "x\"x,\"y\n".repeat(lines);
+        let found = pieces(bytes.as_bytes(), Some(b','), 1 << 30, &[1 << 16]);
+        assert_eq!(found.len(), lines);
+        assert!(
+            found.iter().all(|(_, _, why)| why.as_deref() == Some("a quotation mark that is never closed"))
+        );
+        // The same with a limit that no record reaches the end within.
+        assert_eq!(pieces(bytes.as_bytes(), Some(b','), 1 << 20, &[1 << 16]).len(), lines);
     }
 
     proptest! {

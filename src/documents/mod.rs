@@ -45,6 +45,8 @@ pub use compressed::Compression;
 #[cfg(feature = "cli")]
 pub(crate) use each::each;
 pub use inputs::{Format, Input};
+#[cfg(feature = "cli")]
+pub(crate) use json::key_in;
 pub use line_file::{LineFile, Span};
 pub use output::{Output, OutputOptions};
 pub use reader::{Position, Reader, ReaderOptions};

@@ -1,7 +1,7 @@
 //! Writes documents as they were read.
 
 use std::fmt::Display;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[cfg(feature = "parquet")]
 use super::compressed::Compression;
 use super::compressed::bad;
-use super::csv::with_cell;
+use super::csv::{names_a_column, with_cell};
 use super::inputs::Format;
 use super::json::with_member;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
@@ -22,12 +22,14 @@ use crate::error::{Error, Result};
 /// How documents are written.
 #[derive(Clone, Debug, Default)]
 pub struct OutputOptions {
-    /// Each record gets its fingerprint as a last field of this name. A field of this name that is there
-    /// already stays.
+    /// Each record gets its fingerprint as a last field of this name. In JSON a field of this name that is
+    /// there already stays as well; in CSV and Parquet it is an error.
     pub add_fingerprint: Option<String>,
     /// Texts will be [read back](Output::read_back). They are kept in a temporary file where the output
     /// itself cannot be read: standard output, compressed files, Parquet.
     pub keep_texts: bool,
+    /// Standard output gets nothing before [`Output::release`].
+    pub hold: bool,
 }
 
 #[cfg(feature = "parquet")]
@@ -79,6 +81,12 @@ impl Output {
         let target = Target::create(path, reader, &options)?;
         let mut output = Self::to_target(path, reader, options, target)?;
         if !reader.header().is_empty() {
+            let delimiter = reader.format().delimiter();
+            if let Some(field) = &output.options.add_fingerprint
+                && names_a_column(reader.header(), delimiter, field)
+            {
+                return Err(Error::Option(format!("there is a column {field:?} already")));
+            }
             output.write_header(reader.header())?;
         }
         Ok(output)
@@ -189,6 +197,18 @@ impl Output {
         }
     }
 
+    /// Hands over what was [held back](OutputOptions::hold).
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn release(&mut self) -> Result<()> {
+        match &mut self.target {
+            Target::Lines(lines) => lines.release(),
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => Ok(()),
+        }
+    }
+
     /// Writes what ends the file, and makes it durable.
     ///
     /// # Errors
@@ -221,25 +241,24 @@ impl Target {
                 Err(Error::Option(format!("{}: Parquet compresses by itself", path.display())))
             }
             Some(rows) => Ok(Self::Rows(rows.writer(path, options.add_fingerprint.as_deref())?)),
-            None => Ok(Self::Lines(LineFile::create(path)?)),
+            None => Self::lines(path, options),
         }
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn create(path: &Path, _: &Reader, _: &OutputOptions) -> Result<Self> {
-        Ok(Self::Lines(LineFile::create(path)?))
+    fn create(path: &Path, _: &Reader, options: &OutputOptions) -> Result<Self> {
+        Self::lines(path, options)
+    }
+
+    fn lines(path: &Path, options: &OutputOptions) -> Result<Self> {
+        let is_held = options.hold && is_stdout(path);
+        Ok(Self::Lines(if is_held { LineFile::held_stdout()? } else { LineFile::create(path)? }))
     }
 }
 
 impl Texts {
     fn new() -> Result<Self> {
-        let folder = std::env::temp_dir();
-        let failed = || Error::io("create a temporary file in", &folder);
-        let number = getrandom::u64().map_err(|error| failed()(io::Error::other(error.to_string())))?;
-        let path = folder.join(format!("nearprint-{number:016x}"));
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).open(&path).map_err(failed())?;
-        std::fs::remove_file(&path).map_err(failed())?;
+        let file = tempfile::tempfile().map_err(Error::io("create", "a temporary file"))?;
         Ok(Self { file, len_bytes: 0 })
     }
 

@@ -99,7 +99,7 @@ impl Parser {
 
     fn json(&self, bytes: &[u8]) -> Result<Parts, String> {
         let (line, invalid_utf8) = lossy(without_mark(bytes));
-        let Fields { text, key, value } = &self.fields;
+        let Fields { text, key, value, key_is_optional } = &self.fields;
         let [text_found, key_found, value_found] =
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;
         let missing = |field: &str| format!("no field {field:?}");
@@ -108,8 +108,12 @@ impl Parser {
         let mut parts = Parts { invalid_utf8, ..Parts::default() };
         parts.text = text_found.into_text().map_err(|kind| wrong(text, kind))?.into_owned();
         if let Some(field) = key {
-            let found = key_found.ok_or_else(|| missing(field))?;
-            parts.key = Some(found.into_key().map_err(|kind| not_a_key(field, kind))?.into_owned());
+            let found = key_found.filter(|found| !key_is_optional || !found.is_null());
+            parts.key = Some(match found {
+                None if *key_is_optional => String::new(),
+                None => return Err(missing(field)),
+                Some(found) => found.into_key().map_err(|kind| not_a_key(field, kind))?.into_owned(),
+            });
         }
         if let Some(field) = value {
             let found = value_found.ok_or_else(|| missing(field))?;

@@ -213,6 +213,43 @@ impl Reader {
         wanted.is_some() && self.inputs.iter().any(same)
     }
 
+    /// Refuses outputs that would destroy an input or each other: each is the name of an option, and a path.
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    pub fn check_outputs<'a>(&self, outputs: impl IntoIterator<Item = (&'a str, &'a Path)>) -> Result<()> {
+        let mut known: Vec<(PathBuf, &str)> = Vec::new();
+        for (name, path) in outputs {
+            if self.reads(path) {
+                return Err(Error::Option(format!(
+                    "{name} {}: is read, and cannot be written to",
+                    path.display()
+                )));
+            }
+            // Devices take whatever comes from whomever.
+            if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+                continue;
+            }
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+            let whole =
+                path.canonicalize().or_else(|_| Ok(folder?.join(path.file_name().unwrap_or_default())));
+            let whole = if path == Path::new("-") {
+                path.to_path_buf()
+            } else {
+                whole.map_err(Error::io("open", path))?
+            };
+            if let Some((_, other)) = known.iter().find(|(known, _)| *known == whole) {
+                return Err(Error::Option(format!(
+                    "{other} and {name} are the same file, {}",
+                    path.display()
+                )));
+            }
+            known.push((whole, name));
+        }
+        Ok(())
+    }
+
     pub(super) fn parser(&self) -> &Arc<Parser> {
         &self.parser
     }

@@ -17,13 +17,15 @@ pub struct Fields {
     /// The key: a string, a number, or an object, which stands as compact JSON. Without it a record's
     /// key is `INPUT:N`, N counted from 1, and the path for plain files.
     pub key: Option<String>,
+    /// Whether a record may lack its key, or have null there; the key is empty then. By default that is a bad record.
+    pub key_is_optional: bool,
     /// A number, or a string that is one, by which records are ranked.
     pub value: Option<String>,
 }
 
 impl Default for Fields {
     fn default() -> Self {
-        Self { text: "text".into(), key: None, value: None }
+        Self { text: "text".into(), key: None, key_is_optional: false, value: None }
     }
 }
 
@@ -107,6 +109,20 @@ pub enum Item {
     Record(Record),
     /// Something that is none.
     Bad(BadRecord),
+}
+
+impl Item {
+    /// A hash of everything that is read of a record, to tell whether it is the same again.
+    #[cfg(feature = "cli")]
+    pub(crate) fn digest(&self) -> u64 {
+        use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+        match self {
+            Self::Bad(bad) => xxh3_64(&bad.raw),
+            Self::Record(record) if matches!(record.content, Content::Bytes(_)) => xxh3_64(record.raw()),
+            // The text stands elsewhere than in the raw bytes.
+            Self::Record(record) => xxh3_64_with_seed(record.text.as_bytes(), xxh3_64(record.key.as_bytes())),
+        }
+    }
 }
 
 /// A document.

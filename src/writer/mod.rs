@@ -5,7 +5,6 @@
 //! makes the operations durable, and the log starts anew. FORMAT.md tells the order of every step.
 
 mod flush;
-#[cfg(feature = "cli")]
 mod keys;
 mod merging;
 
@@ -361,6 +360,11 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn close(mut self) -> Result<()> {
+        self.rest()
+    }
+
+    /// Flushes, and waits until merging has come to rest, as far as the disk has room for it.
+    pub(crate) fn rest(&mut self) -> Result<()> {
         self.check_poison()?;
         self.take_finished_merge()?;
         self.flush_with(false)?;

@@ -55,7 +55,7 @@ enum ExportFormat {
     U64,
     /// The same as a NumPy array of uint64
     Npy,
-    /// Two columns of unsigned numbers, fingerprint and id
+    /// Two columns of unsigned numbers, fingerprint and id; with keys a third one of strings
     #[cfg(feature = "parquet")]
     Parquet,
 }
@@ -68,8 +68,10 @@ impl Args {
         }
         #[cfg(feature = "parquet")]
         if self.format == ExportFormat::Parquet {
-            let mut out = parquet::ParquetRows::create(self.output.as_deref())?;
-            self.rows(&snapshot, |row| out.push(row))?;
+            let with_keys = snapshot.keeps_keys().is_some();
+            let mut out = parquet::ParquetRows::create(self.output.as_deref(), with_keys)?;
+            let known = [snapshot.clone()];
+            self.rows(&snapshot, |row| each_key(&known, row, |key| out.push(row, key)))?;
             return Ok(out.finish()?);
         }
         let mut out = Output::create(self.output.as_deref())?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::UInt64Array;
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, ZstdLevel};
 
@@ -19,19 +20,28 @@ pub(super) struct ParquetRows {
     table: Table,
     fingerprints: Vec<u64>,
     ids: Vec<u64>,
+    /// Of a database with keys.
+    keys: Option<StringBuilder>,
 }
 
 impl ParquetRows {
     /// A new file, or standard output for `-` and nothing.
-    pub(super) fn create(path: Option<&Path>) -> Result<Self> {
+    pub(super) fn create(path: Option<&Path>, with_keys: bool) -> Result<Self> {
         let field = |name| Field::new(name, DataType::UInt64, false);
-        let schema = Arc::new(Schema::new(vec![field("fingerprint"), field("id")]));
+        let mut fields = vec![field("fingerprint"), field("id")];
+        fields.extend(with_keys.then(|| Field::new("key", DataType::Utf8, true)));
+        let schema = Arc::new(Schema::new(fields));
         let compression = Compression::ZSTD(ZstdLevel::default());
         let table = Table::create(path.unwrap_or(Path::new("-")), &schema, compression)?;
-        Ok(Self { table, fingerprints: Vec::new(), ids: Vec::new() })
+        let keys = with_keys.then(StringBuilder::new);
+        Ok(Self { table, fingerprints: Vec::new(), ids: Vec::new(), keys })
     }
 
-    pub(super) fn push(&mut self, row: Row<u64>) -> Result<()> {
+    /// Adds a row, or one more key of it.
+    pub(super) fn push(&mut self, row: Row<u64>, key: Option<&str>) -> Result<()> {
+        if let Some(keys) = &mut self.keys {
+            keys.append_option(key.filter(|key| !key.is_empty()));
+        }
         self.fingerprints.push(row.fingerprint);
         self.ids.push(row.id);
         if self.ids.len() < BATCH_ROWS { Ok(()) } else { self.write() }
@@ -39,7 +49,9 @@ impl ParquetRows {
 
     fn write(&mut self) -> Result<()> {
         let column = |values: &mut Vec<u64>| Arc::new(UInt64Array::from(std::mem::take(values))) as _;
-        self.table.write(vec![column(&mut self.fingerprints), column(&mut self.ids)])
+        let mut columns = vec![column(&mut self.fingerprints), column(&mut self.ids)];
+        columns.extend(self.keys.as_mut().map(|keys| Arc::new(keys.finish()) as ArrayRef));
+        self.table.write(columns)
     }
 
     /// Writes the rest and the end of the file.

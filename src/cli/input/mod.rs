@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::failure::{Failure, STDIN};
 use super::output::unescape;
+use crate::documents;
 use crate::format::keys::MAX_KEY_BYTES;
 use crate::{Error, Fingerprint};
 
@@ -231,20 +232,18 @@ impl InputArgs {
                 Some(Value::String(text)) => Some(parse_id(text)?),
                 Some(other) => Some(other.as_u64().ok_or_else(|| not_an_id(&other.to_string()))?),
             };
-            let key = self.json_key(&object)?;
+            let key = self.json_key(text, &object)?;
             FoundRow { fingerprint, id, key, has_names: true }.give(sink)
         })
     }
 
-    /// The key in an object: a string, a number, or an object, which stands as JSON.
-    fn json_key<'a>(&self, object: &'a Value) -> Result<Option<Cow<'a, str>>, String> {
+    /// The key in an object: a string, or a number or an object as it stands.
+    fn json_key<'a>(&self, text: &'a str, object: &Value) -> Result<Option<Cow<'a, str>>, String> {
         let field = self.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD);
         match member(object, field) {
             None if self.key_field.is_some() => Err(format!("no field {field:?}")),
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(key)) => Ok(Some(key.into())),
-            Some(key @ (Value::Number(_) | Value::Object(_))) => Ok(Some(key.to_string().into())),
-            Some(_) => Err(format!("field {field:?} is no key: a string, a number or an object")),
+            Some(_) => documents::key_in(text, field),
         }
     }
 }

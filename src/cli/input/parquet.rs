@@ -11,7 +11,8 @@ use crate::documents::{Fields, Input};
 /// Reads the rows of a file. Fingerprints, ids and keys are unsigned numbers or strings; a missing id is one
 /// to be given.
 pub(super) fn read(path: &Path, args: &InputArgs, sink: &mut dyn RowSink) -> Result<(), Failure> {
-    let fields = Fields { text: args.fingerprint_field.clone(), key: args.key_field.clone(), value: None };
+    let (text, key) = (args.fingerprint_field.clone(), args.key_field.clone());
+    let fields = Fields { text, key, ..Fields::default() };
     let mut rows = Rows::open(&Input::file(path), &fields)?;
     let there = |rows: &Rows, name: &str| rows.schema().index_of(name).ok().map(|_| name.to_string());
     let id_field = there(&rows, &args.id_field);

@@ -48,6 +48,9 @@ pub(super) struct Args {
     /// Leave out files of more than SIZE bytes; each thread holds one in memory
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size)]
     max_size: usize,
+    /// Print the N largest groups only; all are counted
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// Print one JSON object for each group
     #[arg(long)]
     json: bool,
@@ -82,7 +85,8 @@ impl Args {
         }
         let mut out = Output::stdout();
         let style = Style::of_stdout(self.json);
-        out.write(|out| groups.iter().try_for_each(|group| style.group(out, group, &looked.texts)))?;
+        let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
+        out.write(|out| shown.iter().try_for_each(|group| style.group(out, group, &looked.texts)))?;
         out.flush()?;
         global.note(format_args!("{}", summary(&looked, &groups, self.min_tokens, started.elapsed())));
         Ok(())

@@ -115,7 +115,7 @@ impl Args {
         let fingerprinters = recipes.iter().map(|(_, recipe)| recipe.fingerprinter());
         let keeps_texts = self.confirm.is_some();
         let mut corpus = Corpus::<F>::new(fingerprinters.collect::<Result<_, _>>()?, threads, keeps_texts);
-        corpus.read(&self.documents, &self.inputs, &self.known)?;
+        corpus.read(self)?;
         warn(global, corpus.num_replaced, corpus.num_empty);
         let labels = labels::read(&self.known, &corpus.keys)?;
         let mut points = Vec::new();
@@ -215,14 +215,18 @@ impl<F: Fingerprint> Corpus<F> {
         Self { fingerprinters, threads, prints, keys, keeps_texts, texts, num_replaced: 0, num_empty: 0 }
     }
 
-    fn read(&mut self, documents: &DocumentArgs, inputs: &[PathBuf], known: &Known) -> Result<(), Failure> {
-        let mut documents = documents.clone();
+    fn read(&mut self, args: &Args) -> Result<(), Failure> {
+        let Args { inputs, known, plot, .. } = args;
+        let mut documents = args.documents.clone();
         if let Some(field) = &known.group_field {
             // A group takes the place of a key, which nothing asks for then.
             documents.key_field = Some(field.clone());
         }
-        let mut reader = documents.open(inputs, None)?;
-        let mut rejects = documents.rejects()?;
+        let mut reader = documents.open_for_groups(inputs, known.group_field.is_some())?;
+        let given = [("--plot", plot), ("--pairs", &known.pairs)];
+        let others: Vec<_> =
+            given.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
+        let mut rejects = documents.rejects(&reader, &others)?;
         let (threads, fingerprinters) = (self.threads, self.fingerprinters.clone());
         documents::each(
             &mut reader,

@@ -155,6 +155,7 @@ impl Row {
             parts.key = Some(match self.value(field)? {
                 Value::Text(text) => text.to_string(),
                 Value::Number(number, _) => number,
+                Value::Null if fields.key_is_optional => String::new(),
                 other => return Err(not_a_key(field, other.kind())),
             });
         }
