@@ -3,9 +3,13 @@
 //! [`Kernel::detect`] looks once at what the processor offers; a kernel value proves that its
 //! instructions exist, so calling it is safe.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
+
+use std::sync::OnceLock;
 
 /// An implementation of the filter that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +19,20 @@ pub(crate) enum Kernel {
     Avx2(x86_64::Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(x86_64::Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(aarch64::Neon),
 }
 
 impl Kernel {
-    /// The fastest kernel there is here.
+    /// The fastest kernel there is here; or the one that the environment variable `NEARPRINT_KERNEL` names
+    /// (scalar, avx2, avx512, neon), if it runs here: for tests and benchmarks.
     pub(crate) fn detect() -> Self {
-        Self::all().pop().unwrap_or(Self::Scalar)
+        static CHOSEN: OnceLock<Kernel> = OnceLock::new();
+        *CHOSEN.get_or_init(|| {
+            let wanted = std::env::var("NEARPRINT_KERNEL").ok();
+            let wanted = Self::all().into_iter().find(|kernel| Some(kernel.name()) == wanted.as_deref());
+            wanted.or_else(|| Self::all().pop()).unwrap_or(Self::Scalar)
+        })
     }
 
     /// Every kernel that runs here, the fastest last.
@@ -31,7 +43,22 @@ impl Kernel {
             kernels.extend(x86_64::Avx2::detect().map(Self::Avx2));
             kernels.extend(x86_64::Avx512::detect().map(Self::Avx512));
         }
+        #[cfg(target_arch = "aarch64")]
+        kernels.extend(aarch64::Neon::detect().map(Self::Neon));
         kernels
+    }
+
+    /// What [`NEARPRINT_KERNEL`](Kernel::detect) calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => "neon",
+        }
     }
 
     /// Appends to `passed` the index of every word that differs from `query` in at most `radius`
@@ -44,6 +71,8 @@ impl Kernel {
             Self::Avx2(proof) => proof.filter(words, query, radius, passed),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(proof) => proof.filter(words, query, radius, passed),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(proof) => proof.filter(words, query, radius, passed),
         }
     }
 }
