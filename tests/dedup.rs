@@ -162,15 +162,21 @@ fn a_database_remembers_across_runs() {
     assert!(exported.lines().all(|line| line.split('\t').nth(2).is_some_and(|key| key.starts_with("doc "))));
 }
 
-/// Starts a run that reads standard input, gives it documents, and kills it once some are durable.
-fn cut_off(at: &Path, line: &str, documents: &[Document]) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_nearprint"))
+/// Starts a run that reads standard input and may be talked to.
+fn start(at: &Path, line: &str) -> std::process::Child {
+    Command::new(env!("CARGO_BIN_EXE_nearprint"))
         .args(line.split(' '))
         .current_dir(at)
         .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Starts a run that reads standard input, gives it documents, and kills it once some are durable.
+fn cut_off(at: &Path, line: &str, documents: &[Document]) {
+    let mut child = start(at, line);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(lines(documents).as_bytes()).unwrap();
     stdin.flush().unwrap();
@@ -238,13 +244,7 @@ fn a_restart_leaves_what_earlier_runs_have_kept() {
     let before = succeeds(at, "export seen.np", b"");
     let line = "dedup - -o out.jsonl --key-field id -k 3 --db seen.np";
     // What is there counts as durable at once, so wait for the log of this run.
-    let mut child = Command::new(env!("CARGO_BIN_EXE_nearprint"))
-        .args(line.split(' '))
-        .current_dir(at)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = start(at, line);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(lines(&documents).as_bytes()).unwrap();
     let started = Instant::now();
@@ -377,17 +377,6 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
     let print = recipe.fingerprinter::<u64>().unwrap().fingerprint("the first article about fish ").value;
     let first = export.lines().next().unwrap().strip_suffix('}').unwrap();
     assert_eq!(kept[0], format!("{first},\"simhash\":\"{print}\"}}"));
-}
-
-fn start(at: &Path, line: &str) -> std::process::Child {
-    Command::new(env!("CARGO_BIN_EXE_nearprint"))
-        .args(line.split(' '))
-        .current_dir(at)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::documents::{for_each_text, warn};
 use super::failure::Failure;
 use super::output::Output;
-use super::recipe::{RecipeArgs, unsupported};
+use super::recipe::{RecipeArgs, with_width};
 use super::{Global, values};
 use crate::Fingerprint;
 use crate::simhash::Recipe;
@@ -37,11 +37,9 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        let distance = match (self.of_fingerprints(), recipe.width()) {
-            (Some(distance), _) => distance,
-            (None, 64) => self.of_texts::<u64>(&recipe, global)?,
-            (None, 128) => self.of_texts::<u128>(&recipe, global)?,
-            _ => return Err(unsupported(&recipe)),
+        let distance = match self.of_fingerprints() {
+            Some(distance) => distance,
+            None => with_width!(recipe, F => self.of_texts::<F>(&recipe, global))?,
         };
         let mut out = Output::stdout();
         out.write(|out| writeln!(out, "{distance}"))?;

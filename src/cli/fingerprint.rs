@@ -7,7 +7,7 @@ use super::Global;
 use super::documents::{DocumentArgs, Rejects, warn};
 use super::failure::Failure;
 use super::output::{Format, Output, escape, json};
-use super::recipe::{RecipeArgs, unsupported};
+use super::recipe::{RecipeArgs, with_width};
 use crate::documents::{self, BadRecord, Item, Record};
 use crate::simhash::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
 use crate::{Fingerprint, Printed};
@@ -53,11 +53,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        match recipe.width() {
-            64 => self.run_wide::<u64>(&recipe, global),
-            128 => self.run_wide::<u128>(&recipe, global),
-            _ => Err(unsupported(&recipe)),
-        }
+        with_width!(recipe, F => self.run_wide::<F>(&recipe, global))
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {

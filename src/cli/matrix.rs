@@ -10,7 +10,7 @@ use super::Global;
 use super::documents::{for_each_text, warn};
 use super::failure::Failure;
 use super::output::{Output, escape};
-use super::recipe::{RecipeArgs, unsupported};
+use super::recipe::{RecipeArgs, with_width};
 use crate::Fingerprint;
 use crate::simhash::Recipe;
 
@@ -47,11 +47,7 @@ enum TableFormat {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        match recipe.width() {
-            64 => self.run_wide::<u64>(&recipe, global),
-            128 => self.run_wide::<u128>(&recipe, global),
-            _ => Err(unsupported(&recipe)),
-        }
+        with_width!(recipe, F => self.run_wide::<F>(&recipe, global))
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {

@@ -76,6 +76,24 @@ impl RecipeArgs {
     }
 }
 
+/// Does something with the type `$F` that holds the fingerprints of a recipe.
+macro_rules! with_width {
+    ($recipe:expr, $F:ident => $result:expr) => {
+        match $recipe.width() {
+            64 => {
+                type $F = u64;
+                $result
+            }
+            128 => {
+                type $F = u128;
+                $result
+            }
+            _ => Err($crate::cli::recipe::unsupported(&$recipe)),
+        }
+    };
+}
+pub(super) use with_width;
+
 /// For recipes wider than what is made of texts so far.
 pub(super) fn unsupported(recipe: &Recipe) -> Failure {
     Failure::Usage(format!("recipe, width: fingerprints of {} bits are not made so far", recipe.width()))

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::failure::Failure;
 use super::output::Output;
 use super::progress::Bars;
-use super::recipe::{RecipeArgs, unsupported};
+use super::recipe::{RecipeArgs, with_width};
 use super::{Global, values};
 use crate::Fingerprint;
 use crate::dedup::Confirm;
@@ -64,11 +64,7 @@ const DEFAULT_K: u32 = 3;
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        match recipe.width() {
-            64 => self.run_wide::<u64>(&recipe, global),
-            128 => self.run_wide::<u128>(&recipe, global),
-            _ => Err(unsupported(&recipe)),
-        }
+        with_width!(recipe, F => self.run_wide::<F>(&recipe, global))
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use super::documents::{DocumentArgs, warn};
 use super::failure::Failure;
 
 use super::output::{Format, Output};
-use super::recipe::{RecipeArgs, unsupported};
+use super::recipe::{RecipeArgs, with_width};
 use crate::Fingerprint;
 use crate::dedup::Confirm;
 use crate::documents::{self, BadRecord, Item};
@@ -90,11 +90,8 @@ const DEFAULT_SHINGLES: std::ops::RangeInclusive<usize> = 1..=5;
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipes = self.recipes()?;
-        match recipes.first().map_or(64, |(_, recipe)| recipe.width()) {
-            64 => self.run_wide::<u64>(&recipes, global),
-            128 => self.run_wide::<u128>(&recipes, global),
-            _ => Err(unsupported(&recipes[0].1)),
-        }
+        let Some((_, first)) = recipes.first() else { return Ok(()) };
+        with_width!(first, F => self.run_wide::<F>(&recipes, global))
     }
 
     /// The shingle sizes to try, and the recipe with each.
