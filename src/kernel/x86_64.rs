@@ -3,11 +3,11 @@
 //! The structs are witnesses: they can only be made where the processor has the instructions.
 
 use std::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
+    __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
     _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
     _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
-    _mm256_srli_epi16, _mm256_xor_si256, _mm512_cmple_epu32_mask, _mm512_maskz_loadu_epi32,
-    _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
+    _mm256_srli_epi16, _mm256_xor_si256, _mm512_cmple_epu32_mask, _mm512_loadu_si512,
+    _mm512_maskz_loadu_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -54,7 +54,7 @@ pub(super) fn prefetch(address: *const i8) {
 
 /// Appends `base` + the position of every one in `mask`.
 #[inline]
-fn push_mask(mut mask: u32, base: u32, passed: &mut Vec<u32>) {
+fn push_mask(mut mask: u64, base: u32, passed: &mut Vec<u32>) {
     while mask != 0 {
         passed.push(base + mask.trailing_zeros());
         mask &= mask - 1;
@@ -72,7 +72,7 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
         let counts = popcount_avx2(_mm256_xor_si256(lanes, query_lanes));
         let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
-        push_mask(!far.cast_unsigned() & 0xff, base, passed);
+        push_mask(u64::from(!far.cast_unsigned() & 0xff), base, passed);
         base += 8;
     }
     let before = passed.len();
@@ -98,14 +98,29 @@ fn popcount_avx2(lanes: __m256i) -> __m256i {
 fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let query_lanes = _mm512_set1_epi32(query.cast_signed());
     let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
+    let near = |lanes: __m512i| {
+        let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
+        _mm512_cmple_epu32_mask(counts, radius_lanes)
+    };
+    // Four steps at a time: hardly any word is near, and one branch tells that of 64 of them.
+    let (rounds, rest) = words.as_chunks::<64>();
     let mut base = 0;
-    for step in words.chunks(16) {
+    for round in rounds {
+        let (steps, _) = round.as_chunks::<16>();
+        let mut mask = 0;
+        for (step, place) in steps.iter().zip([0, 16, 32, 48]) {
+            // SAFETY: a chunk holds the sixteen words, 64 bytes, that an unaligned load reads.
+            let lanes = unsafe { _mm512_loadu_si512(step.as_ptr().cast()) };
+            mask |= u64::from(near(lanes)) << place;
+        }
+        push_mask(mask, base, passed);
+        base += 64;
+    }
+    for step in rest.chunks(16) {
         let present = u16::MAX >> (16 - step.len());
         // SAFETY: the mask admits exactly the lanes that `step` holds; the others are not read.
         let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
-        let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
-        let near = _mm512_cmple_epu32_mask(counts, radius_lanes) & present;
-        push_mask(u32::from(near), base, passed);
+        push_mask(u64::from(near(lanes) & present), base, passed);
         base += 16;
     }
 }
