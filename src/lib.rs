@@ -64,6 +64,7 @@ mod segment;
 #[cfg(feature = "text")]
 pub mod simhash;
 mod snapshot;
+mod sort;
 mod stats;
 mod storage;
 #[cfg(feature = "cli")]

@@ -9,7 +9,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 use super::failure::say;
-use crate::{Error, find_all, find_clusters};
+use crate::query::find_all_in;
+use crate::{Error, find_clusters};
 
 /// Exit codes, in the order in which the program checks.
 const UNKNOWN_OPTION: u8 = 1;
@@ -171,7 +172,7 @@ impl Settings {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let failed = |source| Error::Io { action: "write", path: self.output.clone().into(), source };
         let result = match task {
-            Task::Pairs => find_all(&values, self.distance, threads, |block| {
+            Task::Pairs => find_all_in(values, self.distance, threads, &mut |block| {
                 block.iter().try_for_each(|pair| writeln!(out, "[{}, {}]", pair.a, pair.b)).map_err(failed)
             }),
             Task::Clusters => find_clusters(&values, self.distance, threads, |cluster| {

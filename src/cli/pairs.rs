@@ -7,7 +7,8 @@ use super::input::InputArgs;
 use super::output::{Format, Output, each_key};
 use super::progress::Bars;
 use super::{Global, values};
-use crate::{Database, Row, find_all};
+use crate::query::find_all_in;
+use crate::{Database, Row};
 
 /// Find all pairs of fingerprints within K bits
 ///
@@ -77,10 +78,10 @@ impl Args {
             bars.clear();
             joined?;
         } else {
-            let rows = read_rows(&self.input, &self.source.list)?;
             let k = self.k.unwrap_or(DEFAULT_K);
             let threads = global.options().threads;
             if self.ids {
+                let rows = read_rows(&self.input, &self.source.list)?;
                 list_id_pairs(
                     &rows,
                     |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None))),
@@ -88,8 +89,12 @@ impl Args {
                     threads,
                 )?;
             } else {
-                let values: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
-                find_all(&values, k, threads, |block| {
+                let mut values = Vec::new();
+                self.input.read_all(self.source.list.as_slice(), &mut |fingerprint, _| {
+                    values.push(fingerprint);
+                    Ok(())
+                })?;
+                find_all_in(values, k, threads, &mut |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
                 })?;
             }
@@ -132,7 +137,7 @@ fn list_id_pairs(
         }
     }
     let values: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
-    find_all(&values, k, threads, |block| {
+    find_all_in(values, k, threads, &mut |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {
                 rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;

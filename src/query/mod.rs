@@ -16,6 +16,6 @@ pub(crate) mod whole;
 pub use join::Pair;
 pub use keys::RowKey;
 #[cfg(feature = "cli")]
-pub(crate) use lists::cluster_rows;
+pub(crate) use lists::{cluster_rows, find_all_in};
 pub use lists::{find_all, find_clusters};
 pub use locate::Match;
