@@ -80,9 +80,9 @@ fn lower(text: &str, out: &mut String) {
 }
 
 /// Cuts a text into stretches of ASCII and of anything, by turns. What is cut off there starts with ASCII
-/// white space, so that nothing in Unicode's rules for normalisation and for words reaches across: white
-/// space composes with nothing, and belongs to no word. It stays in front because marks behind it do
-/// belong to it.
+/// white space that has no white space before it, so that nothing in Unicode's rules for normalisation and
+/// for words reaches across: white space composes with nothing, and no word takes in what stands before
+/// it. All of it stays in front because marks behind it do belong to it.
 pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -98,15 +98,16 @@ pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Where the last ASCII white space stands, or the start.
+/// Where the last white space of an ASCII text begins, or the start.
 fn last_space(text: &str) -> usize {
-    text.bytes().rposition(|byte| byte.is_ascii_whitespace()).unwrap_or(0)
+    let last = text.bytes().rposition(|byte| byte.is_ascii_whitespace()).unwrap_or(0);
+    text[..last].trim_ascii_end().len()
 }
 
-/// Where the first ASCII white space stands at or after a place, or the end.
+/// Where the first white space at or after a place begins, if with an ASCII one, or the end.
 fn next_space(text: &str, from: usize) -> usize {
-    let space = text.as_bytes()[from..].iter().position(u8::is_ascii_whitespace);
-    space.map_or(text.len(), |space| from + space)
+    let begins = |at: usize| text.as_bytes()[at].is_ascii_whitespace() && !text[..at].ends_with(char::is_whitespace);
+    (from..text.len()).find(|&at| begins(at)).unwrap_or(text.len())
 }
 
 /// Length in bytes of the ASCII at the start of a text.

@@ -218,11 +218,18 @@ mod tests {
         assert_eq!(tokens.joined(1, 2), b"bc");
     }
 
+    #[test]
+    fn regression_a_letter_that_is_a_mark_takes_in_all_spaces_before_it() {
+        for text in ["\u{3000} \u{1171d}", "  \u{1171d}", "a \u{2003}\u{1171d}", "é\u{3000} \u{1171d} b"] {
+            assert_eq!(cut(Tokenizer::Unicode, text), text.unicode_words().collect::<Vec<_>>(), "{text:?}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn unicode_words_are_those_of_the_library(text in "(can't|3\\.14|a_b|x:y|1,000|U\\.S\\.A\\.|[a-c0-1_.:;,' \t\n\r\u{b}\u{c}-]{1,3}|[éא\u{300}\u{200d}\u{ad}\u{3000}\u{2019}日カ🇩🇪👩\"]|\\PC){0,40}") {
+        fn unicode_words_are_those_of_the_library(text in "(can't|3\\.14|a_b|x:y|1,000|U\\.S\\.A\\.|[a-c0-1_.:;,' \t\n\r\u{b}\u{c}-]{1,3}|[éא\u{300}\u{200d}\u{ad}\u{3000}\u{1171d}\u{2019}日カ🇩🇪👩\"]|\\PC){0,40}") {
             prop_assert_eq!(cut(Tokenizer::Unicode, &text), text.unicode_words().collect::<Vec<_>>());
         }
 
