@@ -1,15 +1,17 @@
-//! Build, open, query, batch and pairs on uniform data with planted near-duplicates.
+//! Build, open, query, batch, pairs and clusters on generated data with planted near-duplicates.
 //!
-//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench` chooses the number of rows (1,000,000 by default);
-//! `cargo bench -- pairs` picks benchmarks by name. The data come from a fixed seed, and what the
-//! benchmarks find is held against counts that a scan of a sample confirms first.
+//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000 by
+//! default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their first 16 bits,
+//! `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout; `-- pairs` picks benchmarks by name. The data come
+//! from a fixed seed, and what the benchmarks find is held against a scan first.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use common::Random;
@@ -19,6 +21,7 @@ use nearprint::{Database, Options, Snapshot, find_all, find_clusters, num_differ
 fn main() {
     corpus();
     divan::main();
+    std::fs::remove_dir_all(&corpus().folder).unwrap();
 }
 
 /// The data of all benchmarks, made once.
@@ -27,35 +30,44 @@ struct Corpus {
     /// Half near a stored value, half random.
     queries: Vec<u64>,
     folder: PathBuf,
-    snapshot: Snapshot<u64>,
 }
 
-const QUERIES: usize = 10_000;
+/// More than the caches hold the buckets of, even where there are only ten million rows.
+const POINT_QUERIES: usize = 100_000;
+/// Where k makes each query dear.
+const DEAR_QUERIES: usize = 5_000;
+const BATCH_QUERIES: usize = 1_000_000;
 
 fn corpus() -> &'static Corpus {
     static CORPUS: OnceLock<Corpus> = OnceLock::new();
     CORPUS.get_or_init(|| {
-        let rows = std::env::var("NEARPRINT_BENCH_ROWS")
-            .ok()
-            .and_then(|rows| rows.parse().ok())
-            .unwrap_or(1_000_000);
+        let rows = std::env::var("NEARPRINT_BENCH_ROWS").map_or(1_000_000, |rows| rows.parse().unwrap());
+        let skewed = std::env::var("NEARPRINT_BENCH_DATA").is_ok_and(|data| data == "skewed");
         let mut random = Random(42);
-        let mut values: Vec<u64> = (0..rows).map(|_| random.next()).collect();
+        let popular: Vec<u64> = (0..200).map(|_| random.next() << 48).collect();
+        let fresh = |random: &mut Random| match random.next() {
+            value if skewed && value % 10 < 3 => popular[random.below(200) as usize] | value >> 16,
+            value => value,
+        };
+        let mut values: Vec<u64> = (0..rows).map(|_| fresh(&mut random)).collect();
+        let stored = |values: &[u64], random: &mut Random| values[random.below(rows as u64) as usize];
         for at in 0..rows / 20 {
-            let other = values[random.below(rows as u64) as usize];
+            let other = stored(&values, &mut random);
             values[at * 20] = random.near(other, 3);
         }
-        let near = |random: &mut Random| {
-            let other = values[random.below(rows as u64) as usize];
-            random.near(other, 3)
+        let query = |at: usize| match at % 2 {
+            0 => {
+                let other = stored(&values, &mut random);
+                random.near(other, 3)
+            }
+            _ => random.next(),
         };
-        let queries: Vec<u64> =
-            (0..QUERIES).map(|at| if at % 2 == 0 { near(&mut random) } else { random.next() }).collect();
+        let queries: Vec<u64> = (0..BATCH_QUERIES).map(query).collect();
         let folder = std::env::temp_dir().join(format!("nearprint-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let snapshot = build(&folder.join("corpus.np"), &values, 2);
         check(&values, &queries, &snapshot);
-        Corpus { values, queries, folder, snapshot }
+        Corpus { values, queries, folder }
     })
 }
 
@@ -67,8 +79,11 @@ fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
     }
 }
 
-fn build(path: &std::path::Path, values: &[u64], threads: usize) -> Snapshot<u64> {
-    let options = Options::new().memory_bytes(512 << 20).threads(threads);
+fn build(path: &Path, values: &[u64], threads: usize) -> Snapshot<u64> {
+    let mut options = Options::new().memory_bytes(512 << 20).threads(threads);
+    if let Ok(layout) = std::env::var("NEARPRINT_BENCH_LAYOUT") {
+        options = options.layout(layout.parse().unwrap());
+    }
     let mut builder = Database::<u64>::build(path, options).unwrap();
     for &value in values {
         builder.push(value, None).unwrap();
@@ -79,6 +94,17 @@ fn build(path: &std::path::Path, values: &[u64], threads: usize) -> Snapshot<u64
 fn open(threads: usize) -> Snapshot<u64> {
     let path = corpus().folder.join("corpus.np");
     Database::<u64>::open_with(path, Options::new().threads(threads)).unwrap().snapshot().unwrap()
+}
+
+/// The number of rows that queries find.
+fn found(snapshot: &Snapshot<u64>, queries: &[u64], k: u32) -> usize {
+    let mut found = 0;
+    let count = |_, matches: &[nearprint::Match<u64>]| {
+        found += matches.len();
+        Ok(())
+    };
+    snapshot.query_batch(queries, k, count).unwrap();
+    found
 }
 
 #[divan::bench(args = [1, 2], sample_count = 5)]
@@ -97,37 +123,73 @@ fn open_and_first_answer(bencher: Bencher<'_, '_>) {
     bencher.bench(|| open(1).query(query, 3).unwrap());
 }
 
-#[divan::bench(args = [0, 3, 5, 7])]
+/// Drops the database from the page cache. Nothing may have it mapped.
+fn chill() {
+    for file in std::fs::read_dir(corpus().folder.join("corpus.np")).unwrap() {
+        let of = format!("of={}", file.unwrap().path().display());
+        let dd = ["oflag=nocache", "conv=notrunc,fdatasync", "count=0", "status=none", &of];
+        assert!(Command::new("dd").args(dd).status().unwrap().success(), "the dd of GNU");
+    }
+}
+
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn cold_open_and_first_answer(bencher: Bencher<'_, '_>) {
+    let mut queries = corpus().queries.iter();
+    let next = || {
+        chill();
+        *queries.next().unwrap()
+    };
+    bencher.with_inputs(next).bench_local_values(|query| open(1).query(query, 3).unwrap());
+}
+
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn cold_query(bencher: Bencher<'_, '_>) {
+    let mut queries = corpus().queries.iter();
+    let next = || {
+        chill();
+        (open(1), *queries.next().unwrap())
+    };
+    bencher.with_inputs(next).bench_local_refs(|(snapshot, query)| snapshot.query(*query, 3).unwrap());
+}
+
+#[divan::bench(args = [0, 3, 5, 7], sample_count = 20)]
 fn point_query(bencher: Bencher<'_, '_>, k: u32) {
-    let corpus = corpus();
-    let queries = &corpus.queries[..if k < 7 { QUERIES } else { QUERIES / 10 }];
+    let snapshot = open(1);
+    let queries = &corpus().queries[..if k < 5 { POINT_QUERIES } else { DEAR_QUERIES }];
+    let expected = found(&snapshot, queries, k);
     bencher.counter(ItemsCount::new(queries.len())).bench_local(|| {
-        queries.iter().map(|&query| corpus.snapshot.query(query, k).unwrap().len()).sum::<usize>()
+        let found = queries.iter().map(|&query| snapshot.query(query, k).unwrap().len());
+        assert_eq!(found.sum::<usize>(), expected);
     });
 }
 
-#[divan::bench(args = [1, 2])]
-fn batch_of_10_000(bencher: Bencher<'_, '_>, threads: usize) {
+#[divan::bench(args = [(3, 1), (3, 2), (7, 1)], sample_count = 20)]
+fn batch_of_10_000(bencher: Bencher<'_, '_>, (k, threads): (u32, usize)) {
+    let snapshot = open(threads);
+    let mut batches = corpus().queries.chunks(10_000).cycle();
+    found(&snapshot, &corpus().queries, 3);
+    bencher
+        .counter(ItemsCount::new(10_000usize))
+        .bench_local(|| found(&snapshot, batches.next().unwrap(), k));
+}
+
+#[divan::bench(args = [1, 2], sample_count = 5)]
+fn batch_of_1_000_000(bencher: Bencher<'_, '_>, threads: usize) {
     let snapshot = open(threads);
     let queries = &corpus().queries;
-    bencher.counter(ItemsCount::new(queries.len())).bench_local(|| {
-        let mut found = 0;
-        let count = |_, matches: &[nearprint::Match<u64>]| {
-            found += matches.len();
-            Ok(())
-        };
-        snapshot.query_batch(queries, 3, count).unwrap();
-        found
-    });
+    let expected = found(&snapshot, queries, 3);
+    bencher
+        .counter(ItemsCount::new(queries.len()))
+        .bench_local(|| assert_eq!(found(&snapshot, queries, 3), expected));
 }
 
-#[divan::bench(args = [(3, 1), (3, 2), (6, 1)], sample_count = 5)]
-fn pairs_of_a_database(bencher: Bencher<'_, '_>, (k, threads): (u32, usize)) {
+#[divan::bench(args = [1, 2], sample_count = 5)]
+fn pairs_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
     let snapshot = open(threads);
     bencher.counter(ItemsCount::new(corpus().values.len())).bench_local(|| {
         let mut found = 0;
         snapshot
-            .pairs(k, |block| {
+            .pairs(3, |block| {
                 found += block.len();
                 Ok(())
             })
@@ -136,8 +198,17 @@ fn pairs_of_a_database(bencher: Bencher<'_, '_>, (k, threads): (u32, usize)) {
     });
 }
 
-#[divan::bench(args = [(3, 1), (3, 2), (6, 1)], sample_count = 5)]
-fn pairs_of_a_list(bencher: Bencher<'_, '_>, (k, threads): (u32, usize)) {
+#[divan::bench(args = [1, 2], sample_count = 5)]
+fn pairs_of_a_list(bencher: Bencher<'_, '_>, threads: usize) {
+    list_pairs(bencher, 3, threads);
+}
+
+#[divan::bench(args = [1, 2], sample_count = 5)]
+fn pairs_of_a_list_within_6(bencher: Bencher<'_, '_>, threads: usize) {
+    list_pairs(bencher, 6, threads);
+}
+
+fn list_pairs(bencher: Bencher<'_, '_>, k: u32, threads: usize) {
     let values = &corpus().values;
     bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
         let mut found = 0;
@@ -146,6 +217,21 @@ fn pairs_of_a_list(bencher: Bencher<'_, '_>, (k, threads): (u32, usize)) {
             Ok(())
         })
         .unwrap();
+        found
+    });
+}
+
+#[divan::bench(args = [1, 2], sample_count = 5)]
+fn clusters_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
+    let snapshot = open(threads);
+    bencher.counter(ItemsCount::new(corpus().values.len())).bench_local(|| {
+        let mut found = 0;
+        snapshot
+            .clusters(3, |_| {
+                found += 1;
+                Ok(())
+            })
+            .unwrap();
         found
     });
 }

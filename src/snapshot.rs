@@ -1,7 +1,6 @@
 //! A database as it stood at one moment, and everything that can be asked of it.
 
 use std::cell::RefCell;
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::changes::Changes;
@@ -10,10 +9,9 @@ use crate::explain::Explanation;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::kernel::Kernel;
-use crate::layout::cost::ball;
 use crate::manifest;
 use crate::options::Options;
-use crate::parallel;
+use crate::query::batch;
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
 use crate::query::keys::RowKey;
@@ -46,12 +44,6 @@ struct Shared<F> {
     view: View<F>,
 }
 
-/// Queries that go through the stages of a search together.
-const GROUP: usize = 16;
-/// Queries that one thread takes at a time.
-const BATCH: usize = 512;
-/// Matches that a thread gathers before it hands them on.
-const MATCHES_AT_ONCE: usize = 1 << 14;
 /// How far a growing search steps once it scans.
 const SCAN_STEP: u32 = 4;
 
@@ -145,9 +137,12 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn query(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         SEARCHER.with_borrow_mut(|searcher| {
             let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel));
-            let mut answers = Answers::default();
-            self.answer(searcher, &[fingerprint], k, &mut answers)?;
-            Ok(answers.matches)
+            let mut found = Vec::new();
+            self.shared.view.search(searcher, &[fingerprint], k, usize::MAX, &mut found)?;
+            let mut matches: Vec<Match<F>> = found.into_iter().map(|(_, found)| found).collect();
+            matches.sort_unstable();
+            matches.dedup();
+            Ok(matches)
         })
     }
 
@@ -165,12 +160,7 @@ impl<F: Fingerprint> Snapshot<F> {
         k: u32,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
-        let together = self.queries_at_once(k);
-        self.batches(fingerprints.len(), visit, |range, searcher, answers| {
-            fingerprints[range]
-                .chunks(together)
-                .try_for_each(|group| self.answer(searcher, group, k, answers))
-        })
+        batch::query(&self.shared.view, self.workers(), fingerprints, k, visit)
     }
 
     /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit` as
@@ -185,56 +175,8 @@ impl<F: Fingerprint> Snapshot<F> {
         max_k: u32,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
-        self.batches(fingerprints.len(), visit, |range, _, answers| {
-            for &fingerprint in &fingerprints[range] {
-                answers.matches.extend(self.nearest(fingerprint, count, max_k)?);
-                answers.ends.push(answers.matches.len());
-            }
-            Ok(())
-        })
-    }
-
-    /// Answers queries `0..count`, a few at a time, on all threads, and visits the answers in order.
-    fn batches(
-        &self,
-        count: usize,
-        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
-        answer: impl Fn(Range<usize>, &mut Searcher, &mut Answers<F>) -> Result<()> + Sync,
-    ) -> Result<()> {
-        let mut index = 0;
-        parallel::ordered(
-            self.shared.options.threads,
-            count.div_ceil(BATCH),
-            || Searcher::new(self.shared.kernel),
-            |item, searcher, sink| {
-                let mut answers = Answers::default();
-                let end = ((item + 1) * BATCH).min(count);
-                for start in (item * BATCH..end).step_by(GROUP) {
-                    answer(start..(start + GROUP).min(end), searcher, &mut answers)?;
-                    if answers.matches.len() >= MATCHES_AT_ONCE
-                        && sink(std::mem::take(&mut answers)).is_break()
-                    {
-                        return Ok(());
-                    }
-                }
-                let _ = sink(answers);
-                Ok(())
-            },
-            |answers| {
-                answers.each().try_for_each(|matches| {
-                    index += 1;
-                    visit(index - 1, matches)
-                })
-            },
-        )
-    }
-
-    /// How many queries go through the stages together: fewer where each has many matches, whose
-    /// memory would add up.
-    fn queries_at_once(&self, k: u32) -> usize {
-        let share = ball(F::BITS, k) / f64::from(F::BITS).exp2();
-        let entries: u64 = self.runs().map(|run| run.record.entries).sum();
-        if entries as f64 * share > MATCHES_AT_ONCE as f64 / GROUP as f64 { 1 } else { GROUP }
+        let answer = |fingerprint| self.nearest(fingerprint, count, max_k);
+        batch::one_by_one(self.workers(), fingerprints, visit, answer)
     }
 
     /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id): exact,
@@ -460,20 +402,9 @@ impl<F: Fingerprint> Snapshot<F> {
         Whole::new(&self.shared.view, self.shared.kernel, &self.shared.options)
     }
 
-    /// Answers a group of queries.
-    fn answer(&self, searcher: &mut Searcher, group: &[F], k: u32, answers: &mut Answers<F>) -> Result<()> {
-        let mut found = Vec::new();
-        self.shared.view.search(searcher, group, k, &mut found)?;
-        found.sort_unstable();
-        found.dedup();
-        let mut next = found.iter().peekable();
-        for (query, _) in (0u32..).zip(group) {
-            while let Some((_, row)) = next.next_if(|(of, _)| *of == query) {
-                answers.matches.push(*row);
-            }
-            answers.ends.push(answers.matches.len());
-        }
-        Ok(())
+    /// What works on batches: the kernel, and how many threads.
+    fn workers(&self) -> (Kernel, usize) {
+        (self.shared.kernel, self.shared.options.threads)
     }
 }
 
@@ -496,23 +427,4 @@ pub(crate) fn verify_all<F: Fingerprint>(
         }
     }
     Ok(report)
-}
-
-/// The matches of some queries, one after the other.
-struct Answers<F> {
-    matches: Vec<Match<F>>,
-    ends: Vec<usize>,
-}
-
-impl<F> Default for Answers<F> {
-    fn default() -> Self {
-        Self { matches: Vec::new(), ends: Vec::new() }
-    }
-}
-
-impl<F> Answers<F> {
-    fn each(&self) -> impl Iterator<Item = &[Match<F>]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.matches[start..end])
-    }
 }

@@ -89,6 +89,48 @@ fn batches_equal_single_queries_for_any_number_of_threads() {
 }
 
 #[test]
+fn large_batches_equal_single_queries_table_by_table_too() {
+    let large = [("rotations:3", Shape::Uniform, 60_000), ("rotations:4", Shape::Skewed, 120_000)];
+    let small = [("blocks:6,2", Shape::Extremes, 3_000), ("rotations:16", Shape::Uniform, 60_000)];
+    // 12,000 queries with 150 matches each are more than are held at once.
+    let crowded = [("rotations:4", Shape::Equal, 3_000)];
+    for (layout, shape, count) in large.into_iter().chain(small).chain(crowded) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("db");
+        let rows = rows(shape, count, 6);
+        build(&path, &rows, Options::new().layout(layout.parse().unwrap()));
+        let mut random = Random(count as u64);
+        let queries: Vec<u64> = (0..12_000)
+            .map(|at| match at % 2 {
+                0 => random.near(rows[random.0 as usize % count].fingerprint, 5),
+                _ if at % 3 == 0 => rows[at % count].fingerprint,
+                _ => random.next(),
+            })
+            .collect();
+        for (threads, k) in [(1, 3), (2, 3), (1, 0), (2, 5)] {
+            let options = Options::new().threads(threads);
+            let snapshot = Database::<u64>::open_with(&path, options).unwrap().snapshot().unwrap();
+            let (mut next, mut found) = (0, 0);
+            snapshot
+                .query_batch(&queries, k, |index, matches| {
+                    assert_eq!(index, next);
+                    // Single queries were held against brute force elsewhere; some are here, too.
+                    assert_eq!(matches, snapshot.query(queries[index], k)?, "{layout} {shape:?} {k}");
+                    if index % 1000 == 0 {
+                        assert_eq!(matches, common::matches(&rows, queries[index], k));
+                    }
+                    next += 1;
+                    found += matches.len();
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(next, queries.len());
+            assert!(found > 0, "{layout} {shape:?}");
+        }
+    }
+}
+
+#[test]
 fn the_nearest_are_the_first_of_all_sorted_by_distance() {
     let home = tempfile::tempdir().unwrap();
     for shape in SHAPES {

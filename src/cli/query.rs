@@ -46,8 +46,8 @@ pub(super) struct Args {
     input: InputArgs,
 }
 
-/// Queries answered at once: enough to keep all threads busy.
-const BATCH: usize = 1 << 14;
+/// Queries answered at once: table by table, which takes many to be worth it.
+const BATCH: usize = 1 << 20;
 /// The same where the answers of several databases have to be held to be merged.
 const MERGED_BATCH: usize = 256;
 

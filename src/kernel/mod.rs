@@ -77,13 +77,11 @@ impl Kernel {
     }
 }
 
-/// Asks the processor to fetch `slice[index]` soon. An index out of bounds does nothing.
+/// Asks the processor to fetch `slice[index]` soon. An index out of bounds does no harm.
 #[inline]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(element) = slice.get(index) {
-        x86_64::prefetch(std::ptr::from_ref(element).cast());
-    }
+    x86_64::prefetch(slice.as_ptr().wrapping_add(index).cast());
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
 }

@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
     _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
     _mm256_srli_epi16, _mm256_xor_si256, _mm512_cmple_epu32_mask, _mm512_loadu_si512,
-    _mm512_maskz_loadu_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
+    _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -52,8 +52,10 @@ pub(super) fn prefetch(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
-/// Appends `base` + the position of every one in `mask`.
-#[inline]
+/// Appends `base` + the position of every one in `mask`. Hardly any word is near, and what is called
+/// elsewhere leaves the loops their registers.
+#[cold]
+#[inline(never)]
 fn push_mask(mut mask: u64, base: u32, passed: &mut Vec<u32>) {
     while mask != 0 {
         passed.push(base + mask.trailing_zeros());
@@ -72,7 +74,10 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
         let counts = popcount_avx2(_mm256_xor_si256(lanes, query_lanes));
         let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
-        push_mask(u64::from(!far.cast_unsigned() & 0xff), base, passed);
+        let mask = !far.cast_unsigned() & 0xff;
+        if mask != 0 {
+            push_mask(u64::from(mask), base, passed);
+        }
         base += 8;
     }
     let before = passed.len();
@@ -98,29 +103,35 @@ fn popcount_avx2(lanes: __m256i) -> __m256i {
 fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let query_lanes = _mm512_set1_epi32(query.cast_signed());
     let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
-    let near = |lanes: __m512i| {
-        let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
-        _mm512_cmple_epu32_mask(counts, radius_lanes)
+    let near = |counts: __m512i| _mm512_cmple_epu32_mask(counts, radius_lanes);
+    let counts = |step: &[u32; 16]| {
+        // SAFETY: the array has the sixteen words, 64 bytes, that an unaligned load reads.
+        let lanes = unsafe { _mm512_loadu_si512(step.as_ptr().cast()) };
+        _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes))
     };
-    // Four steps at a time: hardly any word is near, and one branch tells that of 64 of them.
+    // Four steps at a time: hardly any word is near, and the least of four counts in each lane tells that.
     let (rounds, rest) = words.as_chunks::<64>();
     let mut base = 0;
     for round in rounds {
         let (steps, _) = round.as_chunks::<16>();
-        let mut mask = 0;
-        for (step, place) in steps.iter().zip([0, 16, 32, 48]) {
-            // SAFETY: a chunk holds the sixteen words, 64 bytes, that an unaligned load reads.
-            let lanes = unsafe { _mm512_loadu_si512(step.as_ptr().cast()) };
-            mask |= u64::from(near(lanes)) << place;
+        let least =
+            steps.iter().fold(_mm512_set1_epi32(-1), |least, step| _mm512_min_epu32(least, counts(step)));
+        if near(least) != 0 {
+            for (step, place) in steps.iter().zip([0, 16, 32, 48]) {
+                push_mask(u64::from(near(counts(step))), base + place, passed);
+            }
         }
-        push_mask(mask, base, passed);
         base += 64;
     }
     for step in rest.chunks(16) {
         let present = u16::MAX >> (16 - step.len());
         // SAFETY: the mask admits exactly the lanes that `step` holds; the others are not read.
         let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
-        push_mask(u64::from(near(lanes) & present), base, passed);
+        let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
+        let mask = near(counts) & present;
+        if mask != 0 {
+            push_mask(u64::from(mask), base, passed);
+        }
         base += 16;
     }
 }

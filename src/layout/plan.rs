@@ -39,12 +39,15 @@ impl Plan {
         &self.radii
     }
 
+    /// The radius of a table, if it is in use.
+    #[inline]
+    pub(crate) fn radius(&self, table: usize) -> Option<u32> {
+        u32::try_from(*self.radii.get(table)?).ok()
+    }
+
     /// The tables in use with their radii.
     pub(crate) fn used(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        self.radii
-            .iter()
-            .enumerate()
-            .filter_map(|(table, &radius)| Some((table, u32::try_from(radius).ok()?)))
+        (0..self.radii.len()).filter_map(|table| Some((table, self.radius(table)?)))
     }
 
     /// Whether a match met in `table` is reported there: its lead distance is within the radius,

@@ -10,8 +10,8 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::options::Stage;
 use crate::snapshot::Snapshot;
 
-/// Fingerprints that are asked for together.
-const QUERIES_AT_ONCE: usize = 1 << 15;
+/// Fingerprints that are asked for together: table by table, which takes many to be worth it.
+const QUERIES_AT_ONCE: usize = 1 << 18;
 /// Pairs handed on at once.
 const PAIRS_AT_ONCE: usize = 1024;
 
@@ -23,7 +23,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// has fewer of them, then by (distance, fingerprint of the other one).
     ///
     /// Costs a walk over the smaller database, and a [query](Snapshot::query_batch) of the larger one for each
-    /// of its fingerprints. Memory: 24 bytes for each row of 32,768 fingerprints, and what the queries take.
+    /// of its fingerprints. Memory: 24 bytes for each row of 262,144 fingerprints, and what the queries take.
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), and whatever `visit` returns.

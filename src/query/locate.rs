@@ -22,14 +22,32 @@ pub struct Match<F> {
     pub id: u64,
 }
 
-/// Appends the rows of all hits, each with the index of its query, in no particular order.
+/// Hits whose rows are looked up together.
+const TOGETHER: usize = 64;
+
+/// Appends the rows of all hits, each with the index of its query, in no particular order. Gives up where
+/// `found` becomes longer than `most`, and tells whether it came to the end.
 pub(crate) fn rows_of<F: Fingerprint>(
+    run: &Run<F>,
+    hits: &mut [Hit<F>],
+    most: usize,
+    found: &mut Vec<(u32, Match<F>)>,
+) -> Result<bool> {
+    for some in hits.chunks_mut(TOGETHER) {
+        rows_of_some(run, some, found)?;
+        if found.len() > most {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn rows_of_some<F: Fingerprint>(
     run: &Run<F>,
     hits: &mut [Hit<F>],
     found: &mut Vec<(u32, Match<F>)>,
 ) -> Result<()> {
     find_entries(run, hits)?;
-    hits.iter().for_each(|hit| run.rows.prefetch_sample(hit.entry as usize));
     for hit in hits.iter() {
         run.rows.prefetch_near(hit.entry as usize)?;
     }
@@ -42,17 +60,19 @@ pub(crate) fn rows_of<F: Fingerprint>(
     Ok(())
 }
 
-/// Fills in the entries of hits that other tables found.
+/// Fills in the entries of hits that other tables found, and asks for what leads from entries to rows.
 fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()> {
     let natural = run.natural();
-    let missing = |hit: &&mut Hit<F>| hit.entry == Hit::<F>::NOT_LOCATED;
-    for hit in hits.iter_mut().filter(missing) {
-        natural.prefetch_cell(natural.cell_of(hit.fingerprint));
+    let missing = |hit: &Hit<F>| hit.entry == Hit::<F>::NOT_LOCATED;
+    hits.iter()
+        .filter(|hit| missing(hit))
+        .for_each(|hit| natural.prefetch_cell(natural.cell_of(hit.fingerprint)));
+    for hit in hits.iter() {
+        let near =
+            if missing(hit) { natural.prefetch_place_of(hit.fingerprint)? } else { hit.entry as usize };
+        run.rows.prefetch_sample(near);
     }
-    for hit in hits.iter_mut().filter(missing) {
-        natural.prefetch_place_of(hit.fingerprint)?;
-    }
-    for hit in hits.iter_mut().filter(missing) {
+    for hit in hits.iter_mut().filter(|hit| missing(hit)) {
         let entry = natural.find(hit.fingerprint)?;
         hit.entry = to_u32(entry.ok_or_else(|| one_less(run))?);
     }

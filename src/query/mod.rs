@@ -2,6 +2,7 @@
 //!
 //! The hot path is [`search`]; the rest arranges work around it.
 
+pub(crate) mod batch;
 pub(crate) mod clusters;
 mod cross;
 pub(crate) mod join;

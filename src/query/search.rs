@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use super::prepare::{Prepared, Searchable};
-use crate::cast::to_u32;
+use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, prefetch};
 use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, probe_cost, spread};
@@ -38,6 +38,10 @@ impl<F> Hit<F> {
 const NARROW_ABOVE: usize = 64;
 /// Cells that a scan takes all queries over before it goes on, so that they stay in cache.
 const SCAN_CELLS: usize = 1 << 12;
+/// So many queries are worth putting in the order of their cells, table by table.
+const SWEEP_FROM: usize = 1 << 12;
+/// Queries that go through the stages together in a sweep.
+const SWEPT_TOGETHER: usize = 64;
 /// A query whose own buckets make it so many times costlier than expected gets a plan of its own.
 const REPLAN_ABOVE: f64 = 2.0;
 
@@ -95,6 +99,8 @@ pub(crate) struct Searcher {
     probes: Vec<Probe>,
     passed: Vec<u32>,
     survivors: Vec<Survivor>,
+    /// The queries of a sweep in the order of a table.
+    order: Vec<u64>,
     /// Plans of queries that got one of their own, by query; empty where none did.
     own_plans: Vec<Option<Plan>>,
 }
@@ -102,59 +108,110 @@ pub(crate) struct Searcher {
 impl Searcher {
     pub(crate) fn new(kernel: Kernel) -> Self {
         let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
-        Self { kernel, probes, passed, survivors, own_plans: Vec::new() }
+        Self { kernel, probes, passed, survivors, order: Vec::new(), own_plans: Vec::new() }
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
-    /// particular order. At most 2^32 queries.
+    /// particular order. At most 2^32 queries. Gives up where `hits` becomes longer than `most`, and tells
+    /// whether it came to the end.
     pub(crate) fn search<F: Fingerprint>(
         &mut self,
         searchable: &Searchable<F>,
         queries: &[F],
         k: u32,
+        most: usize,
         hits: &mut Vec<Hit<F>>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let (run, prepared) = (&searchable.run, searchable.at(k));
         match &prepared.choice.strategy {
-            Strategy::Scan => self.scan(run, queries, prepared.k, hits),
+            Strategy::Scan => self.scan(run, queries, prepared.k, most, hits),
             Strategy::Probe(plan) => {
                 let group = Group { run, prepared, plan, queries };
-                self.collect_probes(&group)?;
-                self.find_buckets(run)?;
-                self.filter(&group)?;
-                self.confirm(&group, hits)
+                self.own_plans.clear();
+                if prepared.skewed {
+                    queries
+                        .chunks(SWEPT_TOGETHER)
+                        .try_for_each(|some| self.plan_each(run, prepared, some))?;
+                }
+                if queries.len() >= SWEEP_FROM {
+                    return self.sweep(&group, most, hits);
+                }
+                self.probes.clear();
+                (0u32..).zip(queries).for_each(|(index, &query)| self.probe_tables(&group, index, query));
+                self.search_probes(&group, hits)?;
+                Ok(hits.len() <= most)
             }
         }
     }
 
-    /// Stage 1: which cells to look into; asks for their directory words.
-    fn collect_probes<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
-        self.own_plans.clear();
-        if group.prepared.skewed {
-            self.plan_each(group)?;
-        }
-        self.probes.clear();
-        for (index, &query) in (0u32..).zip(group.queries) {
-            for (table, radius, masks) in group.prepared.probes(group.plan_of(index, &self.own_plans)) {
-                if table == 1 && crate::sabotage::skips("table") {
-                    continue;
-                }
-                let segment = &group.run.segments[table];
-                let own = cell_number(segment, segment.table.permute(query));
-                for &mask in masks {
-                    let cell = own ^ mask;
-                    segment.prefetch_cell(cell as usize);
-                    let table = to_u32(table);
-                    self.probes.push(Probe { query: index, table, radius, mask, cell, start: 0, end: 0 });
+    /// Table by table, with the queries in the order of their cells: a bucket comes out of memory once for all
+    /// queries that need it, and buckets come in the order in which they lie there.
+    fn sweep<F: Fingerprint>(
+        &mut self,
+        group: &Group<'_, F>,
+        most: usize,
+        hits: &mut Vec<Hit<F>>,
+    ) -> Result<bool> {
+        for (table, segment) in group.run.segments.iter().enumerate() {
+            // The cell in the upper half, the index of the query in the lower one.
+            let mut order = std::mem::take(&mut self.order);
+            order.clear();
+            for (index, &query) in (0u32..).zip(group.queries) {
+                if group.plan_of(index, &self.own_plans).radius(table).is_some() {
+                    let cell = cell_number(segment, segment.table.permute(query));
+                    order.push(u64::from(cell) << 32 | u64::from(index));
                 }
             }
+            order.sort_unstable();
+            for some in order.chunks(SWEPT_TOGETHER) {
+                self.probes.clear();
+                for &entry in some {
+                    let index = low_half(entry);
+                    // Of no use here, but soon.
+                    prefetch(group.queries, index as usize);
+                    self.probe_table(group, index, table, low_half(entry >> 32));
+                }
+                self.search_probes(group, hits)?;
+                if hits.len() > most {
+                    return Ok(false);
+                }
+            }
+            self.order = order;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Stages 2 to 4.
+    fn search_probes<F: Fingerprint>(&mut self, group: &Group<'_, F>, hits: &mut Vec<Hit<F>>) -> Result<()> {
+        self.find_buckets(group.run)?;
+        self.filter(group)?;
+        self.confirm(group, hits)
+    }
+
+    /// Stage 1 for one query.
+    fn probe_tables<F: Fingerprint>(&mut self, group: &Group<'_, F>, index: u32, query: F) {
+        for (table, segment) in group.run.segments.iter().enumerate() {
+            self.probe_table(group, index, table, cell_number(segment, segment.table.permute(query)));
+        }
+    }
+
+    /// Stage 1: which cells of a table to look into about a query's own one; asks for their directory words.
+    #[inline]
+    fn probe_table<F: Fingerprint>(&mut self, group: &Group<'_, F>, query: u32, table: usize, own: u32) {
+        let Some(radius) = group.plan_of(query, &self.own_plans).radius(table) else { return };
+        if table == 1 && crate::sabotage::skips("table") {
+            return;
+        }
+        let segment = &group.run.segments[table];
+        for &mask in group.prepared.masks(table, radius) {
+            let cell = own ^ mask;
+            segment.prefetch_cell(cell as usize);
+            self.probes.push(Probe { query, table: to_u32(table), radius, mask, cell, start: 0, end: 0 });
+        }
     }
 
     /// Looks at each query's own buckets and replaces the plan where they are unusually large.
-    fn plan_each<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
-        let Group { run, prepared, queries, .. } = *group;
+    fn plan_each<F: Fingerprint>(&mut self, run: &Run<F>, prepared: &Prepared, queries: &[F]) -> Result<()> {
         for segment in &run.segments {
             queries
                 .iter()
@@ -193,7 +250,7 @@ impl Searcher {
 
     /// Stage 3: which candidates' `hi` words are near enough; asks for the rest of their bits.
     fn filter<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
-        let Self { kernel, probes, passed, survivors, own_plans } = self;
+        let Self { kernel, probes, passed, survivors, own_plans, .. } = self;
         survivors.clear();
         for (index, probe) in (0u32..).zip(probes.iter()) {
             let segment = &group.run.segments[probe.table as usize];
@@ -216,6 +273,10 @@ impl Searcher {
                     segment.known_bits(),
                 ) {
                     segment.prefetch_lo(entry as usize);
+                    if probe.table > 0 {
+                        let value = group.queries[probe.query as usize] ^ difference;
+                        group.run.natural().prefetch_cell_if_known(value, segment.known_bits());
+                    }
                     survivors.push(Survivor { probe: index, entry, hi });
                 }
             }
@@ -246,8 +307,9 @@ impl Searcher {
         run: &Run<F>,
         queries: &[F],
         k: u32,
+        most: usize,
         hits: &mut Vec<Hit<F>>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let segment = run.natural();
         let mut first = 0;
         while first < segment.cells() {
@@ -270,11 +332,19 @@ impl Searcher {
                         }
                     }
                 }
+                if hits.len() > most {
+                    return Ok(false);
+                }
             }
             first = cells.end;
         }
-        Ok(())
+        Ok(true)
     }
+}
+
+#[inline]
+fn low_half(word: u64) -> u32 {
+    to_u32(to_usize(word & u64::from(u32::MAX)))
 }
 
 /// The cell of a permuted value; a directory has at most 2^28.
@@ -359,7 +429,9 @@ mod tests {
             let mut searcher = Searcher::new(Kernel::detect());
             for hot in [&rows[0], &rows[10], &rows[40]] {
                 let mut hits = Vec::new();
-                searcher.search(&snapshot.searchables()[0], &[hot.fingerprint], 3, &mut hits).unwrap();
+                searcher
+                    .search(&snapshot.searchables()[0], &[hot.fingerprint], 3, usize::MAX, &mut hits)
+                    .unwrap();
                 assert!(hits.iter().any(|hit| hit.fingerprint == hot.fingerprint));
                 let candidates: u32 = searcher.probes.iter().map(|probe| probe.end - probe.start).sum();
                 assert!(candidates < most, "{layout}: {candidates} candidates; a hot bucket has 8,000");

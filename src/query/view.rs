@@ -35,26 +35,32 @@ impl<F: Fingerprint> View<F> {
     }
 
     /// Appends the rows near each query of a group, with the index of the query, in no particular
-    /// order. A row that stands in several runs comes several times.
+    /// order. A row that stands in several runs comes several times. Gives up where there are more than
+    /// `most`, and tells whether it came to the end.
     pub(crate) fn search(
         &self,
         searcher: &mut Searcher,
         group: &[F],
         k: u32,
+        most: usize,
         found: &mut Vec<(u32, Match<F>)>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut hits = Vec::new();
         for (index, searchable) in self.runs.iter().enumerate() {
             if searchable.run.record.entries == 0 {
                 continue;
             }
             hits.clear();
-            searcher.search(searchable, group, k, &mut hits)?;
+            if !searcher.search(searchable, group, k, most, &mut hits)? {
+                return Ok(false);
+            }
             let before = found.len();
-            rows_of(&searchable.run, &mut hits, found)?;
+            if !rows_of(&searchable.run, &mut hits, most, found)? {
+                return Ok(false);
+            }
             self.newer(index).retain_behind(before, found, |(_, row)| row.id)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Replaces `ids` by the live ids of a fingerprint, ascending.

@@ -13,6 +13,7 @@ use crate::format::paged::{
     unseal,
 };
 use crate::format::{Flaw, check_crc};
+use crate::kernel::prefetch;
 use crate::storage::{Bytes, Output, Storage};
 
 /// Where a file stands and what its header must say.
@@ -34,11 +35,18 @@ pub(crate) struct PageFile {
     checked: Box<[AtomicU64]>,
 }
 
+/// Bytes of a line of the processor's cache.
+const LINE_BYTES: usize = 64;
+/// Lines that the processor is asked for; those behind them it fetches ahead by itself.
+const LINES_AHEAD: usize = 17;
+
 impl PageFile {
     /// Checks length, header page and footer page; reads nothing else.
     pub(crate) fn open(belongs: &Belongs, path: PathBuf, bytes: Bytes, record: FileRecord) -> Result<Self> {
         let flaw = |flaw: Flaw| flaw.of(&path);
         let found_len = bytes.len() as u64;
+        bytes.will_need(0..PAGE_BYTES);
+        bytes.will_need(bytes.len().saturating_sub(PAGE_BYTES)..bytes.len());
         Flaw::unless_equal("length", 0, record.len_bytes, found_len).map_err(flaw)?;
         let (first, last) = bytes
             .get(..PAGE_BYTES)
@@ -105,10 +113,31 @@ impl PageFile {
         }
     }
 
-    /// The bytes of a file without any check, for prefetching only.
+    /// Asks for bytes that will be read soon: the processor for the first lines of its cache, or the system
+    /// for all of them, and for their checksums, where their pages have not been used before.
     #[inline]
-    pub(crate) fn unchecked_for_prefetch(&self) -> &[u8] {
-        &self.bytes
+    pub(crate) fn prefetch(&self, range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        let mut pages = range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES;
+        if !pages.all(|page| self.is_checked(page)) {
+            return self.prefetch_pages(range);
+        }
+        let lines = range.start / LINE_BYTES..range.end.div_ceil(LINE_BYTES);
+        lines.take(LINES_AHEAD).for_each(|line| prefetch(&self.bytes, line * LINE_BYTES));
+    }
+
+    #[cold]
+    fn prefetch_pages(&self, range: Range<usize>) {
+        let data_pages = self.footer.data_pages;
+        for page in range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES {
+            let ask = |page: usize| self.will_need(page * PAGE_BYTES..(page + 1) * PAGE_BYTES);
+            ask(page);
+            if (1..=data_pages).contains(&(page as u64)) {
+                ask(to_usize(crc_place(page as u64, data_pages).0));
+            }
+        }
     }
 
     /// The bytes of a file without any check, for those who check all of them anew.

@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use super::page_file::{Belongs, PageFile};
 use crate::cast::{to_u32, to_usize};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, MAGIC, SECTIONS, SegmentInfo};
-use crate::kernel::prefetch;
 use crate::layout::Table;
 use crate::layout::cost::TableShape;
 use crate::storage::{Access, Storage, names};
@@ -114,33 +113,39 @@ impl<F: Fingerprint> Segment<F> {
     /// Asks for the directory word of a cell.
     #[inline]
     pub(crate) fn prefetch_cell(&self, cell: usize) {
-        prefetch(self.file.unchecked_for_prefetch(), self.directory_base + cell * 4);
+        let start = self.directory_base + cell * 4;
+        self.file.prefetch(start..start + 8);
     }
 
-    /// Asks for the `hi` words from an entry on.
+    /// Asks for `hi` words.
     #[inline]
     pub(crate) fn prefetch_hi(&self, range: &Range<usize>) {
-        let bytes = self.file.unchecked_for_prefetch();
-        let start = self.hi_base + range.start * 4;
-        let lines = (range.len() * 4).div_ceil(64).min(16);
-        (0..=lines).for_each(|line| prefetch(bytes, start + line * 64));
+        self.file.prefetch(self.hi_base + range.start * 4..self.hi_base + range.end * 4);
     }
 
     /// Asks for the `hi` and `lo` words about where a value stands in its bucket: fingerprints in a
-    /// cell are spread evenly, more or less.
-    pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<()> {
+    /// cell are spread evenly, more or less. Returns that place.
+    pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
         let bucket = self.bucket(self.cell_of(permuted), 1)?;
-        let share = (bucket.len() as u64 * u64::from(self.hi_of(permuted))) >> HI_BITS;
-        let entry = bucket.start + to_usize(share);
-        prefetch(self.file.unchecked_for_prefetch(), self.hi_base + entry * 4);
+        let entry = bucket.start + likely_place(bucket.len(), self.hi_of(permuted));
+        self.prefetch_hi(&(entry..entry + 1));
         self.prefetch_lo(entry);
-        Ok(())
+        Ok(entry)
     }
 
     /// Asks for the `lo` value of an entry.
     #[inline]
     pub(crate) fn prefetch_lo(&self, entry: usize) {
-        prefetch(self.file.unchecked_for_prefetch(), self.lo_base + entry * self.lo_bytes);
+        let start = self.lo_base + entry * self.lo_bytes;
+        self.file.prefetch(start..start + self.lo_bytes);
+    }
+
+    /// Asks for the directory word of the natural order's cell, if what is known of a value tells which.
+    #[inline]
+    pub(crate) fn prefetch_cell_if_known(&self, natural: F, known: F) {
+        if F::ones(0, self.info.directory_bits) & !known == F::default() {
+            self.prefetch_cell(self.cell_of(natural));
+        }
     }
 
     /// The bits, in natural order, that cell and `hi` word tell.
@@ -161,11 +166,15 @@ impl<F: Fingerprint> Segment<F> {
     #[inline]
     pub(crate) fn bucket(&self, first: usize, count: usize) -> Result<Range<usize>> {
         let at = |cell: usize| self.directory_base + cell * 4;
-        let word = |cell: usize| -> Result<usize> {
-            let bytes = self.file.bytes(at(cell)..at(cell) + 4)?;
-            Ok(bytes.first_chunk().map_or(0, |word| u32::from_le_bytes(*word)) as usize)
+        let word = |word: Option<&[u8; 4]>| word.map_or(0, |word| u32::from_le_bytes(*word)) as usize;
+        let range = if count == 1 {
+            let bytes = self.file.bytes(at(first)..at(first + 2))?;
+            word(bytes.first_chunk())..word(bytes.last_chunk())
+        } else {
+            let alone =
+                |cell: usize| Ok::<_, Error>(word(self.file.bytes(at(cell)..at(cell + 1))?.first_chunk()));
+            alone(first)?..alone(first + count)?
         };
-        let range = word(first)?..word(first + count)?;
         if range.start <= range.end && range.end <= self.entries() {
             Ok(range)
         } else {
@@ -185,12 +194,7 @@ impl<F: Fingerprint> Segment<F> {
     #[inline]
     fn lo(&self, entry: usize) -> Result<u64> {
         let start = self.lo_base + entry * self.lo_bytes;
-        Ok(self
-            .file
-            .bytes(start..start + self.lo_bytes)?
-            .iter()
-            .rev()
-            .fold(0, |sum, &b| sum << 8 | u64::from(b)))
+        Ok(little_endian(self.file.bytes(start..start + self.lo_bytes)?))
     }
 
     /// The bits of the `lo` plane above those that an entry needs are zero; nothing else looks at them.
@@ -231,15 +235,16 @@ impl<F: Fingerprint> Segment<F> {
         to_u32(to_usize(permuted.bits(self.info.directory_bits, HI_BITS)))
     }
 
-    /// The entry that holds a value, by binary search within its cell: first over `hi`, then over
-    /// `lo` among the entries that share the `hi` word.
+    /// The entry that holds a value: first by a search over the `hi` words of its cell that starts where the
+    /// value would stand if they were spread evenly, then by a binary one over `lo` among the entries that
+    /// share the `hi` word.
     pub(crate) fn find(&self, permuted: F) -> Result<Option<usize>> {
         let cell = self.cell_of(permuted);
         let bucket = self.bucket(cell, 1)?;
         let wanted = self.hi_of(permuted);
         let words = self.hi(bucket.clone())?;
-        let start = words.partition_point(|&hi| hi < wanted);
-        let equal = words.get(start..).unwrap_or_default().partition_point(|&hi| hi == wanted);
+        let start = partition_near(words, likely_place(words.len(), wanted), |hi| hi < wanted);
+        let equal = words[start..].partition_point(|&hi| hi == wanted);
         let (mut low, mut high) = (bucket.start + start, bucket.start + start + equal);
         while low < high {
             let middle = low.midpoint(high);
@@ -271,10 +276,9 @@ impl<F: Fingerprint> Segment<F> {
             let start = self.lo_base + bucket.start * self.lo_bytes;
             let lo = self.file.bytes(start..start + bucket.len() * self.lo_bytes)?;
             let lows = lo.chunks_exact(self.lo_bytes);
-            out.extend(words.iter().zip(lows).map(|(&hi, low)| {
-                let low = low.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-                self.assemble(cell as u64, hi, low)
-            }));
+            out.extend(
+                words.iter().zip(lows).map(|(&hi, low)| self.assemble(cell as u64, hi, little_endian(low))),
+            );
         }
         Ok(())
     }
@@ -298,6 +302,41 @@ impl<F: Fingerprint> Segment<F> {
         Cursor { segment: self, cell: 0, asked: 0, window }
     }
 }
+
+/// The number in up to eight bytes.
+#[inline]
+fn little_endian(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
+    }
+}
+
+/// Where a `hi` word stands in a bucket of so many that are spread evenly.
+#[inline]
+fn likely_place(len: usize, hi: u32) -> usize {
+    to_usize((len as u64 * u64::from(hi)) >> HI_BITS)
+}
+
+/// The same as `partition_point`, looking first about a place where that is likely to be.
+fn partition_near(words: &[u32], likely: usize, before: impl Fn(u32) -> bool) -> usize {
+    let is_before = |at: usize| words.get(at).is_some_and(|&word| before(word));
+    let (mut low, mut high, mut step) = (likely, likely, NEAR);
+    while low > 0 && !is_before(low - 1) {
+        (high, low) = (low - 1, low.saturating_sub(step));
+        step *= 2;
+    }
+    while is_before(high) {
+        (low, high) = (high + 1, (high + step).min(words.len()));
+        step *= 2;
+    }
+    low + words[low..high].partition_point(|&word| before(word))
+}
+
+/// How far from the likely place a search looks first: half a line of a cache.
+const NEAR: usize = 8;
 
 /// Walks a segment from its first value to its last.
 pub(crate) struct Cursor<'a, F> {
@@ -328,5 +367,36 @@ impl<F: Fingerprint> Cursor<'_, F> {
             self.cell += 1;
         }
         Ok(!out.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_likely_place_only_helps(mut words in prop::collection::vec(0u32..60, 0..80), wanted in 0u32..60, likely: usize) {
+            words.sort_unstable();
+            let likely = likely % (words.len() + 1);
+            let found = partition_near(&words, likely, |word| word < wanted);
+            prop_assert_eq!(found, words.partition_point(|&word| word < wanted));
+        }
+
+        #[test]
+        fn damaged_words_give_some_place(words in prop::collection::vec(0u32..9, 0..40), wanted in 0u32..9, likely: usize) {
+            let likely = likely % (words.len() + 1);
+            prop_assert!(partition_near(&words, likely, |word| word < wanted) <= words.len());
+        }
+    }
+
+    #[test]
+    fn numbers_of_every_length_are_read() {
+        for len in 0..=8 {
+            let bytes: Vec<u8> = (1..=len).collect();
+            let expected = (0..u32::from(len)).map(|at| u64::from(at + 1) << (8 * at)).sum::<u64>();
+            assert_eq!(little_endian(&bytes), expected, "{len} bytes");
+        }
     }
 }

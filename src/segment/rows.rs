@@ -11,7 +11,6 @@ use crate::format::paged::Header;
 use crate::format::rows::{
     IDS, MAGIC, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash,
 };
-use crate::kernel::prefetch;
 use crate::storage::{Access, Storage, names};
 
 /// An open rows file.
@@ -68,27 +67,33 @@ impl Rows {
         self.read_ids(rows, out)
     }
 
-    /// Asks for what [`prefetch_near`](Rows::prefetch_near) reads.
+    /// Asks for what leads to an entry's rows: [`prefetch_near`](Rows::prefetch_near) reads it.
     pub(crate) fn prefetch_sample(&self, entry: usize) {
-        if !self.info.one_row_each() {
-            prefetch(self.file.unchecked_for_prefetch(), self.samples_base + self.sample_of(entry) * 8);
+        if self.info.one_row_each() {
+            self.prefetch_id(entry);
+        } else {
+            let start = self.samples_base + self.sample_of(entry) * 8;
+            self.file.prefetch(start..start + 8);
         }
     }
 
     /// Asks for what tells an entry's ids: exactly where every entry has one, else about where.
     pub(crate) fn prefetch_near(&self, entry: usize) -> Result<()> {
-        let bytes = self.file.unchecked_for_prefetch();
         let row = if self.info.one_row_each() {
             entry
         } else {
             let sampled = to_usize(self.sample(self.sample_of(entry))?).min(to_usize(self.info.rows));
             let row = sampled + entry % to_usize(SAMPLE_ENTRIES);
-            prefetch(bytes, self.starts_base + sampled / 8);
-            prefetch(bytes, self.starts_base + row / 8);
+            self.file.prefetch(self.starts_base + sampled / 8..self.starts_base + row / 8 + 1);
             row
         };
-        prefetch(bytes, self.ids_base + row * to_usize(self.info.id_bytes()));
+        self.prefetch_id(row);
         Ok(())
+    }
+
+    fn prefetch_id(&self, row: usize) {
+        let width = to_usize(self.info.id_bytes());
+        self.file.prefetch(self.ids_base + row * width..self.ids_base + (row + 1) * width);
     }
 
     fn sample_of(&self, entry: usize) -> usize {

@@ -106,7 +106,8 @@ fn last_space(text: &str) -> usize {
 
 /// Where the first white space at or after a place begins, if with an ASCII one, or the end.
 fn next_space(text: &str, from: usize) -> usize {
-    let begins = |at: usize| text.as_bytes()[at].is_ascii_whitespace() && !text[..at].ends_with(char::is_whitespace);
+    let begins =
+        |at: usize| text.as_bytes()[at].is_ascii_whitespace() && !text[..at].ends_with(char::is_whitespace);
     (from..text.len()).find(|&at| begins(at)).unwrap_or(text.len())
 }
 

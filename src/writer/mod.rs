@@ -328,7 +328,7 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Corrupt`] when a page that the answer needs is damaged.
     pub fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         let mut tagged = Vec::new();
-        self.view.search(&mut self.searcher, &[fingerprint], k, &mut tagged)?;
+        self.view.search(&mut self.searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
         let changes = &self.memtable.changes;
         let live = tagged.into_iter().map(|(_, found)| found).filter(|found| !changes.deletes(found.id));
         let mut found: Vec<Match<F>> = live.collect();

@@ -1,0 +1,174 @@
+//! Many queries at once: on all threads, with the answers in the order of the queries.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::locate::Match;
+use super::search::Searcher;
+use super::view::View;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::kernel::Kernel;
+use crate::layout::cost::ball;
+use crate::parallel::{self, Sink};
+
+/// Queries that go through the stages of a search together.
+const GROUP: usize = 16;
+/// Queries that one thread takes at a time, at least.
+const BATCH: usize = 512;
+/// Queries that one thread takes at a time, at most, and table by table.
+const SWEEP: usize = 1 << 19;
+/// Matches that a thread gathers before it hands them on.
+const MATCHES_AT_ONCE: usize = 1 << 14;
+/// Matches of one sweep, which can hand on nothing before its end; where there are more, it is given up.
+const MATCHES_OF_A_SWEEP: usize = 1 << 19;
+
+/// The matches of some queries, one after the other.
+#[derive(Debug)]
+struct Answers<F> {
+    matches: Vec<Match<F>>,
+    ends: Vec<usize>,
+}
+
+impl<F> Default for Answers<F> {
+    fn default() -> Self {
+        Self { matches: Vec::new(), ends: Vec::new() }
+    }
+}
+
+impl<F> Answers<F> {
+    /// What has been appended to `matches` since the last call is the answer to one query.
+    fn end_of_query(&mut self) {
+        self.ends.push(self.matches.len());
+    }
+
+    fn each(&self) -> impl Iterator<Item = &[Match<F>]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.matches[start..end])
+    }
+}
+
+impl<F: Fingerprint> Answers<F> {
+    /// Appends the answers to a group of queries, or nothing where they have more than `most` matches in
+    /// all; tells which.
+    fn add(
+        &mut self,
+        view: &View<F>,
+        searcher: &mut Searcher,
+        group: &[F],
+        k: u32,
+        most: usize,
+    ) -> Result<bool> {
+        let mut found = Vec::new();
+        if !view.search(searcher, group, k, most, &mut found)? {
+            return Ok(false);
+        }
+        found.sort_unstable();
+        found.dedup();
+        let mut next = found.iter().peekable();
+        for (query, _) in (0u32..).zip(group) {
+            while let Some((_, row)) = next.next_if(|(of, _)| *of == query) {
+                self.matches.push(*row);
+            }
+            self.end_of_query();
+        }
+        Ok(true)
+    }
+}
+
+/// Answers queries by the runs of a view, on `threads` threads, and visits the index of each and its matches
+/// in order.
+pub(crate) fn query<F: Fingerprint>(
+    view: &View<F>,
+    (kernel, threads): (Kernel, usize),
+    queries: &[F],
+    k: u32,
+    visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+) -> Result<()> {
+    let expected = matches_expected(view, k);
+    let together = if expected > MATCHES_AT_ONCE as f64 / GROUP as f64 { 1 } else { GROUP };
+    let most = (MATCHES_OF_A_SWEEP as f64 / (2.0 * expected)).clamp(BATCH as f64, SWEEP as f64) as usize;
+    let at_once = queries.len().div_ceil(threads.max(1)).clamp(BATCH, most);
+    let crowded = AtomicBool::new(together == 1);
+    in_order((kernel, threads), queries.len(), at_once, visit, |range, searcher, sink| {
+        let queries = &queries[range];
+        if !crowded.load(Ordering::Relaxed) {
+            let mut answers = Answers::default();
+            if answers.add(view, searcher, queries, k, MATCHES_OF_A_SWEEP)? {
+                let _ = sink(answers);
+                return Ok(());
+            }
+            crowded.store(true, Ordering::Relaxed);
+        }
+        in_steps(queries.len(), together, sink, |range, answers| {
+            answers.add(view, searcher, &queries[range], k, usize::MAX).map(drop)
+        })
+    })
+}
+
+/// Answers queries one by one, as `answer` does, on `threads` threads, and visits the index of each and its
+/// matches in order.
+pub(crate) fn one_by_one<F: Fingerprint>(
+    (kernel, threads): (Kernel, usize),
+    queries: &[F],
+    visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+    answer: impl Fn(F) -> Result<Vec<Match<F>>> + Sync,
+) -> Result<()> {
+    in_order((kernel, threads), queries.len(), BATCH, visit, |range, _, sink| {
+        let queries = &queries[range];
+        in_steps(queries.len(), 1, sink, |range, answers| {
+            for &query in &queries[range] {
+                answers.matches.extend(answer(query)?);
+                answers.end_of_query();
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Gives each thread `at_once` of the queries `0..count` at a time, and visits the answers in order.
+fn in_order<F: Fingerprint>(
+    (kernel, threads): (Kernel, usize),
+    count: usize,
+    at_once: usize,
+    mut visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+    answer: impl Fn(Range<usize>, &mut Searcher, Sink<'_, Answers<F>>) -> Result<()> + Sync,
+) -> Result<()> {
+    let mut index = 0;
+    parallel::ordered(
+        threads,
+        count.div_ceil(at_once),
+        || Searcher::new(kernel),
+        |item, searcher, sink| answer(item * at_once..((item + 1) * at_once).min(count), searcher, sink),
+        |answers| {
+            answers.each().try_for_each(|matches| {
+                index += 1;
+                visit(index - 1, matches)
+            })
+        },
+    )
+}
+
+/// Answers the queries `0..count` step by step, and hands on what has gathered.
+fn in_steps<F>(
+    count: usize,
+    step: usize,
+    sink: Sink<'_, Answers<F>>,
+    mut answer: impl FnMut(Range<usize>, &mut Answers<F>) -> Result<()>,
+) -> Result<()> {
+    let mut answers = Answers::default();
+    for start in (0..count).step_by(step) {
+        answer(start..(start + step).min(count), &mut answers)?;
+        if answers.matches.len() >= MATCHES_AT_ONCE && sink(std::mem::take(&mut answers)).is_break() {
+            return Ok(());
+        }
+    }
+    let _ = sink(answers);
+    Ok(())
+}
+
+/// How many matches a random query has among as many random fingerprints.
+fn matches_expected<F: Fingerprint>(view: &View<F>, k: u32) -> f64 {
+    let entries: u64 = view.runs().map(|run| run.record.entries).sum();
+    entries as f64 * ball(F::BITS, k) / f64::from(F::BITS).exp2()
+}
