@@ -42,6 +42,8 @@ const SCAN_CELLS: usize = 1 << 12;
 const SWEEP_FROM: usize = 1 << 12;
 /// Queries that go through the stages together in a sweep.
 const SWEPT_TOGETHER: usize = 64;
+/// So many times as many are those whose buckets are asked of the system beforehand.
+const SWEPT_AHEAD: usize = 32;
 /// A query whose own buckets make it so many times costlier than expected gets a plan of its own.
 const REPLAN_ABOVE: f64 = 2.0;
 
@@ -163,7 +165,10 @@ impl Searcher {
                 }
             }
             order.sort_unstable();
+            let mut ahead = order.chunks(SWEPT_TOGETHER);
+            ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some))?;
             for some in order.chunks(SWEPT_TOGETHER) {
+                ahead.next().map_or(Ok(()), |some| will_need(segment, some))?;
                 self.probes.clear();
                 for &entry in some {
                     let index = low_half(entry);
@@ -340,6 +345,13 @@ impl Searcher {
         }
         Ok(true)
     }
+}
+
+/// Asks the system for the buckets of neighbouring queries in the order of a sweep, where few others lie between.
+fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
+    let cell = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
+    let cells = cell(some.first())..cell(some.last()) + 1;
+    if cells.len() <= some.len() { segment.will_need_hi(cells) } else { Ok(()) }
 }
 
 #[inline]

@@ -31,8 +31,31 @@ pub(crate) struct PageFile {
     bytes: Bytes,
     pub(crate) footer: Footer,
     section_names: &'static [&'static str],
-    /// One bit per page of the file, set once its checksum has been found right.
-    checked: Box<[AtomicU64]>,
+    /// Pages whose checksum has been found right.
+    checked: Pages,
+    /// Pages that the system has been asked for.
+    asked: Pages,
+}
+
+/// A set of pages of a file that many threads may add to at once.
+#[derive(Debug)]
+struct Pages(Box<[AtomicU64]>);
+
+impl Pages {
+    fn none(pages: usize) -> Self {
+        Self((0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    #[inline]
+    fn contains(&self, page: usize) -> bool {
+        self.0.get(page / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
+    }
+
+    fn insert(&self, page: usize) {
+        if let Some(word) = self.0.get(page / 64) {
+            word.fetch_or(1 << (page % 64), Ordering::Relaxed);
+        }
+    }
 }
 
 /// Bytes of a line of the processor's cache.
@@ -60,9 +83,9 @@ impl PageFile {
         check_crc("footer", footer_offset, record.footer_crc, footer_crc).map_err(flaw)?;
         Flaw::unless_equal("footer", footer_offset, belongs.section_names.len(), footer.sections.len())
             .map_err(flaw)?;
-        let words = (bytes.len() / PAGE_BYTES).div_ceil(64);
-        let checked = (0..words).map(|_| AtomicU64::new(0)).collect();
-        Ok(Self { path, bytes, footer, section_names: belongs.section_names, checked })
+        let pages = bytes.len() / PAGE_BYTES;
+        let (checked, asked) = (Pages::none(pages), Pages::none(pages));
+        Ok(Self { path, bytes, footer, section_names: belongs.section_names, checked, asked })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -92,7 +115,7 @@ impl PageFile {
     pub(crate) fn bytes(&self, range: Range<usize>) -> Result<&[u8]> {
         if !range.is_empty() {
             for page in range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES {
-                if !self.is_checked(page) {
+                if !self.checked.contains(page) {
                     self.check_page(page)?;
                 }
             }
@@ -106,11 +129,17 @@ impl PageFile {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// Asks the system to read a range soon, unless it ends in a page that has been used before.
+    /// Asks the system to read a range soon, unless it ends in a page that has been used or asked for before.
     pub(crate) fn will_need(&self, range: Range<usize>) {
-        if !range.is_empty() && !self.is_checked((range.end - 1) / PAGE_BYTES) {
-            self.bytes.will_need(range);
+        if range.is_empty() {
+            return;
         }
+        let (first, last) = (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES);
+        if self.checked.contains(last) || self.asked.contains(last) {
+            return;
+        }
+        (first..=last).for_each(|page| self.asked.insert(page));
+        self.bytes.will_need(first * PAGE_BYTES..(last + 1) * PAGE_BYTES);
     }
 
     /// Asks for bytes that will be read soon: the processor for the first lines of its cache, or the system
@@ -120,22 +149,22 @@ impl PageFile {
         if range.is_empty() {
             return;
         }
-        let mut pages = range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES;
-        if !pages.all(|page| self.is_checked(page)) {
-            return self.prefetch_pages(range);
+        let (first, last) = (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES);
+        if !(first..=last).all(|page| self.checked.contains(page)) {
+            return self.prefetch_pages(first, last);
         }
         let lines = range.start / LINE_BYTES..range.end.div_ceil(LINE_BYTES);
         lines.take(LINES_AHEAD).for_each(|line| prefetch(&self.bytes, line * LINE_BYTES));
     }
 
     #[cold]
-    fn prefetch_pages(&self, range: Range<usize>) {
+    fn prefetch_pages(&self, first: usize, last: usize) {
+        self.will_need(first * PAGE_BYTES..(last + 1) * PAGE_BYTES);
         let data_pages = self.footer.data_pages;
-        for page in range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES {
-            let ask = |page: usize| self.will_need(page * PAGE_BYTES..(page + 1) * PAGE_BYTES);
-            ask(page);
+        for page in [first, last] {
             if (1..=data_pages).contains(&(page as u64)) {
-                ask(to_usize(crc_place(page as u64, data_pages).0));
+                let crc_page = to_usize(crc_place(page as u64, data_pages).0);
+                self.will_need(crc_page * PAGE_BYTES..(crc_page + 1) * PAGE_BYTES);
             }
         }
     }
@@ -143,11 +172,6 @@ impl PageFile {
     /// The bytes of a file without any check, for those who check all of them anew.
     pub(super) fn unchecked(&self) -> &[u8] {
         &self.bytes
-    }
-
-    #[inline]
-    fn is_checked(&self, page: usize) -> bool {
-        self.checked.get(page / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (page % 64) & 1 == 1)
     }
 
     #[cold]
@@ -180,9 +204,7 @@ impl PageFile {
             unseal(self.section_at(start as u64), start as u64, content)
                 .map_err(|flaw| flaw.of(&self.path))?;
         }
-        if let Some(word) = self.checked.get(page / 64) {
-            word.fetch_or(1 << (page % 64), Ordering::Relaxed);
-        }
+        self.checked.insert(page);
         Ok(())
     }
 

@@ -283,6 +283,13 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
+    /// Asks the system to read the `hi` words of some cells soon.
+    pub(crate) fn will_need_hi(&self, cells: Range<usize>) -> Result<()> {
+        let entries = self.bucket(cells.start, cells.len())?;
+        self.file.will_need(self.hi_base + entries.start * 4..self.hi_base + entries.end * 4);
+        Ok(())
+    }
+
     /// Asks the system to read the cells `first..first + count` soon, as far as there are so many.
     pub(crate) fn will_need_cells(&self, first: usize, count: usize) -> Result<()> {
         let end = (first + count).min(self.cells());
