@@ -1,0 +1,180 @@
+//! One peer on one set of data: `peers NAME VALUES QUERIES SECONDS`, where both files hold raw 64-bit
+//! little-endian fingerprints, and asking ends after so many seconds. Prints one JSON object; `run.py` makes
+//! the table of them.
+
+use std::error::Error;
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{BufReader, BufWriter};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bk_tree::{BKTree, Metric};
+use gaoya::simhash::SimHashIndex;
+use mih_rs::Index;
+use nearprint::{Database, Options, Snapshot, find_all, num_differing_bits};
+
+const K: u32 = 3;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, values, queries, seconds] = &arguments[..] else {
+        return Err("usage: peers NAME VALUES QUERIES SECONDS".into());
+    };
+    let (values, queries) = (read(values)?, read(queries)?);
+    let mut report = Report { limit: Duration::from_secs(seconds.parse()?), fields: Vec::new() };
+    match &name[..] {
+        "scan" => scan(&values, &queries, &mut report),
+        "nearprint" => nearprint(&values, &queries, &mut report)?,
+        "nearprint-batch" => nearprint_batch(&values, &queries, &mut report)?,
+        "mih-rs" => mih(values, &queries, &mut report)?,
+        "gaoya" => gaoya(&values, &queries, 4, &mut report),
+        "gaoya-default" => gaoya(&values, &queries, 5, &mut report),
+        "bk-tree" => bk_tree(&values, &queries, &mut report),
+        _ => return Err(format!("no peer is called {name}").into()),
+    }
+    println!("{{{}}}", report.fields.join(", "));
+    Ok(())
+}
+
+fn read(path: &str) -> Result<Vec<u64>, Box<dyn Error>> {
+    let bytes = std::fs::read(path)?;
+    Ok(bytes.chunks_exact(8).map(|value| u64::from_le_bytes(value.try_into().unwrap_or_default())).collect())
+}
+
+/// What was measured, as fields of a JSON object.
+struct Report {
+    limit: Duration,
+    fields: Vec<String>,
+}
+
+impl Report {
+    fn add(&mut self, name: &str, value: impl std::fmt::Display) {
+        self.fields.push(format!("\"{name}\": {value}"));
+    }
+
+    fn timed<T>(&mut self, name: &str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.add(name, start.elapsed().as_secs_f64());
+        result
+    }
+
+    /// Asks one query after the other, as long as there is time.
+    fn ask(&mut self, queries: &[u64], mut count: impl FnMut(u64) -> usize) {
+        for &query in queries.iter().take(1000) {
+            black_box(count(query));
+        }
+        let mut counts = Vec::new();
+        let start = Instant::now();
+        for &query in queries {
+            counts.push(count(query));
+            if counts.len() % 64 == 0 && start.elapsed() > self.limit {
+                break;
+            }
+        }
+        self.add("seconds", start.elapsed().as_secs_f64());
+        self.add("counts", format!("{counts:?}"));
+    }
+
+    /// All pairs by asking for every value; nothing where it takes too long.
+    fn pairs_by_asking(&mut self, values: &[u64], mut count: impl FnMut(u64) -> usize) {
+        let start = Instant::now();
+        for (at, &value) in values.iter().enumerate() {
+            black_box(count(value));
+            if at % 64 == 0 && start.elapsed() > self.limit {
+                return;
+            }
+        }
+        self.add("pairs", start.elapsed().as_secs_f64());
+    }
+}
+
+/// Compares with everything; the compiler makes of it what the processor has.
+fn scan(values: &[u64], queries: &[u64], report: &mut Report) {
+    report.add("build", 0);
+    report.ask(queries, |query| values.iter().filter(|&&value| (value ^ query).count_ones() <= K).count());
+}
+
+fn build(values: &[u64], home: &Path, report: &mut Report) -> Result<Snapshot<u64>, Box<dyn Error>> {
+    let (path, one) = (home.join("peers.np"), Options::new().threads(1).memory_bytes(512 << 20));
+    report.timed("build", || {
+        let mut builder = Database::<u64>::build(&path, one.clone())?;
+        values.iter().try_for_each(|&value| builder.push(value, None).map(drop))?;
+        builder.finish()
+    })?;
+    let files = std::fs::read_dir(&path)?;
+    report.add("disk", files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum::<u64>());
+    Ok(report.timed("reopen", || {
+        let snapshot = Database::<u64>::open_with(&path, one)?.snapshot()?;
+        snapshot.query(values[0], K).map(|_| snapshot)
+    })?)
+}
+
+fn nearprint(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
+    let home = tempfile::tempdir()?;
+    let snapshot = build(values, home.path(), report)?;
+    // As for every other peer, what is measured is the second time.
+    snapshot.query_batch(queries, K, |_, _| Ok(()))?;
+    report.ask(queries, |query| snapshot.query(query, K).map_or(0, |found| found.len()));
+    report.timed("pairs", || snapshot.pairs(K, |_| Ok(())))?;
+    report.timed("pairs_in_memory", || find_all(values, K, 1, |_| Ok(())))?;
+    Ok(())
+}
+
+fn nearprint_batch(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
+    let home = tempfile::tempdir()?;
+    let snapshot = build(values, home.path(), report)?;
+    snapshot.query_batch(queries, K, |_, _| Ok(()))?;
+    let mut counts = Vec::new();
+    report.timed("seconds", || {
+        snapshot.query_batch(queries, K, |_, found| {
+            counts.push(found.len());
+            Ok(())
+        })
+    })?;
+    report.add("counts", format!("{counts:?}"));
+    Ok(())
+}
+
+fn mih(values: Vec<u64>, queries: &[u64], report: &mut Report) -> Outcome {
+    let home = tempfile::tempdir()?;
+    let path = home.path().join("mih");
+    let index = report.timed("build", || Index::with_blocks(values.clone(), 3))?;
+    index.serialize_into(BufWriter::new(File::create(&path)?))?;
+    report.add("disk", path.metadata()?.len());
+    drop(index);
+    let index: Index<u64> =
+        report.timed("reopen", || Index::deserialize_from(BufReader::with_capacity(1 << 20, File::open(&path)?)))?;
+    let mut searcher = index.range_searcher();
+    report.ask(queries, |query| searcher.run(query, K as usize).len());
+    report.pairs_by_asking(&values, |value| searcher.run(value, K as usize).len());
+    Ok(())
+}
+
+fn gaoya(values: &[u64], queries: &[u64], blocks: usize, report: &mut Report) {
+    let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(blocks, K as usize);
+    report.timed("build", || (0u32..).zip(values).for_each(|(id, &value)| index.insert(id, value)));
+    report.ask(queries, |query| index.query(&query).len());
+    report.pairs_by_asking(values, |value| index.query(&value).len());
+}
+
+struct Hamming;
+
+impl Metric<u64> for Hamming {
+    fn distance(&self, a: &u64, b: &u64) -> u32 {
+        num_differing_bits(*a, *b)
+    }
+
+    fn threshold_distance(&self, a: &u64, b: &u64, threshold: u32) -> Option<u32> {
+        Some(self.distance(a, b)).filter(|&distance| distance <= threshold)
+    }
+}
+
+fn bk_tree(values: &[u64], queries: &[u64], report: &mut Report) {
+    let mut tree = BKTree::new(Hamming);
+    report.timed("build", || values.iter().for_each(|&value| tree.add(value)));
+    report.ask(queries, |query| tree.find(&query, K).count());
+}
