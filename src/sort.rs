@@ -20,8 +20,35 @@ pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threa
     if bits == 0 {
         return values.sort_unstable();
     }
+    in_pieces(values, scratch, bits, threads, |from, to| {
+        to.copy_from_slice(from);
+        to.sort_unstable();
+    });
+}
+
+/// Brings values into the order of their `bits` leading bits, on so many threads; those that share them
+/// stay in the order that they are in. `scratch` as in [`sort`].
+pub(crate) fn group<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, bits: u32, threads: usize) {
+    let first = (values.len() / CACHED).max(1).ilog2().min(MOST_BITS).min(bits);
+    in_pieces(values, scratch, first, threads, |from, to| {
+        if first == bits {
+            to.copy_from_slice(from);
+        } else {
+            distribute(from, to, first, bits - first);
+        }
+    });
+}
+
+/// Distributes values by their leading bits, and has each piece arranged on its way back.
+fn in_pieces<F: Fingerprint>(
+    values: &mut [F],
+    scratch: &mut Vec<F>,
+    bits: u32,
+    threads: usize,
+    arrange: impl Fn(&[F], &mut [F]) + Sync,
+) {
     scratch.resize(values.len(), F::default());
-    let ends = distribute(values, scratch, bits);
+    let ends = distribute(values, scratch, 0, bits);
     let (mut from, mut to, mut pieces, mut start) = (&scratch[..], values, Vec::new(), 0);
     for end in ends {
         let ((piece_from, rest_from), (piece_to, rest_to)) =
@@ -33,8 +60,7 @@ pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threa
     let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some((from, to)) = next() {
-            to.copy_from_slice(from);
-            to.sort_unstable();
+            arrange(from, to);
         }
     };
     std::thread::scope(|scope| {
@@ -45,9 +71,10 @@ pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threa
     });
 }
 
-/// Moves values to where their `bits` leading bits say. Returns where each of these pieces ends.
-fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], bits: u32) -> Vec<usize> {
-    let piece = |value: F| to_usize(value.bits(0, bits));
+/// Moves values to where their bits `start..start + bits` say, keeping the order of those that share them.
+/// Returns where each of these pieces ends.
+fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -> Vec<usize> {
+    let piece = |value: F| to_usize(value.bits(start, bits));
     let mut ends = vec![0; 1 << bits];
     from.iter().for_each(|&value| ends[piece(value)] += 1);
     let mut start = 0;
@@ -89,6 +116,14 @@ mod tests {
             check(&(0..len).map(|at| random(at) >> 40).collect::<Vec<u64>>());
             check(&(0..len).map(|at| random(at) & 0xc000_0000_0000_00ff).collect::<Vec<u64>>());
             check(&(0..len).rev().collect::<Vec<u64>>());
+            for bits in [0, 3, 9, 16, 20] {
+                let values: Vec<u64> = (0..len).map(random).collect();
+                let mut expected = values.clone();
+                expected.sort_by_key(|value| value.bits(0, bits));
+                let mut grouped = values;
+                group(&mut grouped, &mut Vec::new(), bits, 2);
+                assert!(grouped == expected, "{len} values by {bits} bits");
+            }
             check(
                 &(0..len)
                     .map(|at| u128::from(random(at)) << 64 | u128::from(random(at + 9)))

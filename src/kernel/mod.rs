@@ -77,6 +77,26 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// Appends to `passed` the two indices of every pair of words that differ in at most `radius` bits, in
+    /// ascending order: for few words, of which [`filter`](Kernel::filter) would have to be told one by one.
+    #[inline]
+    pub(crate) fn filter_pairs(self, words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => proof.filter_pairs(words, radius, passed),
+            _ => {
+                let mut later = Vec::new();
+                for (first, &word) in (0u32..).zip(words) {
+                    later.clear();
+                    self.filter(&words[first as usize + 1..], word, radius, &mut later);
+                    passed.extend(later.iter().map(|&at| (first, first + 1 + at)));
+                }
+            }
+        }
+    }
+}
+
 /// Asks the processor to fetch `slice[index]` soon. An index out of bounds does no harm.
 #[inline]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
@@ -101,6 +121,13 @@ mod tests {
             for len in 0..=257 {
                 let part = &words[len % 7..len % 7 + len];
                 for radius in [0, 1, 2, 5, 31, 32, 64] {
+                    let mut pairs = vec![(7, 7)];
+                    kernel.filter_pairs(&part[..len.min(70)], radius, &mut pairs);
+                    let few = 0..to_u32(len.min(70));
+                    let near = |a: u32, b: u32| (part[a as usize] ^ part[b as usize]).count_ones() <= radius;
+                    let all = few.clone().flat_map(|a| (a + 1..few.end).map(move |b| (a, b)));
+                    let expected: Vec<_> = all.filter(|&(a, b)| near(a, b)).collect();
+                    assert_eq!(pairs[1..], expected, "{kernel:?}, pairs of {len} within {radius}");
                     let expected: Vec<u32> = (0..to_u32(len))
                         .filter(|&i| (part[i as usize] ^ query).count_ones() <= radius)
                         .collect();

@@ -7,7 +7,8 @@ use std::arch::x86_64::{
     _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
     _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
     _mm256_srli_epi16, _mm256_xor_si256, _mm512_cmple_epu32_mask, _mm512_loadu_si512,
-    _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
+    _mm512_mask_cmple_epu32_mask, _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_popcnt_epi32,
+    _mm512_set1_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -42,6 +43,14 @@ impl Avx512 {
     pub(super) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
         unsafe { filter_avx512(words, query, radius, passed) }
+    }
+}
+
+impl Avx512 {
+    #[inline]
+    pub(super) fn filter_pairs(self, words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
+        // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
+        unsafe { filter_pairs_avx512(words, radius, passed) }
     }
 }
 
@@ -97,6 +106,39 @@ fn popcount_avx2(lanes: __m256i) -> __m256i {
     let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(lanes), nibble));
     let bytes = _mm256_add_epi8(low, high);
     _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
+}
+
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn filter_pairs_avx512(words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
+    let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
+    let mut first = 0;
+    let mut later = words;
+    while let [word, rest @ ..] = later {
+        let word_lanes = _mm512_set1_epi32(word.cast_signed());
+        let mut base = first + 1;
+        for step in rest.chunks(16) {
+            let present = u16::MAX >> (16 - step.len());
+            // SAFETY: the mask admits exactly the lanes that `step` holds; the others are not read.
+            let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
+            let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, word_lanes));
+            let mask = _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes);
+            if mask != 0 {
+                push_pairs(mask, first, base, passed);
+            }
+            base += 16;
+        }
+        (first, later) = (first + 1, rest);
+    }
+}
+
+/// Appends `first` with `base` + the position of every one in `mask`; see [`push_mask`].
+#[cold]
+#[inline(never)]
+fn push_pairs(mut mask: u16, first: u32, base: u32, passed: &mut Vec<(u32, u32)>) {
+    while mask != 0 {
+        passed.push((first, base + mask.trailing_zeros()));
+        mask &= mask - 1;
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]

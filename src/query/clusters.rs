@@ -3,13 +3,17 @@
 use crate::cast::to_u32;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::kernel::prefetch;
 
-/// A fingerprint of a cluster, with its cluster's number.
+/// A fingerprint of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
+pub(crate) struct Member<T> {
+    /// Number of the cluster: the index of its smallest fingerprint.
     pub(crate) cluster: u32,
     /// Index among the distinct fingerprints in ascending order.
     pub(crate) index: usize,
+    /// What the caller knows it by.
+    pub(crate) value: T,
 }
 
 /// Disjoint sets over `0..n` (Galler and Fischer, 1964), with path halving. The root of a set is its
@@ -35,30 +39,37 @@ impl UnionFind {
         at
     }
 
+    /// Asks for what the next union with an element reads first.
+    #[inline]
+    pub(crate) fn prefetch(&self, element: u32) {
+        prefetch(&self.parents, element as usize);
+    }
+
     pub(crate) fn unite(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// The members of all sets that `count` as clusters, by (cluster, index); clusters are numbered
-    /// by their smallest element. `counts(index)` tells whether an element is a cluster by itself.
-    pub(crate) fn members(mut self, mut counts: impl FnMut(usize) -> Result<bool>) -> Result<Vec<Member>> {
-        let len = self.parents.len();
-        let mut joined = vec![false; len];
-        for index in 0..to_u32(len) {
+    /// The members of all clusters, by (cluster, index): of the sets of several elements, and of those of one
+    /// that is `alone` enough for a cluster. `value` is asked in ascending order of the indices.
+    pub(crate) fn members<T>(
+        mut self,
+        alone: Vec<bool>,
+        mut value: impl FnMut(usize) -> Result<T>,
+    ) -> Result<Vec<Member<T>>> {
+        let mut counts = alone;
+        counts.resize(self.parents.len(), false);
+        for index in 0..to_u32(counts.len()) {
             let root = self.root(index);
             if root != index {
-                joined[root as usize] = true;
+                counts[root as usize] = true;
             }
         }
-        let mut numbers = std::collections::HashMap::new();
         let mut members = Vec::new();
-        for index in 0..len {
-            let root = self.root(to_u32(index));
-            if joined[root as usize] || counts(index)? {
-                let next = to_u32(numbers.len());
-                let cluster = *numbers.entry(root).or_insert(next);
-                members.push(Member { cluster, index });
+        for index in 0..counts.len() {
+            let cluster = self.root(to_u32(index));
+            if counts[cluster as usize] {
+                members.push(Member { cluster, index, value: value(index)? });
             }
         }
         members.sort_by_key(|member| member.cluster);
@@ -67,7 +78,7 @@ impl UnionFind {
 }
 
 /// Groups neighbouring members of the same cluster.
-pub(crate) fn by_cluster(members: &[Member]) -> impl Iterator<Item = &[Member]> {
+pub(crate) fn by_cluster<T>(members: &[Member<T>]) -> impl Iterator<Item = &[Member<T>]> {
     members.chunk_by(|a, b| a.cluster == b.cluster)
 }
 
@@ -87,10 +98,12 @@ mod tests {
         for turn in 0..pairs.len() {
             let mut sets = UnionFind::new(10);
             pairs.iter().cycle().skip(turn).take(pairs.len()).for_each(|&(a, b)| sets.unite(a, b));
-            let members = sets.members(|index| Ok(index == 6)).unwrap();
+            let alone = (0..10).map(|index| index == 6).collect();
+            let members = sets.members(alone, |index| Ok(index * 10)).unwrap();
             let plain: Vec<(u32, usize)> =
                 members.iter().map(|member| (member.cluster, member.index)).collect();
-            assert_eq!(plain, [(0, 1), (0, 2), (0, 7), (0, 8), (1, 3), (1, 5), (1, 9), (2, 6)]);
+            assert_eq!(plain, [(1, 1), (1, 2), (1, 7), (1, 8), (3, 3), (3, 5), (3, 9), (6, 6)]);
+            assert!(members.iter().all(|member| member.value == member.index * 10));
             assert_eq!(*expected.get_or_insert(members.clone()), members);
         }
     }

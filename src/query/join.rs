@@ -32,7 +32,7 @@ pub struct Pair<F> {
 const BLOCK_PAIRS: usize = 1024;
 /// Groups that are one item of work hold about so many fingerprints.
 const ITEM_FINGERPRINTS: u64 = 1 << 15;
-/// Groups up to this size are compared without a look at what varies in them.
+/// Groups up to this size are compared at once, without a look at what varies in them.
 const LOOK_ABOVE: usize = 64;
 /// Groups up to this size are compared as they are.
 const SPLIT_ABOVE: usize = 2048;
@@ -99,6 +99,7 @@ struct Worker<'a, F> {
     other: Vec<F>,
     words: Vec<u32>,
     passed: Vec<u32>,
+    passed_pairs: Vec<(u32, u32)>,
     found: Vec<Pair<F>>,
     /// Masks in which a pair must differ: it is found in another part otherwise.
     differ: Vec<F>,
@@ -112,7 +113,8 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let used = join.plan.used().map(|(earlier, _)| earlier).take_while(|&earlier| earlier < table);
         let earlier =
             used.map(|earlier| join.tables[table].permute(join.tables[earlier].lead_mask)).collect();
-        Self { join, table, group, other, words: Vec::new(), passed: Vec::new(), found, differ, earlier }
+        let (words, passed, passed_pairs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { join, table, group, other, words, passed, passed_pairs, found, differ, earlier }
     }
 
     /// Compares every group of a range with itself and with the groups that the masks lead to.
@@ -167,6 +169,15 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             }
         }
         self.fill_words(group, shared_bits);
+        if group.len() <= LOOK_ABOVE {
+            self.passed_pairs.clear();
+            self.join.kernel.filter_pairs(&self.words, self.join.k, &mut self.passed_pairs);
+            for at in 0..self.passed_pairs.len() {
+                let (a, b) = self.passed_pairs[at];
+                self.check(group[a as usize], group[b as usize]);
+            }
+            return self.hand_on_full(sink);
+        }
         let words = std::mem::take(&mut self.words);
         for (index, (&a, &word)) in group.iter().zip(&words).enumerate() {
             self.passed.clear();

@@ -17,7 +17,7 @@ const SMALL_LIST: usize = 4096;
 
 /// The fingerprints of a sorted list that share a prefix, found through an index of all prefixes.
 struct ListGroups<'a, F> {
-    /// Permuted, ascending, distinct.
+    /// Permuted, distinct, ascending as far as the prefix goes.
     values: &'a [F],
     prefix_bits: u32,
     /// Start of each prefix, and the end of the last.
@@ -127,7 +127,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
         } else {
             permuted.clear();
             permuted.extend(natural.iter().map(|&value| table.permute(value)));
-            sort::sort(&mut permuted, &mut scratch, threads);
+            sort::group(&mut permuted, &mut scratch, prefix_bits, threads);
             &permuted
         };
         join.run(index, &ListGroups::new(values, prefix_bits), prefix_bits, visit)?;
@@ -160,11 +160,11 @@ pub fn find_clusters<F: Fingerprint>(
     let mut natural = values.to_vec();
     sort::sort(&mut natural, &mut Vec::new(), threads);
     natural.dedup();
-    let members = members(&natural, k, threads, |_| false)?;
+    let members = members(&natural, k, threads, Vec::new(), |index| natural[index])?;
     let mut cluster = Vec::new();
     for group in by_cluster(&members) {
         cluster.clear();
-        cluster.extend(group.iter().map(|member| natural[member.index]));
+        cluster.extend(group.iter().map(|member| member.value));
         visit(&cluster)?;
     }
     Ok(())
@@ -180,21 +180,23 @@ pub(crate) fn cluster_rows<F: Fingerprint>(
 ) -> Result<()> {
     let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
     let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
-    let members = members(&natural, k, threads, |index| equal[index].len() > 1)?;
+    let several = equal.iter().map(|rows| rows.len() > 1).collect();
+    let members = members(&natural, k, threads, several, |index| equal[index])?;
     by_cluster(&members).try_for_each(|group| {
-        let cluster: Vec<Row<F>> = group.iter().flat_map(|member| equal[member.index]).copied().collect();
+        let cluster: Vec<Row<F>> = group.iter().flat_map(|member| member.value).copied().collect();
         visit(&cluster)
     })
 }
 
-/// The members of the clusters of ascending distinct values; `counts` tells which values are a
-/// cluster by themselves.
-fn members<F: Fingerprint>(
+/// The members of the clusters of ascending distinct values; `alone` tells which values are a cluster by
+/// themselves.
+fn members<F: Fingerprint, T>(
     natural: &[F],
     k: u32,
     threads: usize,
-    counts: impl Fn(usize) -> bool,
-) -> Result<Vec<Member>> {
+    alone: Vec<bool>,
+    value: impl Fn(usize) -> T,
+) -> Result<Vec<Member<T>>> {
     if u32::try_from(natural.len()).is_err() {
         return Err(Error::Limit("clusters of at most 2^32 - 1 distinct values"));
     }
@@ -205,5 +207,5 @@ fn members<F: Fingerprint>(
         }
         Ok(())
     })?;
-    sets.members(|index| Ok(counts(index)))
+    sets.members(alone, |index| Ok(value(index)))
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::clusters::{Member, UnionFind};
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
 use super::locate::one_less;
@@ -18,7 +19,7 @@ use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::{Options, Stage};
-use crate::segment::{RowCursor, Run};
+use crate::segment::{Cursor, RowCursor, Run};
 
 /// The runs of a snapshot.
 pub(crate) struct Whole<'a, F> {
@@ -232,9 +233,30 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
+    /// Unites the sets of each pair's ends.
+    pub(crate) fn unite(&self, pairs: &[Pair<F>], sets: &mut UnionFind) -> Result<()> {
+        let mut indices = Vec::with_capacity(2 * LOOKED_UP_TOGETHER);
+        for some in pairs.chunks(LOOKED_UP_TOGETHER) {
+            let ends = || some.iter().flat_map(|pair| [pair.a, pair.b]);
+            if let Self::Entries(run) = self {
+                let natural = run.natural();
+                ends().for_each(|end| natural.prefetch_cell(natural.cell_of(end)));
+                ends().try_for_each(|end| natural.prefetch_place_of(end).map(drop))?;
+            }
+            indices.clear();
+            for end in ends() {
+                let index = self.index_of(end)?;
+                sets.prefetch(index);
+                indices.push(index);
+            }
+            indices.as_chunks().0.iter().for_each(|&[a, b]| sets.unite(a, b));
+        }
+        Ok(())
+    }
+
     /// The number of a fingerprint that a pair was found with, in whatever table: damage where table 0
     /// does not have it.
-    pub(crate) fn index_of(&self, value: F) -> Result<u32> {
+    fn index_of(&self, value: F) -> Result<u32> {
         let (found, run) = match self {
             Self::Entries(run) => (run.natural().find(value)?, Some(*run)),
             Self::Values(values, oldest) => (values.binary_search(&value).ok(), *oldest),
@@ -245,22 +267,80 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    pub(crate) fn value_at(&self, index: usize) -> Result<F> {
+    /// Which fingerprints stand for two rows or more.
+    pub(crate) fn with_several_ids(&self, whole: &Whole<'_, F>) -> Result<Vec<bool>> {
         match self {
-            Self::Entries(run) => run.natural().at(index),
-            Self::Values(values, _) => Ok(values[index]),
+            Self::Entries(run) => run.rows.entries_of_several_rows(),
+            Self::Values(values, _) => {
+                let mut several = vec![false; values.len()];
+                let (mut at, mut last) = (0, None);
+                whole.rows(|row| {
+                    if last == Some(row.fingerprint) {
+                        several[at] = true;
+                    } else {
+                        at += usize::from(last.is_some());
+                        last = Some(row.fingerprint);
+                    }
+                    Ok(())
+                })?;
+                Ok(several)
+            }
         }
     }
 
-    /// Whether a fingerprint stands for two rows or more.
-    pub(crate) fn has_several_ids(&self, index: usize, whole: &Whole<'_, F>) -> Result<bool> {
+    /// The fingerprints of ascending numbers, one after the other.
+    pub(crate) fn ascending(&self) -> Ascending<'_, F> {
         match self {
-            Self::Entries(run) => Ok(run.rows.rows_of(index)?.len() > 1),
-            Self::Values(values, _) => {
-                let mut ids = Vec::new();
-                whole.view.ids_of(values[index], &mut ids)?;
-                Ok(ids.len() > 1)
+            Self::Entries(run) => {
+                let walk = Some((*run, run.natural().cursor()));
+                Ascending { values: &[], walk, block: Vec::new(), passed: 0 }
+            }
+            Self::Values(values, _) => Ascending { values, walk: None, block: Vec::new(), passed: 0 },
+        }
+    }
+
+    /// Asks for the ids of a fingerprint that will be wanted soon.
+    pub(crate) fn prefetch_ids(&self, member: &Member<F>) -> Result<()> {
+        match self {
+            Self::Entries(run) => run.rows.prefetch_near(member.index),
+            Self::Values(..) => Ok(()),
+        }
+    }
+
+    /// Replaces `ids` by those of a fingerprint.
+    pub(crate) fn ids_of(&self, whole: &Whole<'_, F>, member: &Member<F>, ids: &mut Vec<u64>) -> Result<()> {
+        match self {
+            Self::Entries(run) => {
+                ids.clear();
+                run.rows.ids_of(member.index, ids)
+            }
+            Self::Values(..) => whole.view.ids_of(member.value, ids),
+        }
+    }
+}
+
+/// Pairs whose ends are looked up together.
+const LOOKED_UP_TOGETHER: usize = 64;
+
+/// A walk over an [`Order`].
+pub(crate) struct Ascending<'a, F> {
+    values: &'a [F],
+    walk: Option<(&'a Run<F>, Cursor<'a, F>)>,
+    block: Vec<F>,
+    /// Fingerprints before the block.
+    passed: usize,
+}
+
+impl<F: Fingerprint> Ascending<'_, F> {
+    /// The fingerprint of a number that is at least as large as the last one asked for.
+    pub(crate) fn at(&mut self, index: usize) -> Result<F> {
+        let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };
+        while index - self.passed >= self.block.len() {
+            self.passed += self.block.len();
+            if !cursor.next_block(&mut self.block)? {
+                return Err(run.natural().file.flaw(0, format!("fingerprint {index}"), "fewer"));
             }
         }
+        Ok(self.block[index - self.passed])
     }
 }

@@ -24,6 +24,7 @@ pub(crate) struct Segment<F> {
     hi_base: usize,
     lo_base: usize,
     lo_bytes: usize,
+    lo_bits: u32,
     known_bits: F,
 }
 
@@ -82,6 +83,7 @@ impl<F: Fingerprint> Segment<F> {
             hi_base: base(HI),
             lo_base: base(LO),
             lo_bytes: to_usize(SegmentInfo::lo_bytes(info.directory_bits, F::BITS)),
+            lo_bits: SegmentInfo::lo_bits(info.directory_bits, F::BITS),
             file,
         })
     }
@@ -199,8 +201,7 @@ impl<F: Fingerprint> Segment<F> {
 
     /// The bits of the `lo` plane above those that an entry needs are zero; nothing else looks at them.
     pub(super) fn check_lo(&self, entry: usize) -> Result<()> {
-        let bits = SegmentInfo::lo_bits(self.info.directory_bits, F::BITS);
-        let lo = self.lo(entry)?;
+        let (bits, lo) = (self.lo_bits, self.lo(entry)?);
         if lo >> bits == 0 {
             return Ok(());
         }
@@ -216,8 +217,7 @@ impl<F: Fingerprint> Segment<F> {
 
     #[inline]
     fn assemble(&self, cell: u64, hi: u32, lo: u64) -> F {
-        let directory_bits = self.info.directory_bits;
-        let lo_bits = SegmentInfo::lo_bits(directory_bits, F::BITS);
+        let (directory_bits, lo_bits) = (self.info.directory_bits, self.lo_bits);
         F::from_bits(cell, 0, directory_bits)
             | F::from_bits(u64::from(hi), directory_bits, HI_BITS)
             | F::from_bits(lo, directory_bits + HI_BITS, lo_bits)
@@ -255,17 +255,6 @@ impl<F: Fingerprint> Segment<F> {
             if value < permuted { low = middle + 1 } else { high = middle }
         }
         Ok(None)
-    }
-
-    /// The value of an entry: a binary search for its cell, so not for inner loops.
-    pub(crate) fn at(&self, entry: usize) -> Result<F> {
-        let (mut low, mut high) = (0, self.cells());
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            if self.bucket(middle, 0)?.start <= entry { low = middle } else { high = middle }
-        }
-        let hi = self.hi(entry..entry + 1)?.first().copied().unwrap_or_default();
-        self.value(low, hi, entry)
     }
 
     /// Appends the values of the cells `first..first + count`, in order.

@@ -136,6 +136,32 @@ impl Rows {
         }
     }
 
+    /// For each entry, whether it has two rows or more. Walks over `starts`.
+    pub(crate) fn entries_of_several_rows(&self) -> Result<Vec<bool>> {
+        let mut several = vec![false; to_usize(self.info.entries)];
+        if self.info.one_row_each() {
+            return Ok(several);
+        }
+        let rows = to_usize(self.info.rows);
+        let mut entries = 0usize;
+        for word in 0..rows.div_ceil(64) {
+            let starts = self.starts_word(word)?;
+            if starts == u64::MAX {
+                entries += 64;
+                continue;
+            }
+            for bit in 0..(rows - word * 64).min(64) {
+                if starts >> bit & 1 == 1 {
+                    entries += 1;
+                } else if let Some(several) = entries.checked_sub(1).and_then(|entry| several.get_mut(entry))
+                {
+                    *several = true;
+                }
+            }
+        }
+        Ok(several)
+    }
+
     /// A row at or before the start of an entry, and how many entries start from there up to it.
     /// `sampled` is the row that the entry's sample gives.
     fn skip_ahead(&self, entry: usize, sampled: usize, sample: usize) -> Result<(usize, usize)> {
