@@ -87,7 +87,10 @@ pub(crate) fn query<F: Fingerprint>(
 ) -> Result<()> {
     let expected = matches_expected(view, k);
     let together = if expected > MATCHES_AT_ONCE as f64 / GROUP as f64 { 1 } else { GROUP };
-    let most = (MATCHES_OF_A_SWEEP as f64 / (2.0 * expected)).clamp(BATCH as f64, SWEEP as f64) as usize;
+    let mut most = SWEEP;
+    while most > BATCH && most as f64 * expected > MATCHES_OF_A_SWEEP as f64 / 2.0 {
+        most /= 2;
+    }
     let at_once = queries.len().div_ceil(threads.max(1)).clamp(BATCH, most);
     let crowded = AtomicBool::new(together == 1);
     in_order((kernel, threads), queries.len(), at_once, visit, |range, searcher, sink| {

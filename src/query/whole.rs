@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::clusters::{Member, UnionFind};
+use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind};
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
 use super::locate::one_less;
@@ -206,7 +206,8 @@ impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
             segment.read_cells(prefix << below, 1 << below, out)?;
         }
         if self.runs.len() > 1 {
-            out.sort_unstable();
+            // A few ascending runs, which the stable sort merges.
+            out.sort();
             out.dedup();
         }
         if let (false, Some(&first)) = (self.dead.is_empty(), out.get(start)) {
@@ -233,37 +234,11 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// Unites the sets of each pair's ends.
-    pub(crate) fn unite(&self, pairs: &[Pair<F>], sets: &mut UnionFind) -> Result<()> {
-        let mut indices = Vec::with_capacity(2 * LOOKED_UP_TOGETHER);
-        for some in pairs.chunks(LOOKED_UP_TOGETHER) {
-            let ends = || some.iter().flat_map(|pair| [pair.a, pair.b]);
-            if let Self::Entries(run) = self {
-                let natural = run.natural();
-                ends().for_each(|end| natural.prefetch_cell(natural.cell_of(end)));
-                ends().try_for_each(|end| natural.prefetch_place_of(end).map(drop))?;
-            }
-            indices.clear();
-            for end in ends() {
-                let index = self.index_of(end)?;
-                sets.prefetch(index);
-                indices.push(index);
-            }
-            indices.as_chunks().0.iter().for_each(|&[a, b]| sets.unite(a, b));
-        }
-        Ok(())
-    }
-
-    /// The number of a fingerprint that a pair was found with, in whatever table: damage where table 0
-    /// does not have it.
-    fn index_of(&self, value: F) -> Result<u32> {
-        let (found, run) = match self {
-            Self::Entries(run) => (run.natural().find(value)?, Some(*run)),
-            Self::Values(values, oldest) => (values.binary_search(&value).ok(), *oldest),
-        };
-        match (found, run) {
-            (None, Some(run)) => Err(one_less(run)),
-            (found, _) => Ok(to_u32(found.unwrap_or_default())),
+    /// What looks up numbers.
+    pub(crate) fn numbers(&self) -> Numbers<'_, F> {
+        match self {
+            Self::Entries(run) => Numbers::Entries(run),
+            Self::Values(values, oldest) => Numbers::Values(Sorted::new(values), *oldest),
         }
     }
 
@@ -319,8 +294,49 @@ impl<F: Fingerprint> Order<'_, F> {
     }
 }
 
-/// Pairs whose ends are looked up together.
-const LOOKED_UP_TOGETHER: usize = 64;
+/// From fingerprints to their numbers in an [`Order`].
+pub(crate) enum Numbers<'a, F> {
+    Entries(&'a Run<F>),
+    /// And the oldest run.
+    Values(Sorted<'a, F>, Option<&'a Run<F>>),
+}
+
+impl<F: Fingerprint> Numbers<'_, F> {
+    /// Unites the sets of each pair's ends.
+    pub(crate) fn unite(&self, pairs: &[Pair<F>], sets: &mut UnionFind) -> Result<()> {
+        let mut numbers = Vec::with_capacity(2 * LOOKED_UP_TOGETHER);
+        for some in pairs.chunks(LOOKED_UP_TOGETHER) {
+            let ends = || some.iter().flat_map(|pair| [pair.a, pair.b]);
+            match self {
+                Self::Values(values, _) => values.prefetch(some),
+                Self::Entries(run) => {
+                    let natural = run.natural();
+                    ends().for_each(|end| natural.prefetch_cell(natural.cell_of(end)));
+                    ends().try_for_each(|end| natural.prefetch_place_of(end).map(drop))?;
+                }
+            }
+            numbers.clear();
+            for end in ends() {
+                numbers.push(self.of(end)?);
+            }
+            sets.unite_pairs(&numbers);
+        }
+        Ok(())
+    }
+
+    /// The number of a fingerprint that a pair was found with, in whatever table: damage where table 0
+    /// does not have it.
+    fn of(&self, value: F) -> Result<u32> {
+        let (found, run) = match self {
+            Self::Entries(run) => (run.natural().find(value)?.map(to_u32), Some(*run)),
+            Self::Values(values, oldest) => (values.index_of(value), *oldest),
+        };
+        match (found, run) {
+            (None, Some(run)) => Err(one_less(run)),
+            (found, _) => Ok(found.unwrap_or_default()),
+        }
+    }
+}
 
 /// A walk over an [`Order`].
 pub(crate) struct Ascending<'a, F> {

@@ -244,7 +244,7 @@ impl<F: Fingerprint> Segment<F> {
         let wanted = self.hi_of(permuted);
         let words = self.hi(bucket.clone())?;
         let start = partition_near(words, likely_place(words.len(), wanted), |hi| hi < wanted);
-        let equal = words[start..].partition_point(|&hi| hi == wanted);
+        let equal = words.get(start..).unwrap_or_default().partition_point(|&hi| hi == wanted);
         let (mut low, mut high) = (bucket.start + start, bucket.start + start + equal);
         while low < high {
             let middle = low.midpoint(high);
@@ -328,7 +328,7 @@ fn partition_near(words: &[u32], likely: usize, before: impl Fn(u32) -> bool) ->
         (low, high) = (high + 1, (high + step).min(words.len()));
         step *= 2;
     }
-    low + words[low..high].partition_point(|&word| before(word))
+    low + words.get(low..high).unwrap_or_default().partition_point(|&word| before(word))
 }
 
 /// How far from the likely place a search looks first: half a line of a cache.
