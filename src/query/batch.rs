@@ -20,8 +20,9 @@ const BATCH: usize = 512;
 const SWEEP: usize = 1 << 19;
 /// Matches that a thread gathers before it hands them on.
 const MATCHES_AT_ONCE: usize = 1 << 14;
-/// Matches of one sweep, which can hand on nothing before its end; where there are more, it is given up.
-const MATCHES_OF_A_SWEEP: usize = 1 << 19;
+/// Matches of queries that are answered together, which can hand on nothing before they are done; where there
+/// are more, each query is answered by itself.
+const MATCHES_TOGETHER: usize = 1 << 19;
 
 /// The matches of some queries, one after the other.
 #[derive(Debug)]
@@ -88,7 +89,7 @@ pub(crate) fn query<F: Fingerprint>(
     let expected = matches_expected(view, k);
     let together = if expected > MATCHES_AT_ONCE as f64 / GROUP as f64 { 1 } else { GROUP };
     let mut most = SWEEP;
-    while most > BATCH && most as f64 * expected > MATCHES_OF_A_SWEEP as f64 / 2.0 {
+    while most > BATCH && most as f64 * expected > MATCHES_TOGETHER as f64 / 2.0 {
         most /= 2;
     }
     let at_once = queries.len().div_ceil(threads.max(1)).clamp(BATCH, most);
@@ -97,14 +98,19 @@ pub(crate) fn query<F: Fingerprint>(
         let queries = &queries[range];
         if !crowded.load(Ordering::Relaxed) {
             let mut answers = Answers::default();
-            if answers.add(view, searcher, queries, k, MATCHES_OF_A_SWEEP)? {
+            if answers.add(view, searcher, queries, k, MATCHES_TOGETHER)? {
                 let _ = sink(answers);
                 return Ok(());
             }
             crowded.store(true, Ordering::Relaxed);
         }
         in_steps(queries.len(), together, sink, |range, answers| {
-            answers.add(view, searcher, &queries[range], k, usize::MAX).map(drop)
+            let group = &queries[range];
+            if group.len() > 1 && answers.add(view, searcher, group, k, MATCHES_TOGETHER)? {
+                return Ok(());
+            }
+            // What all of them have is too much to hold at once, so each by itself.
+            group.chunks(1).try_for_each(|one| answers.add(view, searcher, one, k, usize::MAX).map(drop))
         })
     })
 }

@@ -24,7 +24,7 @@ fn main() -> Outcome {
         return Err("usage: peers NAME VALUES QUERIES SECONDS".into());
     };
     let (values, queries) = (read(values)?, read(queries)?);
-    let mut report = Report { limit: Duration::from_secs(seconds.parse()?), fields: Vec::new() };
+    let mut report = Report { limit: Duration::from_secs_f64(seconds.parse()?), fields: Vec::new() };
     match &name[..] {
         "scan" => scan(&values, &queries, &mut report),
         "nearprint" => nearprint(&values, &queries, &mut report)?,
