@@ -151,8 +151,11 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`query`](Snapshot::query) for many fingerprints, on all threads of the options.
     ///
     /// `visit` gets the index of each query and its matches, in the order of the queries, whether
-    /// there are matches or not. An error from `visit` ends the batch and is returned. Memory: about
-    /// 100 bytes for each match of one query, per thread.
+    /// there are matches or not. An error from `visit` ends the batch and is returned.
+    ///
+    /// Large batches go table by table, which takes a quarter to a half of the time of single queries, and hands
+    /// nothing on before the first 524,288 queries of a thread are answered. Memory: up to 128 bytes for each of these, per
+    /// thread, and about 100 bytes for each match of one query.
     ///
     /// # Errors
     /// As [`query`](Snapshot::query), and whatever `visit` returns.
