@@ -3,7 +3,8 @@
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000 by
 //! default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their first 16 bits,
 //! `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout; `-- pairs` picks benchmarks by name. The data come
-//! from a fixed seed, and what the benchmarks find is held against a scan first.
+//! from a fixed seed. Queries are held against a scan first, batches against single queries, databases against
+//! lists.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -16,7 +17,7 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
-use nearprint::{Database, Options, Snapshot, find_all, find_clusters, num_differing_bits};
+use nearprint::{Database, Options, Pair, Row, Snapshot, find_all, find_clusters, num_differing_bits};
 
 fn main() {
     corpus();
@@ -177,75 +178,81 @@ fn batch_of_10_000(bencher: Bencher<'_, '_>, (k, threads): (u32, usize)) {
 fn batch_of_1_000_000(bencher: Bencher<'_, '_>, threads: usize) {
     let snapshot = open(threads);
     let queries = &corpus().queries;
-    let expected = found(&snapshot, queries, 3);
+    let expected = queries.iter().map(|&query| snapshot.query(query, 3).unwrap().len()).sum::<usize>();
     bencher
         .counter(ItemsCount::new(queries.len()))
         .bench_local(|| assert_eq!(found(&snapshot, queries, 3), expected));
 }
 
+fn pairs(snapshot: &Snapshot<u64>, k: u32) -> usize {
+    let mut found = 0;
+    let count = |block: &[Pair<u64>]| {
+        found += block.len();
+        Ok(())
+    };
+    snapshot.pairs(k, count).unwrap();
+    found
+}
+
+fn pairs_in_memory(k: u32, threads: usize) -> usize {
+    let mut found = 0;
+    let count = |block: &[Pair<u64>]| {
+        found += block.len();
+        Ok(())
+    };
+    find_all(&corpus().values, k, threads, count).unwrap();
+    found
+}
+
+/// Clusters of two fingerprints or more.
+fn clusters(snapshot: &Snapshot<u64>) -> usize {
+    let mut found = 0;
+    let count = |rows: &[Row<u64>]| {
+        found += usize::from(rows[0].fingerprint != rows[rows.len() - 1].fingerprint);
+        Ok(())
+    };
+    snapshot.clusters(3, count).unwrap();
+    found
+}
+
+fn clusters_in_memory() -> usize {
+    let mut found = 0;
+    let count = |_: &[u64]| {
+        found += 1;
+        Ok(())
+    };
+    find_clusters(&corpus().values, 3, 1, count).unwrap();
+    found
+}
+
+/// Measures something that goes over all values and finds as much as another way did.
+fn over_all(bencher: Bencher<'_, '_>, expected: usize, find: impl Fn() -> usize) {
+    bencher.counter(ItemsCount::new(corpus().values.len())).bench_local(|| assert_eq!(find(), expected));
+}
+
 #[divan::bench(args = [1, 2], sample_count = 5)]
 fn pairs_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
     let snapshot = open(threads);
-    bencher.counter(ItemsCount::new(corpus().values.len())).bench_local(|| {
-        let mut found = 0;
-        snapshot
-            .pairs(3, |block| {
-                found += block.len();
-                Ok(())
-            })
-            .unwrap();
-        found
-    });
+    over_all(bencher, pairs_in_memory(3, 2), || pairs(&snapshot, 3));
 }
 
 #[divan::bench(args = [1, 2], sample_count = 5)]
 fn pairs_of_a_list(bencher: Bencher<'_, '_>, threads: usize) {
-    list_pairs(bencher, 3, threads);
+    over_all(bencher, pairs(&open(2), 3), || pairs_in_memory(3, threads));
 }
 
 #[divan::bench(args = [1, 2], sample_count = 5)]
 fn pairs_of_a_list_within_6(bencher: Bencher<'_, '_>, threads: usize) {
-    list_pairs(bencher, 6, threads);
-}
-
-fn list_pairs(bencher: Bencher<'_, '_>, k: u32, threads: usize) {
-    let values = &corpus().values;
-    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
-        let mut found = 0;
-        find_all(values, k, threads, |block| {
-            found += block.len();
-            Ok(())
-        })
-        .unwrap();
-        found
-    });
+    over_all(bencher, pairs(&open(2), 6), || pairs_in_memory(6, threads));
 }
 
 #[divan::bench(args = [1, 2], sample_count = 5)]
 fn clusters_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
     let snapshot = open(threads);
-    bencher.counter(ItemsCount::new(corpus().values.len())).bench_local(|| {
-        let mut found = 0;
-        snapshot
-            .clusters(3, |_| {
-                found += 1;
-                Ok(())
-            })
-            .unwrap();
-        found
-    });
+    over_all(bencher, clusters_in_memory(), || clusters(&snapshot));
 }
 
 #[divan::bench(sample_count = 5)]
 fn clusters_of_a_list(bencher: Bencher<'_, '_>) {
-    let values = &corpus().values;
-    bencher.counter(ItemsCount::new(values.len())).bench_local(|| {
-        let mut found = 0;
-        find_clusters(values, 3, 1, |_| {
-            found += 1;
-            Ok(())
-        })
-        .unwrap();
-        found
-    });
+    over_all(bencher, clusters(&open(2)), clusters_in_memory);
 }
