@@ -131,6 +131,23 @@ fn large_batches_equal_single_queries_table_by_table_too() {
 }
 
 #[test]
+fn regression_queries_with_too_many_matches_to_be_held_together_are_answered_one_by_one() {
+    let home = tempfile::tempdir().unwrap();
+    let rows: Vec<Row<u64>> = (0..40_000).map(|id| Row { fingerprint: 77, id }).collect();
+    let snapshot = build(&home.path().join("db"), &rows, Options::new());
+    let mut next = 0;
+    snapshot
+        .query_batch(&[77; 40], 3, |index, found| {
+            assert_eq!(index, next);
+            assert!(found.iter().map(|found| found.id).eq(0..40_000));
+            next += 1;
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(next, 40);
+}
+
+#[test]
 fn the_nearest_are_the_first_of_all_sorted_by_distance() {
     let home = tempfile::tempdir().unwrap();
     for shape in SHAPES {
