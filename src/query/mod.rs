@@ -9,6 +9,7 @@ pub(crate) mod join;
 pub(crate) mod keys;
 mod lists;
 pub(crate) mod locate;
+mod order;
 pub(crate) mod prepare;
 pub(crate) mod search;
 pub(crate) mod view;

@@ -1,0 +1,152 @@
+//! Numbers for the distinct fingerprints of a database, for what has to count them: clusters.
+
+use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind};
+use super::join::Pair;
+use super::locate::one_less;
+use super::whole::Whole;
+use crate::cast::to_u32;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::segment::{Cursor, Run};
+
+/// The distinct fingerprints, ascending: the entries of the only run, or a merged list where there are several.
+pub(crate) enum Order<'a, F> {
+    Entries(&'a Run<F>),
+    /// And the oldest run.
+    Values(Vec<F>, Option<&'a Run<F>>),
+}
+
+impl<F: Fingerprint> Order<'_, F> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Entries(run) => run.natural().entries(),
+            Self::Values(values, _) => values.len(),
+        }
+    }
+
+    /// What looks up numbers.
+    pub(crate) fn numbers(&self) -> Numbers<'_, F> {
+        match self {
+            Self::Entries(run) => Numbers::Entries(run),
+            Self::Values(values, oldest) => Numbers::Values(Sorted::new(values), *oldest),
+        }
+    }
+
+    /// Which fingerprints stand for two rows or more.
+    pub(crate) fn with_several_ids(&self, whole: &Whole<'_, F>) -> Result<Vec<bool>> {
+        match self {
+            Self::Entries(run) => run.rows.entries_of_several_rows(),
+            Self::Values(values, _) => {
+                let mut several = vec![false; values.len()];
+                let (mut at, mut last) = (0, None);
+                whole.rows(|row| {
+                    if last == Some(row.fingerprint) {
+                        several[at] = true;
+                    } else {
+                        at += usize::from(last.is_some());
+                        last = Some(row.fingerprint);
+                    }
+                    Ok(())
+                })?;
+                Ok(several)
+            }
+        }
+    }
+
+    /// The fingerprints of ascending numbers, one after the other.
+    pub(crate) fn ascending(&self) -> Ascending<'_, F> {
+        match self {
+            Self::Entries(run) => {
+                let walk = Some((*run, run.natural().cursor()));
+                Ascending { values: &[], walk, block: Vec::new(), passed: 0 }
+            }
+            Self::Values(values, _) => Ascending { values, walk: None, block: Vec::new(), passed: 0 },
+        }
+    }
+
+    /// Asks for the ids of a fingerprint that will be wanted soon.
+    pub(crate) fn prefetch_ids(&self, member: &Member<F>) -> Result<()> {
+        match self {
+            Self::Entries(run) => run.rows.prefetch_near(member.index),
+            Self::Values(..) => Ok(()),
+        }
+    }
+
+    /// Replaces `ids` by those of a fingerprint.
+    pub(crate) fn ids_of(&self, whole: &Whole<'_, F>, member: &Member<F>, ids: &mut Vec<u64>) -> Result<()> {
+        match self {
+            Self::Entries(run) => {
+                ids.clear();
+                run.rows.ids_of(member.index, ids)
+            }
+            Self::Values(..) => whole.view.ids_of(member.value, ids),
+        }
+    }
+}
+
+/// From fingerprints to their numbers in an [`Order`].
+pub(crate) enum Numbers<'a, F> {
+    Entries(&'a Run<F>),
+    /// And the oldest run.
+    Values(Sorted<'a, F>, Option<&'a Run<F>>),
+}
+
+impl<F: Fingerprint> Numbers<'_, F> {
+    /// Unites the sets of each pair's ends.
+    pub(crate) fn unite(&self, pairs: &[Pair<F>], sets: &mut UnionFind) -> Result<()> {
+        let mut numbers = Vec::with_capacity(2 * LOOKED_UP_TOGETHER);
+        for some in pairs.chunks(LOOKED_UP_TOGETHER) {
+            let ends = || some.iter().flat_map(|pair| [pair.a, pair.b]);
+            match self {
+                Self::Values(values, _) => values.prefetch(some),
+                Self::Entries(run) => {
+                    let natural = run.natural();
+                    ends().for_each(|end| natural.prefetch_cell(natural.cell_of(end)));
+                    ends().try_for_each(|end| natural.prefetch_place_of(end).map(drop))?;
+                }
+            }
+            numbers.clear();
+            for end in ends() {
+                numbers.push(self.of(end)?);
+            }
+            sets.unite_pairs(&numbers);
+        }
+        Ok(())
+    }
+
+    /// The number of a fingerprint that a pair was found with, in whatever table: damage where table 0
+    /// does not have it.
+    fn of(&self, value: F) -> Result<u32> {
+        let (found, run) = match self {
+            Self::Entries(run) => (run.natural().find(value)?.map(to_u32), Some(*run)),
+            Self::Values(values, oldest) => (values.index_of(value), *oldest),
+        };
+        match (found, run) {
+            (None, Some(run)) => Err(one_less(run)),
+            (found, _) => Ok(found.unwrap_or_default()),
+        }
+    }
+}
+
+/// A walk over an [`Order`].
+pub(crate) struct Ascending<'a, F> {
+    values: &'a [F],
+    walk: Option<(&'a Run<F>, Cursor<'a, F>)>,
+    block: Vec<F>,
+    /// Fingerprints before the block.
+    passed: usize,
+}
+
+impl<F: Fingerprint> Ascending<'_, F> {
+    /// The fingerprint of a number that is at least as large as the last one asked for.
+    pub(crate) fn at(&mut self, index: usize) -> Result<F> {
+        let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };
+        while index - self.passed >= self.block.len() {
+            self.passed += self.block.len();
+            if !cursor.next_block(&mut self.block)? {
+                return Err(run.natural().file.flaw(0, format!("fingerprint {index}"), "fewer"));
+            }
+        }
+        Ok(self.block[index - self.passed])
+    }
+}
