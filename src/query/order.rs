@@ -41,7 +41,8 @@ impl<F: Fingerprint> Order<'_, F> {
                 let (mut at, mut last) = (0, None);
                 whole.rows(|row| {
                     if last == Some(row.fingerprint) {
-                        several[at] = true;
+                        // A stranger's rows need not come in the order of their fingerprints.
+                        several.get_mut(at).into_iter().for_each(|several| *several = true);
                     } else {
                         at += usize::from(last.is_some());
                         last = Some(row.fingerprint);
