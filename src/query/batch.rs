@@ -1,6 +1,6 @@
 //! Many queries at once: on all threads, with the answers in the order of the queries.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::locate::Match;
@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::parallel::{self, Sink};
 
-/// Queries that go through the stages of a search together.
+/// Queries that are answered together where a sweep was given up.
 const GROUP: usize = 16;
 /// Queries that one thread takes at a time, at least.
 const BATCH: usize = 512;
@@ -41,6 +41,12 @@ impl<F> Answers<F> {
     /// What has been appended to `matches` since the last call is the answer to one query.
     fn end_of_query(&mut self) {
         self.ends.push(self.matches.len());
+    }
+
+    /// Hands on what has gathered, if it is much.
+    fn hand_on_full(&mut self, sink: Sink<'_, Self>) -> ControlFlow<()> {
+        let full = self.matches.len() >= MATCHES_AT_ONCE;
+        if full { sink(std::mem::take(self)) } else { ControlFlow::Continue(()) }
     }
 
     fn each(&self) -> impl Iterator<Item = &[Match<F>]> {
@@ -104,14 +110,23 @@ pub(crate) fn query<F: Fingerprint>(
             }
             crowded.store(true, Ordering::Relaxed);
         }
-        in_steps(queries.len(), together, sink, |range, answers| {
-            let group = &queries[range];
-            if group.len() > 1 && answers.add(view, searcher, group, k, MATCHES_TOGETHER)? {
+        let mut answers = Answers::default();
+        for group in queries.chunks(together) {
+            if group.len() == 1 || !answers.add(view, searcher, group, k, MATCHES_TOGETHER)? {
+                // What all of them have is too much to hold at once, so each by itself.
+                for one in group.chunks(1) {
+                    answers.add(view, searcher, one, k, usize::MAX)?;
+                    if answers.hand_on_full(sink).is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+            if answers.hand_on_full(sink).is_break() {
                 return Ok(());
             }
-            // What all of them have is too much to hold at once, so each by itself.
-            group.chunks(1).try_for_each(|one| answers.add(view, searcher, one, k, usize::MAX).map(drop))
-        })
+        }
+        let _ = sink(answers);
+        Ok(())
     })
 }
 
@@ -124,14 +139,16 @@ pub(crate) fn one_by_one<F: Fingerprint>(
     answer: impl Fn(F) -> Result<Vec<Match<F>>> + Sync,
 ) -> Result<()> {
     in_order((kernel, threads), queries.len(), BATCH, visit, |range, _, sink| {
-        let queries = &queries[range];
-        in_steps(queries.len(), 1, sink, |range, answers| {
-            for &query in &queries[range] {
-                answers.matches.extend(answer(query)?);
-                answers.end_of_query();
+        let mut answers = Answers::default();
+        for &query in &queries[range] {
+            answers.matches.extend(answer(query)?);
+            answers.end_of_query();
+            if answers.hand_on_full(sink).is_break() {
+                return Ok(());
             }
-            Ok(())
-        })
+        }
+        let _ = sink(answers);
+        Ok(())
     })
 }
 
@@ -156,24 +173,6 @@ fn in_order<F: Fingerprint>(
             })
         },
     )
-}
-
-/// Answers the queries `0..count` step by step, and hands on what has gathered.
-fn in_steps<F>(
-    count: usize,
-    step: usize,
-    sink: Sink<'_, Answers<F>>,
-    mut answer: impl FnMut(Range<usize>, &mut Answers<F>) -> Result<()>,
-) -> Result<()> {
-    let mut answers = Answers::default();
-    for start in (0..count).step_by(step) {
-        answer(start..(start + step).min(count), &mut answers)?;
-        if answers.matches.len() >= MATCHES_AT_ONCE && sink(std::mem::take(&mut answers)).is_break() {
-            return Ok(());
-        }
-    }
-    let _ = sink(answers);
-    Ok(())
 }
 
 /// How many matches a random query has among as many random fingerprints.

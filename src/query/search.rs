@@ -38,6 +38,8 @@ impl<F> Hit<F> {
 const NARROW_ABOVE: usize = 64;
 /// Cells that a scan takes all queries over before it goes on, so that they stay in cache.
 const SCAN_CELLS: usize = 1 << 12;
+/// Queries that go through the stages together: as many as the cache holds the buckets of.
+const GROUP: usize = 16;
 /// So many queries are worth putting in the order of their cells, table by table.
 const SWEEP_FROM: usize = 1 << 12;
 /// Queries that go through the stages together in a sweep.
@@ -138,9 +140,15 @@ impl Searcher {
                 if queries.len() >= SWEEP_FROM {
                     return self.sweep(&group, most, hits);
                 }
-                self.probes.clear();
-                (0u32..).zip(queries).for_each(|(index, &query)| self.probe_tables(&group, index, query));
-                self.search_probes(&group, hits)?;
+                let mut numbered = (0u32..).zip(queries).peekable();
+                while numbered.peek().is_some() && hits.len() <= most {
+                    self.probes.clear();
+                    numbered
+                        .by_ref()
+                        .take(GROUP)
+                        .for_each(|(index, &query)| self.probe_tables(&group, index, query));
+                    self.search_probes(&group, hits)?;
+                }
                 Ok(hits.len() <= most)
             }
         }
