@@ -226,8 +226,10 @@ impl PageFile {
     }
 }
 
-/// Bytes gathered before a write: a multiple of the page size.
-const BUFFER_BYTES: usize = 32 * PAGE_BYTES;
+/// Bytes gathered before a write, which ends at a multiple of as many in the file. So much is what a huge page
+/// holds: Linux then keeps the file in huge pages where its file system can, and a map of it misses the
+/// processor's table of pages less often.
+const BUFFER_BYTES: usize = 256 * PAGE_BYTES;
 
 /// Writes a file of pages. The lengths of all sections are known beforehand, so that sections can
 /// be filled side by side, each from front to back.
@@ -271,10 +273,10 @@ impl PageFileWriter {
     pub(super) fn put(&mut self, section: usize, mut bytes: &[u8]) -> Result<()> {
         let Some(stream) = self.streams.get_mut(section) else { return Ok(()) };
         while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(BUFFER_BYTES - stream.buffer.len()));
+            let (now, later) = bytes.split_at(bytes.len().min(stream.room()));
             stream.buffer.extend_from_slice(now);
             bytes = later;
-            if stream.buffer.len() == BUFFER_BYTES {
+            if stream.room() == 0 {
                 stream.write_out(&mut *self.output).map_err(Error::io("write", &self.path))?;
             }
         }
@@ -313,6 +315,12 @@ impl PageFileWriter {
 }
 
 impl Stream {
+    /// Bytes that the buffer takes before it is written.
+    fn room(&self) -> usize {
+        let begun = to_usize(self.section.offset + self.written_bytes) % BUFFER_BYTES;
+        BUFFER_BYTES - begun - self.buffer.len()
+    }
+
     /// Pads the buffer to whole pages, notes their CRCs and writes them.
     fn write_out(&mut self, output: &mut dyn Output) -> std::io::Result<()> {
         let len = self.buffer.len();
