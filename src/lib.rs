@@ -76,7 +76,7 @@ pub use bulk::Builder;
 pub use database::Database;
 pub use error::{Corruption, Error, Result};
 pub use explain::{Explanation, RunExplanation, TableExplanation};
-pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Row, num_differing_bits};
+pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, num_differing_bits};
 pub use ingest::Ingested;
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
