@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::manifest;
 use crate::options::Options;
-use crate::repair::{Salvage, repair};
+use crate::repair::{self, Salvage};
 use crate::segment::Verification;
 use crate::snapshot::{Snapshot, verify_all};
 use crate::storage::{Folder, Storage};
@@ -55,7 +55,6 @@ impl<F: Fingerprint> Database<F> {
     /// # Errors
     /// As [`create`](Database::create).
     pub fn build(path: impl AsRef<Path>, options: Options) -> Result<Builder<F>> {
-        supported::<F>()?;
         Builder::begin(path.as_ref(), options)
     }
 
@@ -73,7 +72,6 @@ impl<F: Fingerprint> Database<F> {
     /// # Errors
     /// As [`open`](Database::open).
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        supported::<F>()?;
         let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
         manifest::of::<F>(&Folder::new(&database.path)).map(|_| database)
     }
@@ -147,8 +145,7 @@ impl<F: Fingerprint> Database<F> {
     /// the options; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is no error: the
     /// [`Salvage`] tells of it, and whether anything was saved.
     pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<Salvage> {
-        supported::<F>()?;
-        repair::<F>(path.as_ref(), dest.as_ref(), options, &mut |_| ())
+        repair::repair::<F>(path.as_ref(), dest.as_ref(), options, &mut |_| ())
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
@@ -156,11 +153,18 @@ impl<F: Fingerprint> Database<F> {
     }
 }
 
-/// Format version 1 stores 64 bits.
-fn supported<F: Fingerprint>() -> Result<()> {
-    if F::BITS == 64 {
-        Ok(())
-    } else {
-        Err(Error::Option(format!("databases hold fingerprints of 64 bits so far, not of {}", F::BITS)))
-    }
+/// The width in bits of a database's fingerprints: 64, 128 or 256; so that one knows which type to open it with.
+///
+/// # Errors
+/// As [`Database::open`], but [`Error::Width`].
+pub fn width_of(path: impl AsRef<Path>) -> Result<u32> {
+    manifest::of_any_width(&Folder::new(path.as_ref())).map(|manifest| manifest.width)
+}
+
+/// The same for a database that may be damaged: where the manifest cannot be read, its files are asked.
+///
+/// # Errors
+/// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`]; [`Error::Io`].
+pub fn width_of_damaged(path: impl AsRef<Path>) -> Result<u32> {
+    repair::width(&Folder::new(path.as_ref()))
 }

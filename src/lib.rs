@@ -73,7 +73,7 @@ mod wal;
 mod writer;
 
 pub use bulk::Builder;
-pub use database::Database;
+pub use database::{Database, width_of, width_of_damaged};
 pub use error::{Corruption, Error, Result};
 pub use explain::{Explanation, RunExplanation, TableExplanation};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, num_differing_bits};

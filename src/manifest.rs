@@ -53,14 +53,18 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
 
 /// Reads the manifest of a database of a given width.
 pub(crate) fn of<F: Fingerprint>(storage: &dyn Storage) -> Result<Manifest> {
-    let path = storage.path("");
+    let manifest = of_any_width(storage)?;
+    manifest.check_width(F::BITS, &storage.path(""))?;
+    Ok(manifest)
+}
+
+/// Reads the manifest of a database.
+pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
     let found = match read(storage) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
         other => other?,
     };
-    let manifest = found.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
-    manifest.check_width(F::BITS, &path)?;
-    Ok(manifest)
+    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
 }
 
 /// How often a reader that a writer keeps overtaking starts again.

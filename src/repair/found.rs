@@ -39,15 +39,8 @@ impl Found {
         options: &Options,
         findings: &mut Findings,
     ) -> Result<Self> {
-        let nothing = || Error::NotADatabase { path: storage.path("") };
-        let listed = storage.list().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => nothing(),
-            _ => Error::io("read", storage.path(""))(error),
-        })?;
-        let listed: Vec<&str> = listed.iter().filter_map(|name| name.to_str()).collect();
-        let runs = numbers(&listed, "", "-t0.seg", &|run| names::segment(run, 0));
-        let logs = numbers(&listed, "wal-", ".log", &names::wal);
-        let (database_id, width) = most_common(storage, &runs, &logs)?.ok_or_else(nothing)?;
+        let Listed { listed, runs, logs } = list(storage)?;
+        let (database_id, width) = most_common(storage, &runs, &logs)?;
         let mut manifest = manifest::fresh(width, options)?;
         manifest.database_id = database_id;
         manifest.check_width(F::BITS, &storage.path(""))?;
@@ -63,7 +56,7 @@ impl Found {
                 }
             }
         }
-        for run in numbers(&listed, "", ".rows", &names::rows) {
+        for run in numbers(&listed, "", ".rows", names::rows) {
             if !runs.contains(&run) {
                 findings.add(Kind::Lost, &names::rows(run), "has no fingerprints beside it");
             }
@@ -80,19 +73,46 @@ impl Found {
     }
 }
 
+/// The width that most files carry.
+pub(super) fn width(storage: &dyn Storage) -> Result<u32> {
+    let Listed { runs, logs, .. } = list(storage)?;
+    most_common(storage, &runs, &logs).map(|(_, width)| width)
+}
+
+/// What is in a folder.
+struct Listed {
+    listed: Vec<String>,
+    /// Numbers of runs that have a table 0.
+    runs: Vec<u64>,
+    logs: Vec<u64>,
+}
+
+fn list(storage: &dyn Storage) -> Result<Listed> {
+    let listed = storage.list().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            Error::NotADatabase { path: storage.path("") }
+        }
+        _ => Error::io("read", storage.path(""))(error),
+    })?;
+    let listed: Vec<String> = listed.into_iter().filter_map(|name| name.into_string().ok()).collect();
+    let runs = numbers(&listed, "", "-t0.seg", |run| names::segment(run, 0));
+    let logs = numbers(&listed, "wal-", ".log", names::wal);
+    Ok(Listed { listed, runs, logs })
+}
+
 /// The numbers of all files of a kind, ascending.
-fn numbers(listed: &[&str], before: &str, behind: &str, name: &dyn Fn(u64) -> String) -> Vec<u64> {
-    let number = |file: &&str| {
+fn numbers(listed: &[String], before: &str, behind: &str, name: impl Fn(u64) -> String) -> Vec<u64> {
+    let number = |file: &String| {
         let number = file.strip_prefix(before)?.strip_suffix(behind)?.parse().ok()?;
-        (name(number) == **file).then_some(number)
+        (name(number) == *file).then_some(number)
     };
     let mut found: Vec<u64> = listed.iter().filter_map(number).collect();
     found.sort_unstable();
     found
 }
 
-/// The database id, and the width, that most files carry.
-fn most_common(storage: &dyn Storage, runs: &[u64], logs: &[u64]) -> Result<Option<([u8; 16], u32)>> {
+/// The database id, and the width, that most files carry. [`Error::NotADatabase`] where there are none.
+fn most_common(storage: &dyn Storage, runs: &[u64], logs: &[u64]) -> Result<([u8; 16], u32)> {
     let mut counts: BTreeMap<([u8; 16], u32), u64> = BTreeMap::new();
     let mut count = |database_id, width| *counts.entry((database_id, width)).or_default() += 1;
     for &run in runs {
@@ -110,7 +130,8 @@ fn most_common(storage: &dyn Storage, runs: &[u64], logs: &[u64]) -> Result<Opti
             count(database_id, width);
         }
     }
-    Ok(counts.into_iter().max_by_key(|&(_, count)| count).map(|(found, _)| found))
+    let found = counts.into_iter().max_by_key(|&(_, count)| count).map(|(found, _)| found);
+    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
 }
 
 fn header(input: &dyn Input, magic: [u8; 8]) -> Option<Header> {

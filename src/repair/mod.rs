@@ -122,6 +122,15 @@ pub(crate) fn repair<F: Fingerprint>(
     finish(builder, &manifest, totals, findings)
 }
 
+/// The width of a database, told by its manifest, or by most of its files where that cannot be read.
+pub(crate) fn width(storage: &dyn Storage) -> Result<u32> {
+    match manifest::read(storage) {
+        Ok(Some(manifest)) => Ok(manifest.width),
+        Err(newer @ Error::NewerVersion { .. }) => Err(newer),
+        _ => found::width(storage),
+    }
+}
+
 /// Gives the new database its name, unless damage has left nothing to put into it.
 fn finish<F: Fingerprint>(
     mut builder: Builder<F>,
