@@ -386,30 +386,6 @@ fn an_empty_database_answers() {
     assert_eq!(collected(|visit| find_all(&[], 64, 2, visit)), []);
 }
 
-#[test]
-fn wide_fingerprints_join_in_memory() {
-    let mut random = Random(91);
-    let values: Vec<u128> =
-        (0..300).map(|_| u128::from(random.next()) << 64 | u128::from(random.next())).collect();
-    let mut near: Vec<u128> =
-        values.iter().map(|value| value ^ 1 << random.below(128) ^ 1 << random.below(128)).collect();
-    near.extend(&values);
-    let mut count = 0;
-    find_all(&near, 2, 2, |block| {
-        count += block.len();
-        Ok(())
-    })
-    .unwrap();
-    let distinct: Vec<u128> = near.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let expected = distinct
-        .iter()
-        .enumerate()
-        .map(|(index, a)| distinct[index + 1..].iter().filter(|b| (*a ^ **b).count_ones() <= 2).count())
-        .sum::<usize>();
-    assert_eq!(count, expected);
-    assert!(matches!(Database::<u128>::create("unused", Options::new()), Err(Error::Option(_))));
-}
-
 /// Fingerprints that share the directory's bits and the `hi` word were searched one by one.
 #[test]
 fn regression_many_entries_with_one_hi_word_are_found() {

@@ -1,13 +1,13 @@
 //! A segment: the distinct fingerprints of a run in one table's order, in planes.
 //!
 //! With D directory bits, entry `e` of cell `c` is the D bits of `c`, then `hi[e]` (32 bits), then
-//! `lo[e]` (what remains of 64 bits). Of wider fingerprints one or three `hi` planes are here, and the number of
+//! `lo[e]` (what remains of 64 bits). Of wider fingerprints one or three words of `hi` are here, and the number of
 //! the fingerprint in natural order; the whole of it stands in the rows file.
 
 use super::Flaw;
 use super::paged::{ATTRIBUTES, Footer};
 use crate::layout::cost::{MAX_DIRECTORY_BITS, MIN_DIRECTORY_BITS};
-use crate::layout::{HI_BITS, hi_planes, is_wide};
+use crate::layout::{HI_BITS, hi_words, is_wide};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPS\r\n\x1a\n";
 /// Index of the first sections.
@@ -16,18 +16,12 @@ pub(crate) const HI: usize = 1;
 /// The most distinct fingerprints of a run: their indexes, and the end of the last cell, are u32.
 pub(crate) const MAX_ENTRIES: u64 = u32::MAX as u64;
 
-/// Names of the sections, in order.
-pub(crate) const fn sections(width: u32) -> &'static [&'static str] {
-    match (is_wide(width), hi_planes(width)) {
-        (false, _) => &["directory", "hi", "lo"],
-        (true, 1) => &["directory", "hi", "entry"],
-        (true, _) => &["directory", "hi", "hi2", "hi3", "entry"],
-    }
-}
+/// Index of the section behind the `hi` plane: `lo`, or `entry`.
+pub(crate) const REST: usize = 2;
 
-/// Index of the section behind the `hi` planes: `lo`, or `entry`.
-pub(crate) const fn rest(width: u32) -> usize {
-    HI + hi_planes(width)
+/// Names of the sections, in order.
+pub(crate) const fn sections(width: u32) -> &'static [&'static str; 3] {
+    if is_wide(width) { &["directory", "hi", "entry"] } else { &["directory", "hi", "lo"] }
 }
 
 /// What the footer of a segment says.
@@ -58,16 +52,14 @@ impl SegmentInfo {
     }
 
     /// The lengths of the sections of a table, in order.
-    pub(crate) fn section_lens(entries: u64, directory_bits: u32, width: u32, table: u32) -> Vec<u64> {
-        let directory = ((1u64 << directory_bits) + 1) * 4;
+    pub(crate) fn section_lens(entries: u64, directory_bits: u32, width: u32, table: u32) -> [u64; 3] {
         let rest_bytes = match (is_wide(width), table) {
             (false, _) => Self::lo_bytes(directory_bits, width),
             // In natural order every entry is its own number.
             (true, 0) => 0,
             (true, _) => 4,
         };
-        let planes = std::iter::repeat_n(entries * 4, hi_planes(width));
-        [directory].into_iter().chain(planes).chain([entries * rest_bytes]).collect()
+        [((1 << directory_bits) + 1) * 4, entries * 4 * hi_words(width) as u64, entries * rest_bytes]
     }
 
     pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
@@ -89,7 +81,7 @@ impl SegmentInfo {
         Flaw::unless_equal("footer", offset, [0; 4], zeros)?;
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
         let expected = Self::section_lens(entries, directory_bits, width, table);
-        Flaw::unless_equal("footer", offset, &expected, &lens)?;
+        Flaw::unless_equal("footer", offset, &expected[..], &lens)?;
         Ok(Self { entries, fingerprint_sum, cell_squares, directory_bits })
     }
 }

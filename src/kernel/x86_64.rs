@@ -3,17 +3,18 @@
 //! The structs are witnesses: they can only be made where the processor has the instructions.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_add_epi32, _mm256_and_si256,
-    _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-    _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8,
-    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32, _mm512_cmple_epu32_mask,
-    _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask, _mm512_maskz_loadu_epi32, _mm512_min_epu32,
-    _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
+    __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
+    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
+    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
+    _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32, _mm512_cmple_epu32_mask, _mm512_loadu_si512,
+    _mm512_mask_cmple_epu32_mask, _mm512_mask_permutexvar_epi32, _mm512_maskz_loadu_epi32, _mm512_min_epu32,
+    _mm512_permutex2var_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
+use crate::cast::to_u32;
 
-/// Proof that AVX2 is there.
+/// Proof that AVX2 and POPCNT are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2(());
 
@@ -23,7 +24,7 @@ pub(crate) struct Avx512(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")).then_some(Self(()))
     }
 
     #[inline]
@@ -48,29 +49,29 @@ impl Avx512 {
 
 impl Avx2 {
     #[inline]
-    pub(super) fn filter_planes(
+    pub(super) fn filter_triples(
         self,
-        planes: [&[u32]; 3],
+        triples: &[[u32; 3]],
         query: [u32; 3],
         radius: u32,
         passed: &mut Vec<u32>,
     ) {
-        // SAFETY: the witness was made by `detect`, so the processor has AVX2.
-        unsafe { filter_planes_avx2(planes, query, radius, passed) }
+        // SAFETY: the witness was made by `detect`, so the processor has POPCNT.
+        unsafe { filter_triples_popcnt(triples, query, radius, passed) }
     }
 }
 
 impl Avx512 {
     #[inline]
-    pub(super) fn filter_planes(
+    pub(super) fn filter_triples(
         self,
-        planes: [&[u32]; 3],
+        triples: &[[u32; 3]],
         query: [u32; 3],
         radius: u32,
         passed: &mut Vec<u32>,
     ) {
         // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
-        unsafe { filter_planes_avx512(planes, query, radius, passed) }
+        unsafe { filter_triples_avx512(triples, query, radius, passed) }
     }
 
     #[inline]
@@ -204,58 +205,77 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
     }
 }
 
-#[target_feature(enable = "avx2")]
-fn filter_planes_avx2(planes: [&[u32]; 3], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
-    let query_lanes = query.map(|word| _mm256_set1_epi32(word.cast_signed()));
-    let radius_lanes = _mm256_set1_epi32(radius.min(96).cast_signed());
-    let [(first, end), (second, _), (third, _)] = planes.map(|plane| plane.as_chunks::<8>());
-    let mut base = 0;
-    for ((a, b), c) in first.iter().zip(second).zip(third) {
-        let count = |step: &[u32; 8], query| {
-            // SAFETY: a chunk holds the eight words, 32 bytes, that an unaligned load reads.
-            let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
-            popcount_avx2(_mm256_xor_si256(lanes, query))
-        };
-        let counts = _mm256_add_epi32(
-            _mm256_add_epi32(count(a, query_lanes[0]), count(b, query_lanes[1])),
-            count(c, query_lanes[2]),
-        );
-        let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
-        let mask = !far.cast_unsigned() & 0xff;
-        if mask != 0 {
-            push_mask(u64::from(mask), base, passed);
-        }
-        base += 8;
-    }
-    let before = passed.len();
-    let done = planes[0].len() - end.len();
-    let rest = planes.map(|plane| plane.get(done..).unwrap_or_default());
-    scalar::filter_planes(rest, query, radius, passed);
-    passed[before..].iter_mut().for_each(|index| *index += base);
+/// Counting two words and then one beats adding up counts of bytes.
+#[target_feature(enable = "popcnt")]
+fn filter_triples_popcnt(triples: &[[u32; 3]], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
+    scalar::filter_triples(triples, query, radius, passed);
 }
 
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn filter_planes_avx512(planes: [&[u32]; 3], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
-    let query_lanes = query.map(|word| _mm512_set1_epi32(word.cast_signed()));
+fn filter_triples_avx512(triples: &[[u32; 3]], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
+    let words = triples.as_flattened();
+    // Sixteen triples fill three registers, in each of which the words of the query take turns.
+    let [a, b, c] = query;
+    let (a, b, c) = (a.cast_signed(), b.cast_signed(), c.cast_signed());
+    let (first, second, third) = (
+        _mm512_setr_epi32(a, b, c, a, b, c, a, b, c, a, b, c, a, b, c, a),
+        _mm512_setr_epi32(b, c, a, b, c, a, b, c, a, b, c, a, b, c, a, b),
+        _mm512_setr_epi32(c, a, b, c, a, b, c, a, b, c, a, b, c, a, b, c),
+    );
     let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
-    let [first, second, third] = planes.map(|plane| plane.chunks(16));
-    let mut base = 0;
-    for ((a, b), c) in first.zip(second).zip(third) {
-        let len = a.len().min(b.len()).min(c.len());
-        let present = u16::MAX >> (16 - len);
-        let count = |step: &[u32], query| {
-            // SAFETY: the mask admits at most the lanes that `step` holds; the others are not read.
-            let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
-            _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query))
+    let mut at = 0;
+    while at < triples.len() {
+        let count = (triples.len() - at).min(16);
+        // One bit for each of the words that are left, up to 48.
+        let present = u64::MAX >> (64 - 3 * count);
+        let load = |register: usize| {
+            let mask = sixteen(present >> (16 * register));
+            // SAFETY: the mask admits exactly the lanes that `words` has behind `3 * at`; the others are not read.
+            unsafe {
+                _mm512_maskz_loadu_epi32(mask, words.as_ptr().wrapping_add(3 * at + 16 * register).cast())
+            }
         };
-        let counts = _mm512_add_epi32(
-            _mm512_add_epi32(count(a, query_lanes[0]), count(b, query_lanes[1])),
-            count(c, query_lanes[2]),
-        );
-        let mask = _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes);
-        if mask != 0 {
-            push_mask(u64::from(mask), base, passed);
+        let x = _mm512_popcnt_epi32(_mm512_xor_si512(load(0), first));
+        let y = _mm512_popcnt_epi32(_mm512_xor_si512(load(1), second));
+        let z = _mm512_popcnt_epi32(_mm512_xor_si512(load(2), third));
+        let counts = sum_triples(x, y, z);
+        let near = _mm512_cmple_epu32_mask(counts, radius_lanes) & (u16::MAX >> (16 - count));
+        if near != 0 {
+            push_mask(u64::from(near), to_u32(at), passed);
         }
-        base += 16;
+        at += 16;
     }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low sixteen bits are meant")]
+const fn sixteen(mask: u64) -> u16 {
+    mask as u16
+}
+
+/// The sums of each three neighbours of 48 numbers.
+#[target_feature(enable = "avx512f")]
+fn sum_triples(x: __m512i, y: __m512i, z: __m512i) -> __m512i {
+    // Number n of a kind stands at 3 n, 3 n + 1 or 3 n + 2 of the 48: the first eleven, or ten, in `x` and `y`, the
+    // others in `z`.
+    let pick = |of_two: __m512i, of_last: __m512i, last: u16| {
+        let two = _mm512_permutex2var_epi32(x, of_two, y);
+        _mm512_mask_permutexvar_epi32(two, last, of_last, z)
+    };
+    let firsts = pick(
+        _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0),
+        _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 4, 7, 10, 13),
+        0b1111_1000_0000_0000,
+    );
+    let seconds = pick(
+        _mm512_setr_epi32(1, 4, 7, 10, 13, 16, 19, 22, 25, 28, 31, 0, 0, 0, 0, 0),
+        _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 5, 8, 11, 14),
+        0b1111_1000_0000_0000,
+    );
+    let thirds = pick(
+        _mm512_setr_epi32(2, 5, 8, 11, 14, 17, 20, 23, 26, 29, 0, 0, 0, 0, 0, 0),
+        _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 6, 9, 12, 15),
+        0b1111_1100_0000_0000,
+    );
+    _mm512_add_epi32(_mm512_add_epi32(firsts, seconds), thirds)
 }

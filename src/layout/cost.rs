@@ -4,30 +4,28 @@
 //! that the filter reads in order). Its constants were fitted to the point-query benchmark; see
 //! ARCHITECTURE.md, "The cost model".
 
-use super::{HI_BITS, Layout, hi_planes, is_wide};
+use super::{HI_BITS, Layout, hi_words, is_wide};
+use crate::cast::to_u32;
 use crate::layout::plan::{MAX_PROOF_STEPS, Plan};
 
 /// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
 const PROBE_NS: (f64, f64) = (25.0, 38.0);
-/// Nanoseconds that each further `hi` plane adds to a probe, in cache and in memory.
-const PLANE_NS: (f64, f64) = (6.0, 12.0);
-/// Nanoseconds for one candidate of a bucket and one plane, in cache and in memory.
+/// Nanoseconds that each further `hi` word of an entry adds to a probe, in cache and in memory.
+const WORD_NS: (f64, f64) = (4.0, 10.0);
+/// Nanoseconds for one candidate of a bucket and one `hi` word, in cache and in memory.
 const CANDIDATE_NS: (f64, f64) = (0.12, 0.25);
 /// Nanoseconds for a candidate that passes the `hi` filter of a probe, and of a scan.
 const SURVIVOR_NS: (f64, f64) = (18.0, 6.0);
-/// Nanoseconds for one entry of a scan and one plane, which reads every table cell in order.
+/// Nanoseconds for one entry of a scan and one `hi` word, which reads every table cell in order.
 const SCAN_NS: f64 = 0.5;
 /// Nanoseconds for permuting the query for one table.
 const TABLE_NS: f64 = 8.0;
 /// Below this a table's planes stay in the last-level cache.
 const CACHE_BYTES: f64 = 24e6;
-/// Where one `hi` plane lets a larger share of random candidates pass, all three are read.
-const MOST_PASS: f64 = 1.0 / 64.0;
 
 /// What the parts of a query cost on a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
-    planes: usize,
     probe_ns: f64,
     candidate_ns: f64,
     scan_ns: f64,
@@ -36,26 +34,17 @@ pub(crate) struct Model {
 impl Model {
     /// Of `entries` fingerprints of `width` bits, asked for what is within `k`.
     pub(crate) fn new(width: u32, entries: u64, k: u32) -> Self {
-        let all = hi_planes(width);
-        let planes = if pass_rate(HI_BITS, k) > MOST_PASS { all } else { 1 };
-        let bits = if planes == 1 { HI_BITS } else { 3 * HI_BITS };
-        // What stands behind the planes: up to two bytes of `lo`, or the number of an entry.
-        let entry_bytes = planes as f64 * 4.0 + if is_wide(width) { 4.0 } else { 2.0 };
+        let words = hi_words(width) as f64;
+        // What stands behind the words: up to two bytes of `lo`, or the number of an entry.
+        let entry_bytes = words * 4.0 + if is_wide(width) { 4.0 } else { 2.0 };
         let cached = (CACHE_BYTES / (entries as f64 * entry_bytes).max(1.0)).min(1.0);
         let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
-        // The share of random candidates that the filter lets pass.
-        let (pass_rate, each) = (pass_rate(bits, k), planes as f64);
+        let pass_rate = pass_rate(HI_BITS * to_u32(hi_words(width)), k);
         Self {
-            planes,
-            probe_ns: between(PROBE_NS) + (each - 1.0) * between(PLANE_NS),
-            candidate_ns: between(CANDIDATE_NS) * each + pass_rate * SURVIVOR_NS.0,
-            scan_ns: SCAN_NS * each + pass_rate * SURVIVOR_NS.1,
+            probe_ns: between(PROBE_NS) + (words - 1.0) * between(WORD_NS),
+            candidate_ns: between(CANDIDATE_NS) * words + pass_rate * SURVIVOR_NS.0,
+            scan_ns: SCAN_NS * words + pass_rate * SURVIVOR_NS.1,
         }
-    }
-
-    /// `hi` planes that the filter reads: 1 or 3.
-    pub(crate) fn planes(&self) -> usize {
-        self.planes
     }
 
     /// The time of so many probes and candidates of a table, in nanoseconds.
@@ -263,7 +252,7 @@ fn table_estimate(shape: &TableShape, radius: u32, entries: u64, model: &Model) 
     Estimate { probes, candidates, nanoseconds }
 }
 
-/// The share of random words of `bits` bits within `k` bits of a given one.
+/// The share of random values of `bits` bits, which the filter lets pass, within `k` bits of a given one.
 fn pass_rate(bits: u32, k: u32) -> f64 {
     ball(bits, k) / f64::from(bits).exp2()
 }

@@ -19,11 +19,11 @@ use permutation::Permutation;
 /// The most blocks, and the most tables, that a layout may have.
 pub(crate) const MAX_TABLES: usize = 64;
 
-/// Bits of a word of a `hi` plane.
+/// Bits of a word of the `hi` plane.
 pub(crate) const HI_BITS: u32 = 32;
 
-/// Number of `hi` planes of tables of fingerprints of `width` bits.
-pub(crate) const fn hi_planes(width: u32) -> usize {
+/// Words that the `hi` plane has for each entry of `width` bits.
+pub(crate) const fn hi_words(width: u32) -> usize {
     if width > 128 { 3 } else { 1 }
 }
 

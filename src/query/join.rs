@@ -13,8 +13,8 @@ use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
-use crate::layout::Table;
 use crate::layout::plan::Plan;
+use crate::layout::{HI_BITS, Table, is_wide};
 use crate::parallel::{self, Sink};
 
 /// Two fingerprints and how far they are apart.
@@ -35,7 +35,9 @@ const ITEM_FINGERPRINTS: u64 = 1 << 15;
 /// Groups up to this size are compared at once, without a look at what varies in them.
 const LOOK_ABOVE: usize = 64;
 /// Groups up to this size are compared as they are.
-const SPLIT_ABOVE: usize = 2048;
+pub(super) const SPLIT_ABOVE: usize = 2048;
+/// Up to so many bits a filter of one word lets few random pairs pass: 0.35%.
+const ONE_WORD_UP_TO: u32 = 8;
 
 /// The fingerprints of one table, group by group.
 pub(super) trait Groups<F>: Sync {
@@ -97,7 +99,7 @@ struct Worker<'a, F> {
     table: usize,
     group: Vec<F>,
     other: Vec<F>,
-    words: Vec<u32>,
+    words: Words,
     passed: Vec<u32>,
     passed_pairs: Vec<(u32, u32)>,
     found: Vec<Pair<F>>,
@@ -113,7 +115,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let used = join.plan.used().map(|(earlier, _)| earlier).take_while(|&earlier| earlier < table);
         let earlier =
             used.map(|earlier| join.tables[table].permute(join.tables[earlier].lead_mask)).collect();
-        let (words, passed, passed_pairs) = (Vec::new(), Vec::new(), Vec::new());
+        let (words, passed, passed_pairs) = (Words::new::<F>(join.k), Vec::new(), Vec::new());
         Self { join, table, group, other, words, passed, passed_pairs, found, differ, earlier }
     }
 
@@ -168,26 +170,26 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
                 return self.split(group, &parts, sink);
             }
         }
-        self.fill_words(group, shared_bits);
-        if group.len() <= LOOK_ABOVE {
+        self.words.fill(group, shared_bits);
+        if let Words::One(words) = &self.words
+            && group.len() <= LOOK_ABOVE
+        {
             self.passed_pairs.clear();
-            self.join.kernel.filter_pairs(&self.words, self.join.k, &mut self.passed_pairs);
+            self.join.kernel.filter_pairs(words, self.join.k, &mut self.passed_pairs);
             for at in 0..self.passed_pairs.len() {
                 let (a, b) = self.passed_pairs[at];
                 self.check(group[a as usize], group[b as usize]);
             }
             return self.hand_on_full(sink);
         }
-        let words = std::mem::take(&mut self.words);
-        for (index, (&a, &word)) in group.iter().zip(&words).enumerate() {
-            self.passed.clear();
-            self.join.kernel.filter(&words[index + 1..], word, self.join.k, &mut self.passed);
+        for (index, &a) in group.iter().enumerate() {
+            let query = (a, shared_bits);
+            self.words.near(self.join.kernel, index + 1, query, self.join.k, &mut self.passed);
             for at in 0..self.passed.len() {
                 self.check(a, group[index + 1 + self.passed[at] as usize]);
             }
             self.hand_on_full(sink)?;
         }
-        self.words = words;
         ControlFlow::Continue(())
     }
 
@@ -216,28 +218,16 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         apart: u32,
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> ControlFlow<()> {
-        self.fill_words(other, shared_bits);
-        let words = std::mem::take(&mut self.words);
+        self.words.fill(other, shared_bits);
         for &a in group {
-            self.passed.clear();
-            self.join.kernel.filter(
-                &words,
-                word_behind(a, shared_bits),
-                self.join.k - apart,
-                &mut self.passed,
-            );
+            let query = (a, shared_bits);
+            self.words.near(self.join.kernel, 0, query, self.join.k - apart, &mut self.passed);
             for at in 0..self.passed.len() {
                 self.check(a, other[self.passed[at] as usize]);
             }
             self.hand_on_full(sink)?;
         }
-        self.words = words;
         ControlFlow::Continue(())
-    }
-
-    fn fill_words(&mut self, group: &[F], shared_bits: u32) {
-        self.words.clear();
-        self.words.extend(group.iter().map(|&value| word_behind(value, shared_bits)));
     }
 
     /// Keeps a pair if it is within k and this is the place to report it.
@@ -263,10 +253,66 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
     }
 }
 
+/// Some bits of a group's fingerprints, for the filter kernel: of 64 bits or for a small k one word, else three.
+#[derive(Debug)]
+enum Words {
+    One(Vec<u32>),
+    Three(Vec<[u32; 3]>),
+}
+
+impl Words {
+    fn new<F: Fingerprint>(k: u32) -> Self {
+        if is_wide(F::BITS) && k > ONE_WORD_UP_TO { Self::Three(Vec::new()) } else { Self::One(Vec::new()) }
+    }
+
+    /// Takes the words behind the bits that all share, or the last ones.
+    fn fill<F: Fingerprint>(&mut self, group: &[F], shared_bits: u32) {
+        match self {
+            Self::One(words) => {
+                words.clear();
+                words.extend(group.iter().map(|&value| word_behind(value, shared_bits)));
+            }
+            Self::Three(triples) => {
+                triples.clear();
+                triples.extend(group.iter().map(|&value| triple_behind(value, shared_bits)));
+            }
+        }
+    }
+
+    /// Appends how far behind `from` those stand that may be within `radius` of a value.
+    #[inline]
+    fn near<F: Fingerprint>(
+        &self,
+        kernel: Kernel,
+        from: usize,
+        (value, shared_bits): (F, u32),
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        passed.clear();
+        match self {
+            Self::One(words) => {
+                kernel.filter(&words[from..], word_behind(value, shared_bits), radius, passed)
+            }
+            Self::Three(triples) => {
+                kernel.filter_triples(&triples[from..], triple_behind(value, shared_bits), radius, passed);
+            }
+        }
+    }
+}
+
 /// The 32 bits behind the shared ones, or the last 32.
 #[inline]
 fn word_behind<F: Fingerprint>(value: F, shared_bits: u32) -> u32 {
-    to_u32(to_usize(value.bits(shared_bits.min(F::BITS - 32), 32)))
+    to_u32(to_usize(value.bits(shared_bits.min(F::BITS - HI_BITS), HI_BITS)))
+}
+
+/// The 96 bits behind the shared ones, or the last 96; there are so many.
+#[inline]
+fn triple_behind<F: Fingerprint>(value: F, shared_bits: u32) -> [u32; 3] {
+    let start = shared_bits.min(F::BITS - 3 * HI_BITS);
+    let word = |word| to_u32(to_usize(value.bits(start + HI_BITS * word, HI_BITS)));
+    [word(0), word(1), word(2)]
 }
 
 /// The bits in which some of the values differ.

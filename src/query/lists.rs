@@ -1,13 +1,14 @@
 //! Pairs and clusters of a plain list in memory.
 
 use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind, by_cluster};
-use super::join::{Groups, Join, Pair};
+use super::join::{Groups, Join, Pair, SPLIT_ABOVE};
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 #[cfg(feature = "cli")]
 use crate::fingerprint::Row;
 use crate::kernel::Kernel;
+use crate::layout::cost::ball;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
 use crate::sort;
@@ -49,23 +50,56 @@ impl<F: Fingerprint> Groups<F> for ListGroups<'_, F> {
     }
 }
 
-/// The layout for joining a list: k + 1 blocks at radius 0, where they cut it finely enough; else
-/// one table in natural order whose groups are all compared with each other.
+/// The layout for joining a list, the radii, and how many bits tell its groups apart: one table in natural order
+/// whose groups are all compared with each other, or the rotations that the model below finds the cheapest.
 fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     let size = len.max(1).ilog2();
-    let blocks = k.saturating_add(1);
-    if len > SMALL_LIST
-        && let Ok(layout) = Layout::rotations(F::BITS, blocks)
-    {
-        let shortest = layout.lead_bits(layout.table_count() - 1);
-        if f64::from(shortest).exp2() >= 2.0 * f64::from(blocks) {
-            return (layout, vec![0; blocks as usize], shortest.min(size.saturating_sub(2)).min(24));
-        }
+    let all_with_all = || {
+        let whole =
+            Layout::from_parts(F::BITS, 1, vec![1]).unwrap_or_else(|| unreachable!("one block is a layout"));
+        (whole, vec![i32::try_from(k).unwrap_or(i32::MAX)], size.saturating_sub(10).min(20))
+    };
+    if len <= SMALL_LIST {
+        return all_with_all();
     }
-    let prefix_bits = size.saturating_sub(10).min(20);
-    let whole =
-        Layout::from_parts(F::BITS, 1, vec![1]).unwrap_or_else(|| unreachable!("one block is a layout"));
-    (whole, vec![i32::try_from(k).unwrap_or(i32::MAX)], prefix_bits)
+    let rotations = |tables: u32| {
+        let layout = Layout::rotations(F::BITS, tables).ok()?;
+        let shortest = layout.lead_bits(layout.table_count() - 1);
+        // The radii + 1 must add up to k + 1.
+        let radius = |table| (k + 1) / tables + u32::from(table < (k + 1) % tables) - 1;
+        let radii: Vec<u32> = (0..tables).map(radius).collect();
+        let prefix_bits = shortest.min(size.saturating_sub(2)).min(24);
+        let cost = radii.iter().map(|&radius| table_cost(len, prefix_bits, radius, k)).sum::<f64>();
+        Some((cost, layout, radii, prefix_bits))
+    };
+    let best = (1..=(k + 1).min(64)).filter_map(rotations).min_by(|a, b| a.0.total_cmp(&b.0));
+    match best {
+        Some((cost, layout, radii, prefix_bits)) if cost < (len as f64).powi(2) / 2.0 * COMPARE_NS => {
+            (layout, radii.iter().map(|&radius| radius.cast_signed()).collect(), prefix_bits)
+        }
+        _ => all_with_all(),
+    }
+}
+
+/// Nanoseconds for bringing a value into its group, and for sorting it once more in a group that is split.
+const GROUP_NS: f64 = 25.0;
+const SPLIT_NS: f64 = 60.0;
+/// Nanoseconds for going to another group, for each value that is compared with it, and for each comparison.
+const OTHER_GROUP_NS: f64 = 60.0;
+const QUERY_NS: f64 = 6.0;
+const COMPARE_NS: f64 = 0.25;
+
+/// What joining one table costs at a radius, in nanoseconds, for random values.
+fn table_cost(len: usize, prefix_bits: u32, radius: u32, k: u32) -> f64 {
+    let (len, groups) = (len as f64, f64::from(prefix_bits).exp2());
+    let group = len / groups;
+    let inside = match radius {
+        0 if group > SPLIT_ABOVE as f64 => SPLIT_NS * f64::from(k + 1),
+        _ => QUERY_NS + group / 2.0 * COMPARE_NS,
+    };
+    let others = (ball(prefix_bits, radius) - 1.0) / 2.0;
+    let across = OTHER_GROUP_NS + group * (QUERY_NS + group * COMPARE_NS);
+    len * (GROUP_NS + inside) + groups * others * across
 }
 
 /// Finds all pairs of distinct values in a list that differ by at most `k` bits.

@@ -22,8 +22,6 @@ pub(crate) struct Prepared {
     pub(crate) choice: Choice,
     pub(crate) shapes: Vec<TableShape>,
     pub(crate) model: Model,
-    /// `hi` planes that the filter reads: 1 or 3.
-    pub(crate) planes: usize,
     /// Whether some stored fingerprints meet far larger buckets than random ones do, so that a
     /// query had better look at its own buckets before it settles on a plan.
     pub(crate) skewed: bool,
@@ -60,7 +58,7 @@ impl Prepared {
             disjoint && shapes.iter().any(|shape| shape.typical_bucket > SKEW * (shape.mean_bucket + 16.0));
         let radii = k as usize + 1;
         let masks = shapes.iter().map(|_| (0..radii).map(|_| OnceLock::new()).collect()).collect();
-        Self { k, choice, shapes, planes: model.planes(), model, skewed, masks }
+        Self { k, choice, shapes, model, skewed, masks }
     }
 
     /// Whether every query reads the whole run.

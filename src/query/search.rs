@@ -175,10 +175,9 @@ impl Searcher {
             }
             order.sort_unstable();
             let mut ahead = order.chunks(SWEPT_TOGETHER);
-            let planes = group.prepared.planes;
-            ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some, planes))?;
+            ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some))?;
             for some in order.chunks(SWEPT_TOGETHER) {
-                ahead.next().map_or(Ok(()), |some| will_need(segment, some, planes))?;
+                ahead.next().map_or(Ok(()), |some| will_need(segment, some))?;
                 self.probes.clear();
                 for &entry in some {
                     let index = low_half(entry);
@@ -246,16 +245,15 @@ impl Searcher {
 
     /// Stage 2: from cells to entries; asks for their `hi` words. Empty buckets are dropped.
     fn find_buckets<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
-        let (run, planes) = (group.run, group.prepared.planes);
         let mut kept = 0;
         for index in 0..self.probes.len() {
             let probe = &self.probes[index];
-            let segment = &run.segments[probe.table as usize];
+            let segment = &group.run.segments[probe.table as usize];
             let bucket = segment.bucket(probe.cell as usize, 1)?;
             if bucket.is_empty() {
                 continue;
             }
-            segment.prefetch_hi(&bucket, planes);
+            segment.prefetch_hi(&bucket);
             let (start, end) = (to_u32(bucket.start), to_u32(bucket.end));
             self.probes[kept] = Probe { start, end, ..self.probes[index] };
             kept += 1;
@@ -276,10 +274,10 @@ impl Searcher {
                 bucket = narrow(segment, permuted, bucket)?;
             }
             let left = group.prepared.k - probe.mask.count_ones();
-            passed.clear();
-            let words = near(*kernel, group.prepared.planes, segment, &bucket, permuted, left, passed)?;
+            let words = segment.hi(&bucket)?;
+            segment.near(*kernel, words, permuted, left, passed);
             for &at in passed.iter() {
-                let (place, hi) = (to_u32(bucket.start) + at, words[at as usize]);
+                let (place, hi) = (to_u32(bucket.start) + at, words.first(at as usize));
                 let plan = group.plan_of(probe.query, own_plans);
                 let difference = segment.table.restore(segment.leading_difference(probe.cell, hi, permuted));
                 if !plan.reported_before(
@@ -346,12 +344,12 @@ impl Searcher {
                 for cell in to_u32(cells.start)..to_u32(cells.end) {
                     let Some(left) = k.checked_sub((cell ^ own).count_ones()) else { continue };
                     let bucket = segment.bucket(cell as usize, 1)?;
-                    let (kernel, passed) = (self.kernel, &mut self.passed);
-                    passed.clear();
-                    let words = near(kernel, prepared.planes, segment, &bucket, query, left, passed)?;
+                    let words = segment.hi(&bucket)?;
+                    segment.near(self.kernel, words, query, left, &mut self.passed);
                     for &at in &self.passed {
                         let entry = bucket.start + at as usize;
-                        let fingerprint = segment.natural_value(cell as usize, words[at as usize], entry)?;
+                        let hi = words.first(at as usize);
+                        let fingerprint = segment.natural_value(cell as usize, hi, entry)?;
                         let distance = fingerprint.distance(query);
                         if distance <= k {
                             hits.push(Hit { query: index, distance, fingerprint, entry: to_u32(entry) });
@@ -368,33 +366,11 @@ impl Searcher {
     }
 }
 
-/// Appends the places in a bucket whose `hi` words are within `left` bits of a query's; returns the words of the
-/// first plane.
-#[inline]
-fn near<'a, F: Fingerprint>(
-    kernel: Kernel,
-    planes: usize,
-    segment: &'a Segment<F>,
-    bucket: &Range<usize>,
-    permuted: F,
-    left: u32,
-    passed: &mut Vec<u32>,
-) -> Result<&'a [u32]> {
-    if planes == 1 {
-        let words = segment.hi(bucket.clone())?;
-        kernel.filter(words, segment.hi_of(permuted), left, passed);
-        return Ok(words);
-    }
-    let words = segment.hi_planes(bucket)?;
-    kernel.filter_planes(words, segment.hi_words_of(permuted), left, passed);
-    Ok(words[0])
-}
-
 /// Asks the system for the buckets of neighbouring queries in the order of a sweep, where few others lie between.
-fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64], planes: usize) -> Result<()> {
+fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
     let cell = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
     let cells = cell(some.first())..cell(some.last()) + 1;
-    if cells.len() <= some.len() { segment.will_need_hi(cells, planes) } else { Ok(()) }
+    if cells.len() <= some.len() { segment.will_need_hi(cells) } else { Ok(()) }
 }
 
 #[inline]
@@ -415,12 +391,12 @@ fn narrow<F: Fingerprint>(segment: &Segment<F>, permuted: F, bucket: Range<usize
     if beyond == 0 {
         return Ok(bucket);
     }
-    let words = segment.hi(bucket.clone())?;
+    let words = segment.hi(&bucket)?;
     let lead = |hi: u32| hi >> (32 - beyond);
     let wanted = lead(segment.hi_of(permuted));
-    let start = words.partition_point(|&hi| lead(hi) < wanted);
-    let len = words[start..].partition_point(|&hi| lead(hi) == wanted);
-    Ok(bucket.start + start..bucket.start + start + len)
+    let start = words.partition(0..words.len(), |hi| lead(hi) < wanted);
+    let end = words.partition(start..words.len(), |hi| lead(hi) == wanted);
+    Ok(bucket.start + start..bucket.start + end)
 }
 
 /// The entries that share the probed bits of a value with `flips` applied to them.

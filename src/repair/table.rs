@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{Footer, PAGE_BYTES};
-use crate::format::segment::{DIRECTORY, HI, SegmentInfo, rest};
+use crate::format::segment::{DIRECTORY, HI, REST, SegmentInfo};
 use crate::layout::cost::{MAX_DIRECTORY_BITS, MIN_DIRECTORY_BITS};
-use crate::layout::{HI_BITS, Table, hi_planes};
+use crate::layout::{HI_BITS, Table, hi_words};
 use crate::segment::Segment;
 use crate::storage::Storage;
 
@@ -108,7 +108,7 @@ impl<F: Fingerprint> DamagedTable<F> {
         }
         let place = walk.entries.next()?;
         let (pages, info) = self.file.as_mut()?;
-        let entry = if number == 0 { Some(place) } else { pages.number(rest(F::BITS), place, 4) };
+        let entry = if number == 0 { Some(place) } else { pages.number(REST, place, 4) };
         let mut part = Part { bits: F::default(), known: F::default() };
         let mut tell = |value: u64, start: u32, len: u32| {
             part.bits = part.bits | F::from_bits(value, start, len);
@@ -117,8 +117,9 @@ impl<F: Fingerprint> DamagedTable<F> {
         if walk.cells.end - walk.cells.start == 1 {
             tell(walk.cells.start, 0, info.directory_bits);
         }
-        for (plane, start) in (0..hi_planes(F::BITS)).zip((info.directory_bits..).step_by(HI_BITS as usize)) {
-            if let Some(word) = pages.number(HI + plane, place, 4) {
+        let words = hi_words(F::BITS) as u64;
+        for (word, start) in (place * words..(place + 1) * words).zip((info.directory_bits..).step_by(32)) {
+            if let Some(word) = pages.number(HI, word, 4) {
                 tell(word, start, HI_BITS);
             }
         }
@@ -164,7 +165,7 @@ impl<F: Fingerprint> DamagedTable<F> {
 /// The bits of an entry behind its cell.
 fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> Option<F> {
     let hi = pages.number(HI, entry, 4)?;
-    let lo = pages.number(rest(F::BITS), entry, SegmentInfo::lo_bytes(info.directory_bits, F::BITS))?;
+    let lo = pages.number(REST, entry, SegmentInfo::lo_bytes(info.directory_bits, F::BITS))?;
     let behind = info.directory_bits + HI_BITS;
     Some(
         F::from_bits(hi, info.directory_bits, HI_BITS)

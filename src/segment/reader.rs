@@ -10,9 +10,10 @@ use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
-use crate::format::segment::{DIRECTORY, HI, MAGIC, SegmentInfo, rest, sections};
+use crate::format::segment::{DIRECTORY, HI, MAGIC, REST, SegmentInfo, sections};
+use crate::kernel::Kernel;
 use crate::layout::cost::TableShape;
-use crate::layout::{HI_BITS, Table, hi_planes, is_wide};
+use crate::layout::{HI_BITS, Table, hi_words, is_wide};
 use crate::storage::{Access, Storage, names};
 
 /// One table of one run, open.
@@ -24,17 +25,13 @@ pub(crate) struct Segment<F> {
     /// The fingerprints themselves, where they are wider than 64 bits.
     values: Option<Values>,
     directory_base: usize,
-    /// Of each plane; those of one plane have one.
-    hi_bases: [usize; MOST_PLANES],
+    hi_base: usize,
     /// The `lo` plane, or that of entries.
     rest_base: usize,
     rest_bytes: usize,
     lo_bits: u32,
     known_bits: F,
 }
-
-/// The most `hi` planes that a segment has.
-pub(crate) const MOST_PLANES: usize = 3;
 
 impl<F: Fingerprint> Segment<F> {
     /// What the segment of a table must look like.
@@ -93,8 +90,8 @@ impl<F: Fingerprint> Segment<F> {
             known_bits,
             directory_base: base(DIRECTORY),
             values,
-            hi_bases: std::array::from_fn(|plane| base(HI + plane.min(hi_planes(F::BITS) - 1))),
-            rest_base: base(rest(F::BITS)),
+            hi_base: base(HI),
+            rest_base: base(REST),
             rest_bytes: match (is_wide(F::BITS), number) {
                 (false, _) => to_usize(SegmentInfo::lo_bytes(info.directory_bits, F::BITS)),
                 (true, 0) => 0,
@@ -136,12 +133,16 @@ impl<F: Fingerprint> Segment<F> {
         self.file.prefetch(start..start + 8);
     }
 
-    /// Asks for words of the first `hi` planes.
+    /// Asks for the `hi` words at some places.
     #[inline]
-    pub(crate) fn prefetch_hi(&self, range: &Range<usize>, planes: usize) {
-        for base in self.hi_bases.iter().take(planes) {
-            self.file.prefetch(base + range.start * 4..base + range.end * 4);
-        }
+    pub(crate) fn prefetch_hi(&self, places: &Range<usize>) {
+        self.file.prefetch(self.hi_place(places));
+    }
+
+    #[inline]
+    fn hi_place(&self, places: &Range<usize>) -> Range<usize> {
+        let bytes = 4 * hi_words(F::BITS);
+        self.hi_base + places.start * bytes..self.hi_base + places.end * bytes
     }
 
     /// Asks for the `hi` words and the rest about where a value stands in its bucket: fingerprints in a
@@ -149,7 +150,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
         let bucket = self.bucket(self.cell_of(permuted), 1)?;
         let place = bucket.start + likely_place(bucket.len(), self.hi_of(permuted));
-        self.prefetch_hi(&(place..place + 1), 1);
+        self.prefetch_hi(&(place..place + 1));
         self.prefetch_rest(place);
         Ok(place)
     }
@@ -219,20 +220,9 @@ impl<F: Fingerprint> Segment<F> {
 
     /// The `hi` words at some places. The range is within the entries.
     #[inline]
-    pub(crate) fn hi(&self, range: Range<usize>) -> Result<&[u32]> {
-        let [base, ..] = self.hi_bases;
-        let bytes = self.file.bytes(base + range.start * 4..base + range.end * 4)?;
-        Ok(bytemuck::cast_slice(bytes))
-    }
-
-    /// The words of all three planes at some places.
-    #[inline]
-    pub(crate) fn hi_planes(&self, range: &Range<usize>) -> Result<[&[u32]; MOST_PLANES]> {
-        let mut planes = [&[][..]; MOST_PLANES];
-        for (plane, base) in planes.iter_mut().zip(self.hi_bases) {
-            *plane = bytemuck::cast_slice(self.file.bytes(base + range.start * 4..base + range.end * 4)?);
-        }
-        Ok(planes)
+    pub(crate) fn hi(&self, places: &Range<usize>) -> Result<HiWords<'_>> {
+        let words = bytemuck::cast_slice(self.file.bytes(self.hi_place(places))?);
+        Ok(HiWords { words, each: hi_words(F::BITS) })
     }
 
     /// The bits behind the `hi` word at a place, where they are in the `lo` plane.
@@ -254,17 +244,12 @@ impl<F: Fingerprint> Segment<F> {
                     format!("{value:?}"),
                 ));
             }
-            let planes = self.hi_planes(&(place..place + 1))?;
-            for ((words, expected), base) in planes.iter().zip(self.hi_words_of(value)).zip(self.hi_bases) {
-                let found = words.first().copied().unwrap_or_default();
-                if found != expected {
-                    let offset = (base + place * 4) as u64;
-                    return Err(self.file.flaw(
-                        offset,
-                        format!("{expected:#010x}"),
-                        format!("{found:#010x}"),
-                    ));
-                }
+            let found = self.hi(&(place..place + 1))?.words;
+            let expected: Vec<u32> =
+                (0..hi_words(F::BITS)).map(|word| hi_word(value, self.info.directory_bits, word)).collect();
+            if found != expected {
+                let offset = self.hi_place(&(place..place + 1)).start as u64;
+                return Err(self.file.flaw(offset, format!("{expected:08x?}"), format!("{found:08x?}")));
             }
             return Ok(());
         }
@@ -334,10 +319,22 @@ impl<F: Fingerprint> Segment<F> {
         hi_word(permuted, self.info.directory_bits, 0)
     }
 
-    /// The words of a value in all three planes.
+    /// The places in a bucket whose `hi` words differ from those of a value in at most `radius` bits.
     #[inline]
-    pub(crate) fn hi_words_of(&self, permuted: F) -> [u32; MOST_PLANES] {
-        std::array::from_fn(|plane| hi_word(permuted, self.info.directory_bits, plane))
+    pub(crate) fn near(
+        &self,
+        kernel: Kernel,
+        words: HiWords<'_>,
+        permuted: F,
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        passed.clear();
+        if hi_words(F::BITS) == 1 {
+            return kernel.filter(words.words, self.hi_of(permuted), radius, passed);
+        }
+        let word = |word| hi_word(permuted, self.info.directory_bits, word);
+        kernel.filter_triples(words.words.as_chunks().0, [word(0), word(1), word(2)], radius, passed);
     }
 
     /// The entry that holds a value: first by a search over the `hi` words of its cell that starts where the
@@ -347,9 +344,9 @@ impl<F: Fingerprint> Segment<F> {
         let cell = self.cell_of(permuted);
         let bucket = self.bucket(cell, 1)?;
         let wanted = self.hi_of(permuted);
-        let words = self.hi(bucket.clone())?;
-        let start = partition_near(words, likely_place(words.len(), wanted), |hi| hi < wanted);
-        let equal = words.get(start..).unwrap_or_default().partition_point(|&hi| hi == wanted);
+        let words = self.hi(&bucket)?;
+        let start = words.partition_near(likely_place(words.len(), wanted), |hi| hi < wanted);
+        let equal = words.partition(start..words.len(), |hi| hi == wanted) - start;
         let (mut low, mut high) = (bucket.start + start, bucket.start + start + equal);
         while low < high {
             let middle = low.midpoint(high);
@@ -369,7 +366,7 @@ impl<F: Fingerprint> Segment<F> {
         }
         for cell in first..first + count {
             let bucket = self.bucket(cell, 1)?;
-            let words = self.hi(bucket.clone())?;
+            let HiWords { words, .. } = self.hi(&bucket)?;
             let start = self.rest_base + bucket.start * self.rest_bytes;
             let lo = self.file.bytes(start..start + bucket.len() * self.rest_bytes)?;
             let lows = lo.chunks_exact(self.rest_bytes);
@@ -397,12 +394,10 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Asks the system to read words of the first `hi` planes of some cells soon.
-    pub(crate) fn will_need_hi(&self, cells: Range<usize>, planes: usize) -> Result<()> {
+    /// Asks the system to read the `hi` words of some cells soon.
+    pub(crate) fn will_need_hi(&self, cells: Range<usize>) -> Result<()> {
         let places = self.bucket(cells.start, cells.len())?;
-        for base in self.hi_bases.iter().take(planes) {
-            self.file.will_need(base + places.start * 4..base + places.end * 4);
-        }
+        self.file.will_need(self.hi_place(&places));
         Ok(())
     }
 
@@ -411,7 +406,7 @@ impl<F: Fingerprint> Segment<F> {
         let end = (first + count).min(self.cells());
         if first < end {
             self.file.will_need(self.directory_base + first * 4..self.directory_base + end * 4);
-            self.will_need_hi(first..end, hi_planes(F::BITS))?;
+            self.will_need_hi(first..end)?;
             let places = self.bucket(first, end - first)?;
             match &self.values {
                 Some(values) if self.rest_bytes == 0 => values.will_need::<F>(&places),
@@ -431,12 +426,57 @@ impl<F: Fingerprint> Segment<F> {
     }
 }
 
-/// The word of a `hi` plane of a value.
+/// A word of the `hi` plane for a value.
 #[inline]
-pub(super) fn hi_word<F: Fingerprint>(permuted: F, directory_bits: u32, plane: usize) -> u32 {
-    // Planes that the width does not have are all alike.
-    let plane = if plane < hi_planes(F::BITS) { to_u32(plane) } else { 0 };
-    to_u32(to_usize(permuted.bits(directory_bits + plane * HI_BITS, HI_BITS)))
+pub(super) fn hi_word<F: Fingerprint>(permuted: F, directory_bits: u32, word: usize) -> u32 {
+    to_u32(to_usize(permuted.bits(directory_bits + HI_BITS * to_u32(word), HI_BITS)))
+}
+
+/// The `hi` words of neighbouring entries.
+#[derive(Clone, Copy)]
+pub(crate) struct HiWords<'a> {
+    words: &'a [u32],
+    /// How many belong to an entry.
+    each: usize,
+}
+
+impl HiWords<'_> {
+    /// Number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.words.len() / self.each
+    }
+
+    /// The first word of an entry.
+    #[inline]
+    pub(crate) fn first(&self, index: usize) -> u32 {
+        self.words.get(index * self.each).copied().unwrap_or_default()
+    }
+
+    /// The first of some entries for whose first word `before` does not hold, or the end: of entries of which
+    /// those come first for which it does.
+    pub(crate) fn partition(&self, range: Range<usize>, before: impl Fn(u32) -> bool) -> usize {
+        let Range { start: mut low, end: mut high } = range;
+        while low < high {
+            let middle = low.midpoint(high);
+            if before(self.first(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// The same over all entries, looking first about a place where that is likely to be.
+    fn partition_near(&self, likely: usize, before: impl Fn(u32) -> bool) -> usize {
+        let is_before = |at: usize| at < self.len() && before(self.first(at));
+        let (mut low, mut high, mut step) = (likely, likely, NEAR);
+        while low > 0 && !is_before(low - 1) {
+            (high, low) = (low - 1, low.saturating_sub(step));
+            step *= 2;
+        }
+        while is_before(high) {
+            (low, high) = (high + 1, (high + step).min(self.len()));
+            step *= 2;
+        }
+        self.partition(low..high, before)
+    }
 }
 
 /// Wide fingerprints asked for before they are read.
@@ -457,21 +497,6 @@ fn little_endian(bytes: &[u8]) -> u64 {
 #[inline]
 fn likely_place(len: usize, hi: u32) -> usize {
     to_usize((len as u64 * u64::from(hi)) >> HI_BITS)
-}
-
-/// The same as `partition_point`, looking first about a place where that is likely to be.
-fn partition_near(words: &[u32], likely: usize, before: impl Fn(u32) -> bool) -> usize {
-    let is_before = |at: usize| words.get(at).is_some_and(|&word| before(word));
-    let (mut low, mut high, mut step) = (likely, likely, NEAR);
-    while low > 0 && !is_before(low - 1) {
-        (high, low) = (low - 1, low.saturating_sub(step));
-        step *= 2;
-    }
-    while is_before(high) {
-        (low, high) = (high + 1, (high + step).min(words.len()));
-        step *= 2;
-    }
-    low + words.get(low..high).unwrap_or_default().partition_point(|&word| before(word))
 }
 
 /// How far from the likely place a search looks first: half a line of a cache.
@@ -519,14 +544,18 @@ mod tests {
         fn a_likely_place_only_helps(mut words in prop::collection::vec(0u32..60, 0..80), wanted in 0u32..60, likely: usize) {
             words.sort_unstable();
             let likely = likely % (words.len() + 1);
-            let found = partition_near(&words, likely, |word| word < wanted);
-            prop_assert_eq!(found, words.partition_point(|&word| word < wanted));
+            for each in [1, 3] {
+                let spread: Vec<u32> = words.iter().flat_map(|&word| [word, 0, 99].into_iter().take(each)).collect();
+                let found = HiWords { words: &spread, each }.partition_near(likely, |word| word < wanted);
+                prop_assert_eq!(found, words.partition_point(|&word| word < wanted));
+            }
         }
 
         #[test]
         fn damaged_words_give_some_place(words in prop::collection::vec(0u32..9, 0..40), wanted in 0u32..9, likely: usize) {
             let likely = likely % (words.len() + 1);
-            prop_assert!(partition_near(&words, likely, |word| word < wanted) <= words.len());
+            let found = HiWords { words: &words, each: 1 }.partition_near(likely, |word| word < wanted);
+            prop_assert!(found <= words.len());
         }
     }
 

@@ -6,8 +6,8 @@ use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::FileRecord;
-use crate::format::segment::{DIRECTORY, HI, SegmentInfo, rest};
-use crate::layout::{HI_BITS, Table, hi_planes, is_wide};
+use crate::format::segment::{DIRECTORY, HI, REST, SegmentInfo};
+use crate::layout::{HI_BITS, Table, hi_words, is_wide};
 use crate::storage::Storage;
 
 /// Starts of cells gathered before they go to the file: sparse data has long runs of empty cells.
@@ -24,8 +24,7 @@ pub(crate) struct SegmentWriter<F> {
     cell_start: u64,
     last: Option<F>,
     cells: Vec<u32>,
-    /// Of each plane.
-    hi: Vec<Vec<u32>>,
+    hi: Vec<u32>,
     lo: Vec<u8>,
 }
 
@@ -48,7 +47,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
             cell_start: 0,
             last: None,
             cells: Vec::new(),
-            hi: vec![Vec::new(); hi_planes(F::BITS)],
+            hi: Vec::new(),
             lo: Vec::new(),
         })
     }
@@ -63,9 +62,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
             if cell >= self.started_cells {
                 self.start_cells_up_to(cell)?;
             }
-            for (plane, words) in self.hi.iter_mut().enumerate() {
-                words.push(hi_word(value, directory_bits, plane));
-            }
+            self.hi.extend((0..hi_words(F::BITS)).map(|word| hi_word(value, directory_bits, word)));
             if !is_wide(F::BITS) {
                 let lo_bits = SegmentInfo::lo_bits(directory_bits, F::BITS);
                 let lo_bytes = to_usize(SegmentInfo::lo_bytes(directory_bits, F::BITS));
@@ -81,7 +78,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
 
     /// Appends the numbers of wide fingerprints that were pushed, in a table that needs them.
     pub(crate) fn push_entries(&mut self, entries: &[u32]) -> Result<()> {
-        self.file.put(rest(F::BITS), bytemuck::cast_slice(entries))
+        self.file.put(REST, bytemuck::cast_slice(entries))
     }
 
     /// Closes the file. Returns what the manifest keeps, and what the footer says.
@@ -111,12 +108,10 @@ impl<F: Fingerprint> SegmentWriter<F> {
 
     fn drain(&mut self) -> Result<()> {
         self.file.put(DIRECTORY, bytemuck::cast_slice(&self.cells))?;
-        for (plane, words) in self.hi.iter_mut().enumerate() {
-            self.file.put(HI + plane, bytemuck::cast_slice(words))?;
-            words.clear();
-        }
-        self.file.put(rest(F::BITS), &self.lo)?;
+        self.file.put(HI, bytemuck::cast_slice(&self.hi))?;
+        self.file.put(REST, &self.lo)?;
         self.cells.clear();
+        self.hi.clear();
         self.lo.clear();
         Ok(())
     }
