@@ -11,7 +11,8 @@ use super::documents::{DocumentArgs, warn};
 use super::failure::Failure;
 
 use super::output::{Format, Output};
-use super::recipe::{RecipeArgs, with_width};
+use super::recipe::RecipeArgs;
+use super::width::with_width;
 use crate::Fingerprint;
 use crate::dedup::Confirm;
 use crate::documents::{self, BadRecord, Item};
@@ -91,7 +92,7 @@ impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipes = self.recipes()?;
         let Some((_, first)) = recipes.first() else { return Ok(()) };
-        with_width!(first, F => self.run_wide::<F>(&recipes, global))
+        with_width!(first.width(), F => self.run_wide::<F>(&recipes, global))
     }
 
     /// The shingle sizes to try, and the recipe with each.
