@@ -103,8 +103,10 @@ impl RunExplanation {
             mean_bucket: shape.mean_bucket,
             typical_bucket: shape.typical_bucket,
         };
-        let bytes = |shape: &TableShape| {
-            SegmentInfo::section_lens(entries, shape.directory_bits, layout.width()).iter().sum::<u64>()
+        let bytes = |(shape, table): (&TableShape, u32)| {
+            SegmentInfo::section_lens(entries, shape.directory_bits, layout.width(), table)
+                .iter()
+                .sum::<u64>()
         };
         let Estimate { probes, candidates, nanoseconds } = choice.estimate;
         Self {
@@ -117,7 +119,7 @@ impl RunExplanation {
             candidates,
             nanoseconds,
             scan_nanoseconds: choice.scan_nanoseconds,
-            table_bytes: shapes.iter().map(bytes).sum::<u64>() as f64 / entries.max(1) as f64,
+            table_bytes: shapes.iter().zip(0..).map(bytes).sum::<u64>() as f64 / entries.max(1) as f64,
         }
     }
 }

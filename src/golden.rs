@@ -197,7 +197,7 @@ fn constants_in_the_document_are_those_of_the_code() {
         ("CRCS_PER_PAGE", paged::CRCS_PER_PAGE as u64),
         ("ATTRIBUTES", paged::ATTRIBUTES as u64),
         ("MAX_SECTIONS", paged::MAX_SECTIONS as u64),
-        ("HI_BITS", u64::from(segment::HI_BITS)),
+        ("HI_BITS", u64::from(crate::layout::HI_BITS)),
         ("MAX_ENTRIES", segment::MAX_ENTRIES),
         ("MIN_DIRECTORY_BITS", u64::from(cost::MIN_DIRECTORY_BITS)),
         ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),

@@ -10,12 +10,11 @@ use crate::cast::{to_u32, to_usize};
 use crate::changes::Changes;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::segment::HI_BITS;
 use crate::format::wal::Operation;
 use crate::kernel::Kernel;
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
-use crate::layout::{Layout, Table};
+use crate::layout::{HI_BITS, Layout, Table};
 use crate::query::Match;
 use crate::query::prepare::Prepared;
 

@@ -67,7 +67,7 @@ impl Stats {
         runs: impl Iterator<Item = &'a Run<F>>,
     ) -> Self {
         let manifest_bytes = manifest.encode().len() as u64;
-        let sections = segment::SECTIONS.iter().chain(&rows::SECTIONS);
+        let sections = segment::sections(F::BITS).iter().chain(rows::sections(F::BITS));
         let sections = sections.chain(&tombstones::SECTIONS).chain(&keys::SECTIONS);
         let mut stats = Self {
             width: manifest.width,

@@ -267,7 +267,7 @@ fn regression_files_that_are_no_regular_files_are_damage() {
 #[test]
 fn regression_verify_lists_the_damage_of_all_files() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows(Shape::Uniform, 400_000, 7);
+    let rows = rows::<u64>(Shape::Uniform, 400_000, 7);
     let path = home.path().join("db");
     build(&path, &rows, Options::new().layout("rotations:2".parse().unwrap()));
     let flip = |name: &str, at: &dyn Fn(usize) -> Vec<usize>| {

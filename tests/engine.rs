@@ -289,7 +289,7 @@ fn clusters_equal_brute_force_in_databases_and_lists() {
 
 #[test]
 fn id_pairs_are_all_pairs_of_rows() {
-    let rows = rows(Shape::Equal, 300, 61);
+    let rows = rows::<u64>(Shape::Equal, 300, 61);
     let home = tempfile::tempdir().unwrap();
     let snapshot = build(&home.path().join("db"), &rows, Options::new());
     let mut found = Vec::new();
@@ -341,7 +341,7 @@ fn rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids() {
 
 #[test]
 fn bounded_memory_gives_the_same_files() {
-    let rows = rows(Shape::Skewed, 200_000, 81);
+    let rows = rows::<u64>(Shape::Skewed, 200_000, 81);
     let home = tempfile::tempdir().unwrap();
     let files = |name: &str, memory: usize, threads: usize| {
         let path = home.path().join(name);
@@ -441,7 +441,7 @@ fn regression_rows_behind_a_heavy_fingerprint_are_found() {
 /// More spilled pieces than are merged at once.
 #[test]
 fn regression_spilled_pieces_are_merged_in_rounds() {
-    let rows = rows(Shape::Equal, 4_000_000, 15);
+    let rows = rows::<u64>(Shape::Equal, 4_000_000, 15);
     let home = tempfile::tempdir().unwrap();
     let options = Options::new().memory_bytes(1 << 20).threads(4).layout("rotations:2".parse().unwrap());
     let snapshot = build(&home.path().join("db"), &rows, options);

@@ -447,7 +447,7 @@ fn without_a_manifest_the_files_tell() {
     assert!(salvage.lost_rows > 0 && salvage.recovered == 0, "only table 0 is used: {salvage:?}");
     // Files of another database do not count.
     let other = home.path().join("other");
-    build(&other, &rows(Shape::Uniform, 500, 12), quick());
+    build(&other, &rows::<u64>(Shape::Uniform, 500, 12), quick());
     for name in ["00000001-t0.seg", "00000001.rows"] {
         fs::copy(other.join(name), path.join(name.replace("00000001", "00000077"))).unwrap();
     }
@@ -459,7 +459,7 @@ fn without_a_manifest_the_files_tell() {
 fn what_is_no_database_and_what_stands_in_the_way_is_told() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    build(&path, &rows(Shape::Uniform, 100, 13), quick());
+    build(&path, &rows::<u64>(Shape::Uniform, 100, 13), quick());
     let empty = home.path().join("empty");
     fs::create_dir(&empty).unwrap();
     fs::write(home.path().join("file"), "text").unwrap();

@@ -1,16 +1,27 @@
-//! A rows file: for each fingerprint of table 0, in order, its ids in ascending order.
+//! A rows file: for each fingerprint of table 0, in order, its ids in ascending order; and the fingerprint itself
+//! where that is wider than 64 bits.
 
 use super::Flaw;
 use super::paged::{ATTRIBUTES, Footer};
+use crate::layout::is_wide;
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPR\r\n\x1a\n";
-/// Names of the sections, in order.
-pub(crate) const SECTIONS: [&str; 4] = ["ids", "starts", "samples", "ranks"];
 /// Index of each section.
 pub(crate) const IDS: usize = 0;
 pub(crate) const STARTS: usize = 1;
 pub(crate) const SAMPLES: usize = 2;
 pub(crate) const RANKS: usize = 3;
+pub(crate) const VALUES: usize = 4;
+
+/// Names of the sections, in order.
+pub(crate) const fn sections(width: u32) -> &'static [&'static str] {
+    if is_wide(width) {
+        &["ids", "starts", "samples", "ranks", "values"]
+    } else {
+        &["ids", "starts", "samples", "ranks"]
+    }
+}
+
 /// Every so many entries, `samples` tells the entry's first row.
 pub(crate) const SAMPLE_ENTRIES: u64 = 512;
 
@@ -46,14 +57,18 @@ impl RowsInfo {
     }
 
     /// The lengths of the sections, in order.
-    pub(crate) fn section_lens(&self) -> [u64; 4] {
+    pub(crate) fn section_lens(&self, width: u32) -> Vec<u64> {
         let ids = self.rows * self.id_bytes();
-        if self.one_row_each() {
-            [ids, 0, 0, 0]
+        let mut lens = if self.one_row_each() {
+            vec![ids, 0, 0, 0]
         } else {
             let samples = self.entries.div_ceil(SAMPLE_ENTRIES) * 8;
-            [ids, self.rows.div_ceil(64) * 8, samples, self.rows.div_ceil(RANK_ROWS) * 4]
+            vec![ids, self.rows.div_ceil(64) * 8, samples, self.rows.div_ceil(RANK_ROWS) * 4]
+        };
+        if is_wide(width) {
+            lens.push(self.entries * u64::from(width / 8));
         }
+        lens
     }
 
     pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
@@ -61,7 +76,7 @@ impl RowsInfo {
     }
 
     /// Reads a footer that stands at `offset`, and checks its sections against its counts.
-    pub(crate) fn from_footer(footer: &Footer, offset: u64) -> Result<Self, Flaw> {
+    pub(crate) fn from_footer(footer: &Footer, offset: u64, width: u32) -> Result<Self, Flaw> {
         let [entries, rows, row_sum, smallest_id, largest_id, zeros @ ..] = footer.attributes;
         let limit = footer.file_len();
         if entries > rows || rows > limit || smallest_id > largest_id {
@@ -71,7 +86,7 @@ impl RowsInfo {
         Flaw::unless_equal("footer", offset, [0; 3], zeros)?;
         let info = Self { entries, rows, row_sum, smallest_id, largest_id };
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
-        Flaw::unless_equal("footer", offset, &info.section_lens()[..], &lens)?;
+        Flaw::unless_equal("footer", offset, &info.section_lens(width), &lens)?;
         Ok(info)
     }
 }

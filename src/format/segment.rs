@@ -1,23 +1,34 @@
-//! A segment: the distinct fingerprints of a run in one table's order, in three planes.
+//! A segment: the distinct fingerprints of a run in one table's order, in planes.
 //!
 //! With D directory bits, entry `e` of cell `c` is the D bits of `c`, then `hi[e]` (32 bits), then
-//! `lo[e]` (what remains of the width).
+//! `lo[e]` (what remains of 64 bits). Of wider fingerprints one or three `hi` planes are here, and the number of
+//! the fingerprint in natural order; the whole of it stands in the rows file.
 
 use super::Flaw;
 use super::paged::{ATTRIBUTES, Footer};
 use crate::layout::cost::{MAX_DIRECTORY_BITS, MIN_DIRECTORY_BITS};
+use crate::layout::{HI_BITS, hi_planes, is_wide};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPS\r\n\x1a\n";
-/// Names of the sections, in order.
-pub(crate) const SECTIONS: [&str; 3] = ["directory", "hi", "lo"];
-/// Index of each section.
+/// Index of the first sections.
 pub(crate) const DIRECTORY: usize = 0;
 pub(crate) const HI: usize = 1;
-pub(crate) const LO: usize = 2;
-/// Bits of a word of the `hi` plane.
-pub(crate) const HI_BITS: u32 = 32;
 /// The most distinct fingerprints of a run: their indexes, and the end of the last cell, are u32.
 pub(crate) const MAX_ENTRIES: u64 = u32::MAX as u64;
+
+/// Names of the sections, in order.
+pub(crate) const fn sections(width: u32) -> &'static [&'static str] {
+    match (is_wide(width), hi_planes(width)) {
+        (false, _) => &["directory", "hi", "lo"],
+        (true, 1) => &["directory", "hi", "entry"],
+        (true, _) => &["directory", "hi", "hi2", "hi3", "entry"],
+    }
+}
+
+/// Index of the section behind the `hi` planes: `lo`, or `entry`.
+pub(crate) const fn rest(width: u32) -> usize {
+    HI + hi_planes(width)
+}
 
 /// What the footer of a segment says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +43,7 @@ pub(crate) struct SegmentInfo {
 }
 
 impl SegmentInfo {
-    /// Bits of a value in the `lo` plane.
+    /// Bits of a value in the `lo` plane of 64-bit fingerprints.
     pub(crate) fn lo_bits(directory_bits: u32, width: u32) -> u32 {
         width - HI_BITS - directory_bits
     }
@@ -46,18 +57,26 @@ impl SegmentInfo {
         }
     }
 
-    /// The lengths of the sections, in order.
-    pub(crate) fn section_lens(entries: u64, directory_bits: u32, width: u32) -> [u64; 3] {
-        let cells = 1u64 << directory_bits;
-        [(cells + 1) * 4, entries * 4, entries * Self::lo_bytes(directory_bits, width)]
+    /// The lengths of the sections of a table, in order.
+    pub(crate) fn section_lens(entries: u64, directory_bits: u32, width: u32, table: u32) -> Vec<u64> {
+        let directory = ((1u64 << directory_bits) + 1) * 4;
+        let rest_bytes = match (is_wide(width), table) {
+            (false, _) => Self::lo_bytes(directory_bits, width),
+            // In natural order every entry is its own number.
+            (true, 0) => 0,
+            (true, _) => 4,
+        };
+        let planes = std::iter::repeat_n(entries * 4, hi_planes(width));
+        [directory].into_iter().chain(planes).chain([entries * rest_bytes]).collect()
     }
 
     pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
         [self.entries, self.fingerprint_sum, self.cell_squares, u64::from(self.directory_bits), 0, 0, 0, 0]
     }
 
-    /// Reads a footer that stands at `offset`, and checks its sections against its counts.
-    pub(crate) fn from_footer(footer: &Footer, offset: u64, width: u32) -> Result<Self, Flaw> {
+    /// Reads the footer of a table's segment that stands at `offset`, and checks its sections against its
+    /// counts.
+    pub(crate) fn from_footer(footer: &Footer, offset: u64, width: u32, table: u32) -> Result<Self, Flaw> {
         let [entries, fingerprint_sum, cell_squares, directory_bits, zeros @ ..] = footer.attributes;
         let flaw = |expected: &str, found: u64| Flaw::new("footer", offset, expected, found);
         if entries > MAX_ENTRIES {
@@ -69,7 +88,8 @@ impl SegmentInfo {
             .ok_or_else(|| flaw("8 to 28 directory bits", directory_bits))?;
         Flaw::unless_equal("footer", offset, [0; 4], zeros)?;
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
-        Flaw::unless_equal("footer", offset, &Self::section_lens(entries, directory_bits, width)[..], &lens)?;
+        let expected = Self::section_lens(entries, directory_bits, width, table);
+        Flaw::unless_equal("footer", offset, &expected, &lens)?;
         Ok(Self { entries, fingerprint_sum, cell_squares, directory_bits })
     }
 }

@@ -160,7 +160,14 @@ impl Files {
         let disk = self.disk();
         let belongs = Segment::<u64>::belongs(id, record.run, 0);
         let open = |record: &RunRecord| {
-            Segment::<u64>::map(&disk, &belongs, record.layout.table(0), record.segments[0], Access::Random)
+            Segment::<u64>::map(
+                &disk,
+                &belongs,
+                record.layout.table(0),
+                record.segments[0],
+                Access::Random,
+                None,
+            )
         };
         let segment = open(record)?;
         let (mut cursor, mut block, mut sum) = (segment.cursor(), Vec::new(), 0u64);

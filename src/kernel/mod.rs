@@ -78,6 +78,25 @@ impl Kernel {
 }
 
 impl Kernel {
+    /// Appends to `passed` the index of every place at which the words of three planes together differ from the
+    /// query's in at most `radius` bits, in ascending order. The planes are equally long.
+    #[inline]
+    pub(crate) fn filter_planes(
+        self,
+        planes: [&[u32]; 3],
+        query: [u32; 3],
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(proof) => proof.filter_planes(planes, query, radius, passed),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(proof) => proof.filter_planes(planes, query, radius, passed),
+            _ => scalar::filter_planes(planes, query, radius, passed),
+        }
+    }
+
     /// Appends to `passed` the two indices of every pair of words that differ in at most `radius` bits, in
     /// ascending order: for few words, of which [`filter`](Kernel::filter) would have to be told one by one.
     #[inline]
@@ -111,6 +130,34 @@ mod tests {
     use super::*;
     use crate::cast::{to_u32, to_usize};
     use crate::fingerprint::mix64;
+
+    #[test]
+    fn every_kernel_adds_up_three_planes() {
+        let query = [0x0f0f_1234, 0xffff_0000, 0x1357_9bdf];
+        let low = |i| to_u32(to_usize(mix64(i) >> 32));
+        let plane = |nth: u64| -> Vec<u32> {
+            let word = |i| query[to_usize(nth)] ^ (low(i + 777 * nth) & low(i + 1000) & 0x8101_1011);
+            (0..300u64).map(word).collect()
+        };
+        let planes = [plane(0), plane(1), plane(2)];
+        for kernel in Kernel::all() {
+            for len in 0..=257 {
+                let part = |plane: usize| &planes[plane][len % 7..len % 7 + len];
+                let parts = [part(0), part(1), part(2)];
+                for radius in [0, 1, 3, 6, 31, 96, 200] {
+                    let distance = |at: usize| -> u32 {
+                        parts.iter().zip(query).map(|(words, query)| (words[at] ^ query).count_ones()).sum()
+                    };
+                    let expected: Vec<u32> =
+                        (0..to_u32(len)).filter(|&at| distance(at as usize) <= radius).collect();
+                    let mut passed = vec![7];
+                    kernel.filter_planes(parts, query, radius, &mut passed);
+                    assert_eq!(passed[0], 7, "{kernel:?} appends");
+                    assert_eq!(passed[1..], expected, "{kernel:?} at {len} within {radius}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_kernel_equals_the_definition_at_every_length_and_alignment() {

@@ -3,12 +3,12 @@
 //! The structs are witnesses: they can only be made where the processor has the instructions.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
-    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
-    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
-    _mm256_srli_epi16, _mm256_xor_si256, _mm512_cmple_epu32_mask, _mm512_loadu_si512,
-    _mm512_mask_cmple_epu32_mask, _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_popcnt_epi32,
-    _mm512_set1_epi32, _mm512_xor_si512,
+    __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_add_epi32, _mm256_and_si256,
+    _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8,
+    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32, _mm512_cmple_epu32_mask,
+    _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask, _mm512_maskz_loadu_epi32, _mm512_min_epu32,
+    _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -46,7 +46,33 @@ impl Avx512 {
     }
 }
 
+impl Avx2 {
+    #[inline]
+    pub(super) fn filter_planes(
+        self,
+        planes: [&[u32]; 3],
+        query: [u32; 3],
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        // SAFETY: the witness was made by `detect`, so the processor has AVX2.
+        unsafe { filter_planes_avx2(planes, query, radius, passed) }
+    }
+}
+
 impl Avx512 {
+    #[inline]
+    pub(super) fn filter_planes(
+        self,
+        planes: [&[u32]; 3],
+        query: [u32; 3],
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
+        unsafe { filter_planes_avx512(planes, query, radius, passed) }
+    }
+
     #[inline]
     pub(super) fn filter_pairs(self, words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
         // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
@@ -171,6 +197,62 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
         let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
         let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
         let mask = near(counts) & present;
+        if mask != 0 {
+            push_mask(u64::from(mask), base, passed);
+        }
+        base += 16;
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn filter_planes_avx2(planes: [&[u32]; 3], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
+    let query_lanes = query.map(|word| _mm256_set1_epi32(word.cast_signed()));
+    let radius_lanes = _mm256_set1_epi32(radius.min(96).cast_signed());
+    let [(first, end), (second, _), (third, _)] = planes.map(|plane| plane.as_chunks::<8>());
+    let mut base = 0;
+    for ((a, b), c) in first.iter().zip(second).zip(third) {
+        let count = |step: &[u32; 8], query| {
+            // SAFETY: a chunk holds the eight words, 32 bytes, that an unaligned load reads.
+            let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
+            popcount_avx2(_mm256_xor_si256(lanes, query))
+        };
+        let counts = _mm256_add_epi32(
+            _mm256_add_epi32(count(a, query_lanes[0]), count(b, query_lanes[1])),
+            count(c, query_lanes[2]),
+        );
+        let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
+        let mask = !far.cast_unsigned() & 0xff;
+        if mask != 0 {
+            push_mask(u64::from(mask), base, passed);
+        }
+        base += 8;
+    }
+    let before = passed.len();
+    let done = planes[0].len() - end.len();
+    let rest = planes.map(|plane| plane.get(done..).unwrap_or_default());
+    scalar::filter_planes(rest, query, radius, passed);
+    passed[before..].iter_mut().for_each(|index| *index += base);
+}
+
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn filter_planes_avx512(planes: [&[u32]; 3], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
+    let query_lanes = query.map(|word| _mm512_set1_epi32(word.cast_signed()));
+    let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
+    let [first, second, third] = planes.map(|plane| plane.chunks(16));
+    let mut base = 0;
+    for ((a, b), c) in first.zip(second).zip(third) {
+        let len = a.len().min(b.len()).min(c.len());
+        let present = u16::MAX >> (16 - len);
+        let count = |step: &[u32], query| {
+            // SAFETY: the mask admits at most the lanes that `step` holds; the others are not read.
+            let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
+            _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query))
+        };
+        let counts = _mm512_add_epi32(
+            _mm512_add_epi32(count(a, query_lanes[0]), count(b, query_lanes[1])),
+            count(c, query_lanes[2]),
+        );
+        let mask = _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes);
         if mask != 0 {
             push_mask(u64::from(mask), base, passed);
         }

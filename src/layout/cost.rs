@@ -4,23 +4,70 @@
 //! that the filter reads in order). Its constants were fitted to the point-query benchmark; see
 //! ARCHITECTURE.md, "The cost model".
 
-use super::Layout;
+use super::{HI_BITS, Layout, hi_planes, is_wide};
 use crate::layout::plan::{MAX_PROOF_STEPS, Plan};
 
 /// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
 const PROBE_NS: (f64, f64) = (25.0, 38.0);
-/// Nanoseconds for one candidate of a bucket, in cache and in memory.
+/// Nanoseconds that each further `hi` plane adds to a probe, in cache and in memory.
+const PLANE_NS: (f64, f64) = (6.0, 12.0);
+/// Nanoseconds for one candidate of a bucket and one plane, in cache and in memory.
 const CANDIDATE_NS: (f64, f64) = (0.12, 0.25);
 /// Nanoseconds for a candidate that passes the `hi` filter of a probe, and of a scan.
 const SURVIVOR_NS: (f64, f64) = (18.0, 6.0);
-/// Nanoseconds for one entry of a scan, which reads every table cell in order.
+/// Nanoseconds for one entry of a scan and one plane, which reads every table cell in order.
 const SCAN_NS: f64 = 0.5;
 /// Nanoseconds for permuting the query for one table.
 const TABLE_NS: f64 = 8.0;
 /// Below this a table's planes stay in the last-level cache.
 const CACHE_BYTES: f64 = 24e6;
-/// Bytes per entry and table, for the above.
-const ENTRY_BYTES: f64 = 6.0;
+/// Where one `hi` plane lets a larger share of random candidates pass, all three are read.
+const MOST_PASS: f64 = 1.0 / 64.0;
+
+/// What the parts of a query cost on a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Model {
+    planes: usize,
+    probe_ns: f64,
+    candidate_ns: f64,
+    scan_ns: f64,
+}
+
+impl Model {
+    /// Of `entries` fingerprints of `width` bits, asked for what is within `k`.
+    pub(crate) fn new(width: u32, entries: u64, k: u32) -> Self {
+        let all = hi_planes(width);
+        let planes = if pass_rate(HI_BITS, k) > MOST_PASS { all } else { 1 };
+        let bits = if planes == 1 { HI_BITS } else { 3 * HI_BITS };
+        // What stands behind the planes: up to two bytes of `lo`, or the number of an entry.
+        let entry_bytes = planes as f64 * 4.0 + if is_wide(width) { 4.0 } else { 2.0 };
+        let cached = (CACHE_BYTES / (entries as f64 * entry_bytes).max(1.0)).min(1.0);
+        let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
+        // The share of random candidates that the filter lets pass.
+        let (pass_rate, each) = (pass_rate(bits, k), planes as f64);
+        Self {
+            planes,
+            probe_ns: between(PROBE_NS) + (each - 1.0) * between(PLANE_NS),
+            candidate_ns: between(CANDIDATE_NS) * each + pass_rate * SURVIVOR_NS.0,
+            scan_ns: SCAN_NS * each + pass_rate * SURVIVOR_NS.1,
+        }
+    }
+
+    /// `hi` planes that the filter reads: 1 or 3.
+    pub(crate) fn planes(&self) -> usize {
+        self.planes
+    }
+
+    /// The time of so many probes and candidates of a table, in nanoseconds.
+    pub(crate) fn probes(&self, probes: f64, candidates: f64) -> f64 {
+        TABLE_NS + probes * self.probe_ns + candidates * self.candidate_ns
+    }
+
+    /// The time of a scan over so many entries, in nanoseconds.
+    fn scan(&self, entries: u64) -> f64 {
+        TABLE_NS + entries as f64 * self.scan_ns
+    }
+}
 
 /// What the cost of probing one table depends on.
 #[derive(Clone, Copy, Debug)]
@@ -77,13 +124,12 @@ pub(crate) struct Choice {
 
 /// Picks the cheapest valid strategy for a run of `entries` with these tables.
 pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Choice {
-    let each = SCAN_NS + pass_rate(k) * SURVIVOR_NS.1;
-    let scan =
-        Estimate { probes: 1.0, candidates: entries as f64, nanoseconds: TABLE_NS + entries as f64 * each };
-    let best = candidates(layout, shapes, entries, k)
+    let model = Model::new(layout.width(), entries, k);
+    let scan = Estimate { probes: 1.0, candidates: entries as f64, nanoseconds: model.scan(entries) };
+    let best = candidates(layout, shapes, entries, k, &model)
         .into_iter()
         .filter_map(|radii| Plan::prove(layout, radii, k))
-        .map(|plan| (estimate(&plan, shapes, entries, k), plan))
+        .map(|plan| (estimate(&plan, shapes, entries, &model), plan))
         .min_by(|a, b| a.0.nanoseconds.total_cmp(&b.0.nanoseconds));
     match best {
         Some((estimate, plan)) if estimate.nanoseconds <= scan.nanoseconds || always_probes() => {
@@ -120,8 +166,8 @@ thread_local! {
 }
 
 /// The radii worth proving and comparing.
-fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Vec<Vec<i32>> {
-    let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries, k).nanoseconds;
+fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32, model: &Model) -> Vec<Vec<i32>> {
+    let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries, model).nanoseconds;
     let all: Vec<usize> = (0..layout.table_count()).collect();
     let apart = disjoint_tables(layout);
     let mut found = vec![spread(layout.table_count(), &apart, k, cost)];
@@ -193,9 +239,9 @@ pub(crate) fn spread(
 }
 
 /// The expected work of a plan.
-fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, k: u32) -> Estimate {
+fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, model: &Model) -> Estimate {
     plan.used().fold(Estimate::default(), |sum, (table, radius)| {
-        let part = table_estimate(&shapes[table], radius, entries, k);
+        let part = table_estimate(&shapes[table], radius, entries, model);
         Estimate {
             probes: sum.probes + part.probes,
             candidates: sum.candidates + part.candidates,
@@ -204,7 +250,7 @@ fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, k: u32) -> Estimat
     })
 }
 
-fn table_estimate(shape: &TableShape, radius: u32, entries: u64, k: u32) -> Estimate {
+fn table_estimate(shape: &TableShape, radius: u32, entries: u64, model: &Model) -> Estimate {
     if radius >= shape.probe_bits() {
         // Every cell would be probed: a scan does the same in order.
         return Estimate { nanoseconds: f64::INFINITY, ..Estimate::default() };
@@ -213,21 +259,13 @@ fn table_estimate(shape: &TableShape, radius: u32, entries: u64, k: u32) -> Esti
     let hot = (shape.mean_bucket + shape.typical_bucket) / 2.0;
     let candidates = (hot + (probes - 1.0) * (hot + shape.mean_bucket) / 2.0).min(entries as f64);
     let cells = f64::from(shape.directory_bits - shape.probe_bits()).exp2();
-    let nanoseconds = probe_cost(entries, k, probes + (cells - 1.0) * probes / 8.0, candidates);
+    let nanoseconds = model.probes(probes + (cells - 1.0) * probes / 8.0, candidates);
     Estimate { probes, candidates, nanoseconds }
 }
 
-/// The modelled time of so many probes and candidates of a table in a run of `entries`.
-pub(crate) fn probe_cost(entries: u64, k: u32, probes: f64, candidates: f64) -> f64 {
-    let cached = (CACHE_BYTES / (entries as f64 * ENTRY_BYTES).max(1.0)).min(1.0);
-    let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
-    let candidate = between(CANDIDATE_NS) + pass_rate(k) * SURVIVOR_NS.0;
-    TABLE_NS + probes * between(PROBE_NS) + candidates * candidate
-}
-
-/// The share of random 32-bit words within `k` bits of a given one.
-fn pass_rate(k: u32) -> f64 {
-    ball(32, k) / 32f64.exp2()
+/// The share of random words of `bits` bits within `k` bits of a given one.
+fn pass_rate(bits: u32, k: u32) -> f64 {
+    ball(bits, k) / f64::from(bits).exp2()
 }
 
 /// The number of `bits`-bit values within `radius` of a given one.

@@ -19,6 +19,19 @@ use permutation::Permutation;
 /// The most blocks, and the most tables, that a layout may have.
 pub(crate) const MAX_TABLES: usize = 64;
 
+/// Bits of a word of a `hi` plane.
+pub(crate) const HI_BITS: u32 = 32;
+
+/// Number of `hi` planes of tables of fingerprints of `width` bits.
+pub(crate) const fn hi_planes(width: u32) -> usize {
+    if width > 128 { 3 } else { 1 }
+}
+
+/// Whether fingerprints are too wide to stand in each table as a whole.
+pub(crate) const fn is_wide(width: u32) -> bool {
+    width > 64
+}
+
 /// A run of neighbouring bits, counted from the most significant one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {

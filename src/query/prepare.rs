@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
-use crate::layout::cost::{Choice, Strategy, TableShape, choose};
+use crate::layout::cost::{Choice, Model, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
 use crate::segment::Run;
 
@@ -21,6 +21,9 @@ pub(crate) struct Prepared {
     pub(crate) k: u32,
     pub(crate) choice: Choice,
     pub(crate) shapes: Vec<TableShape>,
+    pub(crate) model: Model,
+    /// `hi` planes that the filter reads: 1 or 3.
+    pub(crate) planes: usize,
     /// Whether some stored fingerprints meet far larger buckets than random ones do, so that a
     /// query had better look at its own buckets before it settles on a plan.
     pub(crate) skewed: bool,
@@ -51,12 +54,13 @@ impl Prepared {
     /// Plans for tables of a layout that hold `entries` fingerprints.
     pub(crate) fn new(layout: &Layout, shapes: Vec<TableShape>, entries: u64, k: u32) -> Self {
         let choice = choose(layout, &shapes, entries, k);
+        let model = Model::new(layout.width(), entries, k);
         let disjoint = layout.disjoint(0..shapes.len());
         let skewed =
             disjoint && shapes.iter().any(|shape| shape.typical_bucket > SKEW * (shape.mean_bucket + 16.0));
         let radii = k as usize + 1;
         let masks = shapes.iter().map(|_| (0..radii).map(|_| OnceLock::new()).collect()).collect();
-        Self { k, choice, shapes, skewed, masks }
+        Self { k, choice, shapes, planes: model.planes(), model, skewed, masks }
     }
 
     /// Whether every query reads the whole run.

@@ -11,10 +11,10 @@ use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::{Kernel, prefetch};
-use crate::layout::Table;
 use crate::layout::cost::Strategy;
-use crate::layout::cost::{ball, probe_cost, spread};
+use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
+use crate::layout::{Table, is_wide};
 use crate::segment::{Run, Segment};
 
 /// A stored fingerprint within k of a query.
@@ -61,12 +61,13 @@ struct Probe {
     end: u32,
 }
 
-/// A candidate whose `hi` word is near enough.
+/// A candidate whose `hi` words are near enough.
 #[derive(Debug)]
 struct Survivor {
     /// Index of the probe that met it.
     probe: u32,
-    entry: u32,
+    /// Where it stands in the table.
+    place: u32,
     hi: u32,
 }
 
@@ -128,7 +129,7 @@ impl Searcher {
     ) -> Result<bool> {
         let (run, prepared) = (&searchable.run, searchable.at(k));
         match &prepared.choice.strategy {
-            Strategy::Scan => self.scan(run, queries, prepared.k, most, hits),
+            Strategy::Scan => self.scan(run, queries, prepared, most, hits),
             Strategy::Probe(plan) => {
                 let group = Group { run, prepared, plan, queries };
                 self.own_plans.clear();
@@ -174,9 +175,10 @@ impl Searcher {
             }
             order.sort_unstable();
             let mut ahead = order.chunks(SWEPT_TOGETHER);
-            ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some))?;
+            let planes = group.prepared.planes;
+            ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some, planes))?;
             for some in order.chunks(SWEPT_TOGETHER) {
-                ahead.next().map_or(Ok(()), |some| will_need(segment, some))?;
+                ahead.next().map_or(Ok(()), |some| will_need(segment, some, planes))?;
                 self.probes.clear();
                 for &entry in some {
                     let index = low_half(entry);
@@ -196,7 +198,7 @@ impl Searcher {
 
     /// Stages 2 to 4.
     fn search_probes<F: Fingerprint>(&mut self, group: &Group<'_, F>, hits: &mut Vec<Hit<F>>) -> Result<()> {
-        self.find_buckets(group.run)?;
+        self.find_buckets(group)?;
         self.filter(group)?;
         self.confirm(group, hits)
     }
@@ -236,14 +238,15 @@ impl Searcher {
             for segment in &run.segments {
                 own += lead_bucket(segment, segment.table.permute(query), 0)?.len();
             }
-            let dear = probe_cost(run.record.entries, prepared.k, 0.0, own as f64) > expected;
+            let dear = prepared.model.probes(0.0, own as f64) > expected;
             self.own_plans.push(if dear { replan(run, prepared, query)? } else { None });
         }
         Ok(())
     }
 
     /// Stage 2: from cells to entries; asks for their `hi` words. Empty buckets are dropped.
-    fn find_buckets<F: Fingerprint>(&mut self, run: &Run<F>) -> Result<()> {
+    fn find_buckets<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
+        let (run, planes) = (group.run, group.prepared.planes);
         let mut kept = 0;
         for index in 0..self.probes.len() {
             let probe = &self.probes[index];
@@ -252,7 +255,7 @@ impl Searcher {
             if bucket.is_empty() {
                 continue;
             }
-            segment.prefetch_hi(&bucket);
+            segment.prefetch_hi(&bucket, planes);
             let (start, end) = (to_u32(bucket.start), to_u32(bucket.end));
             self.probes[kept] = Probe { start, end, ..self.probes[index] };
             kept += 1;
@@ -272,11 +275,11 @@ impl Searcher {
             if bucket.len() > NARROW_ABOVE && probe.mask.count_ones() == probe.radius {
                 bucket = narrow(segment, permuted, bucket)?;
             }
-            let words = segment.hi(bucket.clone())?;
+            let left = group.prepared.k - probe.mask.count_ones();
             passed.clear();
-            kernel.filter(words, segment.hi_of(permuted), group.prepared.k - probe.mask.count_ones(), passed);
+            let words = near(*kernel, group.prepared.planes, segment, &bucket, permuted, left, passed)?;
             for &at in passed.iter() {
-                let (entry, hi) = (to_u32(bucket.start) + at, words[at as usize]);
+                let (place, hi) = (to_u32(bucket.start) + at, words[at as usize]);
                 let plan = group.plan_of(probe.query, own_plans);
                 let difference = segment.table.restore(segment.leading_difference(probe.cell, hi, permuted));
                 if !plan.reported_before(
@@ -285,12 +288,12 @@ impl Searcher {
                     difference,
                     segment.known_bits(),
                 ) {
-                    segment.prefetch_lo(entry as usize);
-                    if probe.table > 0 {
+                    segment.prefetch_rest(place as usize);
+                    if probe.table > 0 && !is_wide(F::BITS) {
                         let value = group.queries[probe.query as usize] ^ difference;
                         group.run.natural().prefetch_cell_if_known(value, segment.known_bits());
                     }
-                    survivors.push(Survivor { probe: index, entry, hi });
+                    survivors.push(Survivor { probe: index, place, hi });
                 }
             }
         }
@@ -299,15 +302,25 @@ impl Searcher {
 
     /// Stage 4: compares all bits of the survivors, and reports those that are their table's.
     fn confirm<F: Fingerprint>(&mut self, group: &Group<'_, F>, hits: &mut Vec<Hit<F>>) -> Result<()> {
-        for &Survivor { probe, entry, hi } in &self.survivors {
+        if is_wide(F::BITS) {
+            for &Survivor { probe, place, .. } in &self.survivors {
+                let segment = &group.run.segments[self.probes[probe as usize].table as usize];
+                segment.prefetch_value(segment.entry_at(place as usize)?);
+            }
+        }
+        for &Survivor { probe, place, hi } in &self.survivors {
             let Probe { query, table, cell, .. } = self.probes[probe as usize];
             let plan = group.plan_of(query, &self.own_plans);
             let segment = &group.run.segments[table as usize];
-            let fingerprint = segment.table.restore(segment.value(cell as usize, hi, entry as usize)?);
+            let fingerprint = segment.natural_value(cell as usize, hi, place as usize)?;
             let difference = fingerprint ^ group.queries[query as usize];
             let distance = difference.count_ones();
             if distance <= group.prepared.k && plan.reports(group.tables(), table as usize, difference) {
-                let entry = if table == 0 { entry } else { Hit::<F>::NOT_LOCATED };
+                let entry = match table {
+                    0 => place,
+                    _ if is_wide(F::BITS) => to_u32(segment.entry_at(place as usize)?),
+                    _ => Hit::<F>::NOT_LOCATED,
+                };
                 hits.push(Hit { query, distance, fingerprint, entry });
             }
         }
@@ -319,11 +332,11 @@ impl Searcher {
         &mut self,
         run: &Run<F>,
         queries: &[F],
-        k: u32,
+        prepared: &Prepared,
         most: usize,
         hits: &mut Vec<Hit<F>>,
     ) -> Result<bool> {
-        let segment = run.natural();
+        let (segment, k) = (run.natural(), prepared.k);
         let mut first = 0;
         while first < segment.cells() {
             let cells = first..(first + SCAN_CELLS).min(segment.cells());
@@ -333,12 +346,12 @@ impl Searcher {
                 for cell in to_u32(cells.start)..to_u32(cells.end) {
                     let Some(left) = k.checked_sub((cell ^ own).count_ones()) else { continue };
                     let bucket = segment.bucket(cell as usize, 1)?;
-                    let words = segment.hi(bucket.clone())?;
-                    self.passed.clear();
-                    self.kernel.filter(words, segment.hi_of(query), left, &mut self.passed);
+                    let (kernel, passed) = (self.kernel, &mut self.passed);
+                    passed.clear();
+                    let words = near(kernel, prepared.planes, segment, &bucket, query, left, passed)?;
                     for &at in &self.passed {
                         let entry = bucket.start + at as usize;
-                        let fingerprint = segment.value(cell as usize, words[at as usize], entry)?;
+                        let fingerprint = segment.natural_value(cell as usize, words[at as usize], entry)?;
                         let distance = fingerprint.distance(query);
                         if distance <= k {
                             hits.push(Hit { query: index, distance, fingerprint, entry: to_u32(entry) });
@@ -355,11 +368,33 @@ impl Searcher {
     }
 }
 
+/// Appends the places in a bucket whose `hi` words are within `left` bits of a query's; returns the words of the
+/// first plane.
+#[inline]
+fn near<'a, F: Fingerprint>(
+    kernel: Kernel,
+    planes: usize,
+    segment: &'a Segment<F>,
+    bucket: &Range<usize>,
+    permuted: F,
+    left: u32,
+    passed: &mut Vec<u32>,
+) -> Result<&'a [u32]> {
+    if planes == 1 {
+        let words = segment.hi(bucket.clone())?;
+        kernel.filter(words, segment.hi_of(permuted), left, passed);
+        return Ok(words);
+    }
+    let words = segment.hi_planes(bucket)?;
+    kernel.filter_planes(words, segment.hi_words_of(permuted), left, passed);
+    Ok(words[0])
+}
+
 /// Asks the system for the buckets of neighbouring queries in the order of a sweep, where few others lie between.
-fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
+fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64], planes: usize) -> Result<()> {
     let cell = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
     let cells = cell(some.first())..cell(some.last()) + 1;
-    if cells.len() <= some.len() { segment.will_need_hi(cells) } else { Ok(()) }
+    if cells.len() <= some.len() { segment.will_need_hi(cells, planes) } else { Ok(()) }
 }
 
 #[inline]
@@ -418,7 +453,7 @@ fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result
             0 => own,
             _ => around + (probes - 1.0 - f64::from(shape.probe_bits())) * shape.mean_bucket,
         };
-        probe_cost(run.record.entries, prepared.k, probes, candidates)
+        prepared.model.probes(probes, candidates)
     };
     let tables: Vec<usize> = (0..near.len()).collect();
     let radii = spread(near.len(), &tables, prepared.k, cost);

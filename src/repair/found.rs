@@ -166,8 +166,8 @@ fn record<F: Fingerprint>(
     let ours = |header: &Header| {
         (header.database_id, header.run, header.table, header.width) == (database_id, run, 0, F::BITS)
     };
-    let info = SegmentInfo::from_footer(&natural, 0, F::BITS).ok();
-    let rows_info = RowsInfo::from_footer(&postings, 0).ok();
+    let info = SegmentInfo::from_footer(&natural, 0, F::BITS, 0).ok();
+    let rows_info = RowsInfo::from_footer(&postings, 0, F::BITS).ok();
     let Some((info, rows_info)) = info.zip(rows_info).filter(|_| ours(&header) && ours(&rows_header)) else {
         return Ok(None);
     };

@@ -9,9 +9,11 @@ use std::ops::Range;
 
 use super::findings::{Findings, Kind};
 use super::table::{DamagedTable, Step, Walk};
+use super::wide::WideFingerprints;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
+use crate::layout::is_wide;
 use crate::storage::{Storage, names};
 
 /// Entries of table 0 that cannot be read, next to each other, and what is known about their values.
@@ -74,7 +76,62 @@ impl<F: Fingerprint> Gap<F> {
 
 /// The fingerprints of a run, to be asked for in ascending order of entries.
 #[derive(Debug)]
-pub(super) struct Fingerprints<F> {
+pub(super) enum Fingerprints<F> {
+    InTables(TableFingerprints<F>),
+    InRows(WideFingerprints<F>),
+}
+
+impl<F: Fingerprint> Fingerprints<F> {
+    /// Reads them once where they stand, and elsewhere as far as that has gaps.
+    pub(super) fn of(
+        storage: &dyn Storage,
+        manifest: &Manifest,
+        record: &RunRecord,
+        findings: &mut Findings,
+    ) -> Result<Self> {
+        if is_wide(F::BITS) {
+            WideFingerprints::of(storage, manifest, record, findings).map(Self::InRows)
+        } else {
+            TableFingerprints::of(storage, manifest, record, findings).map(Self::InTables)
+        }
+    }
+
+    /// Goes back to the first entry.
+    pub(super) fn rewind(&mut self) {
+        if let Self::InTables(fingerprints) = self {
+            fingerprints.rewind();
+        }
+    }
+
+    /// The fingerprint of an entry, `None` where it is lost. Entries may be left out, but never asked
+    /// for in descending order.
+    pub(super) fn at(&mut self, entry: u64) -> Option<F> {
+        match self {
+            Self::InTables(fingerprints) => fingerprints.at(entry),
+            Self::InRows(fingerprints) => fingerprints.at(entry),
+        }
+    }
+
+    /// Entries that were put together from elsewhere.
+    pub(super) fn recovered(&self) -> u64 {
+        match self {
+            Self::InTables(fingerprints) => fingerprints.recovered(),
+            Self::InRows(fingerprints) => fingerprints.recovered(),
+        }
+    }
+
+    /// Entries that are nowhere.
+    pub(super) fn lost(&self) -> u64 {
+        match self {
+            Self::InTables(fingerprints) => fingerprints.lost(),
+            Self::InRows(fingerprints) => fingerprints.lost(),
+        }
+    }
+}
+
+/// 64-bit fingerprints, each of which stands in every table.
+#[derive(Debug)]
+pub(super) struct TableFingerprints<F> {
     natural: DamagedTable<F>,
     gaps: Vec<Gap<F>>,
     walk: Walk<F>,
@@ -83,9 +140,9 @@ pub(super) struct Fingerprints<F> {
     next_gap: usize,
 }
 
-impl<F: Fingerprint> Fingerprints<F> {
+impl<F: Fingerprint> TableFingerprints<F> {
     /// Reads table 0 once, and the others as far as it has gaps. Holds the candidates for the gaps.
-    pub(super) fn of(
+    fn of(
         storage: &dyn Storage,
         manifest: &Manifest,
         record: &RunRecord,
@@ -117,13 +174,13 @@ impl<F: Fingerprint> Fingerprints<F> {
     }
 
     /// Goes back to the first entry.
-    pub(super) fn rewind(&mut self) {
+    fn rewind(&mut self) {
         (self.walk, self.next_entry, self.current, self.next_gap) = (Walk::default(), 0, None, 0);
     }
 
     /// The fingerprint of an entry, `None` where it is lost. Entries may be left out, but never asked
     /// for in descending order.
-    pub(super) fn at(&mut self, entry: u64) -> Option<F> {
+    fn at(&mut self, entry: u64) -> Option<F> {
         while self.next_entry <= entry {
             self.current = self.natural.next(&mut self.walk)?.value;
             self.next_entry += 1;
@@ -132,12 +189,12 @@ impl<F: Fingerprint> Fingerprints<F> {
     }
 
     /// Entries that other tables gave.
-    pub(super) fn recovered(&self) -> u64 {
+    fn recovered(&self) -> u64 {
         self.gaps.iter().map(|gap| gap.found.len() as u64).sum()
     }
 
     /// Entries that are nowhere.
-    pub(super) fn lost(&self) -> u64 {
+    fn lost(&self) -> u64 {
         let missing: u64 = self.gaps.iter().map(|gap| gap.missing() as u64).sum();
         missing - self.recovered()
     }

@@ -18,6 +18,7 @@ mod pages;
 mod postings;
 mod run;
 mod table;
+mod wide;
 
 use std::path::Path;
 

@@ -66,7 +66,7 @@ impl Postings {
     /// Reads where rows start. `None` where the file contradicts itself or the manifest.
     pub(super) fn of(pages: Pages, record: &RunRecord, findings: &mut Findings) -> Option<Self> {
         let name = pages.name.clone();
-        let info = RowsInfo::from_footer(&pages.footer, 0).ok();
+        let info = RowsInfo::from_footer(&pages.footer, 0, record.layout.width()).ok();
         let info = info.filter(|info| (info.entries, info.rows) == (record.entries, record.rows));
         let mut postings = Self { pages, info: info?, starts: Vec::new(), before: Vec::new() };
         if postings.place() {
@@ -81,7 +81,7 @@ impl Postings {
         let footer = |smallest_id: u64, largest_id: u64| {
             let RunRecord { entries, rows, row_sum, .. } = *record;
             let info = RowsInfo { entries, rows, row_sum, smallest_id, largest_id };
-            let mut footer = Footer::plan(&info.section_lens());
+            let mut footer = Footer::plan(&info.section_lens(record.layout.width()));
             footer.attributes = info.attributes();
             footer
         };

@@ -122,7 +122,7 @@ impl DamagedRun<'_> {
         let mut bases = vec![0, 1];
         for other in &manifest.runs {
             let info = pages::footer_of(storage, &names::rows(other.run), other.rows_file)?
-                .and_then(|footer| RowsInfo::from_footer(&footer, 0).ok());
+                .and_then(|footer| RowsInfo::from_footer(&footer, 0, manifest.width).ok());
             bases.extend(info.and_then(|info| info.largest_id.checked_add(1)));
         }
         let near = Postings::footers(record, &[0]).into_iter().next();

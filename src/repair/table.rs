@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use super::findings::Findings;
 use super::pages::{Opened, Pages};
+use super::wide::Part;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{Footer, PAGE_BYTES};
-use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, SegmentInfo};
-use crate::layout::Table;
+use crate::format::segment::{DIRECTORY, HI, SegmentInfo, rest};
 use crate::layout::cost::{MAX_DIRECTORY_BITS, MIN_DIRECTORY_BITS};
+use crate::layout::{HI_BITS, Table, hi_planes};
 use crate::segment::Segment;
 use crate::storage::Storage;
 
@@ -62,13 +63,13 @@ impl<F: Fingerprint> DamagedTable<F> {
             Some(&file) => Pages::open(storage, &belongs, file, findings)?,
             None => Opened::Gone,
         };
-        let entries = record.entries;
+        let (entries, index) = (record.entries, belongs.header.table);
         let pages = match opened {
             Opened::Whole(pages) => Some(pages),
-            Opened::WithoutFooter(pages) => arrange::<F>(pages, record),
+            Opened::WithoutFooter(pages) => arrange::<F>(pages, record, index),
             Opened::Gone => None,
         };
-        let info = |pages: &Pages| SegmentInfo::from_footer(&pages.footer, 0, F::BITS).ok();
+        let info = |pages: &Pages| SegmentInfo::from_footer(&pages.footer, 0, F::BITS, index).ok();
         let file = pages.and_then(|pages| info(&pages).map(|info| (pages, info)));
         let file = file.filter(|(_, info)| info.entries == entries);
         Ok(Self { file, entries, table: record.layout.table(number) })
@@ -97,6 +98,32 @@ impl<F: Fingerprint> DamagedTable<F> {
         let value = value.map(|rest| low | rest).filter(|&value| walk.last < Some(value));
         walk.last = value.or(walk.last);
         Some(Step { value, bounds: (low, high) })
+    }
+
+    /// The number of the next wide fingerprint of table `number`, if it can be read, and what the table tells of
+    /// the fingerprint; `None` at the end.
+    pub(super) fn next_part(&mut self, walk: &mut Walk<F>, number: usize) -> Option<(Option<u64>, Part<F>)> {
+        while walk.entries.is_empty() {
+            self.next_cells(walk)?;
+        }
+        let place = walk.entries.next()?;
+        let (pages, info) = self.file.as_mut()?;
+        let entry = if number == 0 { Some(place) } else { pages.number(rest(F::BITS), place, 4) };
+        let mut part = Part { bits: F::default(), known: F::default() };
+        let mut tell = |value: u64, start: u32, len: u32| {
+            part.bits = part.bits | F::from_bits(value, start, len);
+            part.known = part.known | F::ones(start, len);
+        };
+        if walk.cells.end - walk.cells.start == 1 {
+            tell(walk.cells.start, 0, info.directory_bits);
+        }
+        for (plane, start) in (0..hi_planes(F::BITS)).zip((info.directory_bits..).step_by(HI_BITS as usize)) {
+            if let Some(word) = pages.number(HI + plane, place, 4) {
+                tell(word, start, HI_BITS);
+            }
+        }
+        let natural = |value| self.table.restore(value);
+        Some((entry, Part { bits: natural(part.bits), known: natural(part.known) }))
     }
 
     /// Goes to the next cell, or to the next cells of which the directory tells the end.
@@ -137,7 +164,7 @@ impl<F: Fingerprint> DamagedTable<F> {
 /// The bits of an entry behind its cell.
 fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> Option<F> {
     let hi = pages.number(HI, entry, 4)?;
-    let lo = pages.number(LO, entry, SegmentInfo::lo_bytes(info.directory_bits, F::BITS))?;
+    let lo = pages.number(rest(F::BITS), entry, SegmentInfo::lo_bytes(info.directory_bits, F::BITS))?;
     let behind = info.directory_bits + HI_BITS;
     Some(
         F::from_bits(hi, info.directory_bits, HI_BITS)
@@ -147,11 +174,11 @@ fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> 
 
 /// Finds out how long the directory is: it ends with the number of entries, and zeros follow up to the
 /// end of the page.
-fn arrange<F: Fingerprint>(pages: Pages, record: &RunRecord) -> Option<Pages> {
+fn arrange<F: Fingerprint>(pages: Pages, record: &RunRecord, table: u32) -> Option<Pages> {
     let guess = |directory_bits| {
         let RunRecord { entries, fingerprint_sum, .. } = *record;
         let info = SegmentInfo { entries, fingerprint_sum, cell_squares: 0, directory_bits };
-        let mut footer = Footer::plan(&SegmentInfo::section_lens(entries, directory_bits, F::BITS));
+        let mut footer = Footer::plan(&SegmentInfo::section_lens(entries, directory_bits, F::BITS, table));
         footer.attributes = info.attributes();
         footer
     };

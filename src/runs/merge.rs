@@ -2,7 +2,8 @@
 //!
 //! Table 0 and the postings come first. They tell which fingerprints are left without a row; every
 //! other table is then merged from the same tables of the inputs, less those. Where an input has another
-//! layout, or more is dropped than the memory allows, the other tables are sorted afresh.
+//! layout, more is dropped than the memory allows, or fingerprints are wider than 64 bits and stand in table 0
+//! alone, the other tables are sorted afresh.
 
 use std::cell::RefCell;
 
@@ -16,7 +17,7 @@ use crate::format::Flaw;
 use crate::format::manifest::RunRecord;
 use crate::format::rows::row_hash;
 use crate::format::tombstones::TombstonesInfo;
-use crate::layout::Layout;
+use crate::layout::{Layout, is_wide};
 use crate::segment::{Cursor, RowCursor, Run, Segment, Tombstones};
 
 /// Runs that are neighbours in age, oldest first.
@@ -42,13 +43,13 @@ pub(crate) fn merge<F: Fingerprint>(
     // The second walk has nothing to note.
     rows.ledger.borrow_mut().open = false;
     let layout = layout(counts.entries)?;
-    let same = inputs.iter().all(|run| run.record.layout == layout);
+    let mergeable = !is_wide(F::BITS) && inputs.iter().all(|run| run.record.layout == layout);
     target
         .or_remove(layout.table_count(), || {
             let begun = target.begin(layout.clone(), &rows, counts)?;
             ledger.check(inputs, begun.row_sum)?;
             let from = match &ledger.dropped {
-                Some(dropped) if same => From::Merging { inputs, dropped },
+                Some(dropped) if mergeable => From::Merging { inputs, dropped },
                 _ => From::Sorting,
             };
             let others = tables::write_others(target, &begun, from)?;

@@ -3,15 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::merge::{Inputs, table_streams};
-use super::sort::{Sorter, SpillNames};
+use super::sort::{Record, Sorter, SpillNames};
 use super::stream::for_each_distinct;
 use super::write::{Begun, Target};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
-use crate::layout::Table;
 use crate::layout::cost::directory_bits;
+use crate::layout::{Table, is_wide};
 use crate::options::Stage;
 use crate::parallel;
 use crate::segment::{Segment, SegmentWriter};
@@ -26,7 +26,8 @@ const MOST_AT_ONCE: usize = 16;
 pub(super) enum From<'a, F> {
     /// Table 0 of the run itself.
     Sorting,
-    /// The same tables of other runs, less some fingerprints (in natural order, ascending).
+    /// The same tables of other runs, less some fingerprints (in natural order, ascending): of 64 bits, which
+    /// stand in every table.
     Merging { inputs: Inputs<'a, F>, dropped: &'a [F] },
 }
 
@@ -67,6 +68,31 @@ pub(super) fn write_others<F: Fingerprint>(
     Ok(files)
 }
 
+/// A fingerprint in a table's order, and its number in table 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Numbered<F> {
+    value: F,
+    entry: u32,
+}
+
+impl<F: Fingerprint> Record for Numbered<F> {
+    const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES + 4;
+
+    fn write_le(self, out: &mut Vec<u8>) {
+        Fingerprint::write_le(self.value, out);
+        out.extend_from_slice(&self.entry.to_le_bytes());
+    }
+
+    fn read_le(bytes: &[u8]) -> Self {
+        let (value, entry) = bytes.split_at(<F as Fingerprint>::LEN_BYTES);
+        let entry = entry.first_chunk().map_or(0, |entry| u32::from_le_bytes(*entry));
+        Self { value: Fingerprint::read_le(value), entry }
+    }
+}
+
+/// Takes values in a table's order and, of wide ones, their numbers in table 0.
+type Push<'a, F> = &'a mut dyn FnMut(&[F], &[u32]) -> Result<()>;
+
 struct TableWork<'a, F> {
     target: Target<'a>,
     from: From<'a, F>,
@@ -86,16 +112,20 @@ impl<F: Fingerprint> TableWork<'_, F> {
         let bits = directory_bits(table.lead_bits, entries);
         let mut left = entries;
         let mut writer = SegmentWriter::create(&**storage, &belongs, table.clone(), entries, bits)?;
-        let mut push = |values: &[F]| {
+        let mut push = |values: &[F], numbers: &[u32]| {
             // More or fewer only come from inputs whose tables disagree.
             left =
                 left.checked_sub(values.len() as u64).ok_or_else(|| disagree(entries, "more").of(&path))?;
             writer.push(values)?;
+            writer.push_entries(numbers)?;
             self.report(values.len())
         };
         match self.from {
-            From::Sorting => self.sort(number, table, &mut push)?,
-            From::Merging { inputs, dropped } => self.merge(number, table, inputs, dropped, &mut push)?,
+            From::Sorting if is_wide(F::BITS) => self.sort_numbered(number, table, &mut push)?,
+            From::Sorting => self.sort(number, table, &mut |values| push(values, &[]))?,
+            From::Merging { inputs, dropped } => {
+                self.merge(number, table, inputs, dropped, &mut |values| push(values, &[]))?;
+            }
         }
         if left > 0 {
             return Err(disagree(entries, "fewer").of(&path));
@@ -119,6 +149,29 @@ impl<F: Fingerprint> TableWork<'_, F> {
             self.report(block.len())?;
         }
         sorter.finish()?.for_each_block(push)
+    }
+
+    /// The same of wide fingerprints, with the number of each in table 0.
+    fn sort_numbered(&self, number: usize, table: &Table<F>, push: Push<'_, F>) -> Result<()> {
+        let names = SpillNames::new(self.target.run, number);
+        let mut sorter = Sorter::new(self.target.storage.clone(), names, self.memory_bytes, self.threads);
+        let mut cursor = self.source.cursor();
+        let (mut block, mut entry) = (Vec::new(), 0);
+        while cursor.next_block(&mut block)? {
+            for &natural in &block {
+                sorter.push(Numbered { value: table.permute(natural), entry })?;
+                entry += 1;
+            }
+            self.report(block.len())?;
+        }
+        let (mut values, mut numbers) = (Vec::new(), Vec::new());
+        sorter.finish()?.for_each_block(|block: &[Numbered<F>]| {
+            values.clear();
+            values.extend(block.iter().map(|numbered| numbered.value));
+            numbers.clear();
+            numbers.extend(block.iter().map(|numbered| numbered.entry));
+            push(&values, &numbers)
+        })
     }
 
     /// Hands out the entries of the same table of all inputs, without those that were dropped.

@@ -11,11 +11,11 @@ use crate::format::manifest::{FileRecord, KeysRecord, RunRecord};
 use crate::format::rows::RowsInfo;
 use crate::format::segment::MAX_ENTRIES;
 use crate::format::tombstones::TombstonesInfo;
-use crate::layout::Layout;
 use crate::layout::cost::directory_bits;
+use crate::layout::{Layout, is_wide};
 use crate::manifest::random_id;
 use crate::options::{Options, Stage};
-use crate::segment::{Rows, RowsWriter, Segment, SegmentWriter, Tombstones, write_tombstones};
+use crate::segment::{Rows, RowsWriter, Segment, SegmentWriter, Tombstones, Values, write_tombstones};
 use crate::storage::{Access, Storage, names};
 
 /// Where a run is written, and as which.
@@ -143,7 +143,12 @@ impl Target<'_> {
         write_rows(self.options, source, counts, &mut natural, &mut postings)?;
         let (rows_file, row_sum) = postings.finish()?;
         let (natural_file, _) = natural.finish()?;
-        let natural = Segment::map(storage, &belongs, table, natural_file, Access::Sequential)?;
+        let values = if is_wide(F::BITS) {
+            Some(Values::written(storage, &Rows::belongs(self.database_id, self.run, F::BITS), rows_file)?)
+        } else {
+            None
+        };
+        let natural = Segment::map(storage, &belongs, table, natural_file, Access::Sequential, values)?;
         Ok(Begun { layout, counts, natural, natural_file, rows_file, row_sum })
     }
 
@@ -218,6 +223,7 @@ fn write_rows<F: Fingerprint>(
             postings.push(first, hash, row.id)?;
         }
         natural.push(&fresh)?;
+        postings.put_values(&fresh)?;
         done += block.len() as u64;
         options.report(Stage::Merging, (counts.rows + done) / 2, Some(counts.rows))
     })

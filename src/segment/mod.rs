@@ -9,6 +9,7 @@ mod reader;
 mod rows;
 mod run;
 mod tombstones;
+mod values;
 mod verify;
 mod writer;
 
@@ -18,6 +19,7 @@ pub(crate) use reader::{Cursor, Segment};
 pub(crate) use rows::{Rows, RowsWriter};
 pub(crate) use run::{RowCursor, Run};
 pub(crate) use tombstones::{Tombstones, write_tombstones};
+pub(crate) use values::Values;
 pub use verify::Verification;
 pub(crate) use verify::verify;
 #[cfg(test)]

@@ -3,15 +3,16 @@
 use std::ops::Range;
 
 use super::page_file::{Belongs, PageFile};
+use super::values::Values;
 use crate::cast::{to_u32, to_usize};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
-use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, MAGIC, SECTIONS, SegmentInfo};
-use crate::layout::Table;
+use crate::format::segment::{DIRECTORY, HI, MAGIC, SegmentInfo, rest, sections};
 use crate::layout::cost::TableShape;
+use crate::layout::{HI_BITS, Table, hi_planes, is_wide};
 use crate::storage::{Access, Storage, names};
 
 /// One table of one run, open.
@@ -20,13 +21,20 @@ pub(crate) struct Segment<F> {
     pub(crate) file: PageFile,
     pub(crate) info: SegmentInfo,
     pub(crate) table: Table<F>,
+    /// The fingerprints themselves, where they are wider than 64 bits.
+    values: Option<Values>,
     directory_base: usize,
-    hi_base: usize,
-    lo_base: usize,
-    lo_bytes: usize,
+    /// Of each plane; those of one plane have one.
+    hi_bases: [usize; MOST_PLANES],
+    /// The `lo` plane, or that of entries.
+    rest_base: usize,
+    rest_bytes: usize,
     lo_bits: u32,
     known_bits: F,
 }
+
+/// The most `hi` planes that a segment has.
+pub(crate) const MOST_PLANES: usize = 3;
 
 impl<F: Fingerprint> Segment<F> {
     /// What the segment of a table must look like.
@@ -38,18 +46,20 @@ impl<F: Fingerprint> Segment<F> {
             table: u32::try_from(table).unwrap_or(u32::MAX),
             width: F::BITS,
         };
-        Belongs { name: names::segment(run, table), header, section_names: &SECTIONS }
+        Belongs { name: names::segment(run, table), header, section_names: sections(F::BITS) }
     }
 
-    /// Maps a segment and checks it against what the manifest says of its run.
+    /// Maps a segment and checks it against what the manifest says of its run, whose fingerprints stand in
+    /// `values` where they are wide.
     pub(crate) fn open(
         storage: &dyn Storage,
         belongs: &Belongs,
         table: Table<F>,
         record: FileRecord,
         run: &RunRecord,
+        values: Option<Values>,
     ) -> Result<Self> {
-        let segment = Self::map(storage, belongs, table, record, Access::Random)?;
+        let segment = Self::map(storage, belongs, table, record, Access::Random, values)?;
         let footer = |expected: u64, found: u64, what: &str| {
             let what = |number| format!("{what} {number}");
             Flaw::unless_equal("footer", segment.file.footer_offset(), what(expected), what(found))
@@ -67,11 +77,13 @@ impl<F: Fingerprint> Segment<F> {
         table: Table<F>,
         record: FileRecord,
         access: Access,
+        values: Option<Values>,
     ) -> Result<Self> {
         let path = storage.path(&belongs.name);
         let bytes = super::run::map(storage, &belongs.name, access)?;
         let file = PageFile::open(belongs, path, bytes, record)?;
-        let info = SegmentInfo::from_footer(&file.footer, file.footer_offset(), F::BITS)
+        let number = belongs.header.table;
+        let info = SegmentInfo::from_footer(&file.footer, file.footer_offset(), F::BITS, number)
             .map_err(|flaw| flaw.of(file.path()))?;
         let base = |section| to_usize(file.section(section).offset);
         let known_bits = table.restore(F::ones(0, info.directory_bits + HI_BITS));
@@ -80,9 +92,14 @@ impl<F: Fingerprint> Segment<F> {
             table,
             known_bits,
             directory_base: base(DIRECTORY),
-            hi_base: base(HI),
-            lo_base: base(LO),
-            lo_bytes: to_usize(SegmentInfo::lo_bytes(info.directory_bits, F::BITS)),
+            values,
+            hi_bases: std::array::from_fn(|plane| base(HI + plane.min(hi_planes(F::BITS) - 1))),
+            rest_base: base(rest(F::BITS)),
+            rest_bytes: match (is_wide(F::BITS), number) {
+                (false, _) => to_usize(SegmentInfo::lo_bytes(info.directory_bits, F::BITS)),
+                (true, 0) => 0,
+                (true, _) => 4,
+            },
             lo_bits: SegmentInfo::lo_bits(info.directory_bits, F::BITS),
             file,
         })
@@ -119,27 +136,42 @@ impl<F: Fingerprint> Segment<F> {
         self.file.prefetch(start..start + 8);
     }
 
-    /// Asks for `hi` words.
+    /// Asks for words of the first `hi` planes.
     #[inline]
-    pub(crate) fn prefetch_hi(&self, range: &Range<usize>) {
-        self.file.prefetch(self.hi_base + range.start * 4..self.hi_base + range.end * 4);
+    pub(crate) fn prefetch_hi(&self, range: &Range<usize>, planes: usize) {
+        for base in self.hi_bases.iter().take(planes) {
+            self.file.prefetch(base + range.start * 4..base + range.end * 4);
+        }
     }
 
-    /// Asks for the `hi` and `lo` words about where a value stands in its bucket: fingerprints in a
+    /// Asks for the `hi` words and the rest about where a value stands in its bucket: fingerprints in a
     /// cell are spread evenly, more or less. Returns that place.
     pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
         let bucket = self.bucket(self.cell_of(permuted), 1)?;
-        let entry = bucket.start + likely_place(bucket.len(), self.hi_of(permuted));
-        self.prefetch_hi(&(entry..entry + 1));
-        self.prefetch_lo(entry);
-        Ok(entry)
+        let place = bucket.start + likely_place(bucket.len(), self.hi_of(permuted));
+        self.prefetch_hi(&(place..place + 1), 1);
+        self.prefetch_rest(place);
+        Ok(place)
     }
 
-    /// Asks for the `lo` value of an entry.
+    /// Asks for what stands behind the `hi` words at a place: of wide fingerprints, the number of the entry
+    /// first, and with [`prefetch_value`](Segment::prefetch_value) the fingerprint then.
     #[inline]
-    pub(crate) fn prefetch_lo(&self, entry: usize) {
-        let start = self.lo_base + entry * self.lo_bytes;
-        self.file.prefetch(start..start + self.lo_bytes);
+    pub(crate) fn prefetch_rest(&self, place: usize) {
+        let start = self.rest_base + place * self.rest_bytes;
+        if self.rest_bytes > 0 {
+            self.file.prefetch(start..start + self.rest_bytes);
+        } else {
+            self.prefetch_value(place);
+        }
+    }
+
+    /// Asks for a wide fingerprint by its number.
+    #[inline]
+    pub(crate) fn prefetch_value(&self, entry: usize) {
+        if let Some(values) = &self.values {
+            values.prefetch::<F>(entry);
+        }
     }
 
     /// Asks for the directory word of the natural order's cell, if what is known of a value tells which.
@@ -161,7 +193,7 @@ impl<F: Fingerprint> Segment<F> {
     #[inline]
     pub(crate) fn leading_difference(&self, cell: u32, hi: u32, permuted: F) -> F {
         let leading = F::ones(0, self.info.directory_bits + HI_BITS);
-        self.assemble(u64::from(cell), hi, 0) ^ (permuted & leading)
+        self.leading(u64::from(cell), hi) ^ (permuted & leading)
     }
 
     /// The entries of the cells `first..first + count`.
@@ -185,42 +217,109 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// The `hi` words of some entries. The range is within the entries.
+    /// The `hi` words at some places. The range is within the entries.
     #[inline]
     pub(crate) fn hi(&self, range: Range<usize>) -> Result<&[u32]> {
-        let bytes = self.file.bytes(self.hi_base + range.start * 4..self.hi_base + range.end * 4)?;
+        let [base, ..] = self.hi_bases;
+        let bytes = self.file.bytes(base + range.start * 4..base + range.end * 4)?;
         Ok(bytemuck::cast_slice(bytes))
     }
 
-    /// The bits behind the `hi` word of an entry.
+    /// The words of all three planes at some places.
     #[inline]
-    fn lo(&self, entry: usize) -> Result<u64> {
-        let start = self.lo_base + entry * self.lo_bytes;
-        Ok(little_endian(self.file.bytes(start..start + self.lo_bytes)?))
+    pub(crate) fn hi_planes(&self, range: &Range<usize>) -> Result<[&[u32]; MOST_PLANES]> {
+        let mut planes = [&[][..]; MOST_PLANES];
+        for (plane, base) in planes.iter_mut().zip(self.hi_bases) {
+            *plane = bytemuck::cast_slice(self.file.bytes(base + range.start * 4..base + range.end * 4)?);
+        }
+        Ok(planes)
     }
 
-    /// The bits of the `lo` plane above those that an entry needs are zero; nothing else looks at them.
-    pub(super) fn check_lo(&self, entry: usize) -> Result<()> {
-        let (bits, lo) = (self.lo_bits, self.lo(entry)?);
+    /// The bits behind the `hi` word at a place, where they are in the `lo` plane.
+    #[inline]
+    fn lo(&self, place: usize) -> Result<u64> {
+        let start = self.rest_base + place * self.rest_bytes;
+        Ok(little_endian(self.file.bytes(start..start + self.rest_bytes)?))
+    }
+
+    /// Checks what nothing else looks at: the bits of the `lo` plane above those that an entry needs are zero;
+    /// of wide fingerprints, cell and `hi` words are those of the value that stands in the rows file.
+    pub(super) fn check_place(&self, cell: usize, place: usize, value: F) -> Result<()> {
+        if is_wide(F::BITS) {
+            if self.cell_of(value) != cell {
+                let offset = (self.directory_base + cell * 4) as u64;
+                return Err(self.file.flaw(
+                    offset,
+                    format!("fingerprints of cell {cell}"),
+                    format!("{value:?}"),
+                ));
+            }
+            let planes = self.hi_planes(&(place..place + 1))?;
+            for ((words, expected), base) in planes.iter().zip(self.hi_words_of(value)).zip(self.hi_bases) {
+                let found = words.first().copied().unwrap_or_default();
+                if found != expected {
+                    let offset = (base + place * 4) as u64;
+                    return Err(self.file.flaw(
+                        offset,
+                        format!("{expected:#010x}"),
+                        format!("{found:#010x}"),
+                    ));
+                }
+            }
+            return Ok(());
+        }
+        let (bits, lo) = (self.lo_bits, self.lo(place)?);
         if lo >> bits == 0 {
             return Ok(());
         }
-        let offset = (self.lo_base + entry * self.lo_bytes) as u64;
+        let offset = (self.rest_base + place * self.rest_bytes) as u64;
         Err(self.file.flaw(offset, format!("a number of {bits} bits"), lo))
     }
 
-    /// Puts an entry together, in this table's order.
+    /// Which entry of table 0 a wide fingerprint is that stands at a place.
     #[inline]
-    pub(crate) fn value(&self, cell: usize, hi: u32, entry: usize) -> Result<F> {
-        Ok(self.assemble(cell as u64, hi, self.lo(entry)?))
+    pub(crate) fn entry_at(&self, place: usize) -> Result<usize> {
+        if self.rest_bytes == 0 {
+            return Ok(place);
+        }
+        let entry = to_usize(self.lo(place)?);
+        if entry < self.entries() { Ok(entry) } else { Err(self.no_entry(place, entry)) }
+    }
+
+    #[cold]
+    fn no_entry(&self, place: usize, found: usize) -> Error {
+        let offset = (self.rest_base + place * self.rest_bytes) as u64;
+        self.file.flaw(offset, format!("an entry below {}", self.entries()), found)
+    }
+
+    /// The fingerprint at a place, in natural order.
+    #[inline]
+    pub(crate) fn natural_value(&self, cell: usize, hi: u32, place: usize) -> Result<F> {
+        match &self.values {
+            None => Ok(self.table.restore(self.assemble(cell as u64, hi, self.lo(place)?))),
+            Some(values) => values.get(self.entry_at(place)?),
+        }
+    }
+
+    /// The same in this table's order.
+    #[inline]
+    fn value(&self, cell: usize, hi: u32, place: usize) -> Result<F> {
+        match &self.values {
+            None => Ok(self.assemble(cell as u64, hi, self.lo(place)?)),
+            Some(values) => Ok(self.table.permute(values.get(self.entry_at(place)?)?)),
+        }
+    }
+
+    /// The bits that cell and `hi` word tell, in this table's order.
+    #[inline]
+    fn leading(&self, cell: u64, hi: u32) -> F {
+        let directory_bits = self.info.directory_bits;
+        F::from_bits(cell, 0, directory_bits) | F::from_bits(u64::from(hi), directory_bits, HI_BITS)
     }
 
     #[inline]
     fn assemble(&self, cell: u64, hi: u32, lo: u64) -> F {
-        let (directory_bits, lo_bits) = (self.info.directory_bits, self.lo_bits);
-        F::from_bits(cell, 0, directory_bits)
-            | F::from_bits(u64::from(hi), directory_bits, HI_BITS)
-            | F::from_bits(lo, directory_bits + HI_BITS, lo_bits)
+        self.leading(cell, hi) | F::from_bits(lo, self.info.directory_bits + HI_BITS, self.lo_bits)
     }
 
     /// The cell that a value of this table belongs to.
@@ -232,7 +331,13 @@ impl<F: Fingerprint> Segment<F> {
     /// The `hi` word of a value of this table.
     #[inline]
     pub(crate) fn hi_of(&self, permuted: F) -> u32 {
-        to_u32(to_usize(permuted.bits(self.info.directory_bits, HI_BITS)))
+        hi_word(permuted, self.info.directory_bits, 0)
+    }
+
+    /// The words of a value in all three planes.
+    #[inline]
+    pub(crate) fn hi_words_of(&self, permuted: F) -> [u32; MOST_PLANES] {
+        std::array::from_fn(|plane| hi_word(permuted, self.info.directory_bits, plane))
     }
 
     /// The entry that holds a value: first by a search over the `hi` words of its cell that starts where the
@@ -259,12 +364,15 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Appends the values of the cells `first..first + count`, in order.
     pub(crate) fn read_cells(&self, first: usize, count: usize, out: &mut Vec<F>) -> Result<()> {
+        if let Some(values) = &self.values {
+            return self.read_wide(values, &self.bucket(first, count)?, out);
+        }
         for cell in first..first + count {
             let bucket = self.bucket(cell, 1)?;
             let words = self.hi(bucket.clone())?;
-            let start = self.lo_base + bucket.start * self.lo_bytes;
-            let lo = self.file.bytes(start..start + bucket.len() * self.lo_bytes)?;
-            let lows = lo.chunks_exact(self.lo_bytes);
+            let start = self.rest_base + bucket.start * self.rest_bytes;
+            let lo = self.file.bytes(start..start + bucket.len() * self.rest_bytes)?;
+            let lows = lo.chunks_exact(self.rest_bytes);
             out.extend(
                 words.iter().zip(lows).map(|(&hi, low)| self.assemble(cell as u64, hi, little_endian(low))),
             );
@@ -272,10 +380,29 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Asks the system to read the `hi` words of some cells soon.
-    pub(crate) fn will_need_hi(&self, cells: Range<usize>) -> Result<()> {
-        let entries = self.bucket(cells.start, cells.len())?;
-        self.file.will_need(self.hi_base + entries.start * 4..self.hi_base + entries.end * 4);
+    /// Appends wide fingerprints at neighbouring places.
+    fn read_wide(&self, values: &Values, places: &Range<usize>, out: &mut Vec<F>) -> Result<()> {
+        if self.rest_bytes == 0 {
+            return values.read(places, out);
+        }
+        // Their numbers lead all over the place: some are under way while others are read.
+        let mut ahead = places.clone();
+        for place in places.clone() {
+            while ahead.start < (place + VALUES_AHEAD).min(places.end) {
+                values.prefetch::<F>(self.entry_at(ahead.start)?);
+                ahead.start += 1;
+            }
+            out.push(self.table.permute(values.get(self.entry_at(place)?)?));
+        }
+        Ok(())
+    }
+
+    /// Asks the system to read words of the first `hi` planes of some cells soon.
+    pub(crate) fn will_need_hi(&self, cells: Range<usize>, planes: usize) -> Result<()> {
+        let places = self.bucket(cells.start, cells.len())?;
+        for base in self.hi_bases.iter().take(planes) {
+            self.file.will_need(base + places.start * 4..base + places.end * 4);
+        }
         Ok(())
     }
 
@@ -284,10 +411,15 @@ impl<F: Fingerprint> Segment<F> {
         let end = (first + count).min(self.cells());
         if first < end {
             self.file.will_need(self.directory_base + first * 4..self.directory_base + end * 4);
-            let bucket = self.bucket(first, end - first)?;
-            self.file.will_need(self.hi_base + bucket.start * 4..self.hi_base + bucket.end * 4);
-            let lo = |entry: usize| self.lo_base + entry * self.lo_bytes;
-            self.file.will_need(lo(bucket.start)..lo(bucket.end));
+            self.will_need_hi(first..end, hi_planes(F::BITS))?;
+            let places = self.bucket(first, end - first)?;
+            match &self.values {
+                Some(values) if self.rest_bytes == 0 => values.will_need::<F>(&places),
+                _ => {
+                    let rest = |place: usize| self.rest_base + place * self.rest_bytes;
+                    self.file.will_need(rest(places.start)..rest(places.end));
+                }
+            }
         }
         Ok(())
     }
@@ -298,6 +430,17 @@ impl<F: Fingerprint> Segment<F> {
         Cursor { segment: self, cell: 0, asked: 0, window }
     }
 }
+
+/// The word of a `hi` plane of a value.
+#[inline]
+pub(super) fn hi_word<F: Fingerprint>(permuted: F, directory_bits: u32, plane: usize) -> u32 {
+    // Planes that the width does not have are all alike.
+    let plane = if plane < hi_planes(F::BITS) { to_u32(plane) } else { 0 };
+    to_u32(to_usize(permuted.bits(directory_bits + plane * HI_BITS, HI_BITS)))
+}
+
+/// Wide fingerprints asked for before they are read.
+const VALUES_AHEAD: usize = 16;
 
 /// The number in up to eight bytes.
 #[inline]

@@ -1,23 +1,28 @@
 //! The postings of a run: the ids of each fingerprint of table 0.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::page_file::{Belongs, PageFile, PageFileWriter};
+use super::values::Values;
 use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::rows::{
-    IDS, MAGIC, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, SECTIONS, STARTS, row_hash,
+    IDS, MAGIC, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, STARTS, VALUES, row_hash, sections,
 };
+use crate::layout::is_wide;
 use crate::storage::{Access, Storage, names};
 
 /// An open rows file.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    pub(crate) file: PageFile,
+    pub(crate) file: Arc<PageFile>,
     pub(crate) info: RowsInfo,
+    width: u32,
     ids_base: usize,
     starts_base: usize,
     samples_base: usize,
@@ -28,7 +33,7 @@ impl Rows {
     /// What the rows file of a run must look like.
     pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        Belongs { name: names::rows(run), header, section_names: &SECTIONS }
+        Belongs { name: names::rows(run), header, section_names: sections(width) }
     }
 
     /// Maps a rows file and checks it against what the manifest says of its run.
@@ -43,7 +48,8 @@ impl Rows {
         let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
         let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, run.rows_file)?;
         let flaw = |flaw: Flaw| flaw.of(file.path());
-        let info = RowsInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
+        let width = belongs.header.width;
+        let info = RowsInfo::from_footer(&file.footer, file.footer_offset(), width).map_err(flaw)?;
         let tell = |entries, rows, sum| format!("{entries} entries, {rows} rows, row sum {sum}");
         let expected = tell(run.entries, run.rows, run.row_sum);
         let found = tell(info.entries, info.rows, info.row_sum);
@@ -58,7 +64,14 @@ impl Rows {
         let base = |section| to_usize(file.section(section).offset);
         let (ids_base, starts_base) = (base(IDS), base(STARTS));
         let (samples_base, ranks_base) = (base(SAMPLES), base(RANKS));
-        Ok(Self { info, ids_base, starts_base, samples_base, ranks_base, file })
+        let file = Arc::new(file);
+        Ok(Self { info, width, ids_base, starts_base, samples_base, ranks_base, file })
+    }
+
+    /// The fingerprints of the run, where they are wider than 64 bits.
+    pub(crate) fn values(&self) -> Option<Values> {
+        let base = || to_usize(self.file.section(VALUES).offset);
+        is_wide(self.width).then(|| Values::new(self.file.clone(), base()))
     }
 
     /// Appends the ids of an entry, ascending.
@@ -242,13 +255,14 @@ pub(crate) struct RowsWriter {
     rows: u64,
     row_sum: u64,
     starts: u64,
+    bytes: Vec<u8>,
 }
 
 impl RowsWriter {
     /// Starts a rows file with the counts and id range of `info`; its sum is computed here.
     pub(crate) fn create(storage: &dyn Storage, belongs: &Belongs, info: RowsInfo) -> Result<Self> {
-        let file = PageFileWriter::create(storage, belongs, &info.section_lens())?;
-        Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0 })
+        let file = PageFileWriter::create(storage, belongs, &info.section_lens(belongs.header.width))?;
+        Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0, bytes: Vec::new() })
     }
 
     /// Appends a row: the next id of the fingerprint before, or the first of the next one.
@@ -270,6 +284,16 @@ impl RowsWriter {
         self.file.put(IDS, stored.get(..to_usize(self.info.id_bytes())).unwrap_or_default())?;
         self.rows += 1;
         if self.rows.is_multiple_of(64) { self.put_starts() } else { Ok(()) }
+    }
+
+    /// Appends the next fingerprints themselves, where they are wider than 64 bits.
+    pub(crate) fn put_values<F: Fingerprint>(&mut self, values: &[F]) -> Result<()> {
+        if !is_wide(F::BITS) {
+            return Ok(());
+        }
+        self.bytes.clear();
+        values.iter().for_each(|&value| value.write_le(&mut self.bytes));
+        self.file.put(VALUES, &self.bytes)
     }
 
     /// Closes the file. Returns what the manifest keeps, and the sum over the rows.

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use super::page_file::PageFile;
+use super::values::Values;
 use crate::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
@@ -25,10 +26,10 @@ pub(crate) struct Run<F> {
 impl<F: Fingerprint> Run<F> {
     /// Maps every file of a run. Reads header and footer pages only.
     pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, record: &RunRecord) -> Result<Self> {
-        let segments = (0..record.segments.len())
-            .map(|table| open_segment(storage, manifest, record, table))
-            .collect::<Result<_>>()?;
         let rows = open_rows::<F>(storage, manifest, record)?;
+        let segments = (0..record.segments.len())
+            .map(|table| open_segment(storage, manifest, record, table, rows.values()))
+            .collect::<Result<_>>()?;
         let tombstones = open_tombstones::<F>(storage, manifest, record)?;
         let keys = open_keys::<F>(storage, manifest, record)?;
         Ok(Self { record: record.clone(), segments, rows, tombstones, keys })
@@ -45,11 +46,11 @@ impl<F: Fingerprint> Run<F> {
     pub(crate) fn files(&self) -> impl Iterator<Item = &PageFile> {
         let segments = self.segments.iter().map(|segment| &segment.file);
         let tombstones = self.tombstones.iter().map(|tombstones| &tombstones.file);
-        segments.chain([&self.rows.file]).chain(tombstones).chain(self.keys.iter().map(|keys| &keys.file))
+        segments.chain([&*self.rows.file]).chain(tombstones).chain(self.keys.iter().map(|keys| &keys.file))
     }
 
-    /// Bytes of each kind of section, the segments' added up: directory, hi, lo, ids, starts, samples,
-    /// ranks, deleted, key ids, ends, records.
+    /// Bytes of each kind of section, the segments' added up: those of segments, of rows files, deleted, key
+    /// ids, ends, records.
     pub(crate) fn section_bytes(&self) -> Vec<u64> {
         let lens = |file: &PageFile| {
             file.footer.sections.iter().map(|section| section.len_bytes).collect::<Vec<_>>()
@@ -152,11 +153,12 @@ pub(super) fn open_segment<F: Fingerprint>(
     manifest: &Manifest,
     record: &RunRecord,
     table: usize,
+    values: Option<Values>,
 ) -> Result<Segment<F>> {
     let belongs = Segment::<F>::belongs(manifest.database_id, record.run, table);
     #[expect(clippy::indexing_slicing, reason = "the caller counts over the segments, one per table")]
     let file = record.segments[table];
-    Segment::open(storage, &belongs, record.layout.table(table), file, record)
+    Segment::open(storage, &belongs, record.layout.table(table), file, record, values)
 }
 
 /// Opens the rows file of a run.

@@ -1,12 +1,13 @@
 //! Writes one segment from fingerprints in ascending permuted order.
 
 use super::page_file::{Belongs, PageFileWriter};
+use super::reader::hi_word;
 use crate::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::FileRecord;
-use crate::format::segment::{DIRECTORY, HI, HI_BITS, LO, SegmentInfo};
-use crate::layout::Table;
+use crate::format::segment::{DIRECTORY, HI, SegmentInfo, rest};
+use crate::layout::{HI_BITS, Table, hi_planes, is_wide};
 use crate::storage::Storage;
 
 /// Starts of cells gathered before they go to the file: sparse data has long runs of empty cells.
@@ -23,7 +24,8 @@ pub(crate) struct SegmentWriter<F> {
     cell_start: u64,
     last: Option<F>,
     cells: Vec<u32>,
-    hi: Vec<u32>,
+    /// Of each plane.
+    hi: Vec<Vec<u32>>,
     lo: Vec<u8>,
 }
 
@@ -36,7 +38,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
         entries: u64,
         directory_bits: u32,
     ) -> Result<Self> {
-        let lens = SegmentInfo::section_lens(entries, directory_bits, F::BITS);
+        let lens = SegmentInfo::section_lens(entries, directory_bits, F::BITS, belongs.header.table);
         Ok(Self {
             file: PageFileWriter::create(storage, belongs, &lens)?,
             table,
@@ -46,7 +48,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
             cell_start: 0,
             last: None,
             cells: Vec::new(),
-            hi: Vec::new(),
+            hi: vec![Vec::new(); hi_planes(F::BITS)],
             lo: Vec::new(),
         })
     }
@@ -54,8 +56,6 @@ impl<F: Fingerprint> SegmentWriter<F> {
     /// Appends fingerprints in this table's order, each larger than the one before.
     pub(crate) fn push(&mut self, permuted: &[F]) -> Result<()> {
         let directory_bits = self.info.directory_bits;
-        let lo_bits = SegmentInfo::lo_bits(directory_bits, F::BITS);
-        let lo_bytes = to_usize(SegmentInfo::lo_bytes(directory_bits, F::BITS));
         for &value in permuted {
             debug_assert!(self.last < Some(value), "ascending and distinct");
             self.last = Some(value);
@@ -63,14 +63,25 @@ impl<F: Fingerprint> SegmentWriter<F> {
             if cell >= self.started_cells {
                 self.start_cells_up_to(cell)?;
             }
-            self.hi.push(to_u32(to_usize(value.bits(directory_bits, HI_BITS))));
-            let lo = value.bits(directory_bits + HI_BITS, lo_bits).to_le_bytes();
-            self.lo.extend_from_slice(lo.get(..lo_bytes).unwrap_or_default());
+            for (plane, words) in self.hi.iter_mut().enumerate() {
+                words.push(hi_word(value, directory_bits, plane));
+            }
+            if !is_wide(F::BITS) {
+                let lo_bits = SegmentInfo::lo_bits(directory_bits, F::BITS);
+                let lo_bytes = to_usize(SegmentInfo::lo_bytes(directory_bits, F::BITS));
+                let lo = value.bits(directory_bits + HI_BITS, lo_bits).to_le_bytes();
+                self.lo.extend_from_slice(lo.get(..lo_bytes).unwrap_or_default());
+            }
             self.info.fingerprint_sum =
                 self.info.fingerprint_sum.wrapping_add(self.table.restore(value).hash64());
             self.pushed += 1;
         }
         self.drain()
+    }
+
+    /// Appends the numbers of wide fingerprints that were pushed, in a table that needs them.
+    pub(crate) fn push_entries(&mut self, entries: &[u32]) -> Result<()> {
+        self.file.put(rest(F::BITS), bytemuck::cast_slice(entries))
     }
 
     /// Closes the file. Returns what the manifest keeps, and what the footer says.
@@ -100,10 +111,12 @@ impl<F: Fingerprint> SegmentWriter<F> {
 
     fn drain(&mut self) -> Result<()> {
         self.file.put(DIRECTORY, bytemuck::cast_slice(&self.cells))?;
-        self.file.put(HI, bytemuck::cast_slice(&self.hi))?;
-        self.file.put(LO, &self.lo)?;
+        for (plane, words) in self.hi.iter_mut().enumerate() {
+            self.file.put(HI + plane, bytemuck::cast_slice(words))?;
+            words.clear();
+        }
+        self.file.put(rest(F::BITS), &self.lo)?;
         self.cells.clear();
-        self.hi.clear();
         self.lo.clear();
         Ok(())
     }

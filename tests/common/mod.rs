@@ -26,9 +26,15 @@ impl Random {
         self.next() % limit
     }
 
+    /// Any fingerprint.
+    pub fn value<F: Fingerprint>(&mut self) -> F {
+        (0..F::BITS / 64).fold(F::default(), |value, word| value | F::from_bits(self.next(), word * 64, 64))
+    }
+
     /// `value` with up to `most` random bits flipped.
-    pub fn near(&mut self, value: u64, most: u64) -> u64 {
-        (0..self.below(most + 1)).fold(value, |value, _| value ^ 1 << self.below(64))
+    pub fn near<F: Fingerprint>(&mut self, value: F, most: u64) -> F {
+        (0..self.below(most + 1))
+            .fold(value, |value, _| value ^ F::from_bits(1, self.below(u64::from(F::BITS)) as u32, 1))
     }
 }
 
@@ -47,27 +53,27 @@ pub enum Shape {
 pub const SHAPES: [Shape; 4] = [Shape::Uniform, Shape::Skewed, Shape::Equal, Shape::Extremes];
 
 /// `count` rows with ids from 0; a third of them near another one.
-pub fn rows(shape: Shape, count: usize, seed: u64) -> Vec<Row<u64>> {
+pub fn rows<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>> {
     let mut random = Random(seed);
-    let popular: Vec<u64> = (0..200).map(|_| random.next() << 48).collect();
-    let mut rows: Vec<Row<u64>> = Vec::with_capacity(count);
+    let popular: Vec<F> = (0..200).map(|_| F::from_bits(random.next() >> 48, 0, 16)).collect();
+    let mut rows: Vec<Row<F>> = Vec::with_capacity(count);
     for id in 0..count as u64 {
         let fresh = match shape {
-            Shape::Uniform => random.next(),
+            Shape::Uniform => random.value(),
             Shape::Skewed if random.below(10) < 3 => {
-                popular[random.below(200) as usize] | random.next() >> 16
+                popular[random.below(200) as usize] | random.value::<F>() & F::ones(16, F::BITS - 16)
             }
-            Shape::Skewed => random.next(),
+            Shape::Skewed => random.value(),
             Shape::Equal => popular[random.below(20) as usize],
             Shape::Extremes => {
-                let end = if random.below(2) == 0 { 0 } else { u64::MAX };
+                let end = if random.below(2) == 0 { F::default() } else { !F::default() };
                 random.near(end, 12)
             }
         };
         let fingerprint = match rows.len() as u64 {
             len if len > 0 && random.below(3) == 0 => {
                 let other = rows[random.below(len) as usize].fingerprint;
-                random.near(other, 8)
+                random.near(other, u64::from(F::BITS / 8))
             }
             _ => fresh,
         };
@@ -77,17 +83,17 @@ pub fn rows(shape: Shape, count: usize, seed: u64) -> Vec<Row<u64>> {
 }
 
 /// Builds a database from rows and opens it.
-pub fn build(path: &Path, rows: &[Row<u64>], options: Options) -> Snapshot<u64> {
-    let mut builder = Database::<u64>::build(path, options.clone()).unwrap();
+pub fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>], options: Options) -> Snapshot<F> {
+    let mut builder = Database::<F>::build(path, options.clone()).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
     builder.finish().unwrap();
-    Database::<u64>::open_with(path, options).unwrap().snapshot().unwrap()
+    Database::<F>::open_with(path, options).unwrap().snapshot().unwrap()
 }
 
 /// Every row of a snapshot, by (fingerprint, id).
-pub fn all_rows(snapshot: &Snapshot<u64>) -> Vec<Row<u64>> {
+pub fn all_rows<F: Fingerprint>(snapshot: &Snapshot<F>) -> Vec<Row<F>> {
     let mut found = Vec::new();
     snapshot
         .rows(|row| {
@@ -99,8 +105,8 @@ pub fn all_rows(snapshot: &Snapshot<u64>) -> Vec<Row<u64>> {
 }
 
 /// All matches by comparing with everything.
-pub fn matches(rows: &[Row<u64>], query: u64, k: u32) -> Vec<Match<u64>> {
-    let near = |row: &Row<u64>| {
+pub fn matches<F: Fingerprint>(rows: &[Row<F>], query: F, k: u32) -> Vec<Match<F>> {
+    let near = |row: &Row<F>| {
         let distance = num_differing_bits(row.fingerprint, query);
         (distance <= k).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
     };
@@ -108,8 +114,8 @@ pub fn matches(rows: &[Row<u64>], query: u64, k: u32) -> Vec<Match<u64>> {
 }
 
 /// All pairs of distinct fingerprints by comparing all with all.
-pub fn pairs(rows: &[Row<u64>], k: u32) -> BTreeSet<Pair<u64>> {
-    let distinct: Vec<u64> =
+pub fn pairs<F: Fingerprint>(rows: &[Row<F>], k: u32) -> BTreeSet<Pair<F>> {
+    let distinct: Vec<F> =
         rows.iter().map(|row| row.fingerprint).collect::<BTreeSet<_>>().into_iter().collect();
     let mut found = BTreeSet::new();
     for (index, &a) in distinct.iter().enumerate() {
