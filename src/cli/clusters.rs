@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[command(flatten)]
     source: Source,
     /// With --input: the width of a fingerprint in bits
-    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), requires = "list")]
+    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
     width: u32,
     /// How many bits two neighbours may differ in [default: the database's own K; 3 with --input]
     #[arg(short, value_name = "K", value_parser = values::distance)]

@@ -26,10 +26,10 @@ pub(super) struct Args {
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
     /// With -n: the layout
-    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, requires = "count")]
+    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, conflicts_with = "database")]
     layout: LayoutChoice,
     /// With -n: the width of a fingerprint in bits
-    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), requires = "count")]
+    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
     width: u32,
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nearprint::Row;
+use nearprint::{Fingerprint, Printed, Row};
 
 /// What a program has said.
 pub struct Outcome {
@@ -55,6 +55,6 @@ pub fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str])
     }
 }
 
-pub fn text(rows: &[Row<u64>]) -> String {
-    rows.iter().map(|row| format!("{}\t{}\n", row.fingerprint, row.id)).collect()
+pub fn text<F: Fingerprint>(rows: &[Row<F>]) -> String {
+    rows.iter().map(|row| format!("{}\t{}\n", Printed(row.fingerprint), row.id)).collect()
 }

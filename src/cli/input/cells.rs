@@ -54,21 +54,19 @@ impl InputArgs {
         delimiter: char,
         sink: &mut dyn RowSink<F>,
     ) -> Result<(), Failure> {
-        let given = if self.columns.is_empty() { None } else { Some(Places::of(&self.columns)?) };
-        let otherwise = Places::of(&DEFAULT_COLUMNS)?;
-        let mut places = given;
+        let unnamed = Places::of(if self.columns.is_empty() { &DEFAULT_COLUMNS } else { &self.columns })?;
+        let mut known = if self.columns.is_empty() { None } else { Some(unnamed) };
         input.lines(delimiter == ',', sink, |text, sink| {
             let record = Record::new(text, delimiter)?;
-            let places = match places {
+            let places = match known {
                 Some(places) => places,
-                None => {
-                    let header = self.header::<F>(&record)?;
-                    places = Some(header.unwrap_or(otherwise));
-                    match header {
-                        Some(_) => return Ok(()),
-                        None => otherwise,
+                None => match self.header::<F>(&record)? {
+                    Some(named) => {
+                        known = Some(named);
+                        return Ok(());
                     }
-                }
+                    None => *known.insert(unnamed),
+                },
             };
             let fingerprint = self.parse(record.cell(places.fingerprint).unwrap_or_default())?;
             let id = places.id.and_then(|at| record.cell(at)).filter(|cell| !cell.is_empty());
