@@ -136,9 +136,13 @@ fn drawn(seed: u64) -> Vec<(String, RgbImage)> {
     let mut images = Vec::new();
     for number in 1..=2 {
         let mut random = Random(seed << 8 | number);
-        let kinds: [(&str, fn(&mut Random) -> RgbImage); 4] =
-            [("circles", circles), ("stripes", stripes), ("gradient", gradient), ("noise", noise)];
-        images.extend(kinds.map(|(kind, draw)| (format!("{kind}-{number}"), draw(&mut random))));
+        let kinds = [
+            ("circles", circles(&mut random)),
+            ("stripes", stripes(&mut random)),
+            ("gradient", gradient(&mut random)),
+            ("noise", noise(&mut random)),
+        ];
+        images.extend(kinds.map(|(kind, image)| (format!("{kind}-{number}"), image)));
     }
     images
 }

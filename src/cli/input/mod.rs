@@ -169,7 +169,10 @@ impl InputArgs {
 
     /// A fingerprint as a text has it.
     fn parse<F: Fingerprint>(&self, text: &str) -> Result<F, String> {
-        F::parse_radix(text, self.radix).map_err(|error| error.to_string())
+        F::parse_radix(text, self.radix).map_err(|error| match width_by_digits(text) {
+            Some(width) if width != F::BITS => format!("{error}; so many digits are {width} bits"),
+            _ => error.to_string(),
+        })
     }
 
     fn read<F: Fingerprint>(&self, path: &Path, sink: &mut dyn RowSink<F>) -> Result<(), Failure> {
@@ -224,6 +227,13 @@ impl InputArgs {
             id => Ok((fingerprint, Some(parse_id(id)?))),
         }
     }
+}
+
+/// The width of the wide fingerprints that are written with as many hexadecimal digits.
+fn width_by_digits(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    [u128::BITS, U256::BITS].into_iter().find(|bits| is_hexadecimal && digits.len() == *bits as usize / 4)
 }
 
 /// Reads ids, one on each line.
