@@ -533,6 +533,43 @@ fn fingerprints_are_compared_by_the_digits_they_have() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
 }
 
+#[test]
+fn numpy_and_nearprint_mean_the_same_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let probe = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no python3 with numpy");
+        return;
+    }
+    let rows = database::<U256>(at);
+    let sorted: String = rows.iter().map(|row| digits(row.fingerprint) + "\n").collect();
+    fs::write(at.join("hashes.txt"), &sorted).unwrap();
+    succeeds(at, "export db --format npy -o words.npy", b"");
+    let script = "\
+import numpy as n
+hashes = open('hashes.txt').read().split()
+words = n.load('words.npy')
+assert [''.join(f'{word:016x}' for word in row[::-1]) for row in words.tolist()] == hashes
+rows = n.array([list(bytes.fromhex(h)) for h in hashes], n.uint8)
+n.save('bytes.npy', rows)
+bits = n.array([[int(bit) for bit in f'{int(h, 16):0256b}'] for h in hashes], n.uint8)
+n.save('bits.npy', n.packbits(bits, axis=1))
+n.save('columns.npy', n.asfortranarray(rows))
+n.save('signed.npy', words.astype(n.int64))
+";
+    let outcome = common::cli::run("python3", at, &["-c", script], b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    succeeds(at, "build text hashes.txt --width 256", b"");
+    let expected = succeeds(at, "export text", b"");
+    for name in ["words", "bytes", "bits"] {
+        succeeds(at, &format!("build {name} {name}.npy --width 256"), b"");
+        assert_eq!(succeeds(at, &format!("export {name}"), b""), expected, "{name}");
+    }
+    fails(at, "build bad columns.npy --width 256", b"", 5, &["columns.npy", "Fortran order"]);
+    fails(at, "build bad signed.npy --width 256", b"", 5, &["signed.npy", "'<i8'"]);
+}
+
 /// Lines of JSON of which every third has some words of the one before, and their texts.
 fn documents(count: usize) -> (Vec<String>, String) {
     let mut random = common::Random(5);
@@ -617,6 +654,41 @@ fn documents_are_deduplicated_by_128_bits() {
 #[test]
 fn documents_are_deduplicated_by_256_bits() {
     documents_are_deduplicated::<U256>(20);
+}
+
+#[test]
+fn a_quarter_of_the_bits_is_tuned() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (texts, _) = documents(90);
+    let line = |(key, text): (usize, &String)| format!("{{\"group\":\"{}\",\"text\":\"{text}\"}}\n", key / 3);
+    let lines: String = texts.iter().enumerate().map(line).collect();
+    let table = succeeds(
+        at,
+        "tune --input-format jsonl --group-field group --width 256 --plot curves.svg",
+        lines.as_bytes(),
+    );
+    assert!(fs::read_to_string(at.join("curves.svg")).unwrap().contains("<svg"));
+    let recipe: Recipe = "width=256 shingle=2".parse().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
+    let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let mut expected = String::new();
+    for k in 0..=64 {
+        let (mut found, mut hits) = (0, 0);
+        for a in 0..prints.len() {
+            for b in (0..a).filter(|b| num_differing_bits(prints[a], prints[*b]) <= k) {
+                found += 1;
+                hits += u32::from(a / 3 == b / 3);
+            }
+        }
+        writeln!(expected, "2\t{k}\t{found}\t{hits}").unwrap();
+    }
+    let counts = table.lines().filter_map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+        ["2", k, _, _, _, found, hits] => Some(format!("2\t{k}\t{found}\t{hits}\n")),
+        _ => None,
+    });
+    assert_eq!(counts.collect::<String>(), expected);
+    assert_eq!(table.lines().count(), 5 * 65);
 }
 
 #[test]
