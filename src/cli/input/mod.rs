@@ -162,9 +162,9 @@ impl InputArgs {
         inputs.iter().try_for_each(|input| self.read(input, sink))
     }
 
-    /// A fingerprint of the command line.
+    /// A fingerprint of the command line, behind -f.
     pub(super) fn fingerprint<F: Fingerprint>(&self, text: &str) -> Result<F, Failure> {
-        self.parse(text).map_err(|why| Failure::Usage(format!("{text:?}: {why}")))
+        self.parse(text).map_err(|why| Failure::Usage(format!("-f {text:?}: {why}")))
     }
 
     /// A fingerprint as a text has it.
@@ -178,7 +178,7 @@ impl InputArgs {
     fn read<F: Fingerprint>(&self, path: &Path, sink: &mut dyn RowSink<F>) -> Result<(), Failure> {
         let format = self.input_format.unwrap_or_else(|| by_extension(path));
         if !self.columns.is_empty() && !matches!(format, InputFormat::Csv | InputFormat::Tsv) {
-            let why = "--columns tells those of CSV and TSV, which --input-format may say it is";
+            let why = "--columns is about CSV and TSV; --input-format says that this is one of them";
             return Err(Failure::Usage(format!("{}: {why}", path.display())));
         }
         #[cfg(feature = "parquet")]
