@@ -74,6 +74,8 @@ impl Args {
             )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();
+        // The database is there, or nothing is: a signal comes too late now, and waits for the end.
+        interrupt::ends_by_itself(true);
         interrupt::guard(None);
         if interrupt::check().is_break() && built.is_err() {
             return Err(Error::Interrupted.into());
