@@ -9,11 +9,18 @@ use std::str::FromStr;
 use crate::error::Result;
 use crate::{Fingerprint, find_all, parallel};
 
-/// The largest distance looked at.
-pub(crate) const MAX_K: u32 = 16;
+/// The largest distance looked at: a quarter of the bits.
+pub(crate) fn max_k<F: Fingerprint>() -> u32 {
+    F::BITS / 4
+}
 
-/// How many pairs there are at each distance from 0 to [`MAX_K`].
-pub(crate) type Counts = [u64; MAX_K as usize + 1];
+/// How many pairs there are at each distance from 0 to [`max_k`].
+pub(crate) type Counts = Vec<u64>;
+
+/// Before anything is counted.
+fn no_counts<F: Fingerprint>() -> Counts {
+    vec![0; max_k::<F>() as usize + 1]
+}
 
 /// Shorter lists are compared pair by pair.
 const FEW: usize = 64;
@@ -23,7 +30,7 @@ const FEW: usize = 64;
 /// # Errors
 /// Whatever [`find_all`] returns.
 pub(crate) fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Counts> {
-    let mut counts = Counts::default();
+    let mut counts = no_counts::<F>();
     if prints.len() <= FEW {
         for (at, a) in prints.iter().enumerate() {
             prints[at + 1..].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
@@ -38,7 +45,7 @@ pub(crate) fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Resul
         let len = run.len() as u64;
         count(&mut counts, 0, len * (len - 1) / 2);
     }
-    find_all(prints, MAX_K, threads, |block| {
+    find_all(prints, max_k::<F>(), threads, |block| {
         for pair in block {
             count(&mut counts, pair.distance, copies(pair.a) as u64 * copies(pair.b) as u64);
         }
@@ -47,7 +54,7 @@ pub(crate) fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Resul
     Ok(counts)
 }
 
-fn count(counts: &mut Counts, distance: u32, pairs: u64) {
+fn count(counts: &mut [u64], distance: u32, pairs: u64) {
     if let Some(count) = counts.get_mut(distance as usize) {
         *count += pairs;
     }
@@ -83,7 +90,7 @@ impl Labels {
 
     /// Counts the near-duplicates by distance.
     fn count<F: Fingerprint>(&self, prints: &[F], threads: usize) -> Result<Counts> {
-        let mut counts = Counts::default();
+        let mut counts = no_counts::<F>();
         match self {
             Self::Pairs(pairs) => {
                 pairs.iter().for_each(|&(a, b)| count(&mut counts, prints[a].distance(prints[b]), 1));
@@ -103,7 +110,7 @@ impl Labels {
 /// A pair of documents, the smaller number first, and the distance of their fingerprints.
 type Near = (usize, usize, u32);
 
-/// All pairs of documents within [`MAX_K`].
+/// All pairs of documents within [`max_k`].
 fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<Near>> {
     let mut sorted: Vec<(F, usize)> = prints.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
@@ -115,7 +122,7 @@ fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<Near>>
             near.extend(run[at + 1..].iter().map(|b| (a.1, b.1, 0)));
         }
     }
-    find_all(prints, MAX_K, threads, |block| {
+    find_all(prints, max_k::<F>(), threads, |block| {
         for pair in block {
             for (_, a) in run(pair.a) {
                 near.extend(run(pair.b).iter().map(|(_, b)| (*a.min(b), *a.max(b), pair.distance)));
@@ -167,7 +174,7 @@ impl Point {
     }
 }
 
-/// One point for each k from 0 to [`MAX_K`].
+/// One point for each k from 0 to [`max_k`].
 ///
 /// # Errors
 /// Whatever [`find_all`] returns.
@@ -206,7 +213,7 @@ pub(crate) fn confirmed_curve<F: Fingerprint>(
         let _ = sink(confirmed.copied().collect());
         Ok(())
     };
-    let (mut found, mut hits) = (Counts::default(), Counts::default());
+    let (mut found, mut hits) = (no_counts::<F>(), no_counts::<F>());
     parallel::ordered(
         threads,
         chunks.len(),
@@ -223,9 +230,9 @@ pub(crate) fn confirmed_curve<F: Fingerprint>(
     Ok(points(shingle, labels, &found, &hits))
 }
 
-fn points(shingle: usize, labels: &Labels, found: &Counts, hits: &Counts) -> Vec<Point> {
+fn points(shingle: usize, labels: &Labels, found: &[u64], hits: &[u64]) -> Vec<Point> {
     let mut point = Point { shingle, k: 0, found: 0, hits: 0, positives: labels.num_positives() };
-    let points = (0..=MAX_K).zip(found).zip(hits).map(|((k, found), hits)| {
+    let points = (0..).zip(found).zip(hits).map(|((k, found), hits)| {
         point = Point { k, found: point.found + found, hits: point.hits + hits, ..point };
         point
     });
@@ -300,7 +307,7 @@ mod tests {
         #[test]
         fn counting_agrees_with_all_pairs(picks in prop::collection::vec(any::<u8>(), 0..200)) {
             let prints: Vec<u64> = picks.iter().map(|pick| u64::from(*pick) * 0x0101_0101).collect();
-            let mut counts = Counts::default();
+            let mut counts = no_counts::<u64>();
             for (at, a) in prints.iter().enumerate() {
                 prints[..at].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
             }
@@ -333,6 +340,13 @@ mod tests {
         assert_eq!(last, Point { shingle: 3, k: 16, found: 6, hits: 3, positives: 4 });
         assert_eq!((last.precision(), last.recall(), last.f1()), (0.5, 0.75, 0.6));
         assert_eq!(point(0, 0, 0).precision(), 1.0);
+    }
+
+    #[test]
+    fn a_quarter_of_the_bits_is_looked_at() {
+        let wide = [0u128, u128::ones(0, 32), u128::ones(0, 33)];
+        let points = curve(1, &wide, &Labels::Pairs(vec![(0, 1)]), 1).unwrap();
+        assert_eq!((points.len(), points[32].found, points[31].found), (33, 2, 1));
     }
 
     #[test]

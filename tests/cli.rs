@@ -19,7 +19,7 @@ use nearprint::Row;
 fn a_database_is_built_and_asked() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    let rows = rows(Shape::Equal, 800, 7);
+    let rows: Vec<Row<u64>> = rows(Shape::Equal, 800, 7);
     fs::write(at.join("rows.txt"), text(&rows)).unwrap();
     assert_eq!(succeeds(at, "build db rows.txt --layout rotations:4", b""), "");
 
@@ -538,7 +538,7 @@ fn regression_messages_that_cannot_be_written_change_no_exit_code() {
 fn repair_saves_what_can_be_read_and_says_what_is_lost() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    let rows = rows(Shape::Uniform, 5000, 21);
+    let rows: Vec<Row<u64>> = rows(Shape::Uniform, 5000, 21);
     succeeds(at, "build db --layout rotations:2", text(&rows).as_bytes());
     let expected = succeeds(at, "export db", b"");
     let totals = |rows: u64, lost: u64, recovered: u64| {

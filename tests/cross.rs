@@ -203,7 +203,7 @@ mod cli {
         }
         fails(at, "cross one none", b"", 1, &["none", "no database there"]);
         fails(at, "cross one", b"", 2, &["<OTHER>"]);
-        fails(at, "cross one other -k 65", b"", 2, &["0 to 64"]);
+        fails(at, "cross one other -k 65", b"", 2, &["at most 64"]);
     }
 
     #[test]

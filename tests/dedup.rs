@@ -200,11 +200,21 @@ fn cut_off(at: &Path, line: &str, documents: &[Document]) {
 
 #[test]
 fn a_run_that_was_killed_goes_on_where_it_was() {
+    a_killed_run_goes_on("--width 64");
+}
+
+#[test]
+fn a_run_with_256_bits_that_was_killed_goes_on_where_it_was() {
+    a_killed_run_goes_on("--width 256");
+}
+
+fn a_killed_run_goes_on(width: &str) {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let documents = documents(26_000, 7);
     let all = lines(&documents);
-    let line = "dedup - -o out.jsonl --duplicates out.tsv --key-field id -k 3 --db seen.np";
+    let line = format!("dedup - -o out.jsonl --duplicates out.tsv --key-field id -k 3 --db seen.np {width}");
+    let line = line.as_str();
     succeeds(at, &line.replace("seen", "whole"), all.as_bytes());
     let (output, duplicates) = (read(at, "out.jsonl"), read(at, "out.tsv"));
 

@@ -143,7 +143,7 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
     let at = home.path();
     fails(at, "scan nowhere", b"", 1, &["cannot open", "nowhere"]);
     fails(at, "scan", b"", 2, &["<PATH>"]);
-    fails(at, "scan . --width 256", b"", 2, &["256"]);
+    fails(at, "scan . --width 512", b"", 2, &["256"]);
     fails(at, "scan . --max-size x", b"", 2, &["512M"]);
     let text = words(1, 300);
     for name in ["a", "b", "closed/c", "d"] {

@@ -104,10 +104,10 @@ fn recipes_say_which_shingles_there_can_be() {
     let line = "tune pages.jsonl --group-field site --recipe chinese";
     assert_eq!(succeeds(at, line, b"").lines().count(), 17);
     fails(at, &format!("{line} --shingles 2"), b"", 2, &["shingle=1"]);
-    fails(at, "tune pages.jsonl --group-field site --width 256", b"", 2, &["256"]);
+    fails(at, "tune pages.jsonl --group-field site --width 512", b"", 2, &["256"]);
     assert_eq!(
         succeeds(at, "tune pages.jsonl --group-field site --width 128 --shingles 3", b"").lines().count(),
-        17
+        33
     );
 }
 

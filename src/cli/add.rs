@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::input::{InputArgs, Keys, RowSink};
 use super::output::Output;
+use super::width::with_width;
 use super::{Global, interrupt};
-use crate::{Database, Writer};
+use crate::{Database, Fingerprint, Writer, width_of};
 
 /// Insert rows into a database
 ///
@@ -42,7 +43,11 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
-        let writer = Database::<u64>::open_with(&self.database, global.options())?.writer()?;
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+        let writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
         let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: Output::stdout() };
         interrupt::committed(0);
         let added = self.input.read_all(&self.inputs, &mut adder).and_then(|()| adder.finish());
@@ -57,16 +62,16 @@ impl Args {
 }
 
 /// Inserts what comes and commits batch by batch.
-struct Adder<'a> {
+struct Adder<'a, F: Fingerprint> {
     args: &'a Args,
-    writer: Writer<u64>,
+    writer: Writer<F>,
     rows: u64,
     committed: u64,
     out: Output,
 }
 
-impl RowSink for Adder<'_> {
-    fn row(&mut self, fingerprint: u64, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
+    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
         match (key, id) {
             (Some(key), id) if self.args.upsert => {
                 self.writer.upsert_keyed(fingerprint, id, key, b"").map(drop)
@@ -84,7 +89,7 @@ impl RowSink for Adder<'_> {
     }
 }
 
-impl Adder<'_> {
+impl<F: Fingerprint> Adder<'_, F> {
     /// Commits, and says so where asked.
     fn finish(&mut self) -> Result<(), Failure> {
         if self.rows == self.committed {

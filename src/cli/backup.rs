@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use super::failure::Failure;
 use super::progress::Bars;
+use super::width::with_width;
 use super::{Global, interrupt};
-use crate::Database;
+use crate::{Database, Fingerprint, width_of};
 
 /// Copy a database as it stands at one moment
 ///
@@ -26,10 +27,14 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());
-        let snapshot = Database::<u64>::open_with(&self.database, options)?.snapshot()?;
+        let snapshot = Database::<F>::open_with(&self.database, options)?.snapshot()?;
         interrupt::ends_by_itself(true);
         let copied = snapshot.backup(&self.dest);
         interrupt::ends_by_itself(false);

@@ -7,8 +7,9 @@ use super::create::Settings;
 use super::failure::Failure;
 use super::input::{InputArgs, Keys, RowSink};
 use super::progress::Bars;
+use super::width::with_width;
 use super::{Global, interrupt, values};
-use crate::{Builder, Database, Error};
+use crate::{Builder, Database, Error, Fingerprint};
 
 /// Make a database from files of fingerprints
 ///
@@ -23,6 +24,7 @@ Examples:
   nearprint build corpus.np fingerprints.txt
   zcat prints.txt.gz | nearprint build corpus.np --memory 4G
   nearprint build corpus.np prints.u64 -k 6 --first-id 1000000
+  nearprint build images.np pdq.tsv.gz --width 256 -k 31 --keys --columns fingerprint,key
   nearprint build monday.runs monday.u64 --runs-only")]
 pub(super) struct Args {
     /// The folder to make
@@ -48,13 +50,17 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(self.settings.width()?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = self.settings.apply(global.options())?;
         let options = options.memory_bytes(self.memory).first_id(self.first_id).progress(bars.clone());
         // A signal before the staging folder is known here waits until it is.
         interrupt::ends_by_itself(true);
-        let mut builder = Database::<u64>::build(&self.database, options)?;
+        let mut builder = Database::<F>::build(&self.database, options)?;
         if self.runs_only {
             builder = builder.runs_only();
         }
@@ -68,6 +74,8 @@ impl Args {
             )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();
+        // The database is there, or nothing is: a signal comes too late now, and waits for the end.
+        interrupt::ends_by_itself(true);
         interrupt::guard(None);
         if interrupt::check().is_break() && built.is_err() {
             return Err(Error::Interrupted.into());
@@ -85,10 +93,10 @@ impl Args {
     }
 }
 
-struct Loader<'a>(&'a mut Builder<u64>);
+struct Loader<'a, F: Fingerprint>(&'a mut Builder<F>);
 
-impl RowSink for Loader<'_> {
-    fn row(&mut self, fingerprint: u64, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
+impl<F: Fingerprint> RowSink<F> for Loader<'_, F> {
+    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
         match key {
             Some(key) => self.0.push_keyed(fingerprint, id, key, b"")?,
             None => self.0.push(fingerprint, id)?,

@@ -5,8 +5,9 @@ use super::input::InputArgs;
 use super::output::{Format, Output, each_key};
 use super::pairs::{DEFAULT_K, Source, read_rows};
 use super::progress::Bars;
+use super::width::{check_distance, with_width};
 use super::{Global, values};
-use crate::{Database, Error, Row, Snapshot};
+use crate::{Database, Error, Fingerprint, Row, Snapshot};
 
 /// Group the rows into clusters: connected by steps of at most K bits
 ///
@@ -18,10 +19,14 @@ use crate::{Database, Error, Row, Snapshot};
 #[command(after_help = "\
 Examples:
   nearprint clusters corpus.np -k 6 > clusters.tsv
-  nearprint clusters --input fingerprints.txt")]
+  nearprint clusters --input fingerprints.txt
+  nearprint clusters --input pdq-hashes.txt --width 256 -k 31")]
 pub(super) struct Args {
     #[command(flatten)]
     source: Source,
+    /// With --input: the width of a fingerprint in bits
+    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
+    width: u32,
     /// How many bits two neighbours may differ in [default: the database's own K; 3 with --input]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
@@ -34,10 +39,15 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(self.source.width(self.width)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
         let mut out = Output::stdout();
         let format = self.format;
+        let given = self.k.map(check_distance::<F>).transpose()?;
         let mut number = 0;
-        let mut write = |cluster: &[Row<u64>], snapshots: &[Snapshot<u64>]| -> Result<(), Error> {
+        let mut write = |cluster: &[Row<F>], snapshots: &[Snapshot<F>]| -> Result<(), Error> {
             for row in cluster {
                 each_key(snapshots, *row, |key| out.write(|out| format.member(out, number, row, key)))?;
             }
@@ -47,9 +57,9 @@ impl Args {
         if let Some(path) = &self.source.database {
             let bars = Bars::beside_results(global);
             let options = global.options().progress(bars.clone());
-            let snapshot = Database::<u64>::open_with(path, options)?.snapshot()?;
+            let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
             let known = [snapshot.clone()];
-            let k = self.k.unwrap_or(snapshot.default_k());
+            let k = given.unwrap_or(snapshot.default_k());
             let joined = snapshot.clusters(k, |cluster| write(cluster, &known));
             bars.clear();
             joined?;
@@ -57,7 +67,7 @@ impl Args {
             let rows = read_rows(&self.input, &self.source.list)?;
             crate::query::cluster_rows(
                 &rows,
-                self.k.unwrap_or(DEFAULT_K),
+                given.unwrap_or(DEFAULT_K),
                 global.options().threads,
                 &mut |cluster| write(cluster, &[]),
             )?;

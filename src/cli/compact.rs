@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use super::failure::Failure;
 use super::progress::Bars;
+use super::width::with_width;
 use super::{Global, interrupt, values};
-use crate::Database;
+use crate::{Database, Fingerprint, width_of};
 
 /// Merge everything into one run
 ///
@@ -26,10 +27,14 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let database = Database::<u64>::open_with(&self.database, options)?;
+        let database = Database::<F>::open_with(&self.database, options)?;
         let mut writer = database.writer()?;
         interrupt::ends_by_itself(true);
         let compacted = writer.compact();

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use super::documents::{for_each_text, warn};
 use super::failure::Failure;
 use super::output::Output;
-use super::recipe::{RecipeArgs, with_width};
+use super::recipe::RecipeArgs;
+use super::width::{check_distance, with_width};
 use super::{Global, values};
-use crate::Fingerprint;
 use crate::simhash::Recipe;
+use crate::{Fingerprint, U256};
 
 /// Tell in how many bits the fingerprints of two texts differ
 ///
 /// Prints the distance. The exit code says whether they are near-duplicates: 0 for a distance of at most
-/// K, 6 for more.
+/// K, 6 for more. Fingerprints may be compared as well: of 64 or 128 bits in decimal or hexadecimal, of 256 bits in
+/// hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,23 +39,28 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        let distance = match self.of_fingerprints() {
-            Some(distance) => distance,
-            None => with_width!(recipe, F => self.of_texts::<F>(&recipe, global))?,
+        let (distance, width) = match self.of_fingerprints() {
+            Some(found) => found,
+            None => {
+                let width = recipe.width();
+                (with_width!(width, F => self.of_texts::<F>(&recipe, global))?, width)
+            }
         };
+        with_width!(width, F => check_distance::<F>(self.k))?;
         let mut out = Output::stdout();
         out.write(|out| writeln!(out, "{distance}"))?;
         out.flush()?;
         if distance <= self.k { Ok(()) } else { Err(Failure::NotNear) }
     }
 
-    /// The distance where both arguments are fingerprints, and no files have these names.
-    fn of_fingerprints(&self) -> Option<u32> {
+    /// The distance and the width where both arguments are fingerprints, and no files have these names. The
+    /// width is the first one in which both can be read.
+    fn of_fingerprints(&self) -> Option<(u32, u32)> {
         if self.a.exists() || self.b.exists() {
             return None;
         }
-        let read = |path: &PathBuf| u128::parse(path.to_str()?).ok();
-        Some(read(&self.a)?.distance(read(&self.b)?))
+        let (a, b) = (self.a.to_str()?, self.b.to_str()?);
+        distance_of::<u64>(a, b).or_else(|| distance_of::<u128>(a, b)).or_else(|| distance_of::<U256>(a, b))
     }
 
     fn of_texts<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<u32, Failure> {
@@ -71,4 +78,9 @@ impl Args {
         warn(global, num_replaced, [a, b].iter().filter(|found| found.num_tokens == 0).count() as u64);
         Ok(a.value.distance(b.value))
     }
+}
+
+/// The distance of two texts that are fingerprints of a width, and that width.
+fn distance_of<F: Fingerprint>(a: &str, b: &str) -> Option<(u32, u32)> {
+    Some((F::parse(a).ok()?.distance(F::parse(b).ok()?), F::BITS))
 }

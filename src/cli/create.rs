@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Global;
 use super::failure::Failure;
 use super::values;
+use super::width::{DEFAULT_WIDTH, with_width};
 use crate::simhash::Recipe;
 use crate::{Database, LayoutChoice, Options};
 
@@ -27,9 +28,9 @@ pub(super) struct Settings {
     /// The distance in bits that will mostly be asked for; any other works too
     #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance)]
     k: u32,
-    /// Width of a fingerprint in bits
-    #[arg(long, value_name = "BITS", default_value = "64")]
-    width: u32,
+    /// Width of a fingerprint in bits [default: that of the recipe, else 64]
+    #[arg(long, value_name = "BITS", value_parser = values::width())]
+    width: Option<u32>,
     /// How the bits are split into sorted tables: auto, rotations:T (T tables) or blocks:M,S (M
     /// blocks, S of them leading each table, as few tables as -k needs)
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
@@ -46,20 +47,28 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The width of the fingerprints. What a recipe says counts, and cannot be contradicted.
+    pub(super) fn width(&self) -> Result<u32, Failure> {
+        let of_recipe = self.recipe()?.map(|recipe| recipe.width());
+        match (self.width, of_recipe) {
+            (Some(width), Some(of_recipe)) if width != of_recipe => Err(Failure::Usage(format!(
+                "--width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}"
+            ))),
+            (width, of_recipe) => Ok(width.or(of_recipe).unwrap_or(DEFAULT_WIDTH)),
+        }
+    }
+
+    fn recipe(&self) -> Result<Option<Recipe>, Failure> {
+        Ok(self.recipe.as_deref().map(str::parse).transpose()?)
+    }
+
     /// Applies the settings to options.
     pub(super) fn apply(&self, options: Options) -> Result<Options, Failure> {
-        if self.width != 64 {
-            return Err(Failure::Usage(format!(
-                "--width {}: databases hold 64-bit fingerprints so far",
-                self.width
-            )));
-        }
         let mut options = options.k(self.k).layout(self.layout);
         if self.keys || self.texts {
             options = options.keys(self.texts);
         }
-        if let Some(recipe) = &self.recipe {
-            let recipe: Recipe = recipe.parse()?;
+        if let Some(recipe) = self.recipe()? {
             options = options.recipe(recipe.to_string());
         }
         Ok(options)
@@ -69,7 +78,7 @@ impl Settings {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let options = self.settings.apply(global.options())?;
-        Database::<u64>::create(&self.database, options)?;
+        with_width!(self.settings.width()?, F => Database::<F>::create(&self.database, options).map(drop))?;
         global.note(format_args!("created {}", self.database.display()));
         Ok(())
     }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::output::{Format, Key, Output, each_key};
 use super::progress::Bars;
+use super::width::{check_distance, with_width};
 use super::{Global, values};
-use crate::{Database, Error, Row, Snapshot};
+use crate::{Database, Error, Fingerprint, Row, Snapshot, width_of};
 
 /// Find all pairs within K bits between two databases
 ///
@@ -39,17 +40,22 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+        let given = self.k.map(check_distance::<F>).transpose()?;
         let mut out = Output::stdout();
         let bars = Bars::beside_results(global);
         let options = global.options().progress(bars.clone());
-        let open = |path: &PathBuf| Database::<u64>::open_with(path, options.clone())?.snapshot();
+        let open = |path: &PathBuf| Database::<F>::open_with(path, options.clone())?.snapshot();
         let (first, second) = (open(&self.database)?, open(&self.other)?);
         if let Some((one, other)) = first.recipe().zip(second.recipe()).filter(|(one, other)| one != other) {
             global.note(format_args!(
                 "warning: distances between fingerprints of different recipes mean nothing: {one}; {other}"
             ));
         }
-        let (k, format) = (self.k.unwrap_or(first.default_k()), self.format);
+        let (k, format) = (given.unwrap_or(first.default_k()), self.format);
         let crossed = if self.ids {
             let (first_known, second_known) = ([first.clone()], [second.clone()]);
             first.cross_rows(&second, k, |a, b, distance| {
@@ -70,9 +76,9 @@ impl Args {
 
 /// Calls `write` with each key of a row beside each key of another one. Where only one of the databases has
 /// keys, the other column is empty.
-fn key_pairs(
-    (first, a): (&[Snapshot<u64>], Row<u64>),
-    (second, b): (&[Snapshot<u64>], Row<u64>),
+fn key_pairs<F: Fingerprint>(
+    (first, a): (&[Snapshot<F>], Row<F>),
+    (second, b): (&[Snapshot<F>], Row<F>),
     mut write: impl FnMut((Key<'_>, Key<'_>)) -> Result<(), Error>,
 ) -> Result<(), Error> {
     each_key(first, a, |key_a| {

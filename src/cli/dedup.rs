@@ -8,10 +8,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::documents::DocumentArgs;
 use super::failure::{Failure, say};
 use super::recipe::RecipeArgs;
+use super::width::{check_distance, with_width};
 use super::{Global, interrupt, values};
-use crate::Error;
 use crate::dedup::{Confirm, Counts, Job, Keep};
 use crate::documents::Position;
+use crate::simhash::Recipe;
+use crate::{Error, width_of};
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
@@ -84,10 +86,9 @@ impl Args {
             Keep::Max(field) => Some(field.as_str()),
             Keep::First | Keep::Longest => None,
         };
-        let recipe = self.recipe.recipe()?;
-        if recipe.width() != 64 {
-            return Err(Failure::Usage("dedup: fingerprints of 64 bits only".into()));
-        }
+        let recipe = self.recipe_of_width()?;
+        let width = recipe.width();
+        with_width!(width, F => self.k.map(check_distance::<F>).transpose())?;
         let job = Job {
             reader: self.documents.options(value_field),
             inputs: self.inputs,
@@ -111,11 +112,12 @@ impl Args {
         let mut bar = Bar::new(global);
         let mut seen = 0;
         interrupt::ends_by_itself(true);
-        let done = job.run(&mut |counts, position| {
+        let report = &mut |counts: &Counts, position| {
             seen = counts.records;
             bar.show(position);
             interrupt::check()
-        });
+        };
+        let done = with_width!(width, F => job.run::<F>(report));
         interrupt::ends_by_itself(false);
         bar.clear();
         match done {
@@ -127,6 +129,23 @@ impl Args {
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => Err(other.into()),
         }
+    }
+}
+
+impl Args {
+    /// The recipe of the options. Where they leave the width open, it is that of a database that is there.
+    fn recipe_of_width(&self) -> Result<Recipe, Failure> {
+        let recipe = self.recipe.recipe()?;
+        let Some(path) = self.db.as_ref().filter(|path| path.exists()) else { return Ok(recipe) };
+        let width = width_of(path)?;
+        if recipe.width() != width && self.recipe.tells_width()? {
+            return Err(Failure::Usage(format!(
+                "{}: holds fingerprints of {width} bits, and the recipe makes {}",
+                path.display(),
+                recipe.width()
+            )));
+        }
+        Ok(recipe.with([("width", width.to_string().as_str())])?)
     }
 }
 

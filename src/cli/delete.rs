@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::input::read_ids;
+use super::width::with_width;
 use super::{Global, interrupt};
-use crate::{Database, Writer};
+use crate::{Database, Fingerprint, Writer, width_of};
 
 /// Delete rows by id, or by key
 ///
@@ -34,7 +35,11 @@ const BATCH: u64 = 50_000;
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
-        let mut writer = Database::<u64>::open_with(&self.database, global.options())?.writer()?;
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+        let mut writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
         if !self.key.is_empty() {
             return self.delete_keys(writer, global);
         }
@@ -56,7 +61,7 @@ impl Args {
 
 impl Args {
     /// Deletes the rows of all keys.
-    fn delete_keys(&self, mut writer: Writer<u64>, global: Global) -> Result<(), Failure> {
+    fn delete_keys<F: Fingerprint>(&self, mut writer: Writer<F>, global: Global) -> Result<(), Failure> {
         if writer.keeps_keys().is_none() {
             let why = format!("{}: the database was made without keys", self.database.display());
             return Err(Failure::Usage(why));
@@ -72,7 +77,7 @@ impl Args {
     }
 }
 
-fn commit(writer: &mut Writer<u64>, ids: u64, committed: &mut u64) -> Result<(), Failure> {
+fn commit<F: Fingerprint>(writer: &mut Writer<F>, ids: u64, committed: &mut u64) -> Result<(), Failure> {
     writer.commit()?;
     *committed = ids;
     interrupt::committed(ids);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::output::Output;
 use super::values;
-use crate::{Database, Explanation, LayoutChoice};
+use super::width::{check_distance, with_width};
+use crate::{Database, Explanation, Fingerprint, LayoutChoice, width_of};
 
 /// Tell how a query is answered, at what cost, and why
 ///
@@ -16,7 +17,8 @@ use crate::{Database, Explanation, LayoutChoice};
 #[command(after_help = "\
 Examples:
   nearprint explain corpus.np -k 6
-  nearprint explain -n 50000000 -k 3 --layout rotations:3")]
+  nearprint explain -n 50000000 -k 3 --layout rotations:3
+  nearprint explain -n 1000000 -k 31 --width 256")]
 pub(super) struct Args {
     #[command(flatten)]
     source: Source,
@@ -24,8 +26,11 @@ pub(super) struct Args {
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
     /// With -n: the layout
-    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, requires = "count")]
+    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, conflicts_with = "database")]
     layout: LayoutChoice,
+    /// With -n: the width of a fingerprint in bits
+    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
+    width: u32,
 }
 
 #[derive(Debug, clap::Args)]
@@ -41,18 +46,24 @@ struct Source {
 
 impl Args {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let explanation = match (&self.source.database, self.source.count) {
-            (Some(path), _) => {
-                let snapshot = Database::<u64>::open(path)?.snapshot()?;
-                snapshot.explain(self.k.unwrap_or(snapshot.default_k()))
-            }
-            (None, count) => {
-                let k = self.k.unwrap_or(super::pairs::DEFAULT_K);
-                Explanation::imagine::<u64>(count.unwrap_or_default(), k, k, self.layout)?
-            }
-        };
+        let width = self.source.database.as_ref().map_or(Ok(self.width), width_of)?;
+        let explanation = with_width!(width, F => self.explain::<F>())?;
         let mut out = Output::stdout();
         out.write(|out| write!(out, "{explanation}"))?;
         Ok(out.flush()?)
+    }
+
+    fn explain<F: Fingerprint>(&self) -> Result<Explanation, Failure> {
+        let given = self.k.map(check_distance::<F>).transpose()?;
+        match (&self.source.database, self.source.count) {
+            (Some(path), _) => {
+                let snapshot = Database::<F>::open(path)?.snapshot()?;
+                Ok(snapshot.explain(given.unwrap_or(snapshot.default_k())))
+            }
+            (None, count) => {
+                let k = given.unwrap_or(super::pairs::DEFAULT_K);
+                Ok(Explanation::imagine::<F>(count.unwrap_or_default(), k, k, self.layout)?)
+            }
+        }
     }
 }

@@ -106,7 +106,9 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_)
-            | Self::Engine(Error::Option(_) | Error::Mismatch { .. } | Error::Overlap { .. }) => USAGE,
+            | Self::Engine(
+                Error::Option(_) | Error::Mismatch { .. } | Error::Overlap { .. } | Error::Width { .. },
+            ) => USAGE,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } | Self::Engine(Error::Input { .. }) => BAD_INPUT,
@@ -132,6 +134,9 @@ impl Failure {
             }
             Self::Engine(Error::Overlap { .. }) => {
                 Some("build the runs again with `--first-id N`, N above all ids of the others")
+            }
+            Self::Engine(Error::Width { .. }) => {
+                Some("databases that are used together have fingerprints of one width")
             }
             Self::Engine(Error::Locked { .. }) => {
                 Some("one program at a time writes; reading goes on meanwhile")

@@ -7,7 +7,8 @@ use super::Global;
 use super::documents::{DocumentArgs, Rejects, warn};
 use super::failure::Failure;
 use super::output::{Format, Output, escape, json};
-use super::recipe::{RecipeArgs, with_width};
+use super::recipe::RecipeArgs;
+use super::width::with_width;
 use crate::documents::{self, BadRecord, Item, Record};
 use crate::simhash::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
 use crate::{Fingerprint, Printed};
@@ -53,7 +54,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        with_width!(recipe, F => self.run_wide::<F>(&recipe, global))
+        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {

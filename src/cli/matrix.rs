@@ -10,7 +10,8 @@ use super::Global;
 use super::documents::{for_each_text, warn};
 use super::failure::Failure;
 use super::output::{Output, escape};
-use super::recipe::{RecipeArgs, with_width};
+use super::recipe::RecipeArgs;
+use super::width::with_width;
 use crate::Fingerprint;
 use crate::simhash::Recipe;
 
@@ -47,7 +48,7 @@ enum TableFormat {
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        with_width!(recipe, F => self.run_wide::<F>(&recipe, global))
+        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {

@@ -33,6 +33,7 @@ mod stats;
 mod tune;
 mod values;
 mod verify;
+mod width;
 
 use std::process::ExitCode;
 
@@ -44,8 +45,8 @@ use failure::Failure;
 /// An exact, persistent database of fingerprints: which stored ones differ from this one by at most
 /// k bits?
 ///
-/// Fingerprints are 64-bit numbers made so that similar things get numbers that differ in few bits:
-/// simhashes of texts, perceptual hashes of images. A database is a folder of files that opens in
+/// Fingerprints are numbers of 64, 128 or 256 bits made so that similar things get numbers that differ in
+/// few bits: simhashes of texts, perceptual hashes of images. A database is a folder of files that opens in
 /// milliseconds and is never loaded into memory.
 #[derive(Debug, Parser)]
 #[command(name = "nearprint", version, max_term_width = 100, after_help = EXAMPLES)]

@@ -6,9 +6,10 @@ use super::failure::Failure;
 use super::input::InputArgs;
 use super::output::{Format, Output, each_key};
 use super::progress::Bars;
+use super::width::{check_distance, with_width};
 use super::{Global, values};
 use crate::query::find_all_in;
-use crate::{Database, Row};
+use crate::{Database, Fingerprint, Row, width_of};
 
 /// Find all pairs of fingerprints within K bits
 ///
@@ -20,10 +21,14 @@ use crate::{Database, Row};
 #[command(after_help = "\
 Examples:
   nearprint pairs corpus.np -k 3 > pairs.tsv
-  nearprint pairs --input fingerprints.txt -k 6 --format json")]
+  nearprint pairs --input fingerprints.txt -k 6 --format json
+  nearprint pairs --input fingerprints.u128 --width 128 -k 6")]
 pub(super) struct Args {
     #[command(flatten)]
     source: Source,
+    /// With --input: the width of a fingerprint in bits
+    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
+    width: u32,
     /// How many bits may differ [default: the database's own K; 3 with --input]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
@@ -49,18 +54,30 @@ pub(super) struct Source {
     pub(super) list: Option<PathBuf>,
 }
 
+impl Source {
+    /// The width of the fingerprints; of a list, which does not tell, it is `otherwise`.
+    pub(super) fn width(&self, otherwise: u32) -> Result<u32, Failure> {
+        Ok(self.database.as_ref().map_or(Ok(otherwise), width_of)?)
+    }
+}
+
 /// What lists are searched for where nothing is said.
 pub(super) const DEFAULT_K: u32 = 3;
 
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(self.source.width(self.width)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
         let mut out = Output::stdout();
         let format = self.format;
+        let given = self.k.map(check_distance::<F>).transpose()?;
         if let Some(path) = &self.source.database {
             let bars = Bars::beside_results(global);
             let options = global.options().progress(bars.clone());
-            let snapshot = Database::<u64>::open_with(path, options)?.snapshot()?;
-            let k = self.k.unwrap_or(snapshot.default_k());
+            let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
+            let k = given.unwrap_or(snapshot.default_k());
             let joined = if self.ids {
                 let known = [snapshot.clone()];
                 snapshot.row_pairs(k, |a, b, distance| {
@@ -78,10 +95,10 @@ impl Args {
             bars.clear();
             joined?;
         } else {
-            let k = self.k.unwrap_or(DEFAULT_K);
+            let k = given.unwrap_or(DEFAULT_K);
             let threads = global.options().threads;
             if self.ids {
-                let rows = read_rows(&self.input, &self.source.list)?;
+                let rows = read_rows::<F>(&self.input, &self.source.list)?;
                 list_id_pairs(
                     &rows,
                     |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None))),
@@ -90,7 +107,7 @@ impl Args {
                 )?;
             } else {
                 let mut values = Vec::new();
-                self.input.read_all(self.source.list.as_slice(), &mut |fingerprint, _| {
+                self.input.read_all(self.source.list.as_slice(), &mut |fingerprint: F, _: Option<u64>| {
                     values.push(fingerprint);
                     Ok(())
                 })?;
@@ -104,10 +121,13 @@ impl Args {
 }
 
 /// Reads a list, numbering rows without an id on from the largest so far; sorted, each row once.
-pub(super) fn read_rows(input: &InputArgs, path: &Option<PathBuf>) -> Result<Vec<Row<u64>>, Failure> {
+pub(super) fn read_rows<F: Fingerprint>(
+    input: &InputArgs,
+    path: &Option<PathBuf>,
+) -> Result<Vec<Row<F>>, Failure> {
     let mut rows = Vec::new();
     let mut next = Some(0u64);
-    input.read_all(path.as_slice(), &mut |fingerprint, id: Option<u64>| {
+    input.read_all(path.as_slice(), &mut |fingerprint: F, id: Option<u64>| {
         let id = id.or(next).ok_or(crate::Error::Limit("no automatic id is left above 2^64 - 1"))?;
         next = next.and_then(|next| if id >= next { id.checked_add(1) } else { Some(next) });
         rows.push(Row { fingerprint, id });
@@ -119,14 +139,14 @@ pub(super) fn read_rows(input: &InputArgs, path: &Option<PathBuf>) -> Result<Vec
 }
 
 /// The rows of a sorted list that have one fingerprint.
-pub(super) fn rows_of(rows: &[Row<u64>], fingerprint: u64) -> &[Row<u64>] {
+pub(super) fn rows_of<F: Fingerprint>(rows: &[Row<F>], fingerprint: F) -> &[Row<F>] {
     let start = rows.partition_point(|row| row.fingerprint < fingerprint);
     let len = rows[start..].partition_point(|row| row.fingerprint == fingerprint);
     &rows[start..start + len]
 }
 
-fn list_id_pairs(
-    rows: &[Row<u64>],
+fn list_id_pairs<F: Fingerprint>(
+    rows: &[Row<F>],
     mut visit: impl FnMut(u64, u64, u32) -> crate::Result<()>,
     k: u32,
     threads: usize,
@@ -136,7 +156,7 @@ fn list_id_pairs(
             equal[..index].iter().try_for_each(|earlier| visit(earlier.id, later.id, 0))?;
         }
     }
-    let values: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
+    let values: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
     find_all_in(values, k, threads, &mut |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {

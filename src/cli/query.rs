@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::input::{InputArgs, RowSink};
 use super::output::{Format, Output, each_key};
+use super::width::{check_distance, with_width};
 use super::{Global, values};
-use crate::{Database, Error, Match, Row, Snapshot};
+use crate::{Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
 
 /// Find the stored rows within K bits of given fingerprints
 ///
 /// Prints `query distance fingerprint id` for every row within reach: a block for each query in
 /// input order, each block sorted by (distance, fingerprint, id). Answers are exact. Databases with keys
-/// add a column: the key, one line for each key of a row.
+/// add a column: the key, one line for each key of a row. Several databases have to have fingerprints of one width.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,8 +26,8 @@ pub(super) struct Args {
     #[arg(value_name = "DB|INPUT", required = true)]
     paths: Vec<PathBuf>,
     /// A fingerprint to look for; may be given again
-    #[arg(short, long = "fingerprint", value_name = "FP", value_parser = values::fingerprint)]
-    fingerprints: Vec<u64>,
+    #[arg(short, long = "fingerprint", value_name = "FP")]
+    fingerprints: Vec<String>,
     /// How many bits may differ [default: the database's own K; with --top no bound]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
@@ -55,39 +56,51 @@ impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let (folders, mut inputs): (Vec<PathBuf>, Vec<PathBuf>) =
             self.paths.iter().cloned().partition(|path| path.is_dir());
-        if folders.is_empty() {
+        let Some(first) = folders.first() else {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
-        }
-        let open = |path: &PathBuf| Database::<u64>::open_with(path, global.options())?.snapshot();
+        };
+        with_width!(width_of(first)?, F => self.run_wide::<F>(&folders, &inputs, global))
+    }
+
+    fn run_wide<F: Fingerprint>(
+        &self,
+        folders: &[PathBuf],
+        inputs: &[PathBuf],
+        global: Global,
+    ) -> Result<(), Failure> {
+        self.k.map(check_distance::<F>).transpose()?;
+        let given = self.fingerprints.iter().map(|text| self.input.fingerprint::<F>(text));
+        let given = given.collect::<Result<Vec<_>, _>>()?;
+        let open = |path: &PathBuf| Database::<F>::open_with(path, global.options())?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let mut asker = Asker { args: &self, snapshots, pending: Vec::new(), out: Output::stdout() };
+        let mut asker = Asker { args: self, snapshots, pending: Vec::new(), out: Output::stdout() };
         for &id in &self.id {
             for fingerprint in asker.fingerprints_of(id)? {
                 asker.row(fingerprint, None, None)?;
             }
         }
-        self.fingerprints.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None, None))?;
+        given.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None, None))?;
         asker.idle()?;
-        if !inputs.is_empty() || (self.fingerprints.is_empty() && self.id.is_empty()) {
-            self.input.read_all(&inputs, &mut asker)?;
+        if !inputs.is_empty() || (given.is_empty() && self.id.is_empty()) {
+            self.input.read_all(inputs, &mut asker)?;
         }
         asker.idle()
     }
 }
 
 /// Takes the matches of each query.
-type Visit<'a> = &'a mut dyn FnMut(usize, &[Match<u64>]) -> Result<(), Error>;
+type Visit<'a, F> = &'a mut dyn FnMut(usize, &[Match<F>]) -> Result<(), Error>;
 
 /// Collects queries and answers them batch by batch.
-struct Asker<'a> {
+struct Asker<'a, F> {
     args: &'a Args,
-    snapshots: Vec<Snapshot<u64>>,
-    pending: Vec<u64>,
+    snapshots: Vec<Snapshot<F>>,
+    pending: Vec<F>,
     out: Output,
 }
 
-impl RowSink for Asker<'_> {
-    fn row(&mut self, fingerprint: u64, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
+impl<F: Fingerprint> RowSink<F> for Asker<'_, F> {
+    fn row(&mut self, fingerprint: F, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
         self.pending.push(fingerprint);
         let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
         if self.pending.len() < full { Ok(()) } else { self.answer() }
@@ -99,14 +112,14 @@ impl RowSink for Asker<'_> {
     }
 }
 
-impl Asker<'_> {
+impl<F: Fingerprint> Asker<'_, F> {
     fn answer(&mut self) -> Result<(), Failure> {
         let queries = std::mem::take(&mut self.pending);
         let args = self.args;
-        let k = |snapshot: &Snapshot<u64>| args.k.unwrap_or(snapshot.default_k());
+        let k = |snapshot: &Snapshot<F>| args.k.unwrap_or(snapshot.default_k());
         let mut write = writer(args, &queries, &self.snapshots, &mut self.out);
-        let ask = |snapshot: &Snapshot<u64>, visit: Visit<'_>| match args.top {
-            Some(count) => snapshot.nearest_batch(&queries, count, args.k.unwrap_or(u64::BITS), visit),
+        let ask = |snapshot: &Snapshot<F>, visit: Visit<'_, F>| match args.top {
+            Some(count) => snapshot.nearest_batch(&queries, count, args.k.unwrap_or(F::BITS), visit),
             None => snapshot.query_batch(&queries, k(snapshot), visit),
         };
         if let [only] = &self.snapshots[..] {
@@ -127,7 +140,7 @@ impl Asker<'_> {
         Ok(())
     }
 
-    fn fingerprints_of(&self, id: u64) -> Result<Vec<u64>, Failure> {
+    fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, Failure> {
         let mut found = Vec::new();
         for snapshot in &self.snapshots {
             found.extend(snapshot.fingerprints_of(id)?);
@@ -139,12 +152,12 @@ impl Asker<'_> {
 }
 
 /// Writes the matches of one query, as many as are wanted.
-fn writer<'a>(
+fn writer<'a, F: Fingerprint>(
     args: &'a Args,
-    queries: &'a [u64],
-    snapshots: &'a [Snapshot<u64>],
+    queries: &'a [F],
+    snapshots: &'a [Snapshot<F>],
     out: &'a mut Output,
-) -> impl FnMut(usize, &[Match<u64>]) -> Result<(), Error> + 'a {
+) -> impl FnMut(usize, &[Match<F>]) -> Result<(), Error> + 'a {
     let most = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
     move |index, found| {
         found.iter().take(most).try_for_each(|found| {

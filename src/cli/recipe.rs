@@ -56,10 +56,14 @@ impl RecipeArgs {
     }
 
     /// The same, `None` where no option but the width is given.
-    #[allow(dead_code, reason = "MERGE: create, dedup and scan are to call it")]
     pub(super) fn given(&self) -> Result<Option<Recipe>, Failure> {
         let is_given = self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some());
         if is_given { self.recipe().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether the options settle the width: one of them is it, or they give a recipe of some width.
+    pub(super) fn tells_width(&self) -> Result<bool, Failure> {
+        Ok(self.width.is_some() || self.given()?.is_some())
     }
 
     fn parts(&self) -> [(&'static str, &Option<String>); 8] {
@@ -74,29 +78,6 @@ impl RecipeArgs {
             ("hash", &self.hash),
         ]
     }
-}
-
-/// Does something with the type `$F` that holds the fingerprints of a recipe.
-macro_rules! with_width {
-    ($recipe:expr, $F:ident => $result:expr) => {
-        match $recipe.width() {
-            64 => {
-                type $F = u64;
-                $result
-            }
-            128 => {
-                type $F = u128;
-                $result
-            }
-            _ => Err($crate::cli::recipe::unsupported(&$recipe)),
-        }
-    };
-}
-pub(super) use with_width;
-
-/// For recipes wider than what is made of texts so far.
-pub(super) fn unsupported(recipe: &Recipe) -> Failure {
-    Failure::Usage(format!("recipe, width: fingerprints of {} bits are not made so far", recipe.width()))
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! `nearprint repair`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::failure::{Failure, say};
 use super::output::Output;
 use super::progress::Bars;
+use super::width::with_width;
 use super::{Global, interrupt, values};
 use crate::repair::repair;
-use crate::{Error, Salvage};
+use crate::{Error, Salvage, width_of_damaged};
 
 /// Save what can be read of a damaged database into a new one
 ///
@@ -36,9 +37,9 @@ impl Args {
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let repaired = repair::<u64>(&self.database, &self.dest, options, &mut |staging| {
-            interrupt::guard(Some(staging.to_path_buf()));
-        });
+        let guard = &mut |staging: &Path| interrupt::guard(Some(staging.to_path_buf()));
+        let width = width_of_damaged(&self.database)?;
+        let repaired = with_width!(width, F => repair::<F>(&self.database, &self.dest, options, guard));
         bars.clear();
         interrupt::guard(None);
         if interrupt::check().is_break() && repaired.is_err() {

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::output::{Format, Output};
-use crate::{Database, Stats};
+use super::width::with_width;
+use crate::{Database, Stats, width_of};
 
 /// Count what a database holds, and tell where its bytes go
 ///
@@ -25,7 +26,8 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let stats = Database::<u64>::open(&self.database)?.snapshot()?.stats();
+        let width = width_of(&self.database)?;
+        let stats = with_width!(width, F => Database::<F>::open(&self.database)?.snapshot()?.stats());
         let mut out = Output::stdout();
         out.write(|out| match self.format {
             Format::Tsv => write_lines(out, &stats),

@@ -2,11 +2,20 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Fingerprint, LayoutChoice};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// A fingerprint in decimal, or in hexadecimal behind 0x.
-pub(super) fn fingerprint(text: &str) -> Result<u64, String> {
-    u64::parse(text).map_err(|error| error.to_string())
+use super::width::WIDTHS;
+use crate::{Fingerprint, LayoutChoice, Radix, U256};
+
+/// A width in bits.
+pub(super) fn width() -> impl TypedValueParser<Value = u32> {
+    PossibleValuesParser::new(WIDTHS).try_map(|text| text.parse::<u32>())
+}
+
+/// The base of numbers.
+pub(super) fn radix() -> impl TypedValueParser<Value = Radix> {
+    let radix = |text: String| if text == "10" { Radix::Decimal } else { Radix::Hexadecimal };
+    PossibleValuesParser::new(["10", "16"]).map(radix)
 }
 
 /// A layout.
@@ -43,11 +52,11 @@ pub(super) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
     }
 }
 
-/// A distance in bits.
+/// A distance in bits that some fingerprints have.
 pub(super) fn distance(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
-        Ok(k) if k <= 64 => Ok(k),
-        _ => Err("expected a number of bits from 0 to 64".into()),
+        Ok(k) if k <= U256::BITS => Ok(k),
+        _ => Err("expected a number of bits from 0 to the width of the fingerprints".into()),
     }
 }
 

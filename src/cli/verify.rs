@@ -6,7 +6,8 @@ use super::Global;
 use super::failure::{Failure, say};
 use super::output::Output;
 use super::progress::Bars;
-use crate::Database;
+use super::width::with_width;
+use crate::{Database, width_of};
 
 /// Read every byte of a database and check everything
 ///
@@ -25,7 +26,8 @@ impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());
-        let report = Database::<u64>::open_with(&self.database, options)?.verify();
+        let width = width_of(&self.database)?;
+        let report = with_width!(width, F => Database::<F>::open_with(&self.database, options)?.verify());
         bars.clear();
         let report = report?;
         if report.damage.is_empty() {

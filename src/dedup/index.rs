@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use super::confirm::Confirm;
 use crate::error::{Error, Result};
-use crate::fingerprint::Row;
-use crate::{Match, RowKey, Snapshot};
+use crate::{Fingerprint, Match, Row, RowKey, Snapshot};
 
 /// Something kept that a document may be a duplicate of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +27,10 @@ impl Candidate {
 ///
 /// `found` is by distance; `keys_of` tells the keys of a row. `confirms` looks at the text of a candidate,
 /// unless that has the key and the fingerprint of the document itself, which is one and the same then.
-pub(super) fn nearest(
-    found: &[Match<u64>],
+pub(super) fn nearest<F: Fingerprint>(
+    found: &[Match<F>],
     key: &str,
-    keys_of: impl Fn(Row<u64>) -> Result<Vec<RowKey>>,
+    keys_of: impl Fn(Row<F>) -> Result<Vec<RowKey>>,
     counts: impl Fn(&RowKey) -> bool,
     mut confirms: impl FnMut(&Candidate) -> Result<bool>,
 ) -> Result<Option<Candidate>> {
@@ -80,17 +79,17 @@ pub(super) fn decompress(bytes: &[u8], key: &str) -> Result<String> {
 }
 
 /// What is known of a database that is only read.
-pub(super) struct Known {
-    pub(super) snapshot: Snapshot<u64>,
+pub(super) struct Known<F> {
+    pub(super) snapshot: Snapshot<F>,
     /// Keys from this stamp on do not count.
     pub(super) before_stamp: u64,
     pub(super) k: u32,
     pub(super) confirm: Option<Confirm>,
 }
 
-impl Known {
+impl<F: Fingerprint> Known<F> {
     /// The nearest document that is in the database, the earliest of several.
-    pub(super) fn nearest(&self, fingerprint: u64, key: &str, text: &str) -> Result<Option<Candidate>> {
+    pub(super) fn nearest(&self, fingerprint: F, key: &str, text: &str) -> Result<Option<Candidate>> {
         let found = self.snapshot.query(fingerprint, self.k)?;
         nearest(
             &found,

@@ -26,7 +26,7 @@ pub(crate) use progress::Counts;
 use crate::documents::{LineFile, Output, OutputOptions, Position, Reader, ReaderOptions, escape};
 use crate::error::{Error, Result};
 use crate::simhash::Recipe;
-use crate::{Database, Options, Writer};
+use crate::{Database, Fingerprint, Options, Writer};
 use index::Known;
 use progress::Checkpoint;
 
@@ -78,8 +78,9 @@ const FLUSH_KEPT: u64 = 1 << 16;
 const DEFAULT_K: u32 = 3;
 
 impl Job {
-    /// Does it. Returns what it came to, and the number of records an earlier run had done.
-    pub(crate) fn run(self, report: Report<'_>) -> Result<(Counts, u64)> {
+    /// Does it with fingerprints of a width, which is that of the recipe, or that of the database where its recipe
+    /// is taken. Returns what it came to, and the number of records an earlier run had done.
+    pub(crate) fn run<F: Fingerprint>(self, report: Report<'_>) -> Result<(Counts, u64)> {
         let spooled;
         let mut job = self;
         if job.keep != Keep::First && job.inputs.iter().any(|input| input == Path::new("-")) {
@@ -87,7 +88,7 @@ impl Job {
             job.reader.spooled_stdin = Some(spooled.path().to_path_buf());
         }
         let mut reader = Reader::open(&job.inputs, job.reader.clone())?;
-        let mut work = Work::begin(&job, &reader)?;
+        let mut work = Work::<F>::begin(&job, &reader)?;
         let done_before = work.counts.records;
         match job.keep {
             Keep::First => stream::run(&mut work, &mut reader, report)?,
@@ -118,7 +119,7 @@ impl Job {
 }
 
 /// A run at work.
-struct Work<'a> {
+struct Work<'a, F: Fingerprint> {
     job: &'a Job,
     k: u32,
     recipe: Recipe,
@@ -126,9 +127,9 @@ struct Work<'a> {
     /// Keys from this stamp on are of this run.
     first_stamp: u64,
     /// A database that is only read.
-    known: Option<Known>,
+    known: Option<Known<F>>,
     /// Where what is kept is noted: the user's database, or one of the run's own.
-    writer: Writer<u64>,
+    writer: Writer<F>,
     is_own: bool,
     keeps_texts: bool,
     output: Option<Output>,
@@ -145,7 +146,7 @@ struct Work<'a> {
     _scratch: Option<tempfile::TempDir>,
 }
 
-impl<'a> Work<'a> {
+impl<'a, F: Fingerprint> Work<'a, F> {
     fn begin(job: &'a Job, reader: &Reader) -> Result<Self> {
         if let (Some(path), false) = (&job.database, job.dry_run) {
             return Self::with_database(job, reader, path);
@@ -159,7 +160,7 @@ impl<'a> Work<'a> {
         let scratch = spool::folder()?;
         let path = scratch.path().join("kept.np");
         let options = job.options.clone().k(k).keys(true);
-        let writer = Database::<u64>::create(&path, options)?.writer()?;
+        let writer = Database::<F>::create(&path, options)?.writer()?;
         let first_stamp = known.as_ref().map_or(0, |(known, _)| known.before_stamp);
         let mut work = Self {
             job,
@@ -388,8 +389,8 @@ fn cannot_go_on(error: Error) -> Error {
 
 /// Opens a database for writing, or makes one. Its recipe and that of the job must be the same; one that has
 /// none takes that of the job.
-fn open_database(job: &Job, path: &Path) -> Result<(Writer<u64>, Recipe)> {
-    let database = match Database::<u64>::open_with(path, job.options.clone()) {
+fn open_database<F: Fingerprint>(job: &Job, path: &Path) -> Result<(Writer<F>, Recipe)> {
+    let database = match Database::<F>::open_with(path, job.options.clone()) {
         Err(Error::NotADatabase { .. }) if !path.exists() => {
             let options = job.options.clone().k(job.k.unwrap_or(DEFAULT_K)).keys(false);
             Database::create(path, options.recipe(job.recipe.to_string()))?
@@ -439,8 +440,8 @@ fn check_texts(job: &Job, keeps_texts: Option<bool>, path: &Path) -> Result<bool
 }
 
 /// A database that is to be left as it is.
-fn read_only(job: &Job, path: &Path) -> Result<(Known, Recipe)> {
-    let snapshot = Database::<u64>::open_with(path, job.options.clone())?.snapshot()?;
+fn read_only<F: Fingerprint>(job: &Job, path: &Path) -> Result<(Known<F>, Recipe)> {
+    let snapshot = Database::<F>::open_with(path, job.options.clone())?.snapshot()?;
     check_texts(job, snapshot.keeps_keys(), path)?;
     let recipe = match snapshot.recipe() {
         Some(known) => same_recipe(job, known, path)?,
@@ -454,7 +455,7 @@ fn read_only(job: &Job, path: &Path) -> Result<(Known, Recipe)> {
 }
 
 /// Deletes what a run that was cut off has kept, and with it its checkpoint.
-fn forget(writer: &mut Writer<u64>, first_stamp: u64) -> Result<()> {
+fn forget<F: Fingerprint>(writer: &mut Writer<F>, first_stamp: u64) -> Result<()> {
     writer.delete_keys_since(first_stamp)?;
     writer.set_checkpoint(b"")?;
     writer.commit()

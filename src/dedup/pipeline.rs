@@ -1,32 +1,33 @@
 //! Records and their fingerprints, made on all cores, in input order.
 
+use crate::Fingerprint;
 use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
 use crate::error::{Error, Result};
 use crate::format::keys::MAX_KEY_BYTES;
 use crate::simhash::{Fingerprinted, Fingerprinter, Recipe};
 
 /// What became of a record.
-pub(super) struct Done {
+pub(super) struct Done<F> {
     /// See [`Item::digest`].
     pub(super) digest: u64,
-    pub(super) what: What,
+    pub(super) what: What<F>,
 }
 
-pub(super) enum What {
-    Document(Record, Fingerprinted<u64>),
+pub(super) enum What<F> {
+    Document(Record, Fingerprinted<F>),
     Bad(BadRecord),
 }
 
 /// Hands all records to `take`, block by block, with how far reading has come.
-pub(super) fn each(
+pub(super) fn each<F: Fingerprint>(
     reader: &mut Reader,
     recipe: &Recipe,
     threads: usize,
-    take: impl FnMut(Vec<Done>, Position) -> Result<()>,
+    take: impl FnMut(Vec<Done<F>>, Position) -> Result<()>,
 ) -> Result<()> {
     let unsupported = |error: crate::simhash::RecipeError| Error::Option(error.to_string());
-    let fingerprinter = recipe.fingerprinter::<u64>().map_err(unsupported)?;
-    let work = |item: Item, fingerprinter: &mut Fingerprinter<u64>| {
+    let fingerprinter = recipe.fingerprinter::<F>().map_err(unsupported)?;
+    let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
         let what = match with_a_key_that_fits(item) {
             Item::Record(record) => {

@@ -14,30 +14,31 @@ use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, Result};
 use crate::runs::{Record as Sortable, Sorted, Sorter, SpillNames};
 use crate::storage::{Folder, Storage};
-use crate::{Database, Match, Writer};
+use crate::{Database, Fingerprint, Match, Writer};
 
-/// Numbers that are sorted together.
+/// Numbers that are sorted together, and a fingerprint that goes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Words<const N: usize>([u64; N]);
+struct Words<F, const N: usize>([u64; N], F);
 
-impl<const N: usize> Sortable for Words<N> {
-    const LEN_BYTES: usize = 8 * N;
+impl<F: Fingerprint, const N: usize> Sortable for Words<F, N> {
+    const LEN_BYTES: usize = 8 * N + F::LEN_BYTES;
 
     fn write_le(self, out: &mut Vec<u8>) {
         self.0.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        self.1.write_le(out);
     }
 
     fn read_le(bytes: &[u8]) -> Self {
         let mut words = [0; N];
         words.iter_mut().zip(bytes.as_chunks::<8>().0).for_each(|(to, from)| *to = u64::from_le_bytes(*from));
-        Self(words)
+        Self(words, F::read_le(bytes.get(8 * N..).unwrap_or_default()))
     }
 }
 
-/// The best first: rank, position, fingerprint, flags.
-type Ranked = Words<4>;
-/// By position: position, what became of it, fingerprint, what it is a duplicate of, flags.
-type Outcome = Words<5>;
+/// The best first: rank, position, flags; fingerprint.
+type Ranked<F> = Words<F, 3>;
+/// By position: position, what became of it, what it is a duplicate of, flags; fingerprint.
+type Outcome<F> = Words<F, 4>;
 
 /// What becomes of a document; a duplicate has its distance.
 const KEPT: u64 = u64::MAX;
@@ -46,16 +47,20 @@ const SHORT: u64 = u64::MAX - 1;
 const EMPTY: u64 = 1;
 
 /// Everything about all documents that has to be known between the passes.
-struct Ranking {
+struct Ranking<F> {
     keys: Strings,
     /// Where texts are to be compared.
     texts: Option<Strings>,
-    documents: Sorter<Ranked>,
-    outcomes: Sorter<Outcome>,
+    documents: Sorter<Ranked<F>>,
+    outcomes: Sorter<Outcome<F>>,
     _folder: tempfile::TempDir,
 }
 
-pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
+pub(super) fn run<F: Fingerprint>(
+    work: &mut Work<'_, F>,
+    reader: &mut Reader,
+    report: Report<'_>,
+) -> Result<()> {
     let mut ranking = Ranking::new(work)?;
     ranking.read(work, reader, report)?;
     let at = reader.position();
@@ -63,8 +68,8 @@ pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) 
     write(work, &outcomes, &mut keys, report)
 }
 
-impl Ranking {
-    fn new(work: &Work<'_>) -> Result<Self> {
+impl<F: Fingerprint> Ranking<F> {
+    fn new(work: &Work<'_, F>) -> Result<Self> {
         let folder = spool::folder()?;
         let storage: Arc<dyn Storage> = Arc::new(Folder::new(folder.path()));
         let options = &work.job.options;
@@ -79,7 +84,7 @@ impl Ranking {
     }
 
     /// The first pass. Every record gets a number, which is its position.
-    fn read(&mut self, work: &Work<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
+    fn read(&mut self, work: &Work<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
         let (job, mut position) = (work.job, 0u64);
         pipeline::each(reader, &work.recipe, job.options.threads, |done, at| {
             for done in done {
@@ -96,10 +101,10 @@ impl Ranking {
                 if let What::Document(record, fingerprinted) = &done.what {
                     let flags = if fingerprinted.num_tokens == 0 { EMPTY } else { 0 };
                     if fingerprinted.num_tokens < job.min_tokens {
-                        self.outcomes.push(Words([position, SHORT, fingerprinted.value, 0, flags]))?;
+                        self.outcomes.push(Words([position, SHORT, 0, flags], fingerprinted.value))?;
                     } else {
                         let rank = rank(&job.keep, record);
-                        self.documents.push(Words([rank, position, fingerprinted.value, flags]))?;
+                        self.documents.push(Words([rank, position, flags], fingerprinted.value))?;
                     }
                 }
                 position += 1;
@@ -111,16 +116,16 @@ impl Ranking {
     /// Keeps documents in the order of their ranks. Returns what became of each, by position.
     fn decide(
         self,
-        work: &Work<'_>,
+        work: &Work<'_, F>,
         goes_on: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(Sorted<Outcome>, Strings)> {
+    ) -> Result<(Sorted<Outcome<F>>, Strings)> {
         let Self { mut keys, mut texts, documents, mut outcomes, _folder: folder } = self;
         let options = work.job.options.clone().k(work.k);
         let path = folder.path().join("decided.np");
-        let mut kept = Database::<u64>::create(path, options)?.writer()?;
+        let mut kept = Database::<F>::create(path, options)?.writer()?;
         let known = known(work)?;
         documents.finish()?.for_each_block(|block| {
-            for &Words([_, position, fingerprint, flags]) in block {
+            for &Words([_, position, flags], fingerprint) in block {
                 let text = match &mut texts {
                     Some(texts) => texts.get(position)?,
                     None => String::new(),
@@ -140,7 +145,7 @@ impl Ranking {
                         (KEPT, 0)
                     }
                 };
-                outcomes.push(Words([position, outcome, fingerprint, of, flags]))?;
+                outcomes.push(Words([position, outcome, of, flags], fingerprint))?;
             }
             // A commit is needed for memory alone: nobody opens this database again.
             kept.commit()?;
@@ -151,7 +156,7 @@ impl Ranking {
 }
 
 /// What the database had before this run.
-fn known(work: &Work<'_>) -> Result<Option<Known>> {
+fn known<F: Fingerprint>(work: &Work<'_, F>) -> Result<Option<Known<F>>> {
     if let Some(known) = &work.known {
         return Ok(Some(Known { snapshot: known.snapshot.clone(), ..*known }));
     }
@@ -163,13 +168,13 @@ fn known(work: &Work<'_>) -> Result<Option<Known>> {
 }
 
 /// The nearest of the documents kept so far, the earliest in input order of several.
-fn nearest(
-    kept: &mut Writer<u64>,
-    work: &Work<'_>,
-    fingerprint: u64,
+fn nearest<F: Fingerprint>(
+    kept: &mut Writer<F>,
+    work: &Work<'_, F>,
+    fingerprint: F,
     (key, text): (&str, &str),
     texts: Option<(&mut Strings, &mut Strings)>,
-) -> Result<Option<Match<u64>>> {
+) -> Result<Option<Match<F>>> {
     let mut found = kept.query(fingerprint, work.k)?;
     found.sort_by_key(|found| (found.distance, found.id));
     let (Some(confirm), Some((texts, keys))) = (work.job.confirm, texts) else {
@@ -200,9 +205,9 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
 }
 
 /// The second pass: writes documents and duplicates in input order.
-fn write(
-    work: &mut Work<'_>,
-    outcomes: &Sorted<Outcome>,
+fn write<F: Fingerprint>(
+    work: &mut Work<'_, F>,
+    outcomes: &Sorted<Outcome<F>>,
     keys: &mut Strings,
     report: Report<'_>,
 ) -> Result<()> {
@@ -211,7 +216,7 @@ fn write(
     work.skip(&mut reader)?;
     let mut next = work.counts.records;
     outcomes.for_each_block(|block| {
-        for &Words([position, outcome, fingerprint, of, flags]) in block {
+        for &Words([position, outcome, of, flags], fingerprint) in block {
             while next <= position {
                 let item = reader.next_item()?.ok_or_else(changed)?;
                 work.count(item.digest());
@@ -241,12 +246,12 @@ fn write(
     Ok(())
 }
 
-impl Work<'_> {
+impl<F: Fingerprint> Work<'_, F> {
     fn write_outcome(
         &mut self,
         record: &Record,
         outcome: u64,
-        fingerprint: u64,
+        fingerprint: F,
         of: u64,
         keys: &mut Strings,
     ) -> Result<()> {

@@ -3,13 +3,17 @@
 use super::index::{self, Candidate, compress, decompress};
 use super::pipeline::{self, Done, What};
 use super::{Report, Work};
-use crate::Printed;
 use crate::documents::{Reader, Record, Span};
 use crate::error::{Error, Result};
 use crate::simhash::Fingerprinted;
+use crate::{Fingerprint, Printed};
 
 /// Reads everything that is left to read, and keeps what is new.
-pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
+pub(super) fn run<F: Fingerprint>(
+    work: &mut Work<'_, F>,
+    reader: &mut Reader,
+    report: Report<'_>,
+) -> Result<()> {
     work.skip(reader)?;
     let (recipe, threads) = (work.recipe.clone(), work.job.options.threads);
     pipeline::each(reader, &recipe, threads, |done, position| {
@@ -21,8 +25,8 @@ pub(super) fn run(work: &mut Work<'_>, reader: &mut Reader, report: Report<'_>) 
     })
 }
 
-impl Work<'_> {
-    fn take(&mut self, done: Done) -> Result<()> {
+impl<F: Fingerprint> Work<'_, F> {
+    fn take(&mut self, done: Done<F>) -> Result<()> {
         self.count(done.digest);
         let (record, Fingerprinted { value, num_tokens }) = match done.what {
             What::Document(record, fingerprinted) => (record, fingerprinted),
@@ -41,7 +45,7 @@ impl Work<'_> {
 
     /// The nearest document that was kept, the earliest of several; what was there before this run goes
     /// before what was kept in it.
-    fn nearest(&mut self, fingerprint: u64, key: &str, text: &str) -> Result<Option<Candidate>> {
+    fn nearest(&mut self, fingerprint: F, key: &str, text: &str) -> Result<Option<Candidate>> {
         let known =
             self.known.as_ref().map(|known| known.nearest(fingerprint, key, text)).transpose()?.flatten();
         let found = self.writer.query(fingerprint, self.k)?;
@@ -73,7 +77,7 @@ impl Work<'_> {
     }
 
     /// Writes a document, and notes that it is kept.
-    pub(super) fn keep(&mut self, fingerprint: u64, record: &Record) -> Result<()> {
+    pub(super) fn keep(&mut self, fingerprint: F, record: &Record) -> Result<()> {
         self.counts.kept += 1;
         let span = match &mut self.output {
             Some(output) => Some(output.append(record, &Printed(fingerprint))?),

@@ -33,7 +33,7 @@ impl Compression {
     }
 
     /// The name without the extension of a compression.
-    pub(super) fn strip(name: &str) -> &str {
+    pub(crate) fn strip(name: &str) -> &str {
         EXTENSIONS.iter().find_map(|(extension, _)| name.strip_suffix(extension)).unwrap_or(name)
     }
 
@@ -123,6 +123,23 @@ impl Source {
             }
             _ => Error::io("read", &*self.name)(error),
         }
+    }
+}
+
+/// Opens a compressed file. Errors of reading it are an [`Error`] inside that of the standard library.
+#[cfg(feature = "cli")]
+pub(crate) fn open_compressed(path: &Path) -> Result<impl Read + use<>> {
+    Source::open(&Input::file(path), &Arc::default()).map(Bytes)
+}
+
+/// What a source reads.
+#[cfg(feature = "cli")]
+struct Bytes(Source);
+
+#[cfg(feature = "cli")]
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(io::Error::other)
     }
 }
 

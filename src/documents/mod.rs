@@ -43,6 +43,8 @@ mod record;
 pub(crate) use columns::{escape, unescape};
 pub use compressed::Compression;
 #[cfg(feature = "cli")]
+pub(crate) use compressed::open_compressed;
+#[cfg(feature = "cli")]
 pub(crate) use each::each;
 pub use inputs::{Format, Input};
 #[cfg(feature = "cli")]

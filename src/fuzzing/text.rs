@@ -2,26 +2,35 @@
 
 use super::input::Input;
 use crate::cli::input::{InputFormat, RowRead, npy_header, read_bytes};
+use crate::{Fingerprint, Printed, U256};
 
-const FORMATS: [InputFormat; 6] = [
-    InputFormat::Text,
-    InputFormat::U64,
-    InputFormat::Csv,
-    InputFormat::Tsv,
-    InputFormat::Jsonl,
-    InputFormat::Npy,
-];
+/// The formats of a width, of which that of raw numbers is given.
+fn formats(raw: InputFormat) -> [InputFormat; 6] {
+    [InputFormat::Text, raw, InputFormat::Csv, InputFormat::Tsv, InputFormat::Jsonl, InputFormat::Npy]
+}
 
 /// Reads bytes as a file of each format; what comes out, written in any format, is read again as it was.
 pub fn import_text(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    let format = input.pick(&FORMATS);
+    let format = input.pick(&[0, 1, 2, 3, 4, 5]);
     let style = input.byte();
-    let rows = if style & 0x80 == 0 { read_bytes(format, input.rest().to_vec()).0 } else { made(&mut input) };
-    for format in FORMATS {
+    match style >> 3 & 3 {
+        1 => import::<u128>(input, format, formats(InputFormat::U128), style),
+        2 => import::<U256>(input, format, formats(InputFormat::U256), style),
+        _ => import::<u64>(input, format, formats(InputFormat::U64), style),
+    }
+}
+
+fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [InputFormat; 6], style: u8) {
+    let rows: Vec<RowRead<F>> = if style & 0x80 == 0 {
+        read_bytes(formats[format], input.rest().to_vec()).0
+    } else {
+        made(&mut input)
+    };
+    for format in formats {
         let (found, end) = read_bytes(format, written(format, style, &rows));
         assert_eq!(end, Ok(()), "what was written as {format:?}");
-        let ids_are_lost = matches!(format, InputFormat::U64 | InputFormat::Npy);
+        let ids_are_lost = [formats[1], InputFormat::Npy].contains(&format);
         let keys_are_lost = ids_are_lost || format == InputFormat::Text;
         let expected = rows.iter().map(|(fingerprint, id, key)| {
             (*fingerprint, id.filter(|_| !ids_are_lost), key.clone().filter(|_| !keys_are_lost))
@@ -33,24 +42,34 @@ pub fn import_text(bytes: &[u8]) {
 /// Keys that a line cannot hold as they are.
 const KEYS: [&str; 4] = ["a\tb\\t\r\n", " \"x\", y ", "\\", "é\n\n"];
 
-fn made(input: &mut Input<'_>) -> Vec<RowRead> {
+fn made<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
     let mut rows = Vec::new();
     while !input.is_empty() {
-        let fingerprint = input.fingerprint();
+        let words = (0..F::BITS).step_by(64).map(|at| F::from_bits(input.fingerprint(), at, 64));
+        let fingerprint = words.fold(F::default(), |all, word| all | word);
         let id = input.flag().then(|| input.edge());
         rows.push((fingerprint, id, input.flag().then(|| KEYS[input.pick(&[0, 1, 2, 3])].to_string())));
     }
     rows
 }
 
+/// A fingerprint in decimal or hexadecimal digits, or, of those that have no decimal ones, without 0x.
+fn print<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
+    let printed = Printed(fingerprint).to_string();
+    match (F::BITS, is_hexadecimal) {
+        (64, true) => format!("{:#x}", fingerprint.bits(0, 64)),
+        (64, false) | (_, true) => printed,
+        (_, false) => printed.replacen("0x", "", 1),
+    }
+}
+
 /// A file of a format; `style` chooses among the ways there are to write one.
-fn written(format: InputFormat, style: u8, rows: &[RowRead]) -> Vec<u8> {
+fn written<F: Fingerprint>(format: InputFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
     let with = |separator: &str, header: bool| {
         let mut text =
             if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
         for (fingerprint, id, key) in rows {
-            let fingerprint =
-                if style & 1 == 1 { format!("{fingerprint:#x}") } else { fingerprint.to_string() };
+            let fingerprint = print(*fingerprint, style & 1 == 1);
             let id = id.map(|id| id.to_string());
             let key = key.as_ref().filter(|_| format != InputFormat::Text).map(|key| cell(format, key));
             text += &match (id, header, key) {
@@ -68,10 +87,14 @@ fn written(format: InputFormat, style: u8, rows: &[RowRead]) -> Vec<u8> {
         }
         text.into_bytes()
     };
-    let raw = || rows.iter().flat_map(|row| row.0.to_le_bytes()).collect::<Vec<u8>>();
+    let raw = || {
+        let mut bytes = Vec::new();
+        rows.iter().for_each(|row| row.0.write_le(&mut bytes));
+        bytes
+    };
     match format {
-        InputFormat::U64 => raw(),
-        InputFormat::Npy => [npy_header(rows.len() as u64), raw()].concat(),
+        InputFormat::U64 | InputFormat::U128 | InputFormat::U256 => raw(),
+        InputFormat::Npy => [npy_header::<F>(rows.len() as u64), raw()].concat(),
         #[cfg(feature = "parquet")]
         InputFormat::Parquet => unreachable!("not among the formats"),
         InputFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
@@ -91,12 +114,16 @@ fn cell(format: InputFormat, key: &str) -> String {
     }
 }
 
-fn objects(rows: &[RowRead], style: u8) -> String {
+fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
     let number = |value: u64| if style & 1 == 1 { format!("\"{value}\"") } else { value.to_string() };
-    let object = |(fingerprint, id, key): &RowRead| {
+    let fingerprint = |value: F| match F::BITS {
+        64 => number(value.bits(0, 64)),
+        _ => format!("\"{}\"", Printed(value)),
+    };
+    let object = |(value, id, key): &RowRead<F>| {
         let id = id.map(|id| format!("\"id\":{},", number(id))).unwrap_or_default();
         let key = key.as_ref().map(|key| format!(",\"key\":{}", serde_json::json!(key))).unwrap_or_default();
-        format!("{{{id}\"fingerprint\":{}{key}}}\n", number(*fingerprint))
+        format!("{{{id}\"fingerprint\":{}{key}}}\n", fingerprint(*value))
     };
     rows.iter().map(object).collect()
 }
@@ -115,5 +142,10 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         made(0, 0x87, &[200; 40]),
         made(3, 0, b"7\t1\ta\\tb \n8\t\t\n9\t2\n"),
         made(0, 0x80, &[9; 60]),
+        made(0, 8, b"d41d8cd98f00b204e9800998ecf8427e\t1\n0xff\n7,3\n"),
+        made(2, 0x10, b"f8f8f0cee0f4a84f06370a22038f63f0b36e2ed596621e1d33e6b39c4e9c9b22,5,key\n"),
+        made(1, 8, &[1; 48]),
+        made(4, 0x10, b"{\"fingerprint\":\"0x0102\"}\n{\"fingerprint\":7}\n"),
+        made(5, 0x97, &[5; 90]),
     ]
 }

@@ -1,10 +1,12 @@
 //! Runs the programs, and looks at what they say.
 
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use nearprint::Row;
+use super::{Shape, rows};
+use nearprint::{Fingerprint, Printed, Row};
 
 /// What a program has said.
 pub struct Outcome {
@@ -55,6 +57,21 @@ pub fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str])
     }
 }
 
-pub fn text(rows: &[Row<u64>]) -> String {
-    rows.iter().map(|row| format!("{}\t{}\n", row.fingerprint, row.id)).collect()
+pub fn text<F: Fingerprint>(rows: &[Row<F>]) -> String {
+    rows.iter().map(|row| format!("{}\t{}\n", Printed(row.fingerprint), row.id)).collect()
+}
+
+/// All hexadecimal digits of a fingerprint, as hash functions print them.
+pub fn digits<F: Fingerprint>(fingerprint: F) -> String {
+    let nibbles = (0..F::BITS).step_by(4).map(|at| fingerprint.bits(at, 4));
+    nibbles.fold(String::new(), |digits, nibble| format!("{digits}{nibble:x}"))
+}
+
+/// A database of rows near each other, as `db`, and its rows in order.
+pub fn wide_database<F: Fingerprint>(at: &Path) -> Vec<Row<F>> {
+    let mut rows: Vec<Row<F>> = rows(Shape::Skewed, 700, u64::from(F::BITS));
+    fs::write(at.join("rows.txt"), text(&rows)).unwrap();
+    assert_eq!(succeeds(at, &format!("build db rows.txt --width {}", F::BITS), b""), "");
+    rows.sort_unstable();
+    rows
 }

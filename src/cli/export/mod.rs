@@ -11,8 +11,9 @@ use clap::ValueEnum;
 use super::failure::Failure;
 use super::input::npy_header;
 use super::output::{Format, Output, each_key};
+use super::width::with_width;
 use super::{Global, values};
-use crate::{Database, Error, Row, Snapshot};
+use crate::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
 
 /// Write all rows to a file
 ///
@@ -51,25 +52,54 @@ enum ExportFormat {
     /// One JSON object a line
     #[value(alias = "json")]
     Jsonl,
-    /// The fingerprints alone, as raw 64-bit little-endian numbers, once for each row
+    /// The fingerprints alone, once for each row: raw numbers of 64 bits, the least significant byte first
     U64,
-    /// The same as a NumPy array of uint64
+    /// The same of 128 bits
+    U128,
+    /// The same of 256 bits
+    U256,
+    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128 and (n, 4) for 256 bits, the least
+    /// significant word of a fingerprint first
     Npy,
-    /// Two columns of unsigned numbers, fingerprint and id; with keys a third one of strings
+    /// The columns fingerprint, a number of 64 bits or a string of more, and id; with keys a third one of strings
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
+impl ExportFormat {
+    /// Raw numbers are of one width.
+    fn check_width<F: Fingerprint>(self) -> Result<(), Failure> {
+        let bits = match self {
+            Self::U64 => u64::BITS,
+            Self::U128 => u128::BITS,
+            Self::U256 => U256::BITS,
+            _ => return Ok(()),
+        };
+        if bits == F::BITS {
+            return Ok(());
+        }
+        let width = F::BITS;
+        Err(Failure::Usage(format!(
+            "--format u{bits}: the database has fingerprints of {width} bits, which are u{width}"
+        )))
+    }
+}
+
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
-        let snapshot = Database::<u64>::open_with(&self.database, global.options())?.snapshot()?;
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+        let snapshot = Database::<F>::open_with(&self.database, global.options())?.snapshot()?;
+        self.format.check_width::<F>()?;
         if let Some(output) = &self.output {
             refuse_inside(output, &self.database)?;
         }
         #[cfg(feature = "parquet")]
         if self.format == ExportFormat::Parquet {
             let with_keys = snapshot.keeps_keys().is_some();
-            let mut out = parquet::ParquetRows::create(self.output.as_deref(), with_keys)?;
+            let mut out = parquet::ParquetRows::create::<F>(self.output.as_deref(), with_keys)?;
             let known = [snapshot.clone()];
             self.rows(&snapshot, |row| each_key(&known, row, |key| out.push(row, key)))?;
             return Ok(out.finish()?);
@@ -81,14 +111,19 @@ impl Args {
                 count += 1;
                 Ok(())
             })?;
-            out.write(|out| out.write_all(&npy_header(count)))?;
+            out.write(|out| out.write_all(&npy_header::<F>(count)))?;
         }
         let known = [snapshot.clone()];
+        let mut bytes = Vec::with_capacity(F::LEN_BYTES);
         self.rows(&snapshot, |row| {
             let format = match self.format {
                 ExportFormat::Tsv => Format::Tsv,
                 ExportFormat::Jsonl => Format::Json,
-                _ => return out.write(|out| out.write_all(&row.fingerprint.to_le_bytes())),
+                _ => {
+                    bytes.clear();
+                    row.fingerprint.write_le(&mut bytes);
+                    return out.write(|out| out.write_all(&bytes));
+                }
             };
             each_key(&known, row, |key| out.write(|out| format.row(out, &row, key)))
         })?;
@@ -96,14 +131,17 @@ impl Args {
     }
 
     /// Visits the rows that are wanted, in order.
-    fn rows(
+    fn rows<F: Fingerprint>(
         &self,
-        snapshot: &Snapshot<u64>,
-        mut visit: impl FnMut(Row<u64>) -> Result<(), Error>,
+        snapshot: &Snapshot<F>,
+        mut visit: impl FnMut(Row<F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let in_prefix = |row: &Row<u64>| {
-            let [leading, ..] = row.fingerprint.to_be_bytes();
-            self.prefix.as_ref().is_none_or(|prefix| prefix.contains(&leading))
+        let in_prefix = |row: &Row<F>| {
+            let leading = row.fingerprint.bits(0, 8);
+            let within = |prefix: &RangeInclusive<u8>| {
+                (u64::from(*prefix.start())..=u64::from(*prefix.end())).contains(&leading)
+            };
+            self.prefix.as_ref().is_none_or(within)
         };
         snapshot.rows(|row| {
             let wanted = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);

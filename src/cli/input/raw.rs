@@ -1,94 +1,60 @@
-//! Raw 64-bit numbers, and the same behind the header of a NumPy array.
+//! Raw fingerprints, of a known number of bytes each.
 
 use std::io::{BufRead, Read};
 
-use super::super::failure::Failure;
-use super::{Input, RowSink};
+use super::RowSink;
+use super::stream::Input;
+use crate::Fingerprint;
+use crate::cli::failure::Failure;
 
-const MAGIC: &[u8] = b"\x93NUMPY";
-/// Magic, version, and the length of the text that follows.
-const HEAD_BYTES: usize = 10;
-/// Data begins at a multiple of this.
-const ALIGNMENT: usize = 64;
-/// No header of one dimension is longer.
-const MAX_HEADER_BYTES: u64 = 1 << 16;
-
-/// The header of an array of so many uint64: version 1.0 of the format.
-pub(crate) fn npy_header(count: u64) -> Vec<u8> {
-    let mut text = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({count},), }}");
-    let len = (HEAD_BYTES + text.len() + 1).next_multiple_of(ALIGNMENT) - HEAD_BYTES;
-    text += &" ".repeat(len - text.len() - 1);
-    text.push('\n');
-    // The length has 16 bits, of which a shape of one number needs seven.
-    let [low, high, ..] = text.len().to_le_bytes();
-    [MAGIC, &[1, 0, low, high], text.as_bytes()].concat()
+/// Which byte of a fingerprint comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// The least significant one, as in memory.
+    Least,
+    /// The most significant one, as on paper.
+    Most,
 }
 
-/// The length of an array, from the text of its header.
-fn npy_count(text: &str) -> Result<u64, String> {
-    let value = |name: &str| {
-        let (_, after) = text.split_once(&format!("'{name}'"))?;
-        after.trim_start().strip_prefix(':').map(str::trim_start)
-    };
-    let kind = value("descr").unwrap_or_default();
-    if !kind.starts_with("'<u8'") {
-        let kind = kind.split(',').next().unwrap_or_default();
-        return Err(format!("an array of {kind}, and not of '<u8' (uint64)"));
+impl First {
+    /// The fingerprint of so many bytes as it has.
+    pub(super) fn read<F: Fingerprint>(self, bytes: &[u8]) -> F {
+        match self {
+            Self::Least => F::read_le(bytes),
+            Self::Most => {
+                let bytes = bytes.iter().map(|&byte| u64::from(byte));
+                (0..)
+                    .step_by(8)
+                    .zip(bytes)
+                    .fold(F::default(), |all, (at, byte)| all | F::from_bits(byte, at, 8))
+            }
+        }
     }
-    let shape = value("shape").and_then(|shape| shape.strip_prefix('(')?.split_once(')'));
-    let shape = shape.map(|(shape, _)| shape.trim_end_matches([' ', ',']));
-    let count = shape.and_then(|shape| shape.trim().parse().ok());
-    count
-        .ok_or_else(|| format!("an array of shape ({}), and not of one dimension", shape.unwrap_or_default()))
 }
 
 impl Input {
-    pub(super) fn npy(&mut self, sink: &mut dyn RowSink) -> Result<(), Failure> {
-        let mut head = [0; HEAD_BYTES];
-        let no_array = |input: &Self| input.bad_at(0, "no NumPy array".into());
-        self.reader.read_exact(&mut head).map_err(|_| no_array(self))?;
-        let [.., major, _, low, high] = head;
-        let mut len_bytes = u64::from(u16::from_le_bytes([low, high]));
-        let mut start = HEAD_BYTES as u64;
-        if !head.starts_with(MAGIC) || !(1..=3).contains(&major) {
-            return Err(no_array(self));
+    /// Reads a file of raw fingerprints of so many bits, which have to be those of `F`.
+    pub(super) fn raw_of<F: Fingerprint>(
+        &mut self,
+        bits: u32,
+        sink: &mut dyn RowSink<F>,
+    ) -> Result<(), Failure> {
+        if bits != F::BITS {
+            let why = format!("fingerprints of {bits} bits, where those of {} are wanted", F::BITS);
+            return Err(Failure::Input { place: self.name.display().to_string(), why });
         }
-        if major > 1 {
-            // From version 2.0 on the length has 32 bits.
-            let mut high = [0; 2];
-            self.reader.read_exact(&mut high).map_err(|_| no_array(self))?;
-            len_bytes |= u64::from(u16::from_le_bytes(high)) << 16;
-            start += 2;
-        }
-        let mut text = Vec::new();
-        let read = (&mut self.reader).take(len_bytes.min(MAX_HEADER_BYTES)).read_to_end(&mut text);
-        read.map_err(|source| self.unreadable(source))?;
-        let count = npy_count(&String::from_utf8_lossy(&text)).map_err(|why| self.bad_at(start, why))?;
-        self.raw(start + len_bytes, Some(count), sink)
+        self.raw(0, None, First::Least, sink)
     }
 
-    fn check_count(&self, found: u64, expected: Option<u64>) -> Result<(), Failure> {
-        match expected {
-            Some(expected) if expected != found => {
-                let why = format!("{found} numbers, and the header promises {expected}");
-                Err(self.bad_at(0, why))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Bad input at a byte.
-    fn bad_at(&self, offset: u64, why: String) -> Failure {
-        Failure::Input { place: format!("{}:{offset}", self.name.display()), why }
-    }
-
-    /// Reads numbers from byte `start` to the end; `expected` says how many there should be.
-    pub(super) fn raw(
+    /// Reads fingerprints from byte `start` to the end; `expected` says how many there should be.
+    pub(super) fn raw<F: Fingerprint>(
         &mut self,
         start: u64,
         expected: Option<u64>,
-        sink: &mut dyn RowSink,
+        first: First,
+        sink: &mut dyn RowSink<F>,
     ) -> Result<(), Failure> {
+        let len_bytes = F::LEN_BYTES;
         let mut at = start;
         loop {
             if self.reader.buffer().is_empty() {
@@ -99,53 +65,61 @@ impl Input {
                 Ok(buffer) => buffer.len(),
                 Err(source) => return Err(self.unreadable(source)),
             };
-            let whole = available / 8 * 8;
+            let whole = available / len_bytes * len_bytes;
             if whole == 0 {
                 let mut rest = Vec::new();
                 (&mut self.reader)
-                    .take(8)
+                    .take(len_bytes as u64)
                     .read_to_end(&mut rest)
                     .map_err(|source| self.unreadable(source))?;
-                match rest.first_chunk::<8>() {
-                    Some(number) => sink.row(u64::from_le_bytes(*number), None, None)?,
-                    None if rest.is_empty() => return self.check_count((at - start) / 8, expected),
-                    None => {
-                        let why = format!("{} bytes behind the last 64-bit number", rest.len());
+                match rest.len() {
+                    0 => return self.check_count((at - start) / len_bytes as u64, expected),
+                    len if len == len_bytes => sink.row(first.read(&rest), None, None)?,
+                    len => {
+                        let why = format!("{len} bytes behind the last {}-bit number", F::BITS);
                         return Err(self.bad_at(at, why));
                     }
                 }
-                at += 8;
+                at += len_bytes as u64;
                 continue;
             }
-            for number in self.reader.buffer()[..whole].as_chunks::<8>().0 {
-                sink.row(u64::from_le_bytes(*number), None, None)?;
+            for bytes in self.reader.buffer()[..whole].chunks_exact(len_bytes) {
+                sink.row(first.read(bytes), None, None)?;
             }
             self.reader.consume(whole);
             at += whole as u64;
         }
+    }
+
+    fn check_count(&self, found: u64, expected: Option<u64>) -> Result<(), Failure> {
+        match expected {
+            Some(expected) if expected != found => {
+                let why = format!("{found} fingerprints, and the header promises {expected}");
+                Err(self.bad_at(0, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bad input at a byte.
+    pub(super) fn bad_at(&self, offset: u64, why: String) -> Failure {
+        Failure::Input { place: format!("{}:{offset}", self.name.display()), why }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::U256;
 
     #[test]
-    fn headers_are_those_of_numpy() {
-        let header = npy_header(3);
-        let text = b"{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }";
-        assert_eq!((header.len(), &header[..10]), (128, &b"\x93NUMPY\x01\x00\x76\x00"[..]));
-        assert_eq!((&header[10..10 + text.len()], header[127]), (&text[..], b'\n'));
-        assert_eq!(npy_header(u64::MAX).len() % ALIGNMENT, 0);
-        for (text, count) in [
-            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }", Ok(3)),
-            ("{'shape':(0,),'fortran_order':True,'descr':'<u8'}", Ok(0)),
-            ("{'descr': '<i8', 'shape': (3,)}", Err("an array of '<i8', and not of '<u8' (uint64)")),
-            ("{'descr': '<u8', 'shape': (3, 2)}", Err("an array of shape (3, 2), and not of one dimension")),
-            ("{'descr': '<u8', 'shape': ()}", Err("an array of shape (), and not of one dimension")),
-            ("", Err("an array of , and not of '<u8' (uint64)")),
-        ] {
-            assert_eq!(npy_count(text), count.map_err(str::to_string), "{text}");
-        }
+    fn either_end_comes_first() {
+        let bytes: Vec<u8> = (1..=32).collect();
+        assert_eq!(First::Most.read::<u64>(&bytes[..8]), 0x0102_0304_0506_0708);
+        assert_eq!(First::Least.read::<u64>(&bytes[..8]), 0x0807_0605_0403_0201);
+        assert_eq!(First::Most.read::<u128>(&bytes[..16]), 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10);
+        assert_eq!(First::Most.read::<U256>(&bytes).bits(0, 64), 0x0102_0304_0506_0708);
+        assert_eq!(First::Most.read::<U256>(&bytes).bits(248, 8), 0x20);
+        assert_eq!(First::Least.read::<U256>(&bytes).bits(0, 8), 0x20);
     }
 }

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use super::failure::Failure;
 use super::output::Output;
 use super::progress::Bars;
-use super::recipe::{RecipeArgs, with_width};
+use super::recipe::RecipeArgs;
+use super::width::{check_distance, with_width};
 use super::{Global, values};
 use crate::Fingerprint;
 use crate::dedup::Confirm;
@@ -64,10 +65,11 @@ const DEFAULT_K: u32 = 3;
 impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        with_width!(recipe, F => self.run_wide::<F>(&recipe, global))
+        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
     }
 
     fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+        check_distance::<F>(self.k)?;
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());

@@ -11,7 +11,8 @@ use super::documents::{DocumentArgs, warn};
 use super::failure::Failure;
 
 use super::output::{Format, Output};
-use super::recipe::{RecipeArgs, with_width};
+use super::recipe::RecipeArgs;
+use super::width::with_width;
 use crate::Fingerprint;
 use crate::dedup::Confirm;
 use crate::documents::{self, BadRecord, Item};
@@ -21,7 +22,8 @@ use crate::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve};
 /// Find the shingle size and the k that tell near-duplicates best
 ///
 /// Takes documents of which it is known which are near-duplicates: from a file of pairs, or from a field
-/// that near-duplicates share. Prints a line for each shingle size and each k from 0 to 16:
+/// that near-duplicates share. Prints a line for each shingle size and each k from 0 to a quarter of the
+/// bits:
 ///
 ///   shingle k precision recall f1 found hits
 ///
@@ -58,7 +60,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "GOAL", default_value = "balance")]
     goal: Goal,
     /// Count a pair as found only if its texts confirm it: jaccard:X, edit:X, as for `dedup`; holds all
-    /// texts in memory, and compares all pairs within 16 bits
+    /// texts in memory, and compares all pairs within a quarter of the bits
     #[arg(long, value_name = "MEASURE")]
     confirm: Option<Confirm>,
     /// Draw the curves as an SVG picture
@@ -91,7 +93,7 @@ impl Args {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
         let recipes = self.recipes()?;
         let Some((_, first)) = recipes.first() else { return Ok(()) };
-        with_width!(first, F => self.run_wide::<F>(&recipes, global))
+        with_width!(first.width(), F => self.run_wide::<F>(&recipes, global))
     }
 
     /// The shingle sizes to try, and the recipe with each.

@@ -6,12 +6,14 @@ use std::ops::Range;
 use plotters::coord::types::{RangedCoordf64, RangedCoordu32};
 use plotters::prelude::*;
 
-use crate::tune::{MAX_K, Point};
+use crate::tune::Point;
 
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordu32, RangedCoordf64>>;
 
 const SIZE: (u32, u32) = (900, 560);
 const FONT: &str = "sans-serif";
+/// Of the axis of k; at 64 bits, one for each.
+const MAX_LABELS: usize = 17;
 
 /// An SVG of precision (drawn through) and recall (dashed) over k, a colour for each shingle size; the
 /// point to use is circled. `points` come shingle size by shingle size.
@@ -29,7 +31,8 @@ fn draw(
 ) -> Result<(), Box<dyn Error>> {
     let failed = |error: DrawingAreaErrorKind<std::io::Error>| error.to_string();
     area.fill(&WHITE).map_err(failed)?;
-    let ranges: (Range<u32>, Range<f64>) = (0..MAX_K, 0.0..1.0);
+    let max_k = points.iter().map(|point| point.k).max().unwrap_or_default();
+    let ranges: (Range<u32>, Range<f64>) = (0..max_k, 0.0..1.0);
     let mut chart = ChartBuilder::on(area)
         .caption("Precision (drawn through) and recall (dashed) by k", (FONT, 18))
         .margin(15)
@@ -39,7 +42,7 @@ fn draw(
         .map_err(failed)?;
     let label = (FONT, 14);
     let mut mesh = chart.configure_mesh();
-    mesh.x_desc("k, bits that may differ").x_labels(MAX_K as usize + 1);
+    mesh.x_desc("k, bits that may differ").x_labels(MAX_LABELS);
     mesh.label_style(label).axis_desc_style(label).light_line_style(WHITE).draw().map_err(failed)?;
     for (number, curve) in points.chunk_by(|a, b| a.shingle == b.shingle).enumerate() {
         draw_curve(&mut chart, curve, number)?;

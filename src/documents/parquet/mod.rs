@@ -181,6 +181,7 @@ pub(crate) enum Value<'a> {
     Text(&'a str),
     /// As it prints, and as it counts.
     Number(String, f64),
+    Bytes(&'a [u8]),
     Null,
     Other,
 }
@@ -210,6 +211,10 @@ impl<'a> Value<'a> {
             DataType::UInt64 => number!(UInt64Type),
             DataType::Float32 => number!(Float32Type),
             DataType::Float64 => number!(Float64Type),
+            DataType::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary().value(index)),
+            DataType::Binary => Self::Bytes(array.as_binary::<i32>().value(index)),
+            DataType::LargeBinary => Self::Bytes(array.as_binary::<i64>().value(index)),
+            DataType::BinaryView => Self::Bytes(array.as_binary_view().value(index)),
             _ => Self::Other,
         }
     }
@@ -219,6 +224,7 @@ impl<'a> Value<'a> {
             Self::Text(_) => "a string",
             Self::Number(..) => "a number",
             Self::Null => "null",
+            Self::Bytes(_) => "bytes",
             Self::Other => "of another type",
         }
     }
