@@ -81,7 +81,7 @@ def ids_of(ids: Any, count: Optional[int]) -> Words:
         if array.ndim != 1:
             raise InputError(f"ids: shape {array.shape}, where (n,) is wanted")
     else:
-        array = _nearprint.words_of_list(list(ids), 64)
+        array = _nearprint.words_of_list(list(ids), 64, False)
     if count is not None and len(array) != count:
         raise InputError(f"{len(array)} ids for {count} fingerprints")
     return array
@@ -168,6 +168,8 @@ def _primitive(column: Any) -> Optional[npt.NDArray[Any]]:
 
 def _rows(array: npt.NDArray[Any]) -> Words:
     """Rows of words: shape (n,), (n, 2) or (n, 4), contiguous."""
+    if array.ndim == 0:
+        raise InputError("fingerprints: shape (), where a list or an array of them is wanted")
     if array.dtype == np.uint8:
         return _rows_of_bytes(array)
     array = _unsigned(array, "fingerprints")

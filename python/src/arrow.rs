@@ -11,6 +11,7 @@ use arrow_schema::{DataType, Field, Schema};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyChunkedArray, PyTable};
 
 use crate::columns;
@@ -21,8 +22,9 @@ use crate::errors::input_error;
 #[pyfunction]
 pub(crate) fn fingerprints_of_arrow<'py>(
     py: Python<'py>,
-    array: PyChunkedArray,
+    array: AnyArray,
 ) -> PyResult<(Bound<'py, PyAny>, u32)> {
+    let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "fingerprints")?;
     let mut words = Vec::new();
     let width = match array.data_type() {

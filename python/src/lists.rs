@@ -173,12 +173,14 @@ fn simhash_of<F: Words>(words: &[u64], weights: Option<&[Weight]>) -> F {
     }
 }
 
-/// The words of Python numbers, or of hexadecimal texts.
+/// The words of Python numbers, or of hexadecimal texts where those may be among them.
 #[pyfunction]
+#[pyo3(signature = (list, width, texts = true))]
 pub(crate) fn words_of_list<'py>(
     py: Python<'py>,
     list: &Bound<'py, PyList>,
     width: u32,
+    texts: bool,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let mut words = Vec::with_capacity(list.len() * width as usize / 64);
     for (index, item) in list.iter().enumerate() {
@@ -191,7 +193,7 @@ pub(crate) fn words_of_list<'py>(
         {
             words.push(word);
         } else {
-            append_item(&item, width, &mut words).map_err(|why| at(py, index, &why))?;
+            append_item(&item, width, texts, &mut words).map_err(|why| at(py, index, &why))?;
         }
     }
     Ok(words.into_pyarray(py))
@@ -203,9 +205,9 @@ fn at(py: Python<'_>, index: usize, why: &PyErr) -> PyErr {
     if why.is_instance_of::<PyTypeError>(py) { PyTypeError::new_err(told) } else { input_error(py, &told) }
 }
 
-fn append_item(item: &Bound<'_, PyAny>, width: u32, words: &mut Vec<u64>) -> PyResult<()> {
+fn append_item(item: &Bound<'_, PyAny>, width: u32, texts: bool, words: &mut Vec<u64>) -> PyResult<()> {
     let py = item.py();
-    if let Ok(text) = item.cast::<PyString>() {
+    if texts && let Ok(text) = item.cast::<PyString>() {
         let text = text.to_cow()?;
         let read =
             with_width!(width, F => append_hex::<F>(&text, words), else return Err(refuse_width(py, width)));

@@ -8,7 +8,7 @@ use nearprint::simhash::{Fingerprinter, Recipe};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
-use pyo3_arrow::PyChunkedArray;
+use pyo3_arrow::input::AnyArray;
 
 use crate::columns;
 use crate::core::refuse_width;
@@ -87,14 +87,14 @@ fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> 
 #[pyfunction]
 pub(crate) fn fingerprint_arrow<'py>(
     py: Python<'py>,
-    texts: PyChunkedArray,
+    texts: AnyArray,
     recipe: &str,
     threads: usize,
 ) -> PyResult<Fingerprints<'py>> {
     let recipe = parse(py, recipe)?;
     with_width!(recipe.width(), F => {
         let mut makers = Makers::<F>::new(py, &recipe, threads)?;
-        for chunk in texts.chunks() {
+        for chunk in texts.into_chunked_array()?.chunks() {
             let texts = texts_of(chunk)?;
             let ticker = Ticker::default();
             watch(py, &ticker, None, || makers.make(&texts, &ticker))?;

@@ -66,6 +66,6 @@ def _words(hashes: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.uint64]
     if isinstance(hashes, np.ndarray):
         return words_of(hashes, _BITS)[0]
     try:
-        return _nearprint.words_of_list(hashes if type(hashes) is list else list(hashes), _BITS)
+        return _nearprint.words_of_list(hashes if type(hashes) is list else list(hashes), _BITS, False)
     except ValueError as error:
         raise OverflowError(str(error)) from None
