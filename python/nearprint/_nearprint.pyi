@@ -1,7 +1,8 @@
 """The native module. It takes flat, contiguous arrays of words and checked numbers; see ``nearprint`` for what users call."""
 
 from collections.abc import Callable
-from typing import Any, Optional, final
+from os import PathLike
+from typing import Any, Optional, Union, final
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +62,8 @@ class Stream:
     def __next__(self) -> dict[str, Any]: ...
     def close(self) -> None: ...
 
-def width_of(path: str) -> int: ...
+def width_of(path: Union[str, PathLike[str]]) -> int:
+    """The width in bits of the database at a path. Raises ``Error`` where there is none."""
 def find_all(words: _Words, width: int, k: int, threads: int) -> Stream: ...
 def find_clusters(words: _Words, width: int, k: int, threads: int) -> Stream: ...
 def tuples(block: dict[str, Any]) -> list[tuple[int, int]]: ...

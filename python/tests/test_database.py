@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +174,7 @@ def test_a_closed_database_says_so(path: Path) -> None:
     database.close()
     database.close()
     assert database.closed and "closed" in repr(database)
-    asks = [database.stats, database.commit, database.verify, database.rows, database.pairs, database.compact,
+    asks: list[Callable[[], object]] = [database.stats, database.commit, database.verify, database.rows, database.pairs, database.compact,
             database.refresh, lambda: len(database), lambda: database.query(1), lambda: database.add([1]),
             lambda: database.delete([1]), lambda: database.query_batch([1]), lambda: database.checkpoint,
             lambda: database.__enter__()]

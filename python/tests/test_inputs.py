@@ -179,10 +179,10 @@ def test_bad_settings_are_refused(path: Path) -> None:
     for settings in ({"k": 65}, {"k": -1}, {"width": 96}, {"layout": "tree"}, {"memory": 5}, {"recipe": "soup"},
                      {"recipe": "simhash-py", "width": 128}, {"threads": -1}):
         with pytest.raises(nearprint.InputError):
-            nearprint.create(path, **settings)  # type: ignore[arg-type]
+            nearprint.create(path, **settings)
     for unfit in ({"k": 1.5}, {"k": "3"}, {"memory": "1G"}, {"colour": 1}):
         with pytest.raises(TypeError):
-            nearprint.create(path, **unfit)  # type: ignore[arg-type]
+            nearprint.create(path, **unfit)
     assert not path.exists()
 
 

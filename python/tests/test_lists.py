@@ -56,7 +56,8 @@ def test_clusters_are_what_pairs_connect(width: int) -> None:
 
 
 def test_empty_lists(width: int) -> None:
-    for empty in ([], np.empty(0, np.uint64), ()):
+    empties: list[Any] = [[], np.empty(0, np.uint64), ()]
+    for empty in empties:
         assert len(nearprint.find_all(empty, 3)) == len(nearprint.find_clusters(empty, 3)) == 0
         assert nearprint.distance_matrix(empty).shape == (0, 0)
         assert nearprint.simhash(empty) == 0

@@ -64,7 +64,7 @@ def test_others_run_meanwhile(path: Path) -> None:
         done = threading.Event()
 
         def ask() -> None:
-            database.query_batch(array[:20_000], 4)
+            database.query_batch(array[:1000], 4)
             done.set()
 
         thread = threading.Thread(target=ask)

@@ -9,6 +9,7 @@ import pyarrow
 import pytest
 
 import nearprint
+from nearprint.compat.simhash import unsigned_hash
 
 TEXTS = ["the quick brown fox jumps over the lazy dog", "", "one two three four", "天地玄黄，宇宙洪荒", "a"] * 50
 
@@ -35,7 +36,7 @@ def test_recipes_have_widths() -> None:
         assert np.array_equal(nearprint.fingerprint(pyarrow.array(TEXTS), f"cjk width={width}"), made)
     assert nearprint.fingerprint([], "width=256").shape == (0, 4)
     assert nearprint.recipe_line("default") == nearprint.recipe_line("shingle=3")
-    assert nearprint.fingerprint(["x y"], "simhash-py shingle=2")[0] == nearprint.compat.simhash.unsigned_hash("x y")
+    assert nearprint.fingerprint(["x y"], "simhash-py shingle=2")[0] == unsigned_hash("x y")
 
 
 def test_missing_texts() -> None:
