@@ -7,6 +7,8 @@ from typing import Any, Optional, Union, final
 import numpy as np
 import numpy.typing as npt
 
+__all__: list[str]
+
 _Words = npt.NDArray[np.uint64]
 _Listener = Optional[Callable[[str, int, Optional[int]], Any]]
 
