@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
-use crate::fingerprint::{Row, mix64};
+use crate::fingerprint::{Fingerprint, Row, U256, mix64};
 use crate::format::manifest::Manifest;
 use crate::manifest;
 use crate::options::Options;
@@ -19,29 +19,39 @@ use crate::writer::Writer;
 /// Flips of which one is also tried on queries.
 const FLIPS_PER_QUERY: usize = 61;
 
-/// Two runs, the younger one with tombstones and a fingerprint that has several ids.
-fn small() -> (SimulatedDisk, Vec<Row<u64>>) {
-    let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false).keys(true);
+/// Any fingerprint, always the same for a number.
+fn value<F: Fingerprint>(number: u64) -> F {
+    let word =
+        |value: F, word: u32| value | F::from_bits(mix64(number + u64::from(word) * 7919), word * 64, 64);
+    (0..F::BITS / 64).fold(F::default(), word)
+}
+
+/// Two runs, the younger one with tombstones and fingerprints that have several ids.
+fn small<F: Fingerprint>(layout: &str) -> (SimulatedDisk, Vec<Row<F>>) {
+    let options = Options::new().layout(layout.parse().unwrap()).background_merges(false).keys(true);
     let disk = SimulatedDisk::new();
-    manifest::replace(&disk, &manifest::fresh(64, &options).unwrap()).unwrap();
-    let mut writer = Writer::<u64>::open(Arc::new(disk.clone()), options).unwrap();
+    manifest::replace(&disk, &manifest::fresh(F::BITS, &options).unwrap()).unwrap();
+    let mut writer = Writer::<F>::open(Arc::new(disk.clone()), options).unwrap();
     for i in 0..40 {
-        writer.insert(mix64(i), Some(i)).unwrap();
+        writer.insert(value(i), Some(i)).unwrap();
     }
     writer.flush().unwrap();
     writer.delete(3).unwrap();
     for i in 50..53 {
-        writer.insert_keyed(mix64(1000), Some(i), &format!("key {i}"), b"a text").unwrap();
+        writer.insert_keyed(value(1000), Some(i), &format!("key {i}"), b"a text").unwrap();
+    }
+    for i in 40..44 {
+        writer.insert(value(i), Some(i)).unwrap();
     }
     writer.close().unwrap();
-    let mut rows: Vec<Row<u64>> =
-        (0..40).filter(|&i| i != 3).map(|id| Row { fingerprint: mix64(id), id }).collect();
-    rows.extend((50..53).map(|id| Row { fingerprint: mix64(1000), id }));
+    let mut rows: Vec<Row<F>> =
+        (0..44).filter(|&i| i != 3).map(|id| Row { fingerprint: value(id), id }).collect();
+    rows.extend((50..53).map(|id| Row { fingerprint: value(1000), id }));
     rows.sort_unstable();
     (disk, rows)
 }
 
-fn rows(disk: &SimulatedDisk) -> Result<Vec<Row<u64>>> {
+fn rows<F: Fingerprint>(disk: &SimulatedDisk) -> Result<Vec<Row<F>>> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let snapshot = Snapshot::open(&storage, &Options::new().threads(1), None)?;
     let mut rows = Vec::new();
@@ -53,8 +63,8 @@ fn rows(disk: &SimulatedDisk) -> Result<Vec<Row<u64>>> {
         Ok(())
     })?;
     let mut queried = BTreeSet::new();
-    for i in (0..40).chain([1000]) {
-        let found = snapshot.query(mix64(i) ^ 6, 2)?;
+    for i in (0..44).chain([1000]) {
+        let found = snapshot.query(value::<F>(i) ^ F::from_bits(6, F::BITS - 3, 3), 2)?;
         queried.extend(found.iter().map(|found| Row { fingerprint: found.fingerprint, id: found.id }));
     }
     assert!(rows.iter().copied().eq(queried), "two ways to the same rows");
@@ -62,9 +72,9 @@ fn rows(disk: &SimulatedDisk) -> Result<Vec<Row<u64>>> {
 }
 
 /// Flips bits of one file and checks that each is noticed.
-fn flip_all(
+fn flip_all<F: Fingerprint>(
     disk: &SimulatedDisk,
-    expected: &[Row<u64>],
+    expected: &[Row<F>],
     name: &str,
     noticed: &dyn Fn(&SimulatedDisk) -> bool,
 ) {
@@ -76,7 +86,7 @@ fn flip_all(
         own.set_file_bytes(name, flipped);
         assert!(noticed(&own), "bit {bit} of {name}");
         if bit % FLIPS_PER_QUERY == 0 {
-            match rows(&own) {
+            match rows::<F>(&own) {
                 Ok(found) => assert_eq!(found, expected, "bit {bit} of {name}"),
                 Err(error) => assert!(matches!(error, Error::Corrupt(_)), "bit {bit} of {name}: {error}"),
             }
@@ -86,19 +96,30 @@ fn flip_all(
 
 #[test]
 fn every_flipped_bit_of_a_closed_database_is_noticed() {
-    let (disk, expected) = small();
-    assert_eq!(rows(&disk).unwrap(), expected);
-    let manifest: Manifest = manifest::of::<u64>(&disk).unwrap();
+    every_flipped_bit_is_noticed::<u64>("rotations:1");
+}
+
+#[test]
+fn every_flipped_bit_of_a_wide_database_is_noticed() {
+    every_flipped_bit_is_noticed::<U256>("rotations:2");
+}
+
+fn every_flipped_bit_is_noticed<F: Fingerprint>(layout: &str) {
+    let (disk, expected) = small::<F>(layout);
+    assert_eq!(rows::<F>(&disk).unwrap(), expected);
+    let manifest: Manifest = manifest::of::<F>(&disk).unwrap();
     let young = manifest.runs.last().unwrap().clone();
     let run = young.run;
-    let files = [names::segment(run, 0), names::rows(run), names::tombstones(run), names::keys(run)];
+    let tables = (0..young.segments.len()).map(|table| names::segment(run, table));
+    let files: Vec<String> =
+        tables.chain([names::rows(run), names::tombstones(run), names::keys(run)]).collect();
     let bits = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for (index, name) in files.iter().enumerate() {
             let (disk, expected, manifest, young, bits) = (&disk, &expected, &manifest, &young, &bits);
             scope.spawn(move || {
                 let check = |disk: &SimulatedDisk| {
-                    !verify_file::<u64>(disk, manifest, young, index).unwrap().is_empty()
+                    !verify_file::<F>(disk, manifest, young, index).unwrap().is_empty()
                 };
                 assert!(!check(disk), "sound before");
                 flip_all(disk, expected, name, &check);
@@ -107,7 +128,7 @@ fn every_flipped_bit_of_a_closed_database_is_noticed() {
         }
     });
     flip_all(&disk, &expected, names::MANIFEST, &|disk| {
-        matches!(manifest::of::<u64>(disk), Err(Error::Corrupt(_)))
+        matches!(manifest::of::<F>(disk), Err(Error::Corrupt(_)))
     });
     println!(
         "{} bits flipped",

@@ -8,14 +8,42 @@ use std::path::{Path, PathBuf};
 
 use crate::format::{VERSION, keys, manifest, paged, rows, segment, tombstones, wal};
 use crate::layout::{MAX_TABLES, cost};
-use crate::{Database, Options, Row};
+use crate::{Database, Fingerprint, Options, Row, U256};
 
-/// The golden databases: name, layout, rows.
-fn golden() -> Vec<(&'static str, &'static str, Vec<Row<u64>>)> {
-    let mixed = |count: u64, id: fn(u64) -> u64| {
-        let value = |i: u64| crate::fingerprint::mix64(i % (count / 3 * 2)) >> (i % 2 * 3);
-        (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect::<Vec<_>>()
+/// A golden database: name, layout, rows.
+type Golden<F> = (&'static str, &'static str, Vec<Row<F>>);
+
+fn mixed(count: u64, id: fn(u64) -> u64) -> Vec<Row<u64>> {
+    let value = |i: u64| crate::fingerprint::mix64(i % (count / 3 * 2)) >> (i % 2 * 3);
+    (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect()
+}
+
+/// Rows of a wider fingerprint, some of which agree in their first 64 bits.
+fn widened<F: Fingerprint>() -> Vec<Row<F>> {
+    let word = |value: u64, word: u32| {
+        F::from_bits(crate::fingerprint::mix64(value + u64::from(word)), word * 64, 64)
     };
+    let widen = |Row { fingerprint, id }: Row<u64>| {
+        let first = F::from_bits(fingerprint, 0, 64);
+        let fingerprint = (1..F::BITS / 64).fold(first, |value, at| value | word(id % 97, at));
+        Row { fingerprint, id }
+    };
+    mixed(600, |i| i + 7).into_iter().map(widen).collect()
+}
+
+fn golden_128() -> Vec<Golden<u128>> {
+    vec![("bits-128", "rotations:4", widened())]
+}
+
+fn golden_256() -> Vec<Golden<U256>> {
+    let one = U256::from_words([0x89ab_cdef_0123_4567, 3, 2, 0x0123_4567_89ab_cdef]);
+    vec![
+        ("bits-256", "rotations:3", widened()),
+        ("one-wide-row", "rotations:2", vec![Row { fingerprint: one, id: 42 }]),
+    ]
+}
+
+fn golden() -> Vec<Golden<u64>> {
     vec![
         ("empty", "auto", vec![]),
         ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
@@ -28,10 +56,10 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name)
 }
 
-fn write(path: &Path, layout: &str, rows: &[Row<u64>]) {
+fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
     crate::manifest::fixed::fix_ids();
     let options = Options::new().layout(layout.parse().unwrap());
-    let mut builder = Database::<u64>::build(path, options).unwrap();
+    let mut builder = Database::<F>::build(path, options).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -146,7 +174,13 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn golden_databases_are_read_and_rewritten_byte_by_byte() {
-    for (name, layout, rows) in golden() {
+    read_and_rewrite(golden());
+    read_and_rewrite(golden_128());
+    read_and_rewrite(golden_256());
+}
+
+fn read_and_rewrite<F: Fingerprint>(golden: Vec<Golden<F>>) {
+    for (name, layout, rows) in golden {
         if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
             let _ = fs::remove_dir_all(folder(name));
             write(&folder(name), layout, &rows);
@@ -156,16 +190,15 @@ fn golden_databases_are_read_and_rewritten_byte_by_byte() {
         write(&again, layout, &rows);
         assert!(files(&again) == files(&folder(name)), "{name} is no longer written as it was");
 
-        let snapshot = Database::<u64>::open(folder(name)).unwrap().snapshot().unwrap();
+        let snapshot = Database::<F>::open(folder(name)).unwrap().snapshot().unwrap();
         let mut expected = rows;
         expected.sort_unstable();
         expected.dedup();
         assert_eq!(snapshot.all_rows(), expected);
         assert_eq!(snapshot.verify().unwrap().damage, []);
         for row in expected {
-            assert!(
-                snapshot.query(row.fingerprint ^ 0b1001, 2).unwrap().iter().any(|found| found.id == row.id)
-            );
+            let near = row.fingerprint ^ F::from_bits(0b1001, F::BITS - 4, 4);
+            assert!(snapshot.query(near, 2).unwrap().iter().any(|found| found.id == row.id));
         }
     }
 }

@@ -269,6 +269,9 @@ impl Manifest {
             return Err(body.flaw("known flags", flags));
         }
         let next_run = body.u64()?;
+        if next_run == 0 {
+            return Err(body.flaw("a next run of at least 1", next_run));
+        }
         let largest_id = body.u64()?;
         if flags & FLAG_HAS_IDS == 0 && largest_id != 0 {
             return Err(body.flaw("no largest id without its flag", largest_id));
@@ -623,6 +626,7 @@ pub(crate) mod tests {
         refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 0 });
         refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 6 });
         refused(|manifest| manifest.next_run = 7);
+        refused(|manifest| (manifest.next_run, manifest.runs) = (0, Vec::new()));
         refused(|manifest| manifest.runs[1].run = 7);
         refused(|manifest| manifest.runs[1].entries = 0);
         refused(|manifest| manifest.runs[1].rows = 9);

@@ -6,6 +6,7 @@
 //! a crash leaves of an unfinished commit.
 
 use super::keys::KeyRecord;
+use super::manifest::MAX_CHECKPOINT_BYTES;
 use super::paged::hex;
 use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
 use crate::fingerprint::{Fingerprint, Row};
@@ -334,7 +335,13 @@ pub(crate) fn operations<'a, F: Fingerprint>(
                     let (bytes, at) = padded(&mut fields)?;
                     Operation::InsertKeyed(KeyRecord::decode(id, bytes, at)?)
                 }
-                CHECKPOINT => Operation::Checkpoint(padded(&mut fields)?.0),
+                CHECKPOINT => {
+                    let (bytes, _) = padded(&mut fields)?;
+                    if bytes.len() > MAX_CHECKPOINT_BYTES {
+                        return Err(fields.flaw(format!("up to {MAX_CHECKPOINT_BYTES} bytes"), bytes.len()));
+                    }
+                    Operation::Checkpoint(bytes)
+                }
                 _ => {
                     let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
                     let row = Row { fingerprint, id: fields.u64()? };
@@ -475,6 +482,14 @@ mod tests {
             let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
             assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
         }
+        let checkpoint = |len: usize| {
+            let mut content = vec![CHECKPOINT, 1].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+            content.extend_from_slice(&(len as u64).to_le_bytes());
+            content.resize(content.len() + len.next_multiple_of(8), 0);
+            operations::<u64>(&content, 0, &mut |_| ())
+        };
+        assert!(checkpoint(MAX_CHECKPOINT_BYTES).is_ok());
+        assert!(checkpoint(MAX_CHECKPOINT_BYTES + 1).is_err(), "no manifest could hold it");
         assert!(operations::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], 0, &mut |_| ()).is_ok());
     }
 
