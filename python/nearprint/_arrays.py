@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable
 from typing import Any, Optional, Union
 
@@ -19,6 +20,9 @@ Words = npt.NDArray[np.uint64]
 Fingerprint = Union[int, str, bytes, np.generic, npt.NDArray[Any]]
 
 WIDTHS = (64, 128, 256)
+
+#: How the types of columns of texts, and of whatever, are called in pandas, polars and pyarrow.
+_TEXTS = ("str", "object", "large_string")
 
 
 def words_of(fingerprints: Any, width: Optional[int] = None) -> tuple[Words, int]:
@@ -128,8 +132,6 @@ def check_k(k: Any, width: int) -> int:
 
 def check_threads(threads: Optional[int]) -> int:
     """The number of threads; all cores where none is said."""
-    import os
-
     if threads is None:
         return os.cpu_count() or 1
     if operator.index(threads) < 1:
@@ -147,7 +149,10 @@ def _array_of(fingerprints: Any) -> Optional[npt.NDArray[Any]]:
         return None if fingerprints.dtype == object else fingerprints
     if isinstance(fingerprints, (str, bytes, int, np.generic)):
         raise TypeError(f"one {type(fingerprints).__name__}, where a list or an array of fingerprints is wanted")
-    if type(fingerprints).__module__.startswith(("pandas", "polars")) or hasattr(fingerprints, "to_numpy"):
+    if hasattr(fingerprints, "to_numpy"):
+        kind = str(getattr(fingerprints, "dtype", getattr(fingerprints, "type", None))).lower()
+        if kind.startswith(_TEXTS):
+            return None
         array = _primitive(fingerprints)
         if array is not None:
             return array
@@ -158,7 +163,8 @@ def _array_of(fingerprints: Any) -> Optional[npt.NDArray[Any]]:
 
 def _primitive(column: Any) -> Optional[npt.NDArray[Any]]:
     """The numbers of a column of pyarrow, polars or pandas, without a copy where it has one chunk and no nulls."""
-    if hasattr(column, "null_count") and (column.null_count() if callable(column.null_count) else column.null_count):
+    nulls = getattr(column, "null_count", getattr(column, "hasnans", 0))
+    if (nulls() if callable(nulls) else nulls) and not str(getattr(column, "dtype", "")).startswith("float"):
         raise InputError("fingerprints: some are null")
     if "pyarrow" in type(column).__module__ and not str(column.type).startswith(("uint", "int")):
         return None
@@ -206,7 +212,7 @@ def _unsigned(array: npt.NDArray[Any], what: str) -> Words:
 
 
 def _words_of_list(fingerprints: Iterable[Any], width: Optional[int]) -> tuple[Words, int]:
-    listed = fingerprints if type(fingerprints) is list else list(fingerprints)
+    listed = fingerprints if type(fingerprints) is list else listed_of(fingerprints)
     if listed and isinstance(listed[0], (np.ndarray, list, tuple)):
         return words_of(np.asarray(listed), width)
     if listed and isinstance(listed[0], bytes):
@@ -229,7 +235,7 @@ def _width_of_list(listed: list[Any]) -> int:
     bits = 64
     for item in listed:
         if isinstance(item, str):
-            bits = max(bits, 4 * len(item.removeprefix("0x") if hasattr(item, "removeprefix") else item))
+            bits = max(bits, 4 * len(item.removeprefix("0x")))
         elif isinstance(item, int):
             bits = max(bits, item.bit_length())
     return next((width for width in WIDTHS if bits <= width), WIDTHS[-1])

@@ -95,7 +95,7 @@ def create(
     return Database(core, path, work.get("progress"))
 
 
-def open(  # noqa: A001
+def open(
     path: Path,
     *,
     threads: Optional[int] = None,
@@ -158,7 +158,8 @@ class Database:
 
     Reads see what this database has committed, and what others had when it was opened or last refreshed. The first
     write takes the lock of the writer, which is held until the database is closed. As a context manager it is closed
-    at the end, which commits; after an exception, what was not committed is forgotten.
+    at the end, which commits; after an exception, what was not committed is forgotten, and so it is where a database is
+    dropped that nobody has closed.
 
     Every method may be called from several threads, and lets others run while it works. After ``close()`` every one
     raises ``Error``. Fingerprints are given as to :func:`nearprint.find_all`, single ones as ``int``, hexadecimal
@@ -331,20 +332,20 @@ class Database:
         """All rows by (fingerprint, id), as an iterator of tables: ``id``, ``fingerprint`` and, if there are any, ``key``."""
         return Blocks(self._open().rows())
 
-    def fingerprints_of(self, id: int) -> npt.NDArray[np.uint64]:  # noqa: A002
+    def fingerprints_of(self, id: int) -> npt.NDArray[np.uint64]:
         """The fingerprints stored under an id, ascending. A walk over all rows."""
         (number,) = ids_of(id, 1)
         return self._open().fingerprints_of(int(number))
 
-    def keys_of(self, fingerprint: Fingerprint, id: int) -> list[str]:  # noqa: A002
+    def keys_of(self, fingerprint: Fingerprint, id: int) -> list[str]:
         """The keys of a row, ascending; none where it has none, or is not there."""
         return list(self._texts_of(fingerprint, id))
 
-    def texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, str]:  # noqa: A002
+    def texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, str]:
         """The texts of a row by its keys; empty ones where the database keeps none."""
         return {key: text.decode("utf-8", "replace") for key, text in self._texts_of(fingerprint, id).items()}
 
-    def _texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:  # noqa: A002
+    def _texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
         (number,) = ids_of(id, 1)
         return dict(self._open().texts_of(words_of_one(fingerprint, self._width), int(number)))
 

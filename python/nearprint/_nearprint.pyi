@@ -7,7 +7,25 @@ from typing import Any, Optional, Union, final
 import numpy as np
 import numpy.typing as npt
 
-__all__: list[str]
+__all__ = [
+    "Core",
+    "Stream",
+    "arrow_table",
+    "distance_matrix",
+    "distances",
+    "find_all",
+    "find_clusters",
+    "fingerprint_arrow",
+    "fingerprint_list",
+    "fingerprints_of_arrow",
+    "ids_of_arrow",
+    "recipe_line",
+    "simhash",
+    "tuples",
+    "unsigned_hash",
+    "width_of",
+    "words_of_list",
+]
 
 _Words = npt.NDArray[np.uint64]
 _Listener = Optional[Callable[[str, int, Optional[int]], Any]]

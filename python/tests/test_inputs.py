@@ -32,6 +32,10 @@ def forms(numbers: list[int], width: int) -> dict[str, Any]:
         "digits": [f"{number:0{width // 4}x}" for number in numbers],
         "0x": [f"0x{number:0{width // 4}X}" for number in numbers],
         "object": np.array(numbers, dtype=object),
+        "pandas objects": pandas.Series(numbers, dtype=object),
+        "pandas texts": pandas.Series([f"{number:0{width // 4}x}" for number in numbers]),
+        "polars texts": polars.Series([f"{number:0{width // 4}x}" for number in numbers]),
+        "pyarrow texts": pyarrow.array([f"{number:0{width // 4}x}" for number in numbers]),
         "pyarrow bytes": pyarrow.array(in_bytes, pyarrow.binary(width // 8)),
         "chunks of bytes": pyarrow.chunked_array([in_bytes[:1], in_bytes[1:]], pyarrow.binary(width // 8)),
         "slice of bytes": pyarrow.array(in_bytes[:1] + in_bytes, pyarrow.binary(width // 8))[1:],
@@ -91,7 +95,7 @@ def test_one_fingerprint_has_many_forms(filled: tuple[nearprint.Database, list[i
         assert 1000 in database.query(one, 0)["id"], one
 
 
-BAD: list[tuple[Any, type[Exception], str]] = [
+BAD: list[tuple[Any, Any, str]] = [
     ([-1], ValueError, "item 0: -1 is negative"),
     ([1, 2**64], ValueError, "item 1: .* does not fit in 64 bits"),
     ([1.0], TypeError, "item 0: float"),
@@ -119,24 +123,27 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     ([np.zeros(2, np.uint64), np.zeros(3, np.uint64)], ValueError, "shape"),
     (pyarrow.array([1, None], pyarrow.uint64()), ValueError, "null"),
     (pyarrow.array([1.5]), TypeError, "Float64"),
-    (pyarrow.array(["a"]), TypeError, "Utf8"),
+    (pyarrow.array(["a"]), ValueError, "1 digits"),
     (pyarrow.array([b"abc"], pyarrow.binary(3)), TypeError, "fixed_size_binary"),
     (polars.Series([1, None], dtype=polars.UInt64), ValueError, "null"),
-    (polars.Series(["a"]), TypeError, "Utf8"),
+    (polars.Series(["a"]), ValueError, "1 digits"),
+    (polars.Series([b"a"]), TypeError, "Binary"),
+    (pandas.Series([1, None], dtype="UInt64"), ValueError, "null"),
+    (pandas.Series(["a", 1.5], dtype=object), ValueError, "1 digits"),
     (pandas.Series([1.5]), TypeError, "float64"),
     (pandas.Series([-3]), ValueError, "-3 is negative"),
 ]
 
 
 @pytest.mark.parametrize("given, error, why", BAD, ids=[repr(bad[0])[:40] for bad in BAD])
-def test_bad_fingerprints_are_refused(given: Any, error: type[Exception], why: str, path: Path) -> None:
+def test_bad_fingerprints_are_refused(given: Any, error: Any, why: str, path: Path) -> None:
     with nearprint.create(path) as database:
         for refuse in (database.add, database.query_batch, lambda bad: nearprint.find_all(bad, 3, width=64)):
             if refuse == database.add and isinstance(given, (int, str, np.ndarray)) and np.ndim(given) == 0:
                 continue
             with pytest.raises(error, match=why) as caught:
                 refuse(given)
-            assert error is TypeError or caught.type in (nearprint.InputError, ValueError)
+            assert error is not ValueError or caught.type in (nearprint.InputError, ValueError)
         database.commit()
         assert len(database) == 0
 

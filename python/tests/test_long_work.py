@@ -89,7 +89,7 @@ def test_many_threads_read_and_one_writes(path: Path) -> None:
                     assert np.array_equal(found["fingerprint"], array)
                     database.query(array[0], 3)
                     len(database.pairs(2).table())
-            except BaseException as error:  # noqa: BLE001
+            except BaseException as error:
                 failures.append(error)
 
         def write() -> None:
@@ -97,7 +97,7 @@ def test_many_threads_read_and_one_writes(path: Path) -> None:
                 for start in range(20):
                     database.add(np.arange(100, dtype=np.uint64) + np.uint64(start * 100))
                     database.commit()
-            except BaseException as error:  # noqa: BLE001
+            except BaseException as error:
                 failures.append(error)
 
         threads = [threading.Thread(target=read) for _ in range(4)] + [threading.Thread(target=write)]
