@@ -10,7 +10,7 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::kernel::Kernel;
 use crate::manifest;
-use crate::options::Options;
+use crate::options::{Options, Progress};
 use crate::query::batch;
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
@@ -121,6 +121,43 @@ impl<F: Fingerprint> Snapshot<F> {
             return Ok(self.clone());
         }
         Self::open(storage, options, Some(view))
+    }
+
+    /// The same view, with another listener to what is asked of it.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use std::sync::Arc;
+    /// use nearprint::{Database, Error, Options, Progress, Stage};
+    ///
+    /// struct Impatient;
+    /// impl Progress for Impatient {
+    ///     fn report(&self, _: Stage, _: u64, _: Option<u64>) -> ControlFlow<()> {
+    ///         ControlFlow::Break(())
+    ///     }
+    /// }
+    ///
+    /// # let home = tempfile::tempdir()?;
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Options::new())?;
+    /// builder.push(7, None)?;
+    /// let snapshot = builder.finish()?.snapshot()?;
+    /// let cut_short = snapshot.with_progress(Arc::new(Impatient)).verify();
+    /// assert!(matches!(cut_short, Err(Error::Interrupted)));
+    /// assert!(snapshot.verify()?.damage.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
+        let Shared { storage, manifest, log_bytes, options, kernel, view } = &*self.shared;
+        let shared = Shared {
+            storage: storage.clone(),
+            manifest: manifest.clone(),
+            log_bytes: *log_bytes,
+            options: options.clone().progress(progress),
+            kernel: *kernel,
+            view: view.clone(),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The distance that the database was created for.

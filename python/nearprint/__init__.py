@@ -1,0 +1,44 @@
+"""An embedded database of fingerprints: which stored ones differ from this one by at most k bits?
+
+Answered exactly, from a folder of files that opens in a millisecond::
+
+    import nearprint
+
+    prints = nearprint.fingerprint(["the quick brown fox jumps over the dog", "something else altogether"])
+    with nearprint.build("corpus.np", prints, ids=[10, 11]) as database:
+        found = database.query(prints[0], k=3)
+        print(found["id"], found["distance"])
+"""
+
+from ._database import Damage, Database, Explanation, Ingested, Verification, build, create, open
+from ._errors import CorruptionError, Error, InputError, LockedError
+from ._lists import distance, distance_matrix, find_all, find_clusters
+from ._nearprint import width_of
+from ._result import Blocks, Result
+from ._texts import fingerprint, recipe_line, shingle, simhash
+
+__all__ = [
+    "Blocks",
+    "CorruptionError",
+    "Damage",
+    "Database",
+    "Error",
+    "Explanation",
+    "Ingested",
+    "InputError",
+    "LockedError",
+    "Result",
+    "Verification",
+    "build",
+    "create",
+    "distance",
+    "distance_matrix",
+    "find_all",
+    "find_clusters",
+    "fingerprint",
+    "open",
+    "recipe_line",
+    "shingle",
+    "simhash",
+    "width_of",
+]

@@ -1,0 +1,100 @@
+"""What needs no database: pairs, clusters and distances of fingerprints in memory."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import numpy as np
+
+from . import _nearprint
+from ._arrays import check_k, check_threads, words_of, words_of_one
+from ._errors import InputError
+from ._result import Blocks, Result
+
+
+def find_all(fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None) -> Result:
+    """All pairs of distinct fingerprints that differ in at most ``k`` bits: columns ``a``, ``b``, ``distance``.
+
+    ``fingerprints`` are
+
+    * a NumPy array of uint64, shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256, the least significant word
+      first; or of uint8 and shape (n, 8), (n, 16), (n, 32), the most significant byte first;
+    * an Arrow array of uint64 or fixed_size_binary, a column of pyarrow, polars or pandas;
+    * an iterable of ints, of ``bytes``, or of hexadecimal texts with all their digits or behind ``0x``.
+
+    The width is the array's; ints have 64 bits unless one of them needs more, or ``width`` says so.
+
+    Each pair comes once, with ``a < b``; equal fingerprints count once. The result does not depend on ``threads``.
+    After a KeyboardInterrupt the search may go on behind the scenes until it meets its next pairs.
+
+    Raises ``InputError`` for fingerprints or k that cannot be, ``TypeError`` for what are no fingerprints.
+    """
+    words, width = words_of(fingerprints, width)
+    return Blocks(_nearprint.find_all(words, width, check_k(k, width), check_threads(threads))).table()
+
+
+def find_clusters(fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None) -> Result:
+    """The connected components of the pairs within ``k`` bits, those of two fingerprints or more.
+
+    Columns ``cluster`` (0, 1, ...) and ``fingerprint``. Clusters come in the order of their smallest fingerprint,
+    fingerprints ascending. Takes and raises what :func:`find_all` does.
+    """
+    words, width = words_of(fingerprints, width)
+    return Blocks(_nearprint.find_clusters(words, width, check_k(k, width), check_threads(threads))).table()
+
+
+def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
+    """The number of bits in which fingerprints differ.
+
+    For two fingerprints an ``int``. For arrays or lists, as :func:`find_all` takes them, uint32 of shape (n,): row by
+    row, or one against all.
+
+    Raises ``InputError`` for lists of different lengths or widths.
+    """
+    one_a, one_b = _is_scalar(a), _is_scalar(b)
+    words_a, width_a = _words(a, one_a, width)
+    words_b, width_b = _words(b, one_b, width)
+    if width_a != width_b:
+        if not (one_a or one_b):
+            raise InputError(f"fingerprints of {width_a} bits and of {width_b} bits")
+        width_a = max(width_a, width_b)
+        (words_a, _), (words_b, _) = _words(a, one_a, width_a), _words(b, one_b, width_a)
+    count_a, count_b = (len(words) * 64 // width_a for words in (words_a, words_b))
+    if count_a != count_b and not (one_a or one_b):
+        raise InputError(f"{count_a} fingerprints and {count_b}")
+    distances = _nearprint.distances(words_a, words_b, width_a)
+    return int(distances[0]) if one_a and one_b else distances
+
+
+def distance_matrix(fingerprints: Any, labels: Any = None, *, width: Optional[int] = None) -> Any:
+    """The distances of all fingerprints from all: uint16 of shape (n, n).
+
+    With ``labels``, one for each fingerprint, a ``pandas.DataFrame`` with them as index and columns.
+
+    Raises ``InputError`` for another number of labels; ``ImportError`` for labels without pandas; else as
+    :func:`find_all`.
+    """
+    words, width = words_of(fingerprints, width)
+    count = len(words) * 64 // width
+    matrix = _nearprint.distance_matrix(words, width).reshape(count, count)
+    if labels is None:
+        return matrix
+    labels = list(labels)
+    if len(labels) != count:
+        raise InputError(f"{len(labels)} labels for {count} fingerprints")
+    import pandas
+
+    return pandas.DataFrame(matrix, index=labels, columns=labels)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, (int, str, bytes, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
+def _words(value: Any, is_one: bool, width: Optional[int]) -> tuple[Any, int]:
+    if not is_one:
+        return words_of(value, width)
+    if width is None:
+        listed = [value] if isinstance(value, (int, str, bytes)) else np.asarray([value])
+        return words_of(listed)
+    return words_of_one(value, width), width

@@ -1,0 +1,58 @@
+"""Who is told how far a long operation is."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from collections.abc import Iterator
+from typing import Any, Callable, Optional, Union
+
+#: Called as ``progress(stage, done, total)``, about twenty times a second, on the thread that has asked;
+#: ``stage`` is a word such as ``"merging"``, ``total`` is ``None`` where it is not known. ``True`` shows a bar of tqdm.
+Progress = Union[None, bool, Callable[[str, int, Optional[int]], Any]]
+Listener = Optional[Callable[[str, int, Optional[int]], Any]]
+
+
+class _Bar:
+    """A bar of tqdm, which starts anew with each stage."""
+
+    def __init__(self) -> None:
+        from tqdm.auto import tqdm
+
+        self._tqdm: Any = tqdm
+        self._bar: Any = None
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: Optional[int]) -> None:
+        if stage != self._stage or self._bar is None:
+            self.close()
+            self._stage, self._bar = stage, self._tqdm(desc=stage, total=total, unit_scale=True)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+@contextmanager
+def listening(progress: Progress) -> Iterator[Listener]:
+    """What the native module calls."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        bar = _Bar()
+        try:
+            yield bar
+        finally:
+            bar.close()
+    elif callable(progress):
+        yield progress
+    else:
+        raise TypeError(f"progress: a callable, True or None is wanted, not {type(progress).__name__}")
+
+
+def listener_of(progress: Progress) -> Listener:
+    """The same for iterators, whose bar stays until they end."""
+    if progress is True:
+        return _Bar()
+    with listening(progress) as listener:
+        return listener

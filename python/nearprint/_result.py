@@ -1,0 +1,145 @@
+"""Results: columns of the same length, one NumPy array each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _nearprint
+
+Array = npt.NDArray[Any]
+
+
+class Result:
+    """A table of results: names of columns to NumPy arrays of the same length.
+
+    ``result["id"]``, ``dict(result)``, ``result.columns``; ``len(result)`` is the number of rows. The columns of a
+    question are in its description; these are their types:
+
+    =================================  ==================================================================
+    ``query``, ``cluster``             int64: the index of the query, the number of the cluster
+    ``id``, ``id_a``, ``id_b``         uint64
+    ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, the least
+                                       significant word first
+    ``distance``                       uint32: bits that differ
+    ``key``                            object: ``str``, or ``None`` for a row without a key; only where the
+                                       database keeps keys. A row comes once for each of its keys.
+    =================================  ==================================================================
+
+    In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant first.
+    """
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: dict[str, Array]) -> None:
+        self._columns = columns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names."""
+        return tuple(self._columns)
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def keys(self) -> tuple[str, ...]:
+        """The names, as a mapping has them."""
+        return self.columns
+
+    def values(self) -> tuple[Array, ...]:
+        """The arrays."""
+        return tuple(self._columns.values())
+
+    def items(self) -> tuple[tuple[str, Array], ...]:
+        """Names and arrays."""
+        return tuple(self._columns.items())
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self._columns)
+        return f"<Result: {len(self)} rows of {columns}>"
+
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
+        """The table for any library that reads Arrow data."""
+        given = [(name, *_for_arrow(array)) for name, array in self._columns.items()]
+        return _nearprint.arrow_table(given).__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``.
+
+        Raises ``ImportError`` without pyarrow; other libraries read a result by its ``__arrow_c_stream__``.
+        """
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame``. Raises ``ImportError`` without pandas."""
+        import pandas
+
+        return pandas.DataFrame({name: _for_pandas(array) for name, array in self._columns.items()})
+
+
+class Blocks(Iterator[Result]):
+    """Results block by block, each a :class:`Result`; only a few are in memory at a time.
+
+    ``close()`` ends the search before its end, and so does dropping the iterator.
+    """
+
+    def __init__(self, stream: _nearprint.Stream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Blocks:
+        return self
+
+    def __next__(self) -> Result:
+        return Result(_with_arrays(next(self._stream)))
+
+    def table(self) -> Result:
+        """Everything that is still to come, in one table."""
+        blocks = list(self)
+        if len(blocks) == 1:
+            return blocks[0]
+        names = blocks[0].columns if blocks else ()
+        return Result({name: np.concatenate([block[name] for block in blocks]) for name in names})
+
+    def close(self) -> None:
+        """Ends the search."""
+        self._stream.close()
+
+
+def result_of(columns: dict[str, Any]) -> Result:
+    """A result of what the native module gives."""
+    return Result(_with_arrays(columns))
+
+
+def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:
+    """Keys come as a list."""
+    if isinstance(columns.get("key"), list):
+        columns["key"] = np.array(columns["key"], dtype=object)
+    return columns
+
+
+def _for_arrow(array: Array) -> tuple[Any, int]:
+    if array.dtype == object:
+        return array.tolist(), 1
+    words = array.shape[1] if array.ndim == 2 else 1
+    return np.ascontiguousarray(array).reshape(-1), words
+
+
+def _for_pandas(array: Array) -> Any:
+    if array.ndim == 1:
+        return array
+    in_order = np.ascontiguousarray(array[:, ::-1].astype(">u8"))
+    return [row.tobytes() for row in in_order]

@@ -1,0 +1,1 @@
+"""Modules that stand in for others: ``nearprint.compat.simhash`` for simhash-py."""

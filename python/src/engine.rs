@@ -1,0 +1,412 @@
+//! A database of whatever width behind one trait: words go in, columns come out.
+
+use std::any::Any;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nearprint::{
+    Builder, Database, Error, Explanation, Ingested, Options, Result, Row, Snapshot, Stats, Verification,
+    Writer,
+};
+
+use crate::columns::{Columns, Gathered, Pairs};
+use crate::stream::{BLOCK_ROWS, Sink};
+use crate::watch::Ticker;
+use crate::words::{Words, words_of};
+
+/// Rows to be inserted.
+pub(crate) struct Batch<'a> {
+    pub(crate) words: &'a [u64],
+    pub(crate) ids: Option<&'a [u64]>,
+    pub(crate) keys: Option<Vec<String>>,
+    pub(crate) texts: Option<Vec<Vec<u8>>>,
+    /// Whether each row becomes the only one under its id.
+    pub(crate) upsert: bool,
+}
+
+impl Batch<'_> {
+    /// The id, key and text of a row.
+    fn row(&self, index: usize) -> (Option<u64>, Option<&str>, &[u8]) {
+        let id = self.ids.and_then(|ids| ids.get(index)).copied();
+        let key = self.keys.as_ref().and_then(|keys| keys.get(index)).map(String::as_str);
+        let text = self.texts.as_ref().and_then(|texts| texts.get(index)).map_or(&[][..], Vec::as_slice);
+        (id, key, text)
+    }
+}
+
+/// What a stream is to give.
+pub(crate) enum Ask {
+    Rows,
+    Pairs { k: u32, ids: bool },
+    Clusters { k: u32 },
+}
+
+/// What makes the blocks of a stream.
+pub(crate) type Make = Box<dyn FnOnce(&Sink) -> Result<()> + Send>;
+
+/// Rows inserted between two looks at whether to go on.
+const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
+
+/// An open database.
+pub(crate) trait Engine: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    fn width(&self) -> u32;
+    /// What listens to the writer.
+    fn ticker(&self) -> &Ticker;
+
+    fn default_k(&self) -> Result<u32>;
+    fn recipe(&self) -> Result<Option<String>>;
+    fn keeps_keys(&self) -> Result<Option<bool>>;
+    fn checkpoint(&self) -> Result<Option<Vec<u8>>>;
+    fn stats(&self) -> Result<Stats>;
+    fn explain(&self, k: u32) -> Result<Explanation>;
+    fn verify(&self, ticker: Arc<Ticker>) -> Result<Verification>;
+    fn len(&self, ticker: &Ticker) -> Result<u64>;
+    fn query(&self, words: &[u64], k: u32) -> Result<Columns>;
+    fn query_batch(&self, ticker: &Ticker, words: &[u64], k: u32) -> Result<Columns>;
+    fn nearest(&self, ticker: &Ticker, words: &[u64], count: usize, max_k: u32) -> Result<Columns>;
+    fn fingerprints_of(&self, ticker: &Ticker, id: u64) -> Result<Vec<u64>>;
+    fn texts_of(&self, words: &[u64], id: u64) -> Result<Vec<(String, Vec<u8>)>>;
+    fn ids_of_key(&self, key: &str, everywhere: bool) -> Result<Vec<u64>>;
+    fn stream(&self, ticker: Arc<Ticker>, ask: Ask) -> Result<Make>;
+    /// Both have the same width.
+    fn cross(&self, ticker: Arc<Ticker>, other: &dyn Engine, k: u32, ids: bool) -> Result<Make>;
+    fn backup(&self, ticker: Arc<Ticker>, dest: &Path) -> Result<()>;
+    fn refresh(&self) -> Result<()>;
+
+    fn add(&self, batch: &Batch<'_>) -> Result<Vec<u64>>;
+    fn delete(&self, ids: &[u64]) -> Result<()>;
+    fn set_checkpoint(&self, checkpoint: &[u8]) -> Result<()>;
+    fn commit(&self) -> Result<()>;
+    fn flush(&self) -> Result<()>;
+    fn compact(&self) -> Result<()>;
+    fn ingest(&self, folders: &[PathBuf]) -> Result<Ingested>;
+    /// Commits, and gives up the lock.
+    fn close(&self) -> Result<()>;
+    /// Gives up the lock, and forgets what was not committed.
+    fn abandon(&self);
+}
+
+/// An open database of one width.
+pub(crate) struct Handle<F: Words> {
+    database: Database<F>,
+    ticker: Arc<Ticker>,
+    writer: Mutex<Option<Writer<F>>>,
+    seen: Mutex<Seen<F>>,
+}
+
+/// What reads see.
+struct Seen<F> {
+    snapshot: Snapshot<F>,
+    /// Whether something was committed since.
+    stale: bool,
+    /// Number of rows, once somebody has asked.
+    rows: Option<u64>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<F: Words> Handle<F> {
+    pub(crate) fn create(path: &Path, options: Options) -> Result<Self> {
+        Database::<F>::create(path, options.clone())?;
+        Self::open(path, options)
+    }
+
+    pub(crate) fn open(path: &Path, options: Options) -> Result<Self> {
+        let ticker = Arc::new(Ticker::default());
+        let database = Database::open_with(path, options.progress(ticker.clone()))?;
+        let seen = Seen { snapshot: database.snapshot()?, stale: false, rows: None };
+        Ok(Self { database, ticker, writer: Mutex::new(None), seen: Mutex::new(seen) })
+    }
+
+    fn snapshot(&self) -> Result<Snapshot<F>> {
+        let mut seen = lock(&self.seen);
+        if seen.stale {
+            let snapshot = seen.snapshot.refresh()?;
+            *seen = Seen { snapshot, stale: false, rows: None };
+        }
+        Ok(seen.snapshot.clone())
+    }
+
+    /// Works with the writer, which is opened for it if it is not yet. What is committed by that is seen by
+    /// reads that begin later.
+    fn write<T>(&self, work: impl FnOnce(&mut Writer<F>) -> Result<T>) -> Result<T> {
+        let mut held = lock(&self.writer);
+        let writer = match &mut *held {
+            Some(writer) => writer,
+            none => none.insert(self.database.writer()?),
+        };
+        work(writer)
+    }
+
+    /// The same for work that commits.
+    fn write_through<T>(&self, work: impl FnOnce(&mut Writer<F>) -> Result<T>) -> Result<T> {
+        let done = self.write(work);
+        lock(&self.seen).stale = true;
+        done
+    }
+}
+
+impl<F: Words> Engine for Handle<F> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn width(&self) -> u32 {
+        F::BITS
+    }
+
+    fn ticker(&self) -> &Ticker {
+        &self.ticker
+    }
+
+    fn default_k(&self) -> Result<u32> {
+        Ok(self.snapshot()?.default_k())
+    }
+
+    fn recipe(&self) -> Result<Option<String>> {
+        Ok(self.snapshot()?.recipe().map(str::to_owned))
+    }
+
+    fn keeps_keys(&self) -> Result<Option<bool>> {
+        Ok(self.snapshot()?.keeps_keys())
+    }
+
+    fn checkpoint(&self) -> Result<Option<Vec<u8>>> {
+        if let Some(writer) = &*lock(&self.writer) {
+            return Ok(writer.checkpoint().map(<[u8]>::to_vec));
+        }
+        Ok(self.snapshot()?.checkpoint().map(<[u8]>::to_vec))
+    }
+
+    fn stats(&self) -> Result<Stats> {
+        Ok(self.snapshot()?.stats())
+    }
+
+    fn explain(&self, k: u32) -> Result<Explanation> {
+        Ok(self.snapshot()?.explain(k))
+    }
+
+    fn verify(&self, ticker: Arc<Ticker>) -> Result<Verification> {
+        Database::<F>::open_with(self.database.path(), Options::new().progress(ticker))?.verify()
+    }
+
+    fn len(&self, ticker: &Ticker) -> Result<u64> {
+        let snapshot = self.snapshot()?;
+        if let Some(rows) = lock(&self.seen).rows {
+            return Ok(rows);
+        }
+        let stats = snapshot.stats();
+        let mut rows = stats.rows;
+        if stats.runs.len() > 1 || stats.tombstones > 0 {
+            rows = 0;
+            snapshot.rows(|_| {
+                rows += 1;
+                ticker.check()
+            })?;
+        }
+        let mut seen = lock(&self.seen);
+        if !seen.stale {
+            seen.rows = Some(rows);
+        }
+        Ok(rows)
+    }
+
+    fn query(&self, words: &[u64], k: u32) -> Result<Columns> {
+        let snapshot = self.snapshot()?;
+        let mut gathered = Gathered::new(&snapshot, None, true);
+        for found in snapshot.query(F::from_row(words), k)? {
+            gathered.push_match(0, &found)?;
+        }
+        Ok(gathered.take())
+    }
+
+    fn query_batch(&self, ticker: &Ticker, words: &[u64], k: u32) -> Result<Columns> {
+        let snapshot = self.snapshot()?;
+        let mut gathered = Gathered::new(&snapshot, Some("query"), true);
+        snapshot.query_batch(&F::list(words), k, |query, matches| {
+            matches.iter().try_for_each(|found| gathered.push_match(query, found))?;
+            ticker.check()
+        })?;
+        Ok(gathered.take())
+    }
+
+    fn nearest(&self, ticker: &Ticker, words: &[u64], count: usize, max_k: u32) -> Result<Columns> {
+        let snapshot = self.snapshot()?;
+        let mut gathered = Gathered::new(&snapshot, Some("query"), true);
+        snapshot.nearest_batch(&F::list(words), count, max_k, |query, matches| {
+            matches.iter().try_for_each(|found| gathered.push_match(query, found))?;
+            ticker.check()
+        })?;
+        Ok(gathered.take())
+    }
+
+    fn fingerprints_of(&self, ticker: &Ticker, id: u64) -> Result<Vec<u64>> {
+        let mut found = Vec::new();
+        self.snapshot()?.rows(|row| {
+            if row.id == id {
+                found.push(row.fingerprint);
+            }
+            ticker.check()
+        })?;
+        Ok(words_of(found))
+    }
+
+    fn texts_of(&self, words: &[u64], id: u64) -> Result<Vec<(String, Vec<u8>)>> {
+        let keys = self.snapshot()?.keys_of(Row { fingerprint: F::from_row(words), id })?;
+        Ok(keys.into_iter().map(|key| (key.key, key.text)).collect())
+    }
+
+    fn ids_of_key(&self, key: &str, everywhere: bool) -> Result<Vec<u64>> {
+        self.snapshot()?.ids_of_key(key, everywhere)
+    }
+
+    fn stream(&self, ticker: Arc<Ticker>, ask: Ask) -> Result<Make> {
+        let snapshot = self.snapshot()?.with_progress(ticker.clone());
+        Ok(match ask {
+            Ask::Rows => Box::new(move |sink| send_rows(&snapshot, &ticker, sink)),
+            Ask::Pairs { k, ids: false } => Box::new(move |sink| {
+                let mut pairs = Pairs::default();
+                snapshot.pairs(k, |block| {
+                    pairs.extend(block);
+                    if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { ticker.check() }
+                })?;
+                sink.send(pairs.take())
+            }),
+            Ask::Pairs { k, ids: true } => Box::new(move |sink| {
+                let mut pairs = Pairs::of_rows();
+                snapshot.row_pairs(k, |a, b, distance| {
+                    pairs.push_rows(a, b, distance);
+                    if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { ticker.check() }
+                })?;
+                sink.send(pairs.take())
+            }),
+            Ask::Clusters { k } => Box::new(move |sink| {
+                let mut gathered = Gathered::new(&snapshot, Some("cluster"), false);
+                let mut cluster = 0;
+                snapshot.clusters(k, |rows| {
+                    rows.iter().try_for_each(|&row| gathered.push(cluster, row, 0))?;
+                    cluster += 1;
+                    if gathered.len() >= BLOCK_ROWS { sink.send(gathered.take()) } else { ticker.check() }
+                })?;
+                sink.send(gathered.take())
+            }),
+        })
+    }
+
+    fn cross(&self, ticker: Arc<Ticker>, other: &dyn Engine, k: u32, ids: bool) -> Result<Make> {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else {
+            let path = self.database.path().to_path_buf();
+            return Err(Error::Width { path, database: F::BITS, requested: other.width() });
+        };
+        let (one, other) = (self.snapshot()?.with_progress(ticker.clone()), other.snapshot()?);
+        Ok(Box::new(move |sink| {
+            let mut pairs = if ids { Pairs::of_rows() } else { Pairs::default() };
+            let send_full = |pairs: &mut Pairs| {
+                if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { ticker.check() }
+            };
+            if ids {
+                one.cross_rows(&other, k, |a, b, distance| {
+                    pairs.push_rows(a, b, distance);
+                    send_full(&mut pairs)
+                })?;
+            } else {
+                one.cross(&other, k, |block| {
+                    pairs.extend(block);
+                    send_full(&mut pairs)
+                })?;
+            }
+            sink.send(pairs.take())
+        }))
+    }
+
+    fn backup(&self, ticker: Arc<Ticker>, dest: &Path) -> Result<()> {
+        self.snapshot()?.with_progress(ticker).backup(dest)
+    }
+
+    fn refresh(&self) -> Result<()> {
+        lock(&self.seen).stale = true;
+        self.snapshot().map(drop)
+    }
+
+    fn add(&self, batch: &Batch<'_>) -> Result<Vec<u64>> {
+        let fingerprints = F::list(batch.words);
+        self.write(|writer| {
+            let mut ids = Vec::with_capacity(fingerprints.len());
+            for (index, &fingerprint) in fingerprints.iter().enumerate() {
+                if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                    self.ticker.check()?;
+                }
+                ids.push(match (batch.row(index), batch.upsert) {
+                    ((id, Some(key), text), false) => writer.insert_keyed(fingerprint, id, key, text)?,
+                    ((id, Some(key), text), true) => writer.upsert_keyed(fingerprint, id, key, text)?,
+                    ((Some(id), None, _), true) => writer.upsert(fingerprint, id).map(|()| id)?,
+                    ((id, None, _), _) => writer.insert(fingerprint, id)?,
+                });
+            }
+            Ok(ids)
+        })
+    }
+
+    fn delete(&self, ids: &[u64]) -> Result<()> {
+        self.write(|writer| ids.iter().try_for_each(|&id| writer.delete(id)))
+    }
+
+    fn set_checkpoint(&self, checkpoint: &[u8]) -> Result<()> {
+        self.write(|writer| writer.set_checkpoint(checkpoint))
+    }
+
+    fn commit(&self) -> Result<()> {
+        if lock(&self.writer).is_none() {
+            return Ok(());
+        }
+        self.write_through(Writer::commit)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.write_through(Writer::flush)
+    }
+
+    fn compact(&self) -> Result<()> {
+        self.write_through(Writer::compact)
+    }
+
+    fn ingest(&self, folders: &[PathBuf]) -> Result<Ingested> {
+        self.write_through(|writer| writer.ingest(folders))
+    }
+
+    fn close(&self) -> Result<()> {
+        let writer = lock(&self.writer).take();
+        writer.map_or(Ok(()), Writer::close)
+    }
+
+    fn abandon(&self) {
+        lock(&self.writer).take();
+    }
+}
+
+fn send_rows<F: Words>(snapshot: &Snapshot<F>, ticker: &Ticker, sink: &Sink) -> Result<()> {
+    let mut gathered = Gathered::new(snapshot, None, false);
+    snapshot.rows(|row| {
+        gathered.push(0, row, 0)?;
+        if gathered.len() >= BLOCK_ROWS { sink.send(gathered.take()) } else { ticker.check() }
+    })?;
+    sink.send(gathered.take())
+}
+
+/// Makes a database of rows that are there already.
+pub(crate) fn build<F: Words>(builder: Builder<F>, batch: &Batch<'_>, ticker: &Ticker) -> Result<()> {
+    let mut builder = builder;
+    for (index, &fingerprint) in F::list(batch.words).iter().enumerate() {
+        if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            ticker.check()?;
+        }
+        match batch.row(index) {
+            (id, Some(key), text) => builder.push_keyed(fingerprint, id, key, text)?,
+            (id, None, _) => builder.push(fingerprint, id)?,
+        };
+    }
+    builder.finish().map(drop)
+}

@@ -1,0 +1,236 @@
+//! What needs no database: pairs, clusters and distances of lists, and lists of Python numbers and texts.
+
+use std::sync::Arc;
+
+use nearprint::Result;
+use nearprint::simhash::{Weight, weighted};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
+
+use crate::columns::{Column, Columns, Pairs};
+use crate::core::refuse_width;
+use crate::errors::input_error;
+use crate::stream::{BLOCK_ROWS, Sink, Stream};
+use crate::watch::{Ticker, watch};
+use crate::words::{Words, append_hex, with_width};
+
+/// Numbers read between two looks at whether to go on.
+const NUMBERS_BETWEEN_CHECKS: usize = 1 << 16;
+
+/// All pairs of a list, as a stream of `a`, `b`, `distance`.
+#[pyfunction]
+pub(crate) fn find_all(
+    py: Python<'_>,
+    words: PyReadonlyArray1<'_, u64>,
+    width: u32,
+    k: u32,
+    threads: usize,
+) -> PyResult<Stream> {
+    let words = words.as_slice()?;
+    with_width!(width, F => {
+        let list = py.detach(|| F::list(words).into_owned());
+        Ok(listed(width, move |sink| send_pairs::<F>(&list, k, threads, sink)))
+    }, else Err(refuse_width(py, width)))
+}
+
+/// All clusters of a list, as a stream of `cluster`, `fingerprint`.
+#[pyfunction]
+pub(crate) fn find_clusters(
+    py: Python<'_>,
+    words: PyReadonlyArray1<'_, u64>,
+    width: u32,
+    k: u32,
+    threads: usize,
+) -> PyResult<Stream> {
+    let words = words.as_slice()?;
+    with_width!(width, F => {
+        let list = py.detach(|| F::list(words).into_owned());
+        Ok(listed(width, move |sink| send_clusters::<F>(&list, k, threads, sink)))
+    }, else Err(refuse_width(py, width)))
+}
+
+/// A stream that nobody cancels before its next block: joins of lists report no progress.
+fn listed(width: u32, make: impl FnOnce(&Sink) -> Result<()> + Send + 'static) -> Stream {
+    Stream::start(width, Arc::new(Ticker::default()), None, make)
+}
+
+fn send_pairs<F: Words>(list: &[F], k: u32, threads: usize, sink: &Sink) -> Result<()> {
+    let mut pairs = Pairs::default();
+    nearprint::find_all(list, k, threads, |block| {
+        pairs.extend(block);
+        if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { Ok(()) }
+    })?;
+    sink.send(pairs.take())
+}
+
+fn send_clusters<F: Words>(list: &[F], k: u32, threads: usize, sink: &Sink) -> Result<()> {
+    let (mut clusters, mut words, mut cluster) = (Vec::new(), Vec::new(), 0);
+    let send = |clusters: &mut Vec<i64>, words: &mut Vec<u64>| {
+        let columns = Columns::default().with("cluster", Column::Indices(std::mem::take(clusters)));
+        sink.send(columns.with("fingerprint", Column::Fingerprints(std::mem::take(words))))
+    };
+    nearprint::find_clusters(list, k, threads, |members| {
+        for &member in members {
+            clusters.push(cluster);
+            member.append_to(&mut words);
+        }
+        cluster += 1;
+        if clusters.len() >= BLOCK_ROWS { send(&mut clusters, &mut words) } else { Ok(()) }
+    })?;
+    send(&mut clusters, &mut words)
+}
+
+/// The pairs of 64-bit numbers of a stream's block as a list of tuples, the smaller number first.
+#[pyfunction]
+pub(crate) fn tuples<'py>(block: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyList>> {
+    let column = |name| -> PyResult<PyReadonlyArray1<'py, u64>> {
+        let column = block.get_item(name)?.ok_or_else(|| PyTypeError::new_err("pairs have two columns"))?;
+        Ok(column.cast::<PyArray1<u64>>()?.readonly())
+    };
+    let (a, b) = (column("a")?, column("b")?);
+    let pairs = a.as_slice()?.iter().zip(b.as_slice()?).map(|(&a, &b)| (a.min(b), a.max(b)));
+    PyList::new(block.py(), pairs.collect::<Vec<_>>())
+}
+
+/// The distance of each fingerprint of `a` from the one at the same place in `b`; one of them may be a single one.
+#[pyfunction]
+pub(crate) fn distances<'py>(
+    py: Python<'py>,
+    a: PyReadonlyArray1<'_, u64>,
+    b: PyReadonlyArray1<'_, u64>,
+    width: u32,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let (a, b) = (a.as_slice()?, b.as_slice()?);
+    let found = with_width!(width, F => py.detach(|| distances_of::<F>(a, b)), else return Err(refuse_width(py, width)));
+    Ok(found.into_pyarray(py))
+}
+
+fn distances_of<F: Words>(a: &[u64], b: &[u64]) -> Vec<u32> {
+    let (a, b) = (F::list(a), F::list(b));
+    match (&*a, &*b) {
+        ([one], others) | (others, [one]) => others.iter().map(|other| one.distance(*other)).collect(),
+        (a, b) => a.iter().zip(b).map(|(one, other)| one.distance(*other)).collect(),
+    }
+}
+
+/// The distances of all from all, row by row.
+#[pyfunction]
+pub(crate) fn distance_matrix<'py>(
+    py: Python<'py>,
+    words: PyReadonlyArray1<'_, u64>,
+    width: u32,
+) -> PyResult<Bound<'py, PyArray1<u16>>> {
+    let words = words.as_slice()?;
+    let ticker = Ticker::default();
+    let matrix = with_width!(width, F => {
+        watch(py, &ticker, None, || matrix_of::<F>(words, &ticker))?
+    }, else return Err(refuse_width(py, width)));
+    Ok(matrix.into_pyarray(py))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "distances are at most 256")]
+fn matrix_of<F: Words>(words: &[u64], ticker: &Ticker) -> Result<Vec<u16>> {
+    let list = F::list(words);
+    let mut matrix = Vec::with_capacity(list.len() * list.len());
+    for one in &*list {
+        matrix.extend(list.iter().map(|other| one.distance(*other) as u16));
+        ticker.check()?;
+    }
+    Ok(matrix)
+}
+
+/// The simhash of hashes, each with a weight or all with the same.
+#[pyfunction]
+pub(crate) fn simhash<'py>(
+    py: Python<'py>,
+    words: PyReadonlyArray1<'_, u64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    width: u32,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let words = words.as_slice()?;
+    let weights = weights.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+    let read = |weights: &[f64]| weights.iter().map(|&weight| Weight::from_f64(weight)).collect();
+    let weights: Option<Option<Vec<Weight>>> = weights.map(read);
+    if weights == Some(None) {
+        return Err(input_error(py, "weights: numbers up to 10^15 are wanted"));
+    }
+    let weights = weights.flatten();
+    let simhash = with_width!(width, F => py.detach(|| {
+        let mut row = Vec::new();
+        simhash_of::<F>(words, weights.as_deref()).append_to(&mut row);
+        row
+    }), else return Err(refuse_width(py, width)));
+    Ok(simhash.into_pyarray(py))
+}
+
+fn simhash_of<F: Words>(words: &[u64], weights: Option<&[Weight]>) -> F {
+    let hashes = F::list(words);
+    match weights {
+        Some(weights) => weighted(hashes.iter().copied().zip(weights.iter().copied())),
+        None => nearprint::simhash::compute(hashes.iter().copied()),
+    }
+}
+
+/// The words of Python numbers, or of hexadecimal texts where those may be among them.
+#[pyfunction]
+#[pyo3(signature = (list, width, texts = true))]
+pub(crate) fn words_of_list<'py>(
+    py: Python<'py>,
+    list: &Bound<'py, PyList>,
+    width: u32,
+    texts: bool,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let mut words = Vec::with_capacity(list.len() * width as usize / 64);
+    for (index, item) in list.iter().enumerate() {
+        if index.is_multiple_of(NUMBERS_BETWEEN_CHECKS) {
+            py.check_signals()?;
+        }
+        if width == 64
+            && item.is_exact_instance_of::<PyInt>()
+            && let Ok(word) = item.extract::<u64>()
+        {
+            words.push(word);
+        } else {
+            append_item(&item, width, texts, &mut words).map_err(|why| at(py, index, &why))?;
+        }
+    }
+    Ok(words.into_pyarray(py))
+}
+
+/// Says which item an exception is about.
+fn at(py: Python<'_>, index: usize, why: &PyErr) -> PyErr {
+    let told = format!("item {index}: {}", why.value(py));
+    if why.is_instance_of::<PyTypeError>(py) { PyTypeError::new_err(told) } else { input_error(py, &told) }
+}
+
+fn append_item(item: &Bound<'_, PyAny>, width: u32, texts: bool, words: &mut Vec<u64>) -> PyResult<()> {
+    let py = item.py();
+    if texts && let Ok(text) = item.cast::<PyString>() {
+        let text = text.to_cow()?;
+        let read =
+            with_width!(width, F => append_hex::<F>(&text, words), else return Err(refuse_width(py, width)));
+        return read.map_err(|why| input_error(py, &why));
+    }
+    let number = if item.is_instance_of::<PyBool>() { None } else { item.call_method0("__index__").ok() };
+    let Some(number) = number else {
+        let kind = item.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "{kind} is no fingerprint: an int or a hexadecimal str is wanted"
+        )));
+    };
+    if number.lt(0)? {
+        return Err(input_error(py, &format!("{number} is negative")));
+    }
+    let bytes = number.call_method1("to_bytes", (width / 8, "little")).map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(py) {
+            input_error(py, &format!("{number:#} does not fit in {width} bits"))
+        } else {
+            error
+        }
+    })?;
+    let bytes: Vec<u8> = bytes.extract()?;
+    words.extend(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)));
+    Ok(())
+}

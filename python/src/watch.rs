@@ -1,0 +1,118 @@
+//! Long work off the interpreter's lock: signals are looked for, and progress is told, on the thread that
+//! has asked for it, while the work goes on on another one.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use nearprint::{Error, Progress, Result, Stage};
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+
+/// How often signals are looked for, and progress is told.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How far an operation is, and whether it should end.
+#[derive(Default)]
+pub(crate) struct Ticker {
+    cancelled: AtomicBool,
+    reached: Mutex<Option<(Stage, u64, Option<u64>)>>,
+}
+
+impl Ticker {
+    /// Makes the operation end at its next report.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// For the next operation.
+    pub(crate) fn reset(&self) {
+        self.cancelled.store(false, Ordering::Relaxed);
+        self.set_reached(None);
+    }
+
+    /// An error once the operation should end.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    fn set_reached(&self, reached: Option<(Stage, u64, Option<u64>)>) {
+        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = reached;
+    }
+
+    /// Looks for signals, and calls `listener(stage, done, total)` if there is something to tell.
+    pub(crate) fn tick(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
+        py.check_signals()?;
+        let reached = *self.reached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(listener), Some((stage, done, total))) = (listener, reached) {
+            listener.call1(py, (stage_name(stage), done, total))?;
+        }
+        Ok(())
+    }
+}
+
+impl Progress for Ticker {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        self.set_reached(Some((stage, done, total)));
+        match self.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Reading => "reading",
+        Stage::Merging => "merging",
+        Stage::Tables => "tables",
+        Stage::Joining => "joining",
+        Stage::Verifying => "verifying",
+        Stage::Copying => "copying",
+        Stage::Fingerprinting => "fingerprinting",
+        _ => "working",
+    }
+}
+
+/// Does a job on a thread of its own. A signal, or an exception of the listener, cancels the ticker; what is
+/// raised then waits until the job has ended and cleaned up.
+pub(crate) fn watch<T: Send>(
+    py: Python<'_>,
+    ticker: &Ticker,
+    listener: Option<&Py<PyAny>>,
+    job: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let (result, raised) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, finished) = sync_channel(1);
+            let worker = scope.spawn(move || {
+                let result = job();
+                // Nobody listens only where the watcher is gone, which waits for this thread.
+                let _ = done.send(());
+                result
+            });
+            let mut raised = None;
+            while finished.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_none()
+                    && let Err(error) = Python::attach(|py| ticker.tick(py, listener))
+                {
+                    ticker.cancel();
+                    raised = Some(error);
+                }
+            }
+            let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (result, raised)
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => {
+            let value = result.or_raise(py)?;
+            ticker.tick(py, listener)?;
+            Ok(value)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+"""What tests share."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearprint
+
+WIDTHS = (64, 128, 256)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a database may be made."""
+    return tmp_path / "corpus.np"
+
+
+@pytest.fixture(params=WIDTHS)
+def width(request: pytest.FixtureRequest) -> int:
+    """Each width in turn."""
+    value: int = request.param
+    return value
+
+
+def near_duplicates(width: int, count: int, seed: int = 7) -> list[int]:
+    """Numbers of which every third differs from an earlier one in up to four bits, and every tenth is one again."""
+    source = random.Random(seed)
+    numbers: list[int] = []
+    for index in range(count):
+        if index % 10 == 9:
+            numbers.append(source.choice(numbers))
+        elif index % 3 == 2:
+            flips = (1 << source.randrange(width) for _ in range(source.randrange(1, 5)))
+            number = source.choice(numbers)
+            for flip in flips:
+                number ^= flip
+            numbers.append(number)
+        else:
+            numbers.append(source.getrandbits(width))
+    return numbers
+
+
+def rows_of(numbers: list[int], width: int) -> Any:
+    """The array that stands for the numbers: (n,), (n, 2) or (n, 4)."""
+    words = width // 64
+    rows = [[number >> (64 * place) & (2**64 - 1) for place in range(words)] for number in numbers]
+    array = np.array(rows, dtype=np.uint64).reshape(len(numbers), words)
+    return array.reshape(-1) if words == 1 else array
+
+
+def numbers_of(array: Any) -> list[int]:
+    """The numbers that an array of any of these shapes stands for."""
+    rows = array.reshape(len(array), array.shape[1] if array.ndim == 2 else 1).tolist()
+    return [sum(word << (64 * place) for place, word in enumerate(row)) for row in rows]
+
+
+def distance(a: int, b: int) -> int:
+    """The number of bits in which two numbers differ."""
+    return bin(a ^ b).count("1")
+
+
+def pairs_by_force(numbers: list[int], k: int) -> set[tuple[int, int, int]]:
+    """All pairs of distinct numbers within k bits, and their distances."""
+    distinct = sorted(set(numbers))
+    found = set()
+    for index, a in enumerate(distinct):
+        for b in distinct[index + 1 :]:
+            if distance(a, b) <= k:
+                found.add((a, b, distance(a, b)))
+    return found
+
+
+def pairs_of(result: nearprint.Result) -> set[tuple[int, int, int]]:
+    """The pairs of a table."""
+    return set(zip(numbers_of(result["a"]), numbers_of(result["b"]), result["distance"].tolist()))
+
+
+@pytest.fixture
+def filled(path: Path, width: int) -> Iterator[tuple[nearprint.Database, list[int]]]:
+    """A database of 300 numbers with ids from 1000 on, and the numbers."""
+    numbers = near_duplicates(width, 300)
+    with nearprint.build(path, numbers, ids=range(1000, 1300), width=width) as database:
+        yield database, numbers

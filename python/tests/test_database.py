@@ -1,0 +1,327 @@
+"""Databases against brute force, and what they keep."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nearprint
+
+from .conftest import distance, near_duplicates, numbers_of, pairs_by_force, pairs_of, rows_of
+
+Filled = tuple[nearprint.Database, list[int]]
+
+
+def by_force(numbers: list[int], query: int, k: int) -> list[tuple[int, int, int]]:
+    """Distance, number and id of every row within k bits, in order."""
+    rows = ((distance(query, number), number, 1000 + index) for index, number in enumerate(numbers))
+    return sorted(row for row in rows if row[0] <= k)
+
+
+def found(result: nearprint.Result) -> list[tuple[int, int, int]]:
+    """The same of a result."""
+    return list(zip(result["distance"].tolist(), numbers_of(result["fingerprint"]), result["id"].tolist()))
+
+
+def test_queries_find_what_comparing_finds(filled: Filled, width: int) -> None:
+    database, numbers = filled
+    queries = near_duplicates(width, 20, seed=1) + numbers[:20]
+    for k in (0, 1, 3, 8, width):
+        batch = database.query_batch(queries, k)
+        assert batch.columns == ("query", "id", "fingerprint", "distance")
+        for index, query in enumerate(queries):
+            expected = by_force(numbers, query, k)
+            assert found(database.query(query, k)) == expected
+            here = batch["query"] == index
+            assert found(nearprint.Result({name: array[here] for name, array in batch.items()})) == expected
+
+
+def test_nearest_rows_come_first(filled: Filled, width: int) -> None:
+    database, numbers = filled
+    for query in near_duplicates(width, 5, seed=2):
+        expected = by_force(numbers, query, width)[:4]
+        assert found(database.nearest(query, 4)) == expected
+        within = [row for row in expected if row[0] <= 20]
+        assert found(database.nearest(query, 4, max_k=20)) == within
+    many = database.nearest(numbers[:3], 2)
+    assert many["query"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert len(database.nearest(numbers[0], 0)) == 0
+
+
+def test_pairs_and_clusters(filled: Filled, width: int) -> None:
+    database, numbers = filled
+    for k in (0, 3, 6):
+        assert pairs_of(database.pairs(k).table()) == pairs_by_force(numbers, k)
+        rows = database.pairs(k, ids=True).table()
+        by_id = {frozenset(pair) for pair in zip(rows["id_a"].tolist(), rows["id_b"].tolist())}
+        ids = range(1000, 1300)
+        assert by_id == {
+            frozenset((a, b)) for a in ids for b in ids if a < b and distance(numbers[a - 1000], numbers[b - 1000]) <= k
+        }
+        clusters = database.clusters(k).table()
+        assert {id_ for pair in by_id for id_ in pair} == set(clusters["id"].tolist())
+        of_id = dict(zip(clusters["id"].tolist(), clusters["cluster"].tolist()))
+        assert all(of_id[a] == of_id[b] for a, b in map(tuple, by_id))
+        assert sorted(set(of_id.values())) == list(range(len(set(of_id.values()))))
+        assert clusters["fingerprint"].shape[1:] == (() if width == 64 else (width // 64,))
+
+
+def test_two_databases_are_crossed(filled: Filled, width: int, tmp_path: Path) -> None:
+    database, numbers = filled
+    others = near_duplicates(width, 50, seed=3) + numbers[:10]
+    with nearprint.build(tmp_path / "other.np", others, width=width) as other:
+        crossed = pairs_of(database.cross(other, 4).table())
+        expected = {(a, b, distance(a, b)) for a in numbers for b in others if distance(a, b) <= 4}
+        assert crossed == expected
+        rows = database.cross(other, 4, ids=True).table()
+        assert all(numbers[id_ - 1000] == a for id_, a in zip(rows["id_a"].tolist(), numbers_of(rows["a"])))
+        assert all(others[id_] == b for id_, b in zip(rows["id_b"].tolist(), numbers_of(rows["b"])))
+    with nearprint.create(tmp_path / "narrow.np", width=64 if width > 64 else 128) as narrow:
+        with pytest.raises(nearprint.InputError, match="bits"):
+            database.cross(narrow)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    width=st.sampled_from((64, 128, 256)),
+    steps=st.lists(st.tuples(st.sampled_from("aaaduc"), st.integers(0, 40), st.integers(0, 15)), max_size=40),
+    k=st.integers(0, 6),
+)
+def test_a_living_database_is_a_set_of_rows(width: int, steps: list[tuple[str, int, int]], k: int) -> None:
+    """Adds, deletes, upserts and commits in any order, against a set."""
+    palette = near_duplicates(width, 41, seed=5)
+    rows: set[tuple[int, int]] = set()
+    with tempfile.TemporaryDirectory() as home:
+        with nearprint.create(pathlib.Path(home) / "corpus.np", width=width, memtable_rows=4) as database:
+            for step, which, id_ in steps:
+                if step == "a":
+                    assert database.add([palette[which]], [id_]).tolist() == [id_]
+                    rows.add((palette[which], id_))
+                elif step == "c":
+                    database.commit()
+                else:
+                    rows = {row for row in rows if row[1] != id_}
+                    if step == "d":
+                        database.delete([id_])
+                    else:
+                        database.upsert(palette[which], id_)
+                        rows.add((palette[which], id_))
+            database.commit()
+            for query in palette[:5]:
+                expected = sorted((distance(query, number), number, id_) for number, id_ in rows)
+                assert found(database.query(query, k)) == [row for row in expected if row[0] <= k]
+            stored = database.rows().table()
+            assert set(zip(numbers_of(stored["fingerprint"]), stored["id"].tolist())) == rows
+            assert len(database) == len(rows)
+        with nearprint.open(pathlib.Path(home) / "corpus.np") as again:
+            assert len(again) == len(rows)
+
+
+def test_ids_are_given(path: Path) -> None:
+    with nearprint.create(path) as database:
+        assert database.add([5, 6]).tolist() == [0, 1]
+        assert database.add(7).tolist() == [2]
+        assert database.add(np.array([8], np.uint64), ids=np.arange(9, 10)).dtype == np.uint64
+        assert database.add([9]).tolist() == [10]
+        assert database.add([]).tolist() == []
+
+
+def test_reads_see_what_was_committed(path: Path) -> None:
+    with nearprint.create(path) as database, nearprint.open(path) as reader:
+        database.add([1])
+        assert len(database) == 0
+        database.commit()
+        assert (len(database), len(reader)) == (1, 0)
+        reader.refresh()
+        assert len(reader) == 1
+        with pytest.raises(nearprint.LockedError):
+            reader.add([2])
+        blocks = database.rows()
+        database.add([3])
+        database.commit()
+        assert len(blocks.table()) == 1
+    with nearprint.open(path) as again:
+        again.add([2])
+        again.flush()
+        assert len(again.stats()["runs"]) == 2
+        again.compact()
+        assert len(again.stats()["runs"]) == 1
+
+
+def test_an_exception_forgets_what_was_not_committed(path: Path) -> None:
+    with pytest.raises(RuntimeError):
+        with nearprint.create(path) as database:
+            database.add([1])
+            database.commit()
+            database.add([2])
+            raise RuntimeError
+    with nearprint.open(path) as database:
+        assert len(database) == 1
+        database.add([3])
+    with nearprint.open(path) as database:
+        assert len(database) == 2
+
+
+def test_a_closed_database_says_so(path: Path) -> None:
+    database = nearprint.create(path)
+    database.close()
+    database.close()
+    assert database.closed and "closed" in repr(database)
+    asks: list[Callable[[], object]] = [database.stats, database.commit, database.verify, database.rows, database.pairs, database.compact,
+            database.refresh, lambda: len(database), lambda: database.query(1), lambda: database.add([1]),
+            lambda: database.delete([1]), lambda: database.query_batch([1]), lambda: database.checkpoint,
+            lambda: database.__enter__()]
+    for ask in asks:
+        with pytest.raises(nearprint.Error, match="closed"):
+            ask()
+
+
+def test_keys_and_texts(path: Path) -> None:
+    with nearprint.create(path, keys=True, texts=True) as database:
+        assert (database.keeps_keys, database.keeps_texts) == (True, True)
+        (first, second) = database.add([1, 2], keys=["a", "é"], texts=["one", b"two"])
+        database.add([1], ids=[first], keys=["c"])
+        database.add([7], ids=[5])
+        database.add(9, keys="nine", texts="9")
+        database.commit()
+        result = database.query(1, 0)
+        assert list(zip(result["id"].tolist(), result["key"].tolist())) == [(first, "a"), (first, "c")]
+        assert database.query(7, 0)["key"].tolist() == [None]
+        assert database.keys_of(1, first) == ["a", "c"]
+        assert database.keys_of(1, 12345) == []
+        assert database.texts_of(1, first) == {"a": "one", "c": ""}
+        assert database.ids_of_key("é").tolist() == [second]
+        assert database.ids_of_key("nothing").tolist() == []
+        database.add([8], ids=[6], keys=["own"])
+        database.upsert([3], keys=["é"])
+        database.commit()
+        assert database.ids_of_key("own").tolist() == []
+        assert database.ids_of_key("own", everywhere=True).tolist() == [6]
+        assert database.fingerprints_of(second).tolist() == [3]
+        keys = database.rows().table()["key"].tolist()
+        assert sorted(keys, key=str) == [None, "a", "c", "nine", "own", "é"]
+        table = database.query_batch([1, 7], 0).to_arrow()
+        assert table["key"].to_pylist() == ["a", "c", None]
+    with nearprint.build(path.with_name("built.np"), [1, 2], keys=["a", "b"]) as built:
+        assert built.query(1, 0)["key"].tolist() == ["a"]
+        assert (built.keeps_keys, built.keeps_texts) == (True, False)
+
+
+def test_checkpoints_are_kept(path: Path) -> None:
+    with nearprint.create(path) as database:
+        assert database.checkpoint is None
+        database.checkpoint = b"half"
+        assert database.checkpoint == b"half"
+        database.commit()
+    with nearprint.open(path) as database:
+        assert database.checkpoint == b"half"
+        database.checkpoint = None
+        database.commit()
+        assert database.checkpoint is None
+
+
+def test_what_a_database_is(path: Path) -> None:
+    with nearprint.create(path, k=5, recipe="cjk width=128", layout="rotations:4") as database:
+        assert (database.k, database.width, database.path) == (5, 128, str(path))
+        assert database.recipe == nearprint.recipe_line("cjk width=128")
+        assert (nearprint.width_of(path), bool(database), len(database)) == (128, True, 0)
+        stats = database.stats()
+        assert (stats["layout"], stats["rows"], stats["runs"]) == ("rotations:4", 0, [])
+        database.add([1 << 100])
+        database.commit()
+        explanation = database.explain()
+        assert explanation.k == 5 and explanation.runs and str(explanation) == explanation.text != ""
+        assert "128 bits" in repr(database)
+
+
+def test_copies_and_runs(path: Path, tmp_path: Path) -> None:
+    with nearprint.build(path, [1, 2, 3]) as database:
+        database.backup(tmp_path / "copy.np")
+        with pytest.raises(nearprint.Error, match="exists"):
+            database.backup(tmp_path / "copy.np")
+        nearprint.build(tmp_path / "runs", [4, 5], first_id=100, runs_only=True).close()
+        assert database.ingest(tmp_path / "runs") == nearprint.Ingested(1, 0, 2)
+        assert database.ingest([tmp_path / "runs"]) == nearprint.Ingested(0, 1, 0)
+        assert sorted(database.rows().table()["id"].tolist()) == [0, 1, 2, 100, 101]
+    with nearprint.open(tmp_path / "copy.np") as copy:
+        assert len(copy) == 3
+
+
+def test_damage_is_found(path: Path) -> None:
+    numbers = near_duplicates(64, 5000)
+    with nearprint.build(path, numbers) as database:
+        assert database.verify().sound
+        largest = max(path.iterdir(), key=lambda file: file.stat().st_size)
+        with largest.open("r+b") as file:
+            file.seek(largest.stat().st_size // 2)
+            file.write(b"damage!!")
+        report = database.verify()
+        assert not report.sound and report.damage[0].file == str(largest)
+    with nearprint.open(path) as database:
+        with pytest.raises(nearprint.CorruptionError) as caught:
+            database.rows().table()
+            database.query_batch(numbers, 8)
+        assert caught.value.file == str(largest) and caught.value.section and caught.value.offset
+
+
+def test_what_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(nearprint.Error, match="no database"):
+        nearprint.open(tmp_path / "none")
+    nearprint.create(tmp_path / "one.np").close()
+    with pytest.raises(nearprint.Error, match="exists"):
+        nearprint.create(tmp_path / "one.np")
+    with pytest.raises(nearprint.Error, match="exists"):
+        nearprint.build(tmp_path / "one.np", [1])
+
+
+def test_tables_go_elsewhere(filled: Filled, width: int) -> None:
+    import pandas
+    import polars
+
+    database, numbers = filled
+    result = database.query_batch(numbers[:10], 3)
+    assert dict(result).keys() == {"query", "id", "fingerprint", "distance"} == set(result)
+    assert "id" in result and "key" not in result and str(len(result)) in repr(result)
+    table = result.to_arrow()
+    frame = result.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert table["id"].to_pylist() == frame["id"].tolist() == result["id"].tolist()
+    assert polars.DataFrame(result)["id"].to_list() == result["id"].tolist()
+    given = [
+        number if width == 64 else number.to_bytes(width // 8, "big") for number in numbers_of(result["fingerprint"])
+    ]
+    assert table["fingerprint"].to_pylist() == frame["fingerprint"].tolist() == given
+    again = nearprint.find_all(table["fingerprint"], 0, width=width)
+    assert len(again) == 0
+    with pytest.raises(KeyError):
+        result["colour"]
+
+
+def test_blocks_come_one_by_one(path: Path) -> None:
+    array = np.arange(200_000, dtype=np.uint64) << np.uint64(20)
+    with nearprint.build(path, array) as database:
+        blocks = list(database.rows())
+        assert len(blocks) > 1 and sum(map(len, blocks)) == 200_000
+        assert np.array_equal(database.rows().table()["fingerprint"], array)
+        stream = database.pairs(4)
+        assert len(next(stream)) >= 1 << 16
+        stream.close()
+        assert list(stream) == []
+
+
+def test_results_do_not_depend_on_threads(path: Path) -> None:
+    array = rows_of(near_duplicates(64, 30_000), 64)
+    tables = []
+    for threads in (1, 2, 5):
+        with nearprint.build(path.with_name(str(threads)), array, threads=threads) as database:
+            tables.append([database.query_batch(array, 3), database.pairs().table(), database.clusters().table()])
+    for table in zip(*tables):
+        for other in table[1:]:
+            assert all(np.array_equal(table[0][name], other[name]) for name in other)

@@ -1,0 +1,213 @@
+"""Every form that fingerprints may have, and every form that they may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import nearprint
+
+from .conftest import near_duplicates, numbers_of, rows_of
+
+
+def forms(numbers: list[int], width: int) -> dict[str, Any]:
+    """The same fingerprints in every form that has a place for them."""
+    array = rows_of(numbers, width)
+    in_bytes = [number.to_bytes(width // 8, "big") for number in numbers]
+    all_forms = {
+        "array": array,
+        "every second": np.repeat(array, 2, axis=0)[::2],
+        "big-endian": array.astype(">u8"),
+        "list": numbers,
+        "generator": (number for number in numbers),
+        "tuple": tuple(numbers),
+        "list of bytes": in_bytes,
+        "bytes": np.frombuffer(b"".join(in_bytes), np.uint8).reshape(len(numbers), -1),
+        "digits": [f"{number:0{width // 4}x}" for number in numbers],
+        "0x": [f"0x{number:0{width // 4}X}" for number in numbers],
+        "object": np.array(numbers, dtype=object),
+        "pandas objects": pandas.Series(numbers, dtype=object),
+        "pandas texts": pandas.Series([f"{number:0{width // 4}x}" for number in numbers]),
+        "polars texts": polars.Series([f"{number:0{width // 4}x}" for number in numbers]),
+        "pyarrow texts": pyarrow.array([f"{number:0{width // 4}x}" for number in numbers]),
+        "pyarrow bytes": pyarrow.array(in_bytes, pyarrow.binary(width // 8)),
+        "chunks of bytes": pyarrow.chunked_array([in_bytes[:1], in_bytes[1:]], pyarrow.binary(width // 8)),
+        "slice of bytes": pyarrow.array(in_bytes[:1] + in_bytes, pyarrow.binary(width // 8))[1:],
+    }
+    if width == 64:
+        all_forms |= {
+            "numpy numbers": list(array),
+            "column": array.reshape(-1, 1),
+            "pyarrow": pyarrow.array(numbers, pyarrow.uint64()),
+            "pyarrow chunks": pyarrow.chunked_array([numbers[:5], numbers[5:]], pyarrow.uint64()),
+            "polars": polars.Series(numbers, dtype=polars.UInt64),
+            "pandas": pandas.Series(array),
+            "pandas nullable": pandas.Series(array).astype("UInt64"),
+            "capsule": OnlyCapsule(pyarrow.array(numbers, pyarrow.uint64())),
+        }
+    else:
+        all_forms["list of rows"] = list(array)
+    return all_forms
+
+
+class OnlyCapsule:
+    """An Arrow array of a library that is not known by name."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        return self._array.__arrow_c_array__(requested_schema)
+
+
+def test_every_form_is_read(width: int, tmp_path: Path) -> None:
+    numbers = near_duplicates(width, 20)
+    for index, (form, given) in enumerate(forms(numbers, width).items()):
+        with nearprint.build(tmp_path / str(index), given, ids=range(20), width=width) as database:
+            rows = database.rows().table()
+            found = sorted(zip(rows["id"].tolist(), numbers_of(rows["fingerprint"])))
+            assert found == list(enumerate(numbers)), form
+
+
+def test_widths_are_found_out() -> None:
+    for width in (64, 128, 256):
+        numbers = [2 ** (width - 1), 2 ** (width - 1) + 1]
+        for form, given in forms(numbers, width).items():
+            found = nearprint.find_all(given, 1)
+            assert numbers_of(found["a"]) == [numbers[0]], form
+            assert found["a"].shape == ((1,) if width == 64 else (1, width // 64)), form
+
+
+def test_one_fingerprint_has_many_forms(filled: tuple[nearprint.Database, list[int]], width: int) -> None:
+    database, numbers = filled
+    number = numbers[0]
+    ones: list[Any] = [
+        number, hex(number) if width == 64 else f"0x{number:0{width // 4}x}", number.to_bytes(width // 8, "big"),
+        rows_of([number], width)[0],
+    ]
+    for one in ones:
+        assert 1000 in database.query(one, 0)["id"], one
+
+
+BAD: list[tuple[Any, Any, str]] = [
+    ([-1], ValueError, "item 0: -1 is negative"),
+    ([1, 2**64], ValueError, "item 1: .* does not fit in 64 bits"),
+    ([1.0], TypeError, "item 0: float"),
+    ([1, None], TypeError, "item 1: NoneType"),
+    ([True], TypeError, "item 0: bool"),
+    (["12"], ValueError, "2 digits"),
+    (["0xzz"], ValueError, "not a fingerprint"),
+    (["0x" + "f" * 17], ValueError, "does not fit"),
+    (["é" * 16], ValueError, "item 0"),
+    ([b"12345678", b"1234567"], ValueError, "different lengths"),
+    (7, TypeError, "one int"),
+    ("0x07", TypeError, "one str"),
+    (None, TypeError, "NoneType"),
+    (np.array([1.5]), TypeError, "float64"),
+    (np.array([True]), TypeError, "bool"),
+    (np.array(["a"]), TypeError, "<U1"),
+    (np.array([-1]), ValueError, "-1 is negative"),
+    (np.zeros((2, 3), np.uint64), ValueError, r"\(2, 3\)"),
+    (np.zeros((2, 2), np.uint64), ValueError, "128 bits"),
+    (np.zeros((2, 2, 2), np.uint64), ValueError, r"\(2, 2, 2\)"),
+    (np.zeros((), np.uint64), ValueError, r"\(\)"),
+    (np.zeros(8, np.uint8), ValueError, "uint8"),
+    (np.zeros((1, 7), np.uint8), ValueError, "uint8"),
+    (np.zeros((1, 16), np.uint8), ValueError, "128 bits"),
+    ([np.zeros(2, np.uint64), np.zeros(3, np.uint64)], ValueError, "shape"),
+    (pyarrow.array([1, None], pyarrow.uint64()), ValueError, "null"),
+    (pyarrow.array([1.5]), TypeError, "Float64"),
+    (pyarrow.array(["a"]), ValueError, "1 digits"),
+    (pyarrow.array([b"abc"], pyarrow.binary(3)), TypeError, "fixed_size_binary"),
+    (polars.Series([1, None], dtype=polars.UInt64), ValueError, "null"),
+    (polars.Series(["a"]), ValueError, "1 digits"),
+    (polars.Series([b"a"]), TypeError, "Binary"),
+    (pandas.Series([1, None], dtype="UInt64"), ValueError, "null"),
+    (pandas.Series(["a", 1.5], dtype=object), ValueError, "1 digits"),
+    (pandas.Series([1.5]), TypeError, "float64"),
+    (pandas.Series([-3]), ValueError, "-3 is negative"),
+]
+
+
+@pytest.mark.parametrize("given, error, why", BAD, ids=[repr(bad[0])[:40] for bad in BAD])
+def test_bad_fingerprints_are_refused(given: Any, error: Any, why: str, path: Path) -> None:
+    with nearprint.create(path) as database:
+        for refuse in (database.add, database.query_batch, lambda bad: nearprint.find_all(bad, 3, width=64)):
+            if refuse == database.add and isinstance(given, (int, str, np.ndarray)) and np.ndim(given) == 0:
+                continue
+            with pytest.raises(error, match=why) as caught:
+                refuse(given)
+            assert error is not ValueError or caught.type in (nearprint.InputError, ValueError)
+        database.commit()
+        assert len(database) == 0
+
+
+def test_bad_single_fingerprints_are_refused(path: Path) -> None:
+    with nearprint.create(path) as database:
+        for bad in (-1, 2**64, "0x1ff" * 9, b"1234567", [1, 2], np.zeros(2, np.uint64)):
+            with pytest.raises((ValueError, TypeError)):
+                database.query(bad)  # type: ignore[arg-type]
+        for unfit in (1.0, None, True, np.float64(3)):
+            with pytest.raises(TypeError):
+                database.query(unfit)  # type: ignore[arg-type]
+
+
+def test_bad_ids_and_keys_are_refused(path: Path) -> None:
+    with nearprint.create(path, keys=True) as database:
+        for bad in ([1], [1, 2, 3], [-1, 2], [2**64, 1], np.array([1, -2]), np.zeros((2, 1), np.uint64)):
+            with pytest.raises(nearprint.InputError):
+                database.add([1, 2], ids=bad)
+        for unfit in ([1.5, 2], ["a", "b"], np.array([1.5, 2]), [None, 1]):
+            with pytest.raises((TypeError, ValueError)):
+                database.add([1, 2], ids=unfit)
+        with pytest.raises(TypeError):
+            database.add([1, 2], keys=["a", 3])  # type: ignore[list-item]
+        with pytest.raises(TypeError):
+            database.add([1, 2], keys="ab")
+        with pytest.raises(nearprint.InputError, match="1 keys for 2"):
+            database.add([1, 2], keys=["a"])
+        with pytest.raises(nearprint.InputError, match="without texts"):
+            database.add([1], keys=["a"], texts=["b"])
+        with pytest.raises(nearprint.InputError, match="65,536"):
+            database.add([1], keys=["a" * 65537])
+        with pytest.raises(nearprint.InputError, match="ids or keys"):
+            database.upsert([1])
+        database.commit()
+        assert len(database) == 0
+
+
+def test_bad_settings_are_refused(path: Path) -> None:
+    for settings in ({"k": 65}, {"k": -1}, {"width": 96}, {"layout": "tree"}, {"memory": 5}, {"recipe": "soup"},
+                     {"recipe": "simhash-py", "width": 128}, {"threads": -1}):
+        with pytest.raises(nearprint.InputError):
+            nearprint.create(path, **settings)
+    for unfit in ({"k": 1.5}, {"k": "3"}, {"memory": "1G"}, {"colour": 1}):
+        with pytest.raises(TypeError):
+            nearprint.create(path, **unfit)
+    assert not path.exists()
+
+
+def test_bad_questions_are_refused(path: Path) -> None:
+    with nearprint.build(path, [1, 2, 3]) as database:
+        for ask in (lambda k: database.query(1, k), lambda k: database.query_batch([1], k), database.pairs,
+                    database.clusters, database.explain, lambda k: database.nearest(1, 1, k)):
+            with pytest.raises(nearprint.InputError):
+                ask(65)
+            with pytest.raises(nearprint.InputError):
+                ask(-1)
+            with pytest.raises(TypeError):
+                ask(1.5)  # type: ignore[arg-type]
+        with pytest.raises(nearprint.InputError):
+            database.nearest(1, -1)
+        with pytest.raises(nearprint.InputError):
+            database.query(1, limit=-1)
+        with pytest.raises(TypeError):
+            database.cross("other.np")  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            database.verify(progress=3)  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""What programs written for simhash-py rely on."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import subprocess
+import sys
+import textwrap
+import types
+
+import numpy as np
+import pytest
+
+import nearprint.compat.simhash as simhash
+
+from .conftest import distance
+
+
+def test_hashes() -> None:
+    for text in ("", "abc", "é天"):
+        expected = int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "big")
+        assert simhash.unsigned_hash(text) == simhash.unsigned_hash(text.encode()) == expected
+    for unfit in (3, None, ["a"]):
+        with pytest.raises(TypeError):
+            simhash.unsigned_hash(unfit)  # type: ignore[arg-type]
+
+
+def test_compute() -> None:
+    assert simhash.compute([]) == 0
+    assert simhash.compute([0xDEADBEEF] * 100) == 0xDEADBEEF
+    assert simhash.compute([0xABCD, 0xBCDE, 0xCDEF]) == 0xADCF
+    source = random.Random(1)
+    hashes = [source.getrandbits(64) for _ in range(101)]
+    counts = [sum(hash_ >> bit & 1 for hash_ in hashes) for bit in range(64)]
+    expected = sum(1 << bit for bit, count in enumerate(counts) if count > 50)
+    for form in (hashes, iter(hashes), (hash_ for hash_ in hashes), set(hashes), np.array(hashes, np.uint64)):
+        assert simhash.compute(form) == expected
+    assert simhash.compute([1, 2]) == 0 and simhash.compute([1, 3]) == 1
+    for beyond in (-1, 2**64):
+        with pytest.raises(OverflowError):
+            simhash.compute([beyond])
+    for unfit in ("a", "0x07", None, 1.5):
+        with pytest.raises(TypeError):
+            simhash.compute([unfit])  # type: ignore[list-item]
+
+
+def test_num_differing_bits() -> None:
+    assert simhash.num_differing_bits(0xDEADBEEF, 0xDEADBEAD) == 2
+    assert simhash.num_differing_bits(0, 2**64 - 1) == 64
+    with pytest.raises(OverflowError):
+        simhash.num_differing_bits(0, 2**64)
+
+
+@pytest.mark.parametrize("blocks", [4, 5, 9, 64])
+def test_find_all(blocks: int) -> None:
+    source = random.Random(blocks)
+    hashes = [source.getrandbits(64) for _ in range(300)]
+    hashes += [hash_ ^ (1 << source.randrange(64)) ^ (1 << source.randrange(64)) for hash_ in hashes] + hashes[:50]
+    given = list(hashes)
+    expected = sorted(
+        {(a, b) for a in hashes for b in hashes if a < b and distance(a, b) <= 3},
+    )
+    for form in (given, set(given), iter(given), np.array(given, np.uint64)):
+        found = simhash.find_all(form, blocks, 3)
+        assert sorted(found) == expected
+        assert isinstance(found, list) and all(type(pair) is tuple and type(pair[0]) is int for pair in found)
+    assert given == hashes
+
+
+def test_find_all_refuses() -> None:
+    for blocks, bits in ((3, 3), (65, 3), (0, 0), (2, 3)):
+        with pytest.raises(ValueError):
+            simhash.find_all([1, 2], blocks, bits)
+    for beyond in (-1, 2**64):
+        with pytest.raises(OverflowError):
+            simhash.find_all([beyond], 4, 3)
+    assert simhash.find_all([], 4, 3) == []
+    assert simhash.find_all([0, 2**64 - 1], 64, 63) == []
+
+
+def test_shingle() -> None:
+    assert isinstance(simhash.shingle([1]), types.GeneratorType)
+    assert list(simhash.shingle(range(6))) == [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]]
+    assert list(simhash.shingle(range(3), 4)) == []
+    assert list(simhash.shingle(iter("ab"), window=1)) == [["a"], ["b"]]
+    for window in (0, -1):
+        refused = simhash.shingle([1], window)
+        with pytest.raises(ValueError):
+            list(refused)
+
+
+def test_stands_in_for_the_module() -> None:
+    program = """
+        import re
+        import sys
+        import nearprint.compat.simhash
+        sys.modules["simhash"] = nearprint.compat.simhash
+
+        import simhash
+        from simhash import compute, find_all, num_differing_bits, shingle, unsigned_hash
+
+        def fingerprint(text):
+            words = re.split(r"\\W+", text.lower())
+            return compute(map(unsigned_hash, (" ".join(some).encode("utf-8") for some in shingle(words))))
+
+        texts = {
+            "first": "a database of fingerprints that answers which of those stored are near another one " * 3,
+            "again": "a database of fingerprints that answers which of those stored are near another one " * 3 + "!",
+            "other": "nothing here has anything to do with what stands above, and so it is far from it",
+        }
+        prints = {name: fingerprint(text) for name, text in texts.items()}
+        assert num_differing_bits(prints["first"], prints["again"]) <= 3
+        assert num_differing_bits(prints["first"], prints["other"]) > 3
+        assert all(a < b for a, b in find_all(list(prints.values()), 6, 3))
+        print(simhash.__name__)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "nearprint.compat.simhash\n"), done.stderr

@@ -1,0 +1,81 @@
+"""Texts to fingerprints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import nearprint
+from nearprint.compat.simhash import unsigned_hash
+
+TEXTS = ["the quick brown fox jumps over the lazy dog", "", "one two three four", "天地玄黄，宇宙洪荒", "a"] * 50
+
+
+def test_every_form_of_texts_gives_the_same() -> None:
+    expected = nearprint.fingerprint(TEXTS)
+    assert expected.dtype == np.uint64 and expected.shape == (250,)
+    forms = [
+        tuple(TEXTS), (text for text in TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object),
+        pyarrow.array(TEXTS), pyarrow.array(TEXTS, pyarrow.large_string()), pyarrow.array(TEXTS, pyarrow.string_view()),
+        pyarrow.chunked_array([TEXTS[:99], TEXTS[99:]]), polars.Series(TEXTS), pandas.Series(TEXTS),
+        pandas.Series(TEXTS, dtype=object), pandas.Series(TEXTS, dtype="string"), pandas.Index(TEXTS),
+    ]
+    for form in forms:
+        assert np.array_equal(nearprint.fingerprint(form), expected), type(form)
+    for threads in (1, 2, 7, 1000):
+        assert np.array_equal(nearprint.fingerprint(TEXTS, threads=threads), expected)
+
+
+def test_recipes_have_widths() -> None:
+    for width, shape in ((64, (250,)), (128, (250, 2)), (256, (250, 4))):
+        made = nearprint.fingerprint(TEXTS, f"cjk width={width}")
+        assert made.shape == shape
+        assert np.array_equal(nearprint.fingerprint(pyarrow.array(TEXTS), f"cjk width={width}"), made)
+    assert nearprint.fingerprint([], "width=256").shape == (0, 4)
+    assert nearprint.recipe_line("default") == nearprint.recipe_line("shingle=3")
+    assert nearprint.fingerprint(["x y"], "simhash-py shingle=2")[0] == unsigned_hash("x y")
+
+
+def test_missing_texts() -> None:
+    for column in (
+        ["a", None, "b"], ["a", float("nan"), "b"], ["a", pandas.NA, "b"], pyarrow.array(["a", None, "b"]),
+        polars.Series(["a", None, "b"]), pandas.Series(["a", None, "b"]), pandas.Series(["a", None, "b"], dtype=object),
+        pandas.Series(["a", None, "b"], dtype="string"),
+    ):
+        with pytest.raises(nearprint.InputError, match="1 texts are missing, the first at 1"):
+            nearprint.fingerprint(column)
+        masked = nearprint.fingerprint(column, missing="mask")
+        assert np.ma.getmaskarray(masked).tolist() == [False, True, False]
+        assert masked.compressed().tolist() == nearprint.fingerprint(["a", "b"]).tolist()  # type: ignore[attr-defined]
+    wide = nearprint.fingerprint(["a", None], "width=128", missing="mask")
+    assert np.ma.getmaskarray(wide).tolist() == [[False, False], [True, True]]
+    nothing = pyarrow.array([None, None])
+    assert np.ma.getmaskarray(nearprint.fingerprint(nothing, missing="mask")).all()
+
+
+def test_bad_texts_are_refused() -> None:
+    with pytest.raises(TypeError, match="item 1: int is no text"):
+        nearprint.fingerprint(["a", 1])
+    with pytest.raises(TypeError, match="decode"):
+        nearprint.fingerprint([b"a"])
+    with pytest.raises(TypeError, match="one text"):
+        nearprint.fingerprint("a")
+    with pytest.raises(TypeError, match="UInt64|texts are wanted"):
+        nearprint.fingerprint(pyarrow.array([1]))
+    with pytest.raises(TypeError):
+        nearprint.fingerprint(3)
+    with pytest.raises(ValueError):
+        nearprint.fingerprint(["lone \ud800 surrogate"])
+    with pytest.raises(nearprint.InputError, match="none of default"):
+        nearprint.fingerprint(["a"], "soup")
+    with pytest.raises(nearprint.InputError, match="missing"):
+        nearprint.fingerprint(["a"], missing="drop")  # type: ignore[arg-type]
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, object]] = []
+    nearprint.fingerprint(["a b c"] * 20_000, progress=lambda *reached: told.append(reached))
+    assert told[-1] == ("fingerprinting", 20_000, 20_000)
