@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from typing import Any
+from typing import Any, Optional
 
 #: Texts that could be taken for the extended JSON of something else, or for an ObjectId.
-_AMBIGUOUS = re.compile(r"""[0-9a-f]{24} | ["{\[].* | -?[0-9].* | true | false | null | NaN | -?Infinity""", re.S | re.X)
+_AMBIGUOUS = re.compile(r'[0-9a-f]{24}|["{\[].*|-?[0-9].*|true|false|null|NaN|-?Infinity', re.DOTALL)
 
 
 def key_of(identifier: Any) -> str:
@@ -66,18 +66,19 @@ class Place:
         self._skipped: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, saved: dict[str, Any]) -> Place:
+    def of(cls, saved: Optional[dict[str, Any]]) -> Place:
         """The place that :meth:`saved` has written down."""
         place = cls()
-        place._started = True
-        place._last = from_json(saved["last"])
-        place._passed = set(saved["passed"])
-        place._skipped = frozenset(saved["passed"])
+        if saved is not None:
+            place._started = True
+            place._last = from_json(saved["last"])
+            place._passed = set(saved["passed"])
+            place._skipped = frozenset(saved["passed"])
         return place
 
-    def saved(self) -> dict[str, Any]:
-        """The place as JSON has it."""
-        return {"last": to_json(self._last), "passed": sorted(self._passed)}
+    def saved(self) -> Optional[dict[str, Any]]:
+        """The place as JSON has it; ``None`` for the beginning."""
+        return {"last": to_json(self._last), "passed": sorted(self._passed)} if self._started else None
 
     def condition(self) -> dict[str, Any]:
         """What finds the documents that are left, and, of other kinds than the last one's, all."""
@@ -88,7 +89,7 @@ class Place:
         return kind_of(identifier) in self._skipped
 
     def reach(self, identifier: Any) -> None:
-        """This document has been read."""
+        """This document has been read. One whose ``_id`` cannot be written down is no place to go on from."""
         try:
             to_json(identifier)
         except (TypeError, ValueError):

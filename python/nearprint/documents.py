@@ -87,25 +87,27 @@ def dedup_collection(
     * ``id_field``: the ``_id`` again, under the name that you want; ``"_id"`` for not a second time,
     * ``hash_field``: the fingerprint, a text as on the command line, because MongoDB's numbers are signed.
 
-    ``database`` is a nearprint database with keys and a recipe; it is made where there is none. What any job has kept in
-    it counts as kept before, so that a second collection can be checked against a first one; to fill another target anew
-    takes a new database. ``recipe`` says how
-    fingerprints are made: without it by the database's recipe, or, in a new database, ``chinese`` (jieba's words, the 30
-    best by TF-IDF) where the first batch is Chinese, and ``default`` otherwise. ``clean_html`` puts ``html`` into the
-    recipe's ``clean``, or takes it out. A text without words has the fingerprint 0, and so is near every other one.
+    ``database`` is a nearprint database with keys and a recipe; it is made where there is none. What any job has kept
+    in it counts as kept before, so that a second collection can be checked against a first one; to fill another target
+    anew takes a new database.
 
-    Documents without the field, with something else than text in it, or with an ``_id`` under which another text has been
-    kept, are counted as rejected, and told to ``on_reject(id, reason)``; without that by one ``UserWarning`` at the end.
-    ``progress`` is told ``("deduplicating", read, total)``, or shows a bar of tqdm.
+    ``recipe`` says how fingerprints are made. Without it that is the database's recipe, or, in a new database,
+    ``chinese`` (jieba's words, the 30 best by TF-IDF) where the first batch is Chinese, and ``default`` otherwise.
+    ``clean_html`` puts ``html`` into the recipe's ``clean``, or takes it out. A text without words has the fingerprint
+    0, so that all of these are near-duplicates.
+
+    Documents without the field, with something else than text in it, or with an ``_id`` under which another text has
+    been kept, are counted as rejected, and told to ``on_reject(id, reason)``; without that by one ``UserWarning`` at
+    the end. ``progress`` is told ``("deduplicating", read, total)``, or is ``True`` for a bar of tqdm.
 
     **Interruptions.** A batch is inserted into the target first; then its rows and the place in the source become
     durable in the database, by one commit. A job that was killed goes on at that place when it is called again with the
-    same arguments (batch size, progress and names of functions apart), and its counts go on, too. If it was killed
-    between the two, the batch is inserted again: as a document keeps its ``_id``, those that stand in the target already
-    are found to be the same, and left. No document is lost or doubled. Documents that come into the source behind
-    the place that was reached are read, those before it by the next job. Only a near-duplicate that takes the place of a
-    document which was deleted from the source at that very moment can come into the target beside it. The target
-    needs acknowledged writes. ``restart`` forgets the place, not what was kept.
+    same arguments (``batch_size``, ``progress`` and ``on_reject`` may be others), and its counts go on, too. If it was
+    killed between the two, the batch is inserted again: as a document keeps its ``_id``, those that stand in the target
+    already are found to be the same, and left. No document is lost or doubled. Documents that come into the source
+    behind the place that was reached are read, those before it by the next job. Only if a document is removed from
+    the source between the two, a near-duplicate of it can come into the target beside it. The target needs acknowledged
+    writes. ``restart`` forgets the place, not what was kept.
 
     Takes one commit and one ``insert_many`` for each batch, and the memory of one batch.
 
@@ -118,10 +120,11 @@ def dedup_collection(
     batch_size = check_count(batch_size, "batch_size")
     if batch_size == 0:
         raise InputError("batch_size = 0: at least 1 is wanted")
-    job = {"source": _name_of(source), "target": _name_of(target), "field": field, **names, "k": check_k(k, 256)}
+    job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
+    job |= {"k": check_k(k, 256), "clean_html": bool(clean_html)}
     rejects = _Rejects(on_reject)
     with listening(progress) as listener, ExitStack() as stack:
-        work = _Work(source, target, os.fspath(database), {**job, "clean_html": bool(clean_html)}, recipe, rejects, stack)
+        work = _Work(source, target, os.fspath(database), job, recipe, rejects, stack)
         work.take_up(restart)
         work.run(batch_size, listener)
     rejects.warn()
@@ -190,8 +193,10 @@ class _Work:
     def _check(self, database: Database) -> None:
         if not database.keeps_keys or database.recipe is None:
             lacking = "keys" if not database.keeps_keys else "a recipe"
-            raise InputError(f"{self._path}: was made without {lacking}; nearprint.create(path, recipe=..., keys=True) "
-                             "makes one that has both")
+            raise InputError(
+                f"{self._path}: was made without {lacking}; nearprint.create(path, recipe=..., keys=True) makes one "
+                "that has both"
+            )
         known = database.recipe
         wanted = self._recipe or _with_html(known, self._job["clean_html"])
         if wanted != known:
@@ -435,7 +440,9 @@ def _decoded(checkpoint: bytes, path: str) -> dict[str, Any]:
             return saved
     except (ValueError, AttributeError):
         pass
-    raise Error(f"{path}: an unfinished job of another kind has to be finished first; restart=True forgets where it was")
+    raise Error(
+        f"{path}: an unfinished job of another kind has to be finished first; restart=True forgets where it was"
+    )
 
 
 def _check_same(saved: dict[str, Any], job: dict[str, Any], path: str) -> None:

@@ -228,7 +228,8 @@ def _is_column(values: Any) -> bool:
     """Whether these are hashes that need not become a list: an array, a series, an Arrow array."""
     if isinstance(values, np.ndarray):
         return values.ndim > 0
-    return hasattr(values, "__len__") and (hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"))
+    is_arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
+    return is_arrow and hasattr(values, "__len__")
 
 
 def _number(value: Any) -> int:
