@@ -1,0 +1,257 @@
+"""simhash-db's ``Client``, on a nearprint database instead of a server.
+
+Programs written for it change one word, the backend, and say where the files are::
+
+    from nearprint.compat.simhash_db import Client
+
+    with Client("nearprint", "pages", num_blocks=6, num_bits=3, path="/var/lib/simhashes") as client:
+        client.insert([12345, 54321])
+        client.find_one(12345 ^ 1)           # 12345
+        client.find_all([12345, 99])         # [[12345], []]
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Optional, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _database
+from .._database import Database, Path
+from .._errors import Error, InputError
+
+__all__ = ["BackendUnsupported", "Client"]
+
+#: Bits of a hash, and so the most blocks that it can be cut into.
+_BITS = 64
+
+#: One hash, as far as it has a type of its own.
+Hash = Union[int, "np.integer[Any]"]
+#: Many: an iterable of hashes, an array of uint64, or what else ``Database.add`` takes.
+Hashes = Union[Iterable[Hash], npt.NDArray[np.uint64]]
+
+
+class BackendUnsupported(ValueError):
+    """There is no such backend."""
+
+
+class Client:
+    """A set of 64-bit hashes on disk, which is asked for those within ``num_bits`` bits of others.
+
+    The database is the folder ``name + ".np"`` in ``path``, and is made by the first ``insert``; one that stands there
+    is taken up. What was inserted is durable and seen by all other clients as soon as ``insert`` returns. Each value is
+    stored once, however often it is inserted, under itself as the id.
+
+    A client may be used by several threads, whose calls wait for each other; a list is answered on all cores. Of
+    several processes only one may insert: the first ``insert`` takes the lock, ``close`` gives it up.
+
+    ``num_blocks`` is checked as simhash-py does, and has no part in the search: results are exact, for any
+    ``num_bits``. A database may be opened with another ``num_bits`` than it was made with.
+    """
+
+    def __init__(
+        self,
+        backend: str,
+        name: str,
+        num_blocks: int,
+        num_bits: int,
+        *args: Any,
+        path: Optional[Path] = None,
+        **options: Any,
+    ) -> None:
+        """Opens the database, if there is one.
+
+        ``options`` are those of :func:`nearprint.open`: ``threads``, ``memory`` and so on.
+
+        Raises ``BackendUnsupported``, a ``ValueError``, for a backend other than ``"nearprint"``; ``ValueError`` where
+        there are not more blocks than bits, or more than 64, and for a name that is no name of a file; ``TypeError``
+        without ``path`` and for arguments of other backends; ``Error`` for what :func:`nearprint.open` raises it for.
+        """
+        if backend != "nearprint":
+            raise BackendUnsupported(f"backend {backend!r}: there is one, 'nearprint'")
+        if path is None:
+            raise TypeError("path: the folder for the databases is wanted")
+        if args:
+            raise TypeError(f"{len(args)} arguments behind num_bits, where path= and options have names")
+        _check_name(name)
+        self.name = name
+        self.num_blocks, self.num_bits = _check_blocks(num_blocks, num_bits)
+        self._path = os.path.join(os.fspath(path), f"{name}.np")
+        self._options = options
+        self._lock = threading.RLock()
+        self._database: Optional[Database] = None
+        self._closed = False
+        _database._settings(**options)
+        self._standing()
+
+    @property
+    def path(self) -> str:
+        """The folder of the database."""
+        return self._path
+
+    def insert(self, hash_or_hashes: Union[Hash, Hashes]) -> None:
+        """Inserts one hash or many, and makes them durable: one write to disk, so that lists are faster.
+
+        Raises ``InputError``, a ``ValueError``, for numbers below 0 or of more than 64 bits, ``TypeError`` for what
+        are no numbers, ``LockedError`` while another client inserts; nothing of the list is inserted then.
+        """
+        hashes, _ = _listed(hash_or_hashes)
+        with self._lock:
+            database = self._standing() or self._made()
+            database.add(hashes, ids=hashes)
+            database.commit()
+
+    @overload
+    def find_one(self, hash_or_hashes: Hash) -> Optional[int]: ...
+    @overload
+    def find_one(self, hash_or_hashes: Hashes) -> list[Optional[int]]: ...
+
+    def find_one(self, hash_or_hashes: Union[Hash, Hashes]) -> Union[Optional[int], list[Optional[int]]]:
+        """The nearest hash within ``num_bits`` bits, the smallest of several, or ``None``; of many a list of these.
+
+        Raises as :meth:`insert`, except for ``LockedError``: nobody waits for a writer.
+        """
+        hashes, is_one = _listed(hash_or_hashes)
+        nearest = [found[0] if found else None for found in self._found(hashes)]
+        return nearest[0] if is_one else nearest
+
+    @overload
+    def find_all(self, hash_or_hashes: Hash) -> list[int]: ...
+    @overload
+    def find_all(self, hash_or_hashes: Hashes) -> list[list[int]]: ...
+
+    def find_all(self, hash_or_hashes: Union[Hash, Hashes]) -> Union[list[int], list[list[int]]]:
+        """All hashes within ``num_bits`` bits, by distance, then number; of many hashes a list of such lists.
+
+        Raises as :meth:`find_one`.
+        """
+        hashes, is_one = _listed(hash_or_hashes)
+        found = self._found(hashes)
+        return found[0] if is_one else found
+
+    def delete(self) -> None:
+        """Deletes the database from the disk. ``insert`` makes a new one.
+
+        Other clients that have it open must be closed first. Raises ``LockedError`` while one of them inserts.
+        """
+        with self._lock:
+            database = self._standing()
+            if database is None:
+                return
+            database.delete([])
+            database.commit()
+            self._database = None
+            database.close()
+            doomed = f"{self._path}.{uuid.uuid4().hex}"
+            # A folder that is half removed must not be taken for a database, should this be cut off.
+            os.rename(self._path, doomed)
+            shutil.rmtree(doomed)
+
+    def close(self) -> None:
+        """Closes the database. A second time it does nothing; every other method raises ``Error`` from then on."""
+        with self._lock:
+            self._closed = True
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<simhash_db.Client {self._path!r}: {self.num_bits} bits>"
+
+    def _standing(self) -> Optional[Database]:
+        """The database, if there is one by now."""
+        if self._closed:
+            raise Error(f"{self._path}: the client is closed")
+        if self._database is None and os.path.exists(self._path):
+            database = _database.open(self._path, **self._options)
+            if database.width != _BITS:
+                database.close()
+                raise InputError(f"{self._path}: fingerprints of {database.width} bits, where hashes have {_BITS}")
+            self._database = database
+        return self._database
+
+    def _made(self) -> Database:
+        os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
+        self._database = _database.create(self._path, k=self.num_bits, **self._options)
+        return self._database
+
+    def _found(self, hashes: Any) -> list[list[int]]:
+        """What is within reach of each hash."""
+        found: list[list[int]] = [[] for _ in range(len(hashes))]
+        with self._lock:
+            database = self._standing()
+            if database is None:
+                return found
+            database.refresh()
+            result = database.query_batch(hashes, self.num_bits)
+        order = np.lexsort((result["id"], result["distance"], result["query"]))
+        for query, value in zip(result["query"][order].tolist(), result["id"][order].tolist()):
+            found[query].append(value)
+        return found
+
+
+def _listed(hash_or_hashes: Any) -> tuple[Any, bool]:
+    """Hashes as something that has a length, and whether it was a single one."""
+    if isinstance(hash_or_hashes, (str, bytes)):
+        raise TypeError(f"{type(hash_or_hashes).__name__} is no hash: an int is wanted, or an iterable of them")
+    if _is_column(hash_or_hashes):
+        return hash_or_hashes, False
+    try:
+        return [operator.index(hash_or_hashes)], True
+    except TypeError:
+        pass
+    if not isinstance(hash_or_hashes, Iterable):
+        raise TypeError(f"{type(hash_or_hashes).__name__} is no hash: an int is wanted, or an iterable of them")
+    return [_number(value) for value in hash_or_hashes], False
+
+
+def _is_column(values: Any) -> bool:
+    """Whether these are hashes that need not become a list: an array, a series, an Arrow array."""
+    if isinstance(values, np.ndarray):
+        return values.ndim > 0
+    is_arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
+    return is_arrow and hasattr(values, "__len__")
+
+
+def _number(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{type(value).__name__} is no hash: an int is wanted") from None
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"name: a str is wanted, not {type(name).__name__}")
+    if not name or "\0" in name or os.path.basename(name) != name or name.startswith("."):
+        raise InputError(f"name {name!r}: the name of a file is wanted, without folders and not with a dot in front")
+
+
+def _check_blocks(num_blocks: int, num_bits: int) -> tuple[int, int]:
+    num_blocks, num_bits = operator.index(num_blocks), operator.index(num_bits)
+    if num_bits < 0:
+        raise InputError(f"num_bits = {num_bits}: negative")
+    if num_blocks > _BITS:
+        raise InputError(f"num_blocks = {num_blocks}: hashes have {_BITS} bits")
+    if num_blocks <= num_bits:
+        raise InputError(f"num_blocks = {num_blocks}: more than num_bits = {num_bits} are wanted")
+    return num_blocks, num_bits
