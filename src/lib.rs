@@ -80,7 +80,7 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U
 pub use ingest::Ingested;
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
-pub use query::{Match, Pair, RowKey, find_all, find_clusters};
+pub use query::{Match, Pair, RowKey, find_all, find_all_with, find_clusters, find_clusters_with};
 pub use repair::{Finding, Kind as FindingKind, Salvage};
 pub use segment::Verification;
 pub use snapshot::Snapshot;

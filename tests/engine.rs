@@ -5,9 +5,15 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use common::{Random, SHAPES, Shape, build, clusters, matches, pairs, rows};
-use nearprint::{Database, Error, LayoutChoice, Options, Pair, Row, find_all, find_clusters};
+use nearprint::{
+    Database, Error, LayoutChoice, Options, Pair, Progress, Row, Stage, find_all, find_all_with,
+    find_clusters, find_clusters_with,
+};
 
 fn layouts() -> Vec<LayoutChoice> {
     let rotations = (1..=4).chain([7, 16, 64]).map(|tables| format!("rotations:{tables}"));
@@ -249,6 +255,54 @@ fn one_dense_group_is_split_and_still_complete() {
     let found = collected(|visit| find_all(&list, 3, 2, visit));
     assert_eq!(found.len(), expected.len());
     assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+}
+
+/// Keeps the last report, and ends the work from the first one on for which `ends` holds.
+struct Listener {
+    last: Mutex<(u64, Option<u64>)>,
+    ended: AtomicBool,
+    ends: fn(u64) -> bool,
+}
+
+impl Progress for Listener {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        assert_eq!(stage, Stage::Joining);
+        *self.last.lock().unwrap() = (done, total);
+        self.ended.fetch_or((self.ends)(done), Ordering::Relaxed);
+        if self.ended.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn listener(ends: fn(u64) -> bool) -> (Arc<Listener>, Options) {
+    let listener = Arc::new(Listener { last: Mutex::new((0, None)), ended: AtomicBool::new(false), ends });
+    (listener.clone(), Options::new().threads(2).progress(listener))
+}
+
+#[test]
+fn lists_tell_how_far_they_are_and_can_be_ended() {
+    let values =
+        rows::<u64>(Shape::Uniform, 100_000, 52).iter().map(|row| row.fingerprint).collect::<Vec<_>>();
+    let (told, options) = listener(|_| false);
+    let found = collected(|visit| find_all_with(values.clone(), 3, &options, visit));
+    assert_eq!(found, collected(|visit| find_all(&values, 3, 1, visit)));
+    let (done, total) = *told.last.lock().unwrap();
+    let total = total.unwrap();
+    assert!(done <= total && done > total / 10 * 9, "{done} of {total}");
+
+    let (_, options) = listener(|done| done > 0);
+    let ended = find_all_with(values.clone(), 3, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+    let ended = find_clusters_with(values, 3, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+}
+
+#[test]
+fn regression_a_join_of_all_with_all_ends_before_its_first_group_is_done() {
+    let values =
+        rows::<u64>(Shape::Uniform, 20_000, 53).iter().map(|row| row.fingerprint).collect::<Vec<_>>();
+    let (_, options) = listener(|done| done == 0);
+    let ended = find_all_with(values, 20, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 
 #[test]

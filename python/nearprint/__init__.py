@@ -10,10 +10,11 @@ Answered exactly, from a folder of files that opens in a millisecond::
         print(found["id"], found["distance"])
 """
 
-from ._database import Damage, Database, Explanation, Ingested, Verification, build, create, open
+from ._database import Database, build, create, open, repair
 from ._errors import CorruptionError, Error, InputError, LockedError
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._nearprint import width_of
+from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
 
@@ -24,10 +25,12 @@ __all__ = [
     "Database",
     "Error",
     "Explanation",
+    "Finding",
     "Ingested",
     "InputError",
     "LockedError",
     "Result",
+    "Salvage",
     "Verification",
     "build",
     "create",
@@ -38,6 +41,7 @@ __all__ = [
     "fingerprint",
     "open",
     "recipe_line",
+    "repair",
     "shingle",
     "simhash",
     "width_of",

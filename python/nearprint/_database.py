@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Optional, Union
 
@@ -16,57 +14,12 @@ from . import _nearprint
 from ._arrays import Fingerprint, check_k, check_width, ids_of, is_one, strings_of, words_of, words_of_one
 from ._errors import Error, InputError
 from ._progress import Progress, listener_of, listening
+from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
 from ._result import Blocks, Result, result_of
+from ._settings import check_count, line_and_width, settings_of
 
 Path = Union[str, "os.PathLike[str]"]
 Ids = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """How queries at ``k`` are answered, at what cost, and why. Prints as text."""
-
-    k: int
-    text: str
-    #: One dict for each run, the oldest first.
-    runs: list[dict[str, Any]]
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class Damage:
-    """Where a file is damaged (``offset`` in bytes), what should stand there, and what does."""
-
-    file: str
-    section: str
-    offset: int
-    expected: str
-    found: str
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What a check of every byte has found."""
-
-    files: int
-    bytes: int
-    damage: list[Damage]
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is damaged."""
-        return not self.damage
-
-
-@dataclass(frozen=True)
-class Ingested:
-    """Runs that were adopted, runs that had been before, and rows of those adopted."""
-
-    adopted: int
-    skipped: int
-    rows: int
 
 
 def create(
@@ -89,8 +42,8 @@ def create(
 
     Raises ``Error`` where something stands already, ``InputError`` for options that cannot be.
     """
-    line, width = _recipe(recipe, width)
-    settings = _settings(k, check_width(width), layout, line, keys, texts, **work)
+    line, width = line_and_width(recipe, width)
+    settings = settings_of(k, check_width(width), layout, line, keys, texts, **work)
     core = _nearprint.Core.create(os.fspath(path), width, settings)
     return Database(core, path, work.get("progress"))
 
@@ -112,7 +65,7 @@ def open(
 
     Raises ``Error`` where there is no database, ``CorruptionError`` where it is damaged.
     """
-    settings = _settings(
+    settings = settings_of(
         threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
     )
     return Database(_nearprint.Core.open(os.fspath(path), settings), path, progress)
@@ -143,14 +96,40 @@ def build(
 
     Raises what these raise.
     """
-    line, width = _recipe(recipe, width)
+    line, width = line_and_width(recipe, width)
     rows = _rows(fingerprints, ids, keys, texts, check_width(width))
-    settings = _settings(
+    settings = settings_of(
         k, width, layout, line, keys is not None, texts is not None, memory=memory, first_id=first_id, **work
     )
     with listening(progress) as listener:
         core = _nearprint.Core.build(os.fspath(path), width, settings, rows, runs_only, listener)
     return Database(core, path, progress)
+
+
+def repair(
+    path: Path,
+    dest: Path,
+    *,
+    k: int = 3,
+    layout: str = "auto",
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Salvage:
+    """Saves what can be read of a damaged database into a new one at ``dest``.
+
+    Nothing must be at ``dest``, or an empty folder. Every row of the new database stood in the old one, which is not
+    changed; no writer should be at work on it. ``k`` and ``layout`` are for where the old one does not tell any more
+    what it was made for.
+
+    Damage is no error: the result tells of it. Raises ``Error`` where there is no file of a database.
+    """
+    settings = settings_of(k, 256, layout, threads=threads, memory=memory)
+    with listening(progress) as listener:
+        made, complete, counts, findings = _nearprint.repair(os.fspath(path), os.fspath(dest), settings, listener)
+    rows, lost_rows, lost_fingerprints, recovered = counts
+    listed = [Finding(*finding) for finding in findings]
+    return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
 
 
 class Database:
@@ -214,8 +193,18 @@ class Database:
 
     @property
     def recipe(self) -> Optional[str]:
-        """The recipe that it was made with, as one line."""
+        """The recipe of the texts whose fingerprints it holds, as one line."""
         return self._open().recipe()
+
+    def set_recipe(self, recipe: str) -> None:
+        """Gives a recipe to a database that was made without one. Durable on return.
+
+        Raises ``InputError`` for one of another width, and where there is another one.
+        """
+        line, width = _nearprint.recipe_line(recipe)
+        if width != self._width:
+            raise InputError(f"recipe: makes fingerprints of {width} bits, where the database has {self._width}")
+        self._open().set_recipe(line)
 
     @property
     def closed(self) -> bool:
@@ -268,7 +257,7 @@ class Database:
     def query(self, fingerprint: Fingerprint, k: Optional[int] = None, limit: Optional[int] = None) -> Result:
         """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them.
 
-        Columns ``id``, ``fingerprint``, ``distance`` and, where there are keys, ``key``; by (distance, fingerprint, id).
+        Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``; by (distance, fingerprint, id).
         """
         words = words_of_one(fingerprint, self._width)
         result = result_of(self._open().query(words, self._k_of(k)))
@@ -302,8 +291,8 @@ class Database:
     def pairs(self, k: Optional[int] = None, ids: bool = False, *, progress: Progress = None) -> Blocks:
         """All pairs of distinct fingerprints within ``k`` bits, once each, as an iterator of tables.
 
-        Columns ``a``, ``b``, ``distance``. With ``ids`` all pairs of rows, equal fingerprints included, with ``id_a`` and
-        ``id_b``. ``.table()`` gives all of them at once.
+        Columns ``a``, ``b``, ``distance``. With ``ids`` all pairs of rows, equal fingerprints included, with ``id_a``
+        and ``id_b``. ``.table()`` gives all of them at once.
         """
         listener = listener_of(self._listened(progress))
         return Blocks(self._open().pairs(self._k_of(k), ids, listener))
@@ -319,9 +308,9 @@ class Database:
     def cross(
         self, other: Database, k: Optional[int] = None, ids: bool = False, *, progress: Progress = None
     ) -> Blocks:
-        """All pairs of a fingerprint ``a`` of this database and ``b`` of another one within ``k`` bits, equal ones included.
+        """All pairs of a fingerprint ``a`` of this database and ``b`` of another one within ``k`` bits.
 
-        Columns as of :meth:`pairs`. Raises ``InputError`` where the other one has another width.
+        Equal ones are among them. Columns as of :meth:`pairs`. Raises ``InputError`` for another width.
         """
         if not isinstance(other, Database):
             raise TypeError(f"other: a Database is wanted, not {type(other).__name__}")
@@ -329,7 +318,7 @@ class Database:
         return Blocks(self._open().cross(other._open(), self._k_of(k), ids, listener))
 
     def rows(self) -> Blocks:
-        """All rows by (fingerprint, id), as an iterator of tables: ``id``, ``fingerprint`` and, if there are any, ``key``."""
+        """All rows by (fingerprint, id), as an iterator of tables: ``id``, ``fingerprint`` and, with keys, ``key``."""
         return Blocks(self._open().rows())
 
     def fingerprints_of(self, id: int) -> npt.NDArray[np.uint64]:
@@ -458,27 +447,6 @@ class Database:
         self.close()
 
 
-def check_count(count: Any, what: str) -> int:
-    """Refuses what is no number of rows."""
-    try:
-        count = operator.index(count)
-    except TypeError:
-        raise TypeError(f"{what}: an int is wanted, not {type(count).__name__}") from None
-    if count < 0:
-        raise InputError(f"{what} = {count}: negative")
-    return int(count)
-
-
-def _recipe(recipe: Optional[str], width: int) -> tuple[Optional[str], int]:
-    """The recipe's line, and its width where the one that was said is the default."""
-    if recipe is None:
-        return None, width
-    line, of_recipe = _nearprint.recipe_line(recipe)
-    if width not in (64, of_recipe):
-        raise InputError(f"width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}")
-    return line, of_recipe
-
-
 def _rows(fingerprints: Any, ids: Any, keys: Any, texts: Any, width: int) -> dict[str, Any]:
     words, _ = words_of(fingerprints, width)
     count = len(words) * 64 // width
@@ -497,32 +465,3 @@ def _encoded(texts: Any, count: int) -> list[bytes]:
     if len(encoded) != count:
         raise InputError(f"{len(encoded)} texts for {count} fingerprints")
     return encoded
-
-
-def _settings(
-    k: int = 3,
-    width: int = 64,
-    layout: str = "auto",
-    recipe: Optional[str] = None,
-    keys: bool = False,
-    texts: bool = False,
-    *,
-    threads: Optional[int] = None,
-    memory: Optional[int] = None,
-    memtable_rows: Optional[int] = None,
-    background_merges: bool = True,
-    first_id: int = 0,
-    progress: Progress = None,
-) -> dict[str, Any]:
-    """What the native module takes; ``progress`` is the database's own matter."""
-    return {
-        "k": check_k(k, width),
-        "layout": layout,
-        "recipe": recipe,
-        "keys": texts if keys or texts else None,
-        "threads": None if threads is None else check_count(threads, "threads"),
-        "memory": None if memory is None else check_count(memory, "memory"),
-        "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows"),
-        "background_merges": background_merges,
-        "first_id": check_count(first_id, "first_id"),
-    }

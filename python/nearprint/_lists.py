@@ -9,10 +9,13 @@ import numpy as np
 from . import _nearprint
 from ._arrays import check_k, check_threads, words_of, words_of_one
 from ._errors import InputError
+from ._progress import Progress, listening
 from ._result import Blocks, Result
 
 
-def find_all(fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None) -> Result:
+def find_all(
+    fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None, progress: Progress = None
+) -> Result:
     """All pairs of distinct fingerprints that differ in at most ``k`` bits: columns ``a``, ``b``, ``distance``.
 
     ``fingerprints`` are
@@ -25,22 +28,27 @@ def find_all(fingerprints: Any, k: int, threads: Optional[int] = None, *, width:
     The width is the array's; ints have 64 bits unless one of them needs more, or ``width`` says so.
 
     Each pair comes once, with ``a < b``; equal fingerprints count once. The result does not depend on ``threads``.
-    After a KeyboardInterrupt the search may go on behind the scenes until it meets its next pairs.
 
     Raises ``InputError`` for fingerprints or k that cannot be, ``TypeError`` for what are no fingerprints.
     """
     words, width = words_of(fingerprints, width)
-    return Blocks(_nearprint.find_all(words, width, check_k(k, width), check_threads(threads))).table()
+    with listening(progress) as listener:
+        return Blocks(_nearprint.find_all(words, width, check_k(k, width), check_threads(threads), listener)).table()
 
 
-def find_clusters(fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None) -> Result:
+def find_clusters(
+    fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None, progress: Progress = None
+) -> Result:
     """The connected components of the pairs within ``k`` bits, those of two fingerprints or more.
 
     Columns ``cluster`` (0, 1, ...) and ``fingerprint``. Clusters come in the order of their smallest fingerprint,
     fingerprints ascending. Takes and raises what :func:`find_all` does.
     """
     words, width = words_of(fingerprints, width)
-    return Blocks(_nearprint.find_clusters(words, width, check_k(k, width), check_threads(threads))).table()
+    with listening(progress) as listener:
+        return Blocks(
+            _nearprint.find_clusters(words, width, check_k(k, width), check_threads(threads), listener)
+        ).table()
 
 
 def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
@@ -66,22 +74,26 @@ def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
     return int(distances[0]) if one_a and one_b else distances
 
 
-def distance_matrix(fingerprints: Any, labels: Any = None, *, width: Optional[int] = None) -> Any:
+def distance_matrix(
+    fingerprints: Any, labels: Any = None, *, width: Optional[int] = None, threads: Optional[int] = None
+) -> Any:
     """The distances of all fingerprints from all: uint16 of shape (n, n).
 
     With ``labels``, one for each fingerprint, a ``pandas.DataFrame`` with them as index and columns.
 
-    Raises ``InputError`` for another number of labels; ``ImportError`` for labels without pandas; else as
-    :func:`find_all`.
+    Raises ``InputError`` for another number of labels; ``ImportError`` for labels without pandas; ``MemoryError`` for
+    more than memory can hold; else as :func:`find_all`.
     """
     words, width = words_of(fingerprints, width)
     count = len(words) * 64 // width
-    matrix = _nearprint.distance_matrix(words, width).reshape(count, count)
+    if labels is not None:
+        labels = list(labels)
+        if len(labels) != count:
+            raise InputError(f"{len(labels)} labels for {count} fingerprints")
+    matrix = np.empty((count, count), np.uint16)
+    _nearprint.fill_distance_matrix(words, width, check_threads(threads), matrix)
     if labels is None:
         return matrix
-    labels = list(labels)
-    if len(labels) != count:
-        raise InputError(f"{len(labels)} labels for {count} fingerprints")
     import pandas
 
     return pandas.DataFrame(matrix, index=labels, columns=labels)

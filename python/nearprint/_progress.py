@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable, Optional, Union
 
 #: Called as ``progress(stage, done, total)``, about twenty times a second, on the thread that has asked;

@@ -43,11 +43,12 @@ def fingerprint(
     if missing not in ("error", "mask"):
         raise InputError(f"missing = {missing!r}: 'error' or 'mask' is wanted")
     workers = check_threads(threads)
-    if hasattr(texts, "__arrow_c_array__") or (hasattr(texts, "__arrow_c_stream__") and not _is_object(texts)):
-        made, absent = _nearprint.fingerprint_arrow(texts, recipe, workers)
-    else:
-        listed = texts if type(texts) is list else listed_of(texts)
-        with listening(progress) as listener:
+    is_arrow = hasattr(texts, "__arrow_c_array__") or (hasattr(texts, "__arrow_c_stream__") and not _is_object(texts))
+    with listening(progress) as listener:
+        if is_arrow:
+            made, absent = _nearprint.fingerprint_arrow(texts, recipe, workers, listener)
+        else:
+            listed = texts if type(texts) is list else listed_of(texts)
             made, absent = _nearprint.fingerprint_list(listed, recipe, workers, listener)
     if missing == "error":
         if absent:
@@ -61,7 +62,7 @@ def fingerprint(
 
 def _is_object(texts: Any) -> bool:
     """Whether this is a column of pandas that holds Python objects."""
-    return bool(getattr(texts, "dtype", None) == object)
+    return str(getattr(texts, "dtype", "")) == "object"
 
 
 def recipe_line(recipe: str) -> str:

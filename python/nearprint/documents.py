@@ -24,12 +24,13 @@ from typing import Any, Callable, Optional
 
 from . import _database
 from ._arrays import check_k, number
-from ._database import Database, Path, check_count
+from ._database import Database, Path
 from ._errors import Error, InputError
 from ._html import text_of_html
 from ._identifiers import Place, key_of
 from ._lists import find_all
 from ._progress import Listener, Progress, listening
+from ._settings import check_count
 from ._texts import fingerprint, recipe_line
 
 __all__ = ["Counts", "dedup_collection"]

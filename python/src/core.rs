@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nearprint::{Database, Explanation, LayoutChoice, Options, Result, RunExplanation, Stats, width_of};
+use nearprint::{Database, Explanation, LayoutChoice, Options, Result, width_of, width_of_damaged};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::columns;
+use crate::dicts;
 use crate::engine::{Ask, Batch, Engine, Handle, Make, build};
 use crate::errors::{OrRaise, input_error};
 use crate::stream::Stream;
@@ -75,8 +76,8 @@ impl Rows<'_> {
         Ok(Batch {
             words: self.words.as_slice()?,
             ids: self.ids.as_ref().map(PyReadonlyArray1::as_slice).transpose()?,
-            keys: self.keys.clone(),
-            texts: self.texts.as_ref().map(|texts| texts.iter().map(|text| text.to_vec()).collect()),
+            keys: self.keys.as_deref(),
+            texts: self.texts.as_deref(),
             upsert,
         })
     }
@@ -209,13 +210,13 @@ impl Core {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        stats_dict(py, &self.ask(py, |engine| engine.stats())?)
+        dicts::stats(py, &self.ask(py, |engine| engine.stats())?)
     }
 
     /// The text, and a dict for each run.
     fn explain<'py>(&self, py: Python<'py>, k: u32) -> PyResult<(String, Bound<'py, PyList>)> {
         let explanation: Explanation = self.ask(py, |engine| engine.explain(k))?;
-        let runs = explanation.runs.iter().map(|run| run_dict(py, run)).collect::<PyResult<Vec<_>>>()?;
+        let runs = explanation.runs.iter().map(|run| dicts::run(py, run)).collect::<PyResult<Vec<_>>>()?;
         Ok((explanation.to_string(), PyList::new(py, runs)?))
     }
 
@@ -344,6 +345,10 @@ impl Core {
         self.ask(py, |engine| engine.set_checkpoint(checkpoint))
     }
 
+    fn set_recipe(&self, py: Python<'_>, recipe: &str) -> PyResult<()> {
+        self.write(py, None, |engine| engine.set_recipe(recipe))
+    }
+
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         self.write(py, None, |engine| engine.commit())
     }
@@ -387,65 +392,37 @@ pub(crate) fn width_of_path(py: Python<'_>, path: PathBuf) -> PyResult<u32> {
     width_of(path).or_raise(py)
 }
 
+/// What a repair tells: whether it has made a database and whether that is complete; rows, lost rows, lost and
+/// recovered fingerprints; kind, file and words of each finding.
+type Saved = (bool, bool, [u64; 4], Vec<(String, String, String)>);
+
+/// Saves what can be read of a damaged database into a new one.
+#[pyfunction]
+pub(crate) fn repair(
+    py: Python<'_>,
+    path: PathBuf,
+    dest: PathBuf,
+    settings: Settings,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Saved> {
+    let ticker = Arc::new(Ticker::default());
+    let salvage = watch(py, &ticker, listener.as_ref(), || {
+        let options = settings.options()?.progress(ticker.clone());
+        let width = width_of_damaged(&path)?;
+        with_width!(
+            width,
+            F => Database::<F>::repair(&path, &dest, options),
+            else Err(no_such_width(width))
+        )
+    })?;
+    let counts = [salvage.rows, salvage.lost_rows, salvage.lost_fingerprints, salvage.recovered];
+    let (made, is_complete) = (salvage.made, salvage.is_complete());
+    let findings = salvage.findings.into_iter();
+    let findings = findings.map(|finding| (finding.kind.to_string(), finding.file, finding.what)).collect();
+    Ok((made, is_complete, counts, findings))
+}
+
 /// Refuses a width that there is not.
 pub(crate) fn refuse_width(py: Python<'_>, width: u32) -> PyErr {
     input_error(py, &no_such_width(width).to_string())
-}
-
-fn stats_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("width", stats.width)?;
-    dict.set_item("k", stats.k)?;
-    dict.set_item("layout", &stats.layout)?;
-    dict.set_item("database_id", &stats.database_id)?;
-    dict.set_item("generation", stats.generation)?;
-    dict.set_item("rows", stats.rows)?;
-    dict.set_item("tombstones", stats.tombstones)?;
-    dict.set_item("fingerprints", stats.fingerprints)?;
-    dict.set_item("largest_id", stats.largest_id)?;
-    dict.set_item("bytes", stats.bytes)?;
-    let sections = PyDict::new(py);
-    stats.sections.iter().try_for_each(|(name, bytes)| sections.set_item(name, bytes))?;
-    dict.set_item("sections", sections)?;
-    let runs = PyList::empty(py);
-    for run in &stats.runs {
-        let of_run = PyDict::new(py);
-        of_run.set_item("run", run.run)?;
-        of_run.set_item("layout", &run.layout)?;
-        of_run.set_item("rows", run.rows)?;
-        of_run.set_item("tombstones", run.tombstones)?;
-        of_run.set_item("fingerprints", run.fingerprints)?;
-        of_run.set_item("smallest_id", run.smallest_id)?;
-        of_run.set_item("largest_id", run.largest_id)?;
-        of_run.set_item("bytes", run.bytes)?;
-        runs.append(of_run)?;
-    }
-    dict.set_item("runs", runs)?;
-    Ok(dict)
-}
-
-fn run_dict<'py>(py: Python<'py>, run: &RunExplanation) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("run", run.run)?;
-    dict.set_item("layout", &run.layout)?;
-    dict.set_item("fingerprints", run.fingerprints)?;
-    dict.set_item("scan", run.scan)?;
-    dict.set_item("probes", run.probes)?;
-    dict.set_item("candidates", run.candidates)?;
-    dict.set_item("nanoseconds", run.nanoseconds)?;
-    dict.set_item("scan_nanoseconds", run.scan_nanoseconds)?;
-    dict.set_item("table_bytes", run.table_bytes)?;
-    let tables = PyList::empty(py);
-    for table in &run.tables {
-        let of_table = PyDict::new(py);
-        of_table.set_item("lead_bits", table.lead_bits)?;
-        of_table.set_item("directory_bits", table.directory_bits)?;
-        of_table.set_item("radius", table.radius)?;
-        of_table.set_item("probes", table.probes)?;
-        of_table.set_item("mean_bucket", table.mean_bucket)?;
-        of_table.set_item("typical_bucket", table.typical_bucket)?;
-        tables.append(of_table)?;
-    }
-    dict.set_item("tables", tables)?;
-    Ok(dict)
 }

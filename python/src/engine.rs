@@ -8,6 +8,7 @@ use nearprint::{
     Builder, Database, Error, Explanation, Ingested, Options, Result, Row, Snapshot, Stats, Verification,
     Writer,
 };
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::columns::{Columns, Gathered, Pairs};
 use crate::stream::{BLOCK_ROWS, Sink};
@@ -18,8 +19,8 @@ use crate::words::{Words, words_of};
 pub(crate) struct Batch<'a> {
     pub(crate) words: &'a [u64],
     pub(crate) ids: Option<&'a [u64]>,
-    pub(crate) keys: Option<Vec<String>>,
-    pub(crate) texts: Option<Vec<Vec<u8>>>,
+    pub(crate) keys: Option<&'a [String]>,
+    pub(crate) texts: Option<&'a [PyBackedBytes]>,
     /// Whether each row becomes the only one under its id.
     pub(crate) upsert: bool,
 }
@@ -28,8 +29,8 @@ impl Batch<'_> {
     /// The id, key and text of a row.
     fn row(&self, index: usize) -> (Option<u64>, Option<&str>, &[u8]) {
         let id = self.ids.and_then(|ids| ids.get(index)).copied();
-        let key = self.keys.as_ref().and_then(|keys| keys.get(index)).map(String::as_str);
-        let text = self.texts.as_ref().and_then(|texts| texts.get(index)).map_or(&[][..], Vec::as_slice);
+        let key = self.keys.and_then(|keys| keys.get(index)).map(String::as_str);
+        let text = self.texts.and_then(|texts| texts.get(index)).map_or(&[][..], |text| text);
         (id, key, text)
     }
 }
@@ -77,6 +78,7 @@ pub(crate) trait Engine: Send + Sync {
     fn add(&self, batch: &Batch<'_>) -> Result<Vec<u64>>;
     fn delete(&self, ids: &[u64]) -> Result<()>;
     fn set_checkpoint(&self, checkpoint: &[u8]) -> Result<()>;
+    fn set_recipe(&self, recipe: &str) -> Result<()>;
     fn commit(&self) -> Result<()>;
     fn flush(&self) -> Result<()>;
     fn compact(&self) -> Result<()>;
@@ -356,6 +358,10 @@ impl<F: Words> Engine for Handle<F> {
 
     fn set_checkpoint(&self, checkpoint: &[u8]) -> Result<()> {
         self.write(|writer| writer.set_checkpoint(checkpoint))
+    }
+
+    fn set_recipe(&self, recipe: &str) -> Result<()> {
+        self.write_through(|writer| writer.set_recipe(recipe))
     }
 
     fn commit(&self) -> Result<()> {

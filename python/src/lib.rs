@@ -4,6 +4,7 @@
 mod arrow;
 mod columns;
 mod core;
+mod dicts;
 mod engine;
 mod errors;
 mod lists;
@@ -18,11 +19,13 @@ mod _nearprint {
     #[pymodule_export]
     use crate::arrow::{arrow_table, fingerprints_of_arrow, ids_of_arrow};
     #[pymodule_export]
-    use crate::core::{Core, width_of_path};
+    use crate::core::{Core, repair, width_of_path};
     #[pymodule_export]
-    use crate::lists::{distance_matrix, distances, find_all, find_clusters, simhash, tuples, words_of_list};
+    use crate::lists::{
+        distances, fill_distance_matrix, find_all, find_clusters, simhash, tuples, words_of_list,
+    };
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::texts::{fingerprint_arrow, fingerprint_list, recipe_line, unsigned_hash};
+    use crate::texts::{fingerprint_arrow, fingerprint_list, html_text, recipe_line, unsigned_hash};
 }

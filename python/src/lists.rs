@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use nearprint::Result;
 use nearprint::simhash::{Weight, weighted};
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use nearprint::{Options, Result, find_all_with, find_clusters_with};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
@@ -27,11 +27,12 @@ pub(crate) fn find_all(
     width: u32,
     k: u32,
     threads: usize,
+    listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
     let words = words.as_slice()?;
     with_width!(width, F => {
         let list = py.detach(|| F::list(words).into_owned());
-        Ok(listed(width, move |sink| send_pairs::<F>(&list, k, threads, sink)))
+        Ok(listened(width, threads, listener, move |options, sink| send_pairs::<F>(list, k, options, sink)))
     }, else Err(refuse_width(py, width)))
 }
 
@@ -43,35 +44,43 @@ pub(crate) fn find_clusters(
     width: u32,
     k: u32,
     threads: usize,
+    listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
     let words = words.as_slice()?;
     with_width!(width, F => {
         let list = py.detach(|| F::list(words).into_owned());
-        Ok(listed(width, move |sink| send_clusters::<F>(&list, k, threads, sink)))
+        Ok(listened(width, threads, listener, move |options, sink| send_clusters::<F>(list, k, options, sink)))
     }, else Err(refuse_width(py, width)))
 }
 
-/// A stream that nobody cancels before its next block: joins of lists report no progress.
-fn listed(width: u32, make: impl FnOnce(&Sink) -> Result<()> + Send + 'static) -> Stream {
-    Stream::start(width, Arc::new(Ticker::default()), None, make)
+/// A stream whose work tells how far it is.
+fn listened(
+    width: u32,
+    threads: usize,
+    listener: Option<Py<PyAny>>,
+    make: impl FnOnce(&Options, &Sink) -> Result<()> + Send + 'static,
+) -> Stream {
+    let ticker = Arc::new(Ticker::default());
+    let options = Options::new().threads(threads).progress(ticker.clone());
+    Stream::start(width, ticker, listener, move |sink| make(&options, sink))
 }
 
-fn send_pairs<F: Words>(list: &[F], k: u32, threads: usize, sink: &Sink) -> Result<()> {
+fn send_pairs<F: Words>(list: Vec<F>, k: u32, options: &Options, sink: &Sink) -> Result<()> {
     let mut pairs = Pairs::default();
-    nearprint::find_all(list, k, threads, |block| {
+    find_all_with(list, k, options, |block| {
         pairs.extend(block);
         if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { Ok(()) }
     })?;
     sink.send(pairs.take())
 }
 
-fn send_clusters<F: Words>(list: &[F], k: u32, threads: usize, sink: &Sink) -> Result<()> {
+fn send_clusters<F: Words>(list: Vec<F>, k: u32, options: &Options, sink: &Sink) -> Result<()> {
     let (mut clusters, mut words, mut cluster) = (Vec::new(), Vec::new(), 0);
     let send = |clusters: &mut Vec<i64>, words: &mut Vec<u64>| {
         let columns = Columns::default().with("cluster", Column::Indices(std::mem::take(clusters)));
         sink.send(columns.with("fingerprint", Column::Fingerprints(std::mem::take(words))))
     };
-    nearprint::find_clusters(list, k, threads, |members| {
+    find_clusters_with(list, k, options, |members| {
         for &member in members {
             clusters.push(cluster);
             member.append_to(&mut words);
@@ -115,30 +124,42 @@ fn distances_of<F: Words>(a: &[u64], b: &[u64]) -> Vec<u32> {
     }
 }
 
-/// The distances of all from all, row by row.
+/// Writes the distances of all from all into a matrix.
 #[pyfunction]
-pub(crate) fn distance_matrix<'py>(
-    py: Python<'py>,
+pub(crate) fn fill_distance_matrix(
+    py: Python<'_>,
     words: PyReadonlyArray1<'_, u64>,
     width: u32,
-) -> PyResult<Bound<'py, PyArray1<u16>>> {
-    let words = words.as_slice()?;
+    threads: usize,
+    mut matrix: PyReadwriteArray2<'_, u16>,
+) -> PyResult<()> {
+    let (words, matrix) = (words.as_slice()?, matrix.as_slice_mut()?);
     let ticker = Ticker::default();
-    let matrix = with_width!(width, F => {
-        watch(py, &ticker, None, || matrix_of::<F>(words, &ticker))?
-    }, else return Err(refuse_width(py, width)));
-    Ok(matrix.into_pyarray(py))
+    with_width!(width, F => {
+        watch(py, &ticker, None, || fill_matrix::<F>(words, threads, matrix, &ticker))
+    }, else Err(refuse_width(py, width)))
+}
+
+fn fill_matrix<F: Words>(words: &[u64], threads: usize, matrix: &mut [u16], ticker: &Ticker) -> Result<()> {
+    let list = F::list(words);
+    let each = list.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        for (ones, room) in list.chunks(each).zip(matrix.chunks_mut(each * list.len().max(1))) {
+            let list = &*list;
+            scope.spawn(move || fill_rows(ones, list, room, ticker));
+        }
+    });
+    ticker.check()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "distances are at most 256")]
-fn matrix_of<F: Words>(words: &[u64], ticker: &Ticker) -> Result<Vec<u16>> {
-    let list = F::list(words);
-    let mut matrix = Vec::with_capacity(list.len() * list.len());
-    for one in &*list {
-        matrix.extend(list.iter().map(|other| one.distance(*other) as u16));
-        ticker.check()?;
+fn fill_rows<F: Words>(ones: &[F], others: &[F], room: &mut [u16], ticker: &Ticker) {
+    for (one, row) in ones.iter().zip(room.chunks_exact_mut(others.len())) {
+        if ticker.check().is_err() {
+            return;
+        }
+        row.iter_mut().zip(others).for_each(|(cell, other)| *cell = one.distance(*other) as u16);
     }
-    Ok(matrix)
 }
 
 /// The simhash of hashes, each with a weight or all with the same.

@@ -42,6 +42,12 @@ pub(crate) fn unsigned_hash(bytes: &[u8]) -> u64 {
     nearprint::simhash::unsigned_hash(bytes)
 }
 
+/// The text that stands in HTML, one line for each paragraph.
+#[pyfunction]
+pub(crate) fn html_text(py: Python<'_>, html: &str) -> String {
+    py.detach(|| nearprint::simhash::html_text(html))
+}
+
 /// Fingerprints of a list of texts.
 #[pyfunction]
 pub(crate) fn fingerprint_list<'py>(
@@ -53,16 +59,12 @@ pub(crate) fn fingerprint_list<'py>(
 ) -> PyResult<Fingerprints<'py>> {
     let recipe = parse(py, recipe)?;
     with_width!(recipe.width(), F => {
-        let mut makers = Makers::<F>::new(py, &recipe, threads)?;
+        let mut makers = Makers::<F>::new(py, &recipe, threads, listener, texts.len())?;
         for start in (0..texts.len()).step_by(TEXTS_AT_ONCE) {
             let end = texts.len().min(start + TEXTS_AT_ONCE);
             let owned = (start..end).map(|index| text_at(texts, index)).collect::<PyResult<Vec<_>>>()?;
             let borrowed: Vec<Option<&str>> = owned.iter().map(Option::as_deref).collect();
-            let ticker = Ticker::default();
-            watch(py, &ticker, None, || makers.make(&borrowed, &ticker))?;
-            if let Some(listener) = &listener {
-                listener.call1(py, ("fingerprinting", end, texts.len()))?;
-            }
+            makers.make(py, &borrowed)?;
         }
         makers.into_python(py)
     }, else Err(refuse_width(py, recipe.width())))
@@ -90,14 +92,17 @@ pub(crate) fn fingerprint_arrow<'py>(
     texts: AnyArray,
     recipe: &str,
     threads: usize,
+    listener: Option<Py<PyAny>>,
 ) -> PyResult<Fingerprints<'py>> {
     let recipe = parse(py, recipe)?;
+    let texts = texts.into_chunked_array()?;
+    let total = texts.chunks().iter().map(|chunk| chunk.len()).sum();
     with_width!(recipe.width(), F => {
-        let mut makers = Makers::<F>::new(py, &recipe, threads)?;
-        for chunk in texts.into_chunked_array()?.chunks() {
-            let texts = texts_of(chunk)?;
-            let ticker = Ticker::default();
-            watch(py, &ticker, None, || makers.make(&texts, &ticker))?;
+        let mut makers = Makers::<F>::new(py, &recipe, threads, listener, total)?;
+        for chunk in texts.chunks() {
+            for some in texts_of(chunk)?.chunks(TEXTS_AT_ONCE) {
+                makers.make(py, some)?;
+            }
         }
         makers.into_python(py)
     }, else Err(refuse_width(py, recipe.width())))
@@ -118,21 +123,47 @@ struct Makers<F> {
     makers: Vec<Fingerprinter<F>>,
     words: Vec<u64>,
     missing: Vec<usize>,
-    texts: usize,
+    made: usize,
+    total: usize,
     width: u32,
+    listener: Option<Py<PyAny>>,
 }
 
 impl<F: Words> Makers<F> {
-    fn new(py: Python<'_>, recipe: &Recipe, threads: usize) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        recipe: &Recipe,
+        threads: usize,
+        listener: Option<Py<PyAny>>,
+        total: usize,
+    ) -> PyResult<Self> {
         let maker = recipe.fingerprinter::<F>().map_err(|why| input_error(py, &why.to_string()))?;
         let makers = vec![maker; threads.max(1)];
-        Ok(Self { makers, words: Vec::new(), missing: Vec::new(), texts: 0, width: recipe.width() })
+        Ok(Self {
+            makers,
+            words: Vec::new(),
+            missing: Vec::new(),
+            made: 0,
+            total,
+            width: recipe.width(),
+            listener,
+        })
     }
 
-    fn make(&mut self, texts: &[Option<&str>], ticker: &Ticker) -> Result<()> {
+    /// Makes the fingerprints of the texts that are next.
+    fn make(&mut self, py: Python<'_>, texts: &[Option<&str>]) -> PyResult<()> {
+        let ticker = Ticker::default();
+        watch(py, &ticker, None, || self.make_watched(texts, &ticker))?;
+        if let Some(listener) = &self.listener {
+            listener.call1(py, ("fingerprinting", self.made, self.total))?;
+        }
+        Ok(())
+    }
+
+    fn make_watched(&mut self, texts: &[Option<&str>], ticker: &Ticker) -> Result<()> {
         let missing = texts.iter().enumerate().filter(|(_, text)| text.is_none());
-        self.missing.extend(missing.map(|(index, _)| self.texts + index));
-        self.texts += texts.len();
+        self.missing.extend(missing.map(|(index, _)| self.made + index));
+        self.made += texts.len();
         let before = self.words.len();
         self.words.resize(before + texts.len() * F::COUNT, 0);
         let each = texts.len().div_ceil(self.makers.len()).max(1);

@@ -73,6 +73,7 @@ fn stage_name(stage: Stage) -> &'static str {
         Stage::Verifying => "verifying",
         Stage::Copying => "copying",
         Stage::Fingerprinting => "fingerprinting",
+        Stage::Confirming => "confirming",
         _ => "working",
     }
 }

@@ -33,9 +33,7 @@ class FileCollection:
         wanted = condition.get("_id", {})
         behind = wanted.get("$not", {}).get("$lte", -1)
         among = wanted.get("$in")
-        return [
-            found for found in self.all() if found["_id"] > behind and (among is None or found["_id"] in among)
-        ]
+        return [found for found in self.all() if found["_id"] > behind and (among is None or found["_id"] in among)]
 
     def insert_many(self, documents: list[dict[str, Any]], ordered: bool = True) -> None:
         """Inserts those that are not there, as MongoDB does without an order."""

@@ -83,9 +83,9 @@ def test_two_databases_are_crossed(filled: Filled, width: int, tmp_path: Path) -
         rows = database.cross(other, 4, ids=True).table()
         assert all(numbers[id_ - 1000] == a for id_, a in zip(rows["id_a"].tolist(), numbers_of(rows["a"])))
         assert all(others[id_] == b for id_, b in zip(rows["id_b"].tolist(), numbers_of(rows["b"])))
-    with nearprint.create(tmp_path / "narrow.np", width=64 if width > 64 else 128) as narrow:
-        with pytest.raises(nearprint.InputError, match="bits"):
-            database.cross(narrow)
+    narrow = nearprint.create(tmp_path / "narrow.np", width=64 if width > 64 else 128)
+    with narrow, pytest.raises(nearprint.InputError, match="bits"):
+        database.cross(narrow)
 
 
 @settings(max_examples=25, deadline=None)
@@ -156,12 +156,11 @@ def test_reads_see_what_was_committed(path: Path) -> None:
 
 
 def test_an_exception_forgets_what_was_not_committed(path: Path) -> None:
-    with pytest.raises(RuntimeError):
-        with nearprint.create(path) as database:
-            database.add([1])
-            database.commit()
-            database.add([2])
-            raise RuntimeError
+    with pytest.raises(RuntimeError), nearprint.create(path) as database:
+        database.add([1])
+        database.commit()
+        database.add([2])
+        raise RuntimeError
     with nearprint.open(path) as database:
         assert len(database) == 1
         database.add([3])
@@ -174,10 +173,22 @@ def test_a_closed_database_says_so(path: Path) -> None:
     database.close()
     database.close()
     assert database.closed and "closed" in repr(database)
-    asks: list[Callable[[], object]] = [database.stats, database.commit, database.verify, database.rows, database.pairs, database.compact,
-            database.refresh, lambda: len(database), lambda: database.query(1), lambda: database.add([1]),
-            lambda: database.delete([1]), lambda: database.query_batch([1]), lambda: database.checkpoint,
-            lambda: database.__enter__()]
+    asks: list[Callable[[], object]] = [
+        database.stats,
+        database.commit,
+        database.verify,
+        database.rows,
+        database.pairs,
+        database.compact,
+        database.refresh,
+        lambda: len(database),
+        lambda: database.query(1),
+        lambda: database.add([1]),
+        lambda: database.delete([1]),
+        lambda: database.query_batch([1]),
+        lambda: database.checkpoint,
+        lambda: database.__enter__(),
+    ]
     for ask in asks:
         with pytest.raises(nearprint.Error, match="closed"):
             ask()
@@ -325,3 +336,47 @@ def test_results_do_not_depend_on_threads(path: Path) -> None:
     for table in zip(*tables):
         for other in table[1:]:
             assert all(np.array_equal(table[0][name], other[name]) for name in other)
+
+
+def test_a_damaged_database_is_repaired(filled: tuple[nearprint.Database, list[int]], tmp_path: Path) -> None:
+    database, numbers = filled
+    database.close()
+    damaged, saved = Path(database.path), tmp_path / "saved.np"
+    table = next(iter(sorted(damaged.glob("*-t0.seg"))))
+    table.write_bytes(bytes(table.stat().st_size))
+    with pytest.raises(nearprint.CorruptionError) as raised:
+        nearprint.open(damaged)
+    assert raised.value.file == str(table)
+    stages: set[str] = set()
+    salvage = nearprint.repair(damaged, saved, progress=lambda stage, done, total: stages.add(stage))
+    assert stages
+    assert salvage.made
+    assert salvage.complete
+    assert salvage.rows == len(numbers)
+    assert (salvage.lost_rows, salvage.lost_fingerprints) == (0, 0)
+    if nearprint.width_of(saved) == 64:
+        # Wide fingerprints stand in the file of rows, too.
+        assert salvage.recovered == len(set(numbers))
+        assert {finding.kind for finding in salvage.findings} == {"damaged", "recovered"}
+        assert {finding.file for finding in salvage.findings} == {table.name}
+    with nearprint.open(saved) as database:
+        rows = database.rows().table()
+        expected = sorted(zip(numbers, range(1000, 1300)))
+        assert list(zip(numbers_of(rows["fingerprint"]), rows["id"].tolist())) == expected
+    with pytest.raises(nearprint.Error):
+        nearprint.repair(damaged, saved)
+    with pytest.raises(nearprint.Error):
+        nearprint.repair(tmp_path / "nowhere", tmp_path / "other")
+
+
+def test_a_recipe_can_be_given_later(path: Path) -> None:
+    with nearprint.create(path) as database:
+        assert database.recipe is None
+        with pytest.raises(nearprint.InputError, match="128 bits"):
+            database.set_recipe("default width=128")
+        database.set_recipe("cjk")
+        assert database.recipe == nearprint.recipe_line("cjk")
+        with pytest.raises(nearprint.InputError, match="another recipe"):
+            database.set_recipe("default")
+    with nearprint.open(path) as database:
+        assert database.recipe == nearprint.recipe_line("cjk")

@@ -88,7 +88,9 @@ def test_one_fingerprint_has_many_forms(filled: tuple[nearprint.Database, list[i
     database, numbers = filled
     number = numbers[0]
     ones: list[Any] = [
-        number, hex(number) if width == 64 else f"0x{number:0{width // 4}x}", number.to_bytes(width // 8, "big"),
+        number,
+        hex(number) if width == 64 else f"0x{number:0{width // 4}x}",
+        number.to_bytes(width // 8, "big"),
         rows_of([number], width)[0],
     ]
     for one in ones:
@@ -183,8 +185,16 @@ def test_bad_ids_and_keys_are_refused(path: Path) -> None:
 
 
 def test_bad_settings_are_refused(path: Path) -> None:
-    for settings in ({"k": 65}, {"k": -1}, {"width": 96}, {"layout": "tree"}, {"memory": 5}, {"recipe": "soup"},
-                     {"recipe": "simhash-py", "width": 128}, {"threads": -1}):
+    for settings in (
+        {"k": 65},
+        {"k": -1},
+        {"width": 96},
+        {"layout": "tree"},
+        {"memory": 5},
+        {"recipe": "soup"},
+        {"recipe": "simhash-py", "width": 128},
+        {"threads": -1},
+    ):
         with pytest.raises(nearprint.InputError):
             nearprint.create(path, **settings)
     for unfit in ({"k": 1.5}, {"k": "3"}, {"memory": "1G"}, {"colour": 1}):
@@ -195,8 +205,14 @@ def test_bad_settings_are_refused(path: Path) -> None:
 
 def test_bad_questions_are_refused(path: Path) -> None:
     with nearprint.build(path, [1, 2, 3]) as database:
-        for ask in (lambda k: database.query(1, k), lambda k: database.query_batch([1], k), database.pairs,
-                    database.clusters, database.explain, lambda k: database.nearest(1, 1, k)):
+        for ask in (
+            lambda k: database.query(1, k),
+            lambda k: database.query_batch([1], k),
+            database.pairs,
+            database.clusters,
+            database.explain,
+            lambda k: database.nearest(1, 1, k),
+        ):
             with pytest.raises(nearprint.InputError):
                 ask(65)
             with pytest.raises(nearprint.InputError):

@@ -83,7 +83,7 @@ def test_distances(width: int) -> None:
     assert frame.loc["page 3", "page 9"] == distance(numbers[3], numbers[9])
     with pytest.raises(nearprint.InputError, match="1 labels for 30"):
         nearprint.distance_matrix(array, labels=["a"])
-    with pytest.raises(nearprint.InputError, match="29 fingerprints and 30|30 fingerprints and 29"):
+    with pytest.raises(nearprint.InputError, match=r"29 fingerprints and 30|30 fingerprints and 29"):
         nearprint.distance(array, array[1:])
     with pytest.raises(nearprint.InputError, match="bits"):
         nearprint.distance(array, np.zeros((30, 8 // (width // 64)), np.uint64))
@@ -133,3 +133,16 @@ def test_shingles() -> None:
         nearprint.find_all([1], 3, threads=0)
     with pytest.raises(nearprint.InputError):
         nearprint.find_all([1], 3, width=32)
+
+
+def test_a_matrix_is_the_same_on_any_number_of_threads(width: int) -> None:
+    array = rows_of(near_duplicates(width, 37), width)
+    once = nearprint.distance_matrix(array, threads=1)
+    for threads in (2, 3, 36, 37, 38, 100):
+        assert np.array_equal(nearprint.distance_matrix(array, threads=threads), once)
+    assert nearprint.distance_matrix([]).shape == (0, 0)
+
+
+def test_regression_a_matrix_beyond_memory_is_an_error() -> None:
+    with pytest.raises(MemoryError):
+        nearprint.distance_matrix(np.arange(1 << 24, dtype=np.uint64))

@@ -8,10 +8,12 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 import nearprint
@@ -32,7 +34,7 @@ PREPARE = """
 
 LONG = {
     "build": "nearprint.build(path + '/corpus.np', numbers(30_000_000), progress=say)",
-    "pairs": "database = nearprint.build(path + '/a.np', near()); print('ready', flush=True); database.pairs(20).table()",
+    "pairs": "d = nearprint.build(path + '/a.np', near()); print('ready', flush=True); d.pairs(20).table()",
     "clusters": "d = nearprint.build(path + '/a.np', near()); print('ready', flush=True); d.clusters(20).table()",
     "query_batch": "d = nearprint.build(path + '/a.np', near()); print('ready', flush=True); d.query_batch(near(), 20)",
     "find_all": "near = near(); print('ready', flush=True); nearprint.find_all(near, 20)",
@@ -120,7 +122,8 @@ def test_progress_is_told(path: Path, tmp_path: Path) -> None:
     with nearprint.build(path, array, progress=listen) as database:
         assert stages
         for work, stage in (
-            (lambda: database.verify(), "verifying"), (lambda: database.backup(tmp_path / "copy"), "copying"),
+            (lambda: database.verify(), "verifying"),
+            (lambda: database.backup(tmp_path / "copy"), "copying"),
             (lambda: database.pairs(3).table(), "joining"),
         ):
             stages.clear()
@@ -139,6 +142,34 @@ def test_a_listener_may_end_the_work(path: Path) -> None:
     with pytest.raises(RuntimeError, match="enough"):
         nearprint.build(path, array, progress=refuse)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("search", [nearprint.find_all, nearprint.find_clusters])
+def test_regression_a_list_is_not_searched_on_after_an_interruption(search: Callable[..., object]) -> None:
+    def refuse(stage: str, done: int, total: Any) -> None:
+        assert stage == "joining"
+        raise RuntimeError("enough")
+
+    # Numbers so close that their pairs would take hours.
+    array = np.random.default_rng(7).integers(0, 2**30, 3_000_000, np.uint64) << np.uint64(20)
+    with pytest.raises(RuntimeError, match="enough"):
+        search(array, 20, progress=refuse)
+    for _ in range(40):
+        before = time.process_time()
+        time.sleep(0.25)
+        if time.process_time() - before < 0.05:
+            return
+    pytest.fail("the search goes on")
+
+
+def test_fingerprints_of_columns_tell_how_far_they_are() -> None:
+    texts = [f"text number {number}" for number in range(20_000)]
+    told: list[tuple[str, int, Any]] = []
+    for column in (texts, pyarrow.chunked_array([texts[:5], texts[5:]])):
+        told.clear()
+        nearprint.fingerprint(column, progress=lambda *report: told.append(report))
+        assert told[-1] == ("fingerprinting", 20_000, 20_000)
+        assert len(told) > 2
 
 
 def test_a_bar_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

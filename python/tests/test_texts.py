@@ -18,10 +18,19 @@ def test_every_form_of_texts_gives_the_same() -> None:
     expected = nearprint.fingerprint(TEXTS)
     assert expected.dtype == np.uint64 and expected.shape == (250,)
     forms = [
-        tuple(TEXTS), (text for text in TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object),
-        pyarrow.array(TEXTS), pyarrow.array(TEXTS, pyarrow.large_string()), pyarrow.array(TEXTS, pyarrow.string_view()),
-        pyarrow.chunked_array([TEXTS[:99], TEXTS[99:]]), polars.Series(TEXTS), pandas.Series(TEXTS),
-        pandas.Series(TEXTS, dtype=object), pandas.Series(TEXTS, dtype="string"), pandas.Index(TEXTS),
+        tuple(TEXTS),
+        (text for text in TEXTS),
+        np.array(TEXTS),
+        np.array(TEXTS, dtype=object),
+        pyarrow.array(TEXTS),
+        pyarrow.array(TEXTS, pyarrow.large_string()),
+        pyarrow.array(TEXTS, pyarrow.string_view()),
+        pyarrow.chunked_array([TEXTS[:99], TEXTS[99:]]),
+        polars.Series(TEXTS),
+        pandas.Series(TEXTS),
+        pandas.Series(TEXTS, dtype=object),
+        pandas.Series(TEXTS, dtype="string"),
+        pandas.Index(TEXTS),
     ]
     for form in forms:
         assert np.array_equal(nearprint.fingerprint(form), expected), type(form)
@@ -41,8 +50,13 @@ def test_recipes_have_widths() -> None:
 
 def test_missing_texts() -> None:
     for column in (
-        ["a", None, "b"], ["a", float("nan"), "b"], ["a", pandas.NA, "b"], pyarrow.array(["a", None, "b"]),
-        polars.Series(["a", None, "b"]), pandas.Series(["a", None, "b"]), pandas.Series(["a", None, "b"], dtype=object),
+        ["a", None, "b"],
+        ["a", float("nan"), "b"],
+        ["a", pandas.NA, "b"],
+        pyarrow.array(["a", None, "b"]),
+        polars.Series(["a", None, "b"]),
+        pandas.Series(["a", None, "b"]),
+        pandas.Series(["a", None, "b"], dtype=object),
         pandas.Series(["a", None, "b"], dtype="string"),
     ):
         with pytest.raises(nearprint.InputError, match="1 texts are missing, the first at 1"):
@@ -63,7 +77,7 @@ def test_bad_texts_are_refused() -> None:
         nearprint.fingerprint([b"a"])
     with pytest.raises(TypeError, match="one text"):
         nearprint.fingerprint("a")
-    with pytest.raises(TypeError, match="UInt64|texts are wanted"):
+    with pytest.raises(TypeError, match=r"UInt64|texts are wanted"):
         nearprint.fingerprint(pyarrow.array([1]))
     with pytest.raises(TypeError):
         nearprint.fingerprint(3)

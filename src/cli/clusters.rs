@@ -54,24 +54,20 @@ impl Args {
             number += 1;
             Ok(())
         };
-        if let Some(path) = &self.source.database {
-            let bars = Bars::beside_results(global);
-            let options = global.options().progress(bars.clone());
+        let bars = Bars::beside_results(global);
+        let options = global.options().progress(bars.clone());
+        let joined = if let Some(path) = &self.source.database {
             let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
             let known = [snapshot.clone()];
             let k = given.unwrap_or(snapshot.default_k());
-            let joined = snapshot.clusters(k, |cluster| write(cluster, &known));
-            bars.clear();
-            joined?;
+            snapshot.clusters(k, |cluster| write(cluster, &known))
         } else {
             let rows = read_rows(&self.input, &self.source.list)?;
-            crate::query::cluster_rows(
-                &rows,
-                given.unwrap_or(DEFAULT_K),
-                global.options().threads,
-                &mut |cluster| write(cluster, &[]),
-            )?;
-        }
+            let k = given.unwrap_or(DEFAULT_K);
+            crate::query::cluster_rows(&rows, k, &options, &mut |cluster| write(cluster, &[]))
+        };
+        bars.clear();
+        joined?;
         Ok(out.flush()?)
     }
 }

@@ -9,8 +9,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 use super::failure::say;
-use crate::query::find_all_in;
-use crate::{Error, find_clusters};
+use crate::{Error, Options, find_all_with, find_clusters_with};
 
 /// Exit codes, in the order in which the program checks.
 const UNKNOWN_OPTION: u8 = 1;
@@ -169,13 +168,13 @@ impl Settings {
             Box::new(File::create(&self.output).map_err(unwritable)?)
         };
         let mut out = BufWriter::with_capacity(1 << 16, sink);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let options = Options::new();
         let failed = |source| Error::Io { action: "write", path: self.output.clone().into(), source };
         let result = match task {
-            Task::Pairs => find_all_in(values, self.distance, threads, &mut |block| {
+            Task::Pairs => find_all_with(values, self.distance, &options, |block| {
                 block.iter().try_for_each(|pair| writeln!(out, "[{}, {}]", pair.a, pair.b)).map_err(failed)
             }),
-            Task::Clusters => find_clusters(&values, self.distance, threads, |cluster| {
+            Task::Clusters => find_clusters_with(values, self.distance, &options, |cluster| {
                 let numbers: Vec<String> = cluster.iter().map(u64::to_string).collect();
                 writeln!(out, "[{}]", numbers.join(", ")).map_err(failed)
             }),

@@ -8,8 +8,7 @@ use super::output::{Format, Output, each_key};
 use super::progress::Bars;
 use super::width::{check_distance, with_width};
 use super::{Global, values};
-use crate::query::find_all_in;
-use crate::{Database, Fingerprint, Row, width_of};
+use crate::{Database, Fingerprint, Options, Row, find_all_with, width_of};
 
 /// Find all pairs of fingerprints within K bits
 ///
@@ -73,12 +72,12 @@ impl Args {
         let mut out = Output::stdout();
         let format = self.format;
         let given = self.k.map(check_distance::<F>).transpose()?;
-        if let Some(path) = &self.source.database {
-            let bars = Bars::beside_results(global);
-            let options = global.options().progress(bars.clone());
+        let bars = Bars::beside_results(global);
+        let options = global.options().progress(bars.clone());
+        let joined = if let Some(path) = &self.source.database {
             let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
             let k = given.unwrap_or(snapshot.default_k());
-            let joined = if self.ids {
+            if self.ids {
                 let known = [snapshot.clone()];
                 snapshot.row_pairs(k, |a, b, distance| {
                     each_key(&known, a, |key_a| {
@@ -91,31 +90,30 @@ impl Args {
                 snapshot.pairs(k, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
                 })
-            };
-            bars.clear();
-            joined?;
+            }
         } else {
             let k = given.unwrap_or(DEFAULT_K);
-            let threads = global.options().threads;
             if self.ids {
                 let rows = read_rows::<F>(&self.input, &self.source.list)?;
                 list_id_pairs(
                     &rows,
                     |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None))),
                     k,
-                    threads,
-                )?;
+                    &options,
+                )
             } else {
                 let mut values = Vec::new();
                 self.input.read_all(self.source.list.as_slice(), &mut |fingerprint: F, _: Option<u64>| {
                     values.push(fingerprint);
                     Ok(())
                 })?;
-                find_all_in(values, k, threads, &mut |block| {
+                find_all_with(values, k, &options, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
-                })?;
+                })
             }
-        }
+        };
+        bars.clear();
+        joined?;
         Ok(out.flush()?)
     }
 }
@@ -149,7 +147,7 @@ fn list_id_pairs<F: Fingerprint>(
     rows: &[Row<F>],
     mut visit: impl FnMut(u64, u64, u32) -> crate::Result<()>,
     k: u32,
-    threads: usize,
+    options: &Options,
 ) -> crate::Result<()> {
     for equal in rows.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
         for (index, later) in equal.iter().enumerate() {
@@ -157,7 +155,7 @@ fn list_id_pairs<F: Fingerprint>(
         }
     }
     let values: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
-    find_all_in(values, k, threads, &mut |block| {
+    find_all_with(values, k, options, |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {
                 rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;

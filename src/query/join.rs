@@ -36,6 +36,10 @@ const ITEM_FINGERPRINTS: u64 = 1 << 15;
 const LOOK_ABOVE: usize = 64;
 /// Groups up to this size are compared as they are.
 pub(super) const SPLIT_ABOVE: usize = 2048;
+/// Pairs that one thread compares between two looks at whether to go on: some ten milliseconds.
+const COMPARED_BETWEEN_TICKS: usize = 1 << 26;
+/// What a pair costs that passes the filter, in pairs that do not.
+const PASSED_COST: usize = 32;
 /// Up to so many bits a filter of one word lets few random pairs pass: 0.35%.
 const ONE_WORD_UP_TO: u32 = 8;
 
@@ -58,7 +62,7 @@ pub(super) struct Join<'a, F> {
     pub(super) k: u32,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
-    /// Told how many fingerprints of a table have been joined more; may end the join.
+    /// Told how many fingerprints of a table have been joined more; may end the join, and then does so for good.
     pub(super) tick: &'a (dyn Fn(u64) -> Result<()> + Sync),
 }
 
@@ -103,6 +107,8 @@ struct Worker<'a, F> {
     passed: Vec<u32>,
     passed_pairs: Vec<(u32, u32)>,
     found: Vec<Pair<F>>,
+    /// Pairs compared since the last tick.
+    compared: usize,
     /// Masks in which a pair must differ: it is found in another part otherwise.
     differ: Vec<F>,
     /// Leads of earlier tables, in this table's order: a pair that agrees there is reported there.
@@ -116,7 +122,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let earlier =
             used.map(|earlier| join.tables[table].permute(join.tables[earlier].lead_mask)).collect();
         let (words, passed, passed_pairs) = (Words::new::<F>(join.k), Vec::new(), Vec::new());
-        Self { join, table, group, other, words, passed, passed_pairs, found, differ, earlier }
+        Self { join, table, group, other, words, passed, passed_pairs, found, compared: 0, differ, earlier }
     }
 
     /// Compares every group of a range with itself and with the groups that the masks lead to.
@@ -188,6 +194,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             for at in 0..self.passed.len() {
                 self.check(a, group[index + 1 + self.passed[at] as usize]);
             }
+            self.compared += group.len() - index + PASSED_COST * self.passed.len();
             self.hand_on_full(sink)?;
         }
         ControlFlow::Continue(())
@@ -225,6 +232,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             for at in 0..self.passed.len() {
                 self.check(a, other[self.passed[at] as usize]);
             }
+            self.compared += other.len() + PASSED_COST * self.passed.len();
             self.hand_on_full(sink)?;
         }
         ControlFlow::Continue(())
@@ -244,7 +252,15 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         }
     }
 
+    /// Hands pairs on where there are enough of them; ends the work where nobody wants more.
     fn hand_on_full(&mut self, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        if self.compared > COMPARED_BETWEEN_TICKS {
+            self.compared = 0;
+            // The error comes back with the tick at the end of the item.
+            if (self.join.tick)(0).is_err() {
+                return ControlFlow::Break(());
+            }
+        }
         if self.found.len() < BLOCK_PAIRS { ControlFlow::Continue(()) } else { self.hand_on(sink) }
     }
 

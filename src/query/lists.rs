@@ -11,7 +11,9 @@ use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
+use crate::options::{Options, Stage};
 use crate::sort;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;
@@ -125,35 +127,44 @@ pub fn find_all<F: Fingerprint>(
     values: &[F],
     k: u32,
     threads: usize,
-    mut visit: impl FnMut(&[Pair<F>]) -> Result<()>,
+    visit: impl FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
-    find_all_in(values.to_vec(), k, threads, &mut visit)
+    find_all_with(values.to_vec(), k, &Options::new().threads(threads), visit)
 }
 
-/// The same without a copy of the list.
-pub(crate) fn find_all_in<F: Fingerprint>(
+/// The same as [`find_all`] without a copy of the list, with the threads and the progress of `options`, which
+/// can end it. Progress is counted in fingerprints, over all tables in use.
+///
+/// # Errors
+/// Whatever `visit` returns; [`Error::Interrupted`].
+pub fn find_all_with<F: Fingerprint>(
     mut values: Vec<F>,
     k: u32,
-    threads: usize,
-    visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+    options: &Options,
+    mut visit: impl FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
-    sort::sort(&mut values, &mut Vec::new(), threads);
+    sort::sort(&mut values, &mut Vec::new(), options.threads);
     values.dedup();
-    join_sorted(&values, k, threads, visit)
+    join_sorted(&values, k, options, &mut visit)
 }
 
 /// Joins ascending distinct values.
 pub(super) fn join_sorted<F: Fingerprint>(
     natural: &[F],
     k: u32,
-    threads: usize,
+    options: &Options,
     visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
-    let k = k.min(F::BITS);
+    let (k, threads) = (k.min(F::BITS), options.threads);
     let (layout, radii, prefix_bits) = list_layout::<F>(k, natural.len());
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
-    let join = Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, tick: &|_| Ok(()) };
+    let (done, total) = (AtomicU64::new(0), (natural.len() * tables.len()) as u64);
+    let tick = |more: u64| {
+        let done = done.fetch_add(more, Ordering::Relaxed) + more;
+        options.report(Stage::Joining, done, Some(total))
+    };
+    let join = Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, tick: &tick };
     let (mut permuted, mut scratch) = (Vec::new(), Vec::new());
     for (index, table) in tables.iter().enumerate() {
         let values = if index == 0 {
@@ -189,12 +200,26 @@ pub fn find_clusters<F: Fingerprint>(
     values: &[F],
     k: u32,
     threads: usize,
+    visit: impl FnMut(&[F]) -> Result<()>,
+) -> Result<()> {
+    find_clusters_with(values.to_vec(), k, &Options::new().threads(threads), visit)
+}
+
+/// The same as [`find_clusters`] without a copy of the list, with the threads and the progress of `options`, which
+/// can end it.
+///
+/// # Errors
+/// As [`find_clusters`]; [`Error::Interrupted`].
+pub fn find_clusters_with<F: Fingerprint>(
+    values: Vec<F>,
+    k: u32,
+    options: &Options,
     mut visit: impl FnMut(&[F]) -> Result<()>,
 ) -> Result<()> {
-    let mut natural = values.to_vec();
-    sort::sort(&mut natural, &mut Vec::new(), threads);
+    let mut natural = values;
+    sort::sort(&mut natural, &mut Vec::new(), options.threads);
     natural.dedup();
-    let members = members(&natural, k, threads, Vec::new(), |index| natural[index])?;
+    let members = members(&natural, k, options, Vec::new(), |index| natural[index])?;
     let mut cluster = Vec::new();
     for group in by_cluster(&members) {
         cluster.clear();
@@ -209,13 +234,13 @@ pub fn find_clusters<F: Fingerprint>(
 pub(crate) fn cluster_rows<F: Fingerprint>(
     rows: &[Row<F>],
     k: u32,
-    threads: usize,
+    options: &Options,
     visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>,
 ) -> Result<()> {
     let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
     let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
     let several = equal.iter().map(|rows| rows.len() > 1).collect();
-    let members = members(&natural, k, threads, several, |index| equal[index])?;
+    let members = members(&natural, k, options, several, |index| equal[index])?;
     by_cluster(&members).try_for_each(|group| {
         let cluster: Vec<Row<F>> = group.iter().flat_map(|member| member.value).copied().collect();
         visit(&cluster)
@@ -227,7 +252,7 @@ pub(crate) fn cluster_rows<F: Fingerprint>(
 fn members<F: Fingerprint, T>(
     natural: &[F],
     k: u32,
-    threads: usize,
+    options: &Options,
     alone: Vec<bool>,
     value: impl Fn(usize) -> T,
 ) -> Result<Vec<Member<T>>> {
@@ -237,7 +262,7 @@ fn members<F: Fingerprint, T>(
     let mut sets = UnionFind::new(natural.len());
     let sorted = Sorted::new(natural);
     let mut ends = Vec::new();
-    join_sorted(natural, k, threads, &mut |block| {
+    join_sorted(natural, k, options, &mut |block| {
         for some in block.chunks(LOOKED_UP_TOGETHER) {
             sorted.prefetch(some);
             ends.clear();

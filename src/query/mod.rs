@@ -18,6 +18,6 @@ pub(crate) mod whole;
 pub use join::Pair;
 pub use keys::RowKey;
 #[cfg(feature = "cli")]
-pub(crate) use lists::{cluster_rows, find_all_in};
-pub use lists::{find_all, find_clusters};
+pub(crate) use lists::cluster_rows;
+pub use lists::{find_all, find_all_with, find_clusters, find_clusters_with};
 pub use locate::Match;

@@ -55,7 +55,7 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
             Strategy::Probe(plan) if runs().all(|run| run.run.record.layout == *layout) => {
                 self.pairs_by_tables(k, plan, largest, visit)
             }
-            _ => join_sorted(&self.distinct()?, k, self.options.threads, visit),
+            _ => join_sorted(&self.distinct()?, k, self.options, visit),
         }
     }
 

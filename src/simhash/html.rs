@@ -21,27 +21,68 @@ const INLINE: [&[u8]; 33] = [
     b"strong", b"sub", b"sup", b"time", b"tt", b"u", b"var", b"wbr",
 ];
 
-/// The text of an HTML document or fragment: entities decoded, no markup, no comments, no scripts or
-/// styles, and a line break wherever an element begins or ends that is not part of a line.
+/// The text of an HTML document or fragment as readers see it: entities decoded, no markup, no comments, no
+/// scripts or styles; a line for each stretch between elements that are not part of a line, white space in it
+/// as single spaces, none around it, no empty lines.
+///
+/// Nothing is malformed: everything is read as browsers read it. Its words are those that recipes with
+/// `clean=html` make fingerprints of. Time in proportion to the length.
+///
+/// ```
+/// let text = nearprint::simhash::html_text("<p>One &amp;\n t<b>wo</b><script>x()</script><p>three");
+/// assert_eq!(text, "One & two\nthree");
+/// ```
+#[must_use]
+pub fn html_text(html: &str) -> String {
+    let Text { out, breaks, .. } = Text::read(html);
+    let out = String::from_utf8_lossy(&out);
+    let mut text = String::with_capacity(out.len());
+    let mut start = 0;
+    for end in breaks.into_iter().chain([out.len()]) {
+        // Breaks stand between whole characters, unless something there was no text.
+        let stretch = out.get(start..end).unwrap_or_default();
+        start = end;
+        for (index, word) in stretch.split_whitespace().enumerate() {
+            match index {
+                0 if text.is_empty() => {}
+                0 => text.push('\n'),
+                _ => text.push(' '),
+            }
+            text.push_str(word);
+        }
+    }
+    text
+}
+
+/// The same with white space as it stands there, and a line break wherever an element begins or ends that is not
+/// part of a line.
 pub(super) fn text_of(html: &str) -> String {
-    let mut text = Text::default();
-    let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
-        text.take(&event);
-        None
-    });
-    emitter.naively_switch_states(true);
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    let text = Text::read(html);
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[derive(Default)]
 struct Text {
     out: Vec<u8>,
+    /// Where in it an element begins or ends that is not part of a line.
+    breaks: Vec<usize>,
     /// The element without text that we are in, and how many of its kind are open.
     unread: Option<(&'static [u8], usize)>,
 }
 
 impl Text {
+    fn read(html: &str) -> Self {
+        let mut text = Self::default();
+        let mut emitter =
+            CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+                text.take(&event);
+                None
+            });
+        emitter.naively_switch_states(true);
+        let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+        text
+    }
+
     fn take(&mut self, event: &CallbackEvent<'_>) {
         match event {
             CallbackEvent::String { value } if self.unread.is_none() => self.out.extend_from_slice(value),
@@ -59,6 +100,7 @@ impl Text {
 
     fn separate(&mut self, name: &[u8]) {
         if self.unread.is_none() && !INLINE.contains(&name) {
+            self.breaks.push(self.out.len());
             self.out.push(b'\n');
         }
     }
@@ -112,10 +154,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_line_is_what_stands_between_elements_that_are_not_part_of_one() {
+        for (html, text) in [
+            ("<p>a\n b</p><p>c<b>d</b> e<br>f", "a b\ncd e\nf"),
+            (" <div> </div>\n<div>\u{a0}x\u{3000}y </div>", "x y"),
+            ("no markup\nat all", "no markup at all"),
+            ("", ""),
+        ] {
+            assert_eq!(html_text(html), text, "{html}");
+        }
+    }
+
     proptest! {
         #[test]
         fn anything_is_read(html in "(<[/!]?(p|script|b|template|!--|textarea)?[ a-z=\"'/]{0,4}>?|&[#a-z0-9]{0,4};?|\\PC|\0){0,60}") {
-            text_of(&html);
+            prop_assert_eq!(html_text(&html).split_whitespace().collect::<String>(), text_of(&html).split_whitespace().collect::<String>());
         }
     }
 }

@@ -41,6 +41,7 @@ mod weight;
 pub use explain::{Explained, Feature};
 pub use fingerprinter::{Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
+pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
 pub use recipe::{Recipe, RecipeError};
 pub use weight::{Weight, weighted};

@@ -57,12 +57,12 @@ def find_all(hashes: Iterable[int], number_of_blocks: int, different_bits: int) 
     if different_bits < 0:
         raise OverflowError("different_bits must not be negative")
     found: list[tuple[int, int]] = []
-    for block in _nearprint.find_all(_words(hashes), _BITS, different_bits, check_threads(None)):
+    for block in _nearprint.find_all(_words(hashes), _BITS, different_bits, check_threads(None), None):
         found += _nearprint.tuples(block)
     return found
 
 
-def _words(hashes: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+def _words(hashes: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     if isinstance(hashes, np.ndarray):
         return words_of(hashes, _BITS)[0]
     try:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from .. import _database
 from .._database import Database, Path
 from .._errors import Error, InputError
+from .._settings import settings_of
 
 __all__ = ["BackendUnsupported", "Client"]
 
@@ -89,7 +90,7 @@ class Client:
         self._lock = threading.RLock()
         self._database: Optional[Database] = None
         self._closed = False
-        _database._settings(**options)
+        settings_of(**options)
         self._standing()
 
     @property

@@ -35,7 +35,7 @@ pub(super) fn of<F: Fingerprint>(
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    crate::query::cluster_rows(&rows, k, options.threads, &mut |cluster| {
+    crate::query::cluster_rows(&rows, k, options, &mut |cluster| {
         clusters.push(cluster.to_vec());
         Ok(())
     })?;
