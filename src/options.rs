@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::format::manifest::MAX_RECIPE_BYTES;
@@ -28,7 +29,15 @@ pub enum Stage {
     Fingerprinting,
     /// Comparing texts with each other. Counted in groups.
     Confirming,
+    /// Answering queries. Counted in queries.
+    Answering,
 }
+
+/// Told how many more units of a stage are done, also none; may end the work, and then does so for good.
+pub(crate) type Tick<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
+
+/// For work that nobody listens to.
+pub(crate) const NO_TICK: Tick<'static> = &|_| Ok(());
 
 /// Listens to long operations, and may end them.
 ///
@@ -168,6 +177,15 @@ impl Options {
         match self.progress.as_ref().map(|progress| progress.report(stage, done, total)) {
             Some(ControlFlow::Break(())) => Err(Error::Interrupted),
             _ => Ok(()),
+        }
+    }
+
+    /// Counts what is done of a stage, on any thread, and reports it.
+    pub(crate) fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
+        let done = AtomicU64::new(0);
+        move |more| {
+            let done = done.fetch_add(more, Ordering::Relaxed) + more;
+            self.report(stage, done, Some(total))
         }
     }
 

@@ -10,8 +10,8 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::kernel::Kernel;
 use crate::manifest;
-use crate::options::{Options, Progress};
-use crate::query::batch;
+use crate::options::{NO_TICK, Options, Progress, Stage, Tick};
+use crate::query::batch::{self, Workers};
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
 use crate::query::keys::RowKey;
@@ -50,7 +50,7 @@ const MEMBERS_AHEAD: usize = 32;
 const SCAN_STEP: u32 = 4;
 
 thread_local! {
-    static SEARCHER: RefCell<Option<Searcher>> = const { RefCell::new(None) };
+    static SEARCHER: RefCell<Option<Searcher<'static>>> = const { RefCell::new(None) };
 }
 
 impl<F: Fingerprint> Snapshot<F> {
@@ -175,7 +175,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Corrupt`](crate::Error::Corrupt) when a page that the answer needs is damaged.
     pub fn query(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         SEARCHER.with_borrow_mut(|searcher| {
-            let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel));
+            let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel, NO_TICK));
             let mut found = Vec::new();
             self.shared.view.search(searcher, &[fingerprint], k, usize::MAX, &mut found)?;
             let mut matches: Vec<Match<F>> = found.into_iter().map(|(_, found)| found).collect();
@@ -202,7 +202,19 @@ impl<F: Fingerprint> Snapshot<F> {
         k: u32,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
-        batch::query(&self.shared.view, self.workers(), fingerprints, k, visit)
+        let tick = self.options().counter(Stage::Answering, fingerprints.len() as u64);
+        self.query_batch_ticking(fingerprints, k, &tick, visit)
+    }
+
+    /// The same, telling somebody else of the queries that are answered.
+    pub(crate) fn query_batch_ticking(
+        &self,
+        fingerprints: &[F],
+        k: u32,
+        tick: Tick<'_>,
+        visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
+    ) -> Result<()> {
+        batch::query(&self.shared.view, self.workers(tick), fingerprints, k, visit)
     }
 
     /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit` as
@@ -217,8 +229,9 @@ impl<F: Fingerprint> Snapshot<F> {
         max_k: u32,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
-        let answer = |fingerprint| self.nearest(fingerprint, count, max_k);
-        batch::one_by_one(self.workers(), fingerprints, visit, answer)
+        let tick = self.options().counter(Stage::Answering, fingerprints.len() as u64);
+        let answer = |fingerprint| self.nearest_ticking(fingerprint, count, max_k, &tick);
+        batch::one_by_one(self.workers(&tick), fingerprints, visit, answer)
     }
 
     /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id): exact,
@@ -230,10 +243,21 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`query`](Snapshot::query).
     pub fn nearest(&self, fingerprint: F, count: usize, max_k: u32) -> Result<Vec<Match<F>>> {
+        self.nearest_ticking(fingerprint, count, max_k, NO_TICK)
+    }
+
+    fn nearest_ticking(
+        &self,
+        fingerprint: F,
+        count: usize,
+        max_k: u32,
+        tick: Tick<'_>,
+    ) -> Result<Vec<Match<F>>> {
         let max_k = max_k.min(F::BITS);
         let mut k = 0;
         loop {
             let mut matches = self.query(fingerprint, k)?;
+            tick(0)?;
             if matches.len() >= count || k == max_k {
                 matches.truncate(count);
                 return Ok(matches);
@@ -443,8 +467,8 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// What works on batches: the kernel, and how many threads.
-    fn workers(&self) -> (Kernel, usize) {
-        (self.shared.kernel, self.shared.options.threads)
+    fn workers<'a>(&self, tick: Tick<'a>) -> Workers<'a> {
+        Workers { kernel: self.shared.kernel, threads: self.shared.options.threads, tick }
     }
 }
 

@@ -13,7 +13,7 @@ Answered exactly, from a folder of files that opens in a millisecond::
 from ._database import Database, build, create, open, repair
 from ._errors import CorruptionError, Error, InputError, LockedError
 from ._lists import distance, distance_matrix, find_all, find_clusters
-from ._nearprint import width_of
+from ._nearprint import __version__, width_of
 from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
@@ -32,6 +32,7 @@ __all__ = [
     "Result",
     "Salvage",
     "Verification",
+    "__version__",
     "build",
     "create",
     "distance",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -17,25 +18,29 @@ Words = npt.NDArray[np.uint64]
 
 #: One fingerprint: an ``int``, a hexadecimal ``str``, ``bytes`` with the most significant byte first, a NumPy number,
 #: or one row of an array of wide fingerprints.
-Fingerprint = Union[int, str, bytes, np.generic, npt.NDArray[Any]]
+Fingerprint = Union[int, str, bytes, bytearray, memoryview, np.generic, npt.NDArray[Any]]
 
 WIDTHS = (64, 128, 256)
 
-#: How the types of columns of texts, and of whatever, are called in pandas, polars and pyarrow.
-_TEXTS = ("str", "object", "large_string")
+#: More threads than any machine has use for.
+_MOST_THREADS = 1024
+
+#: How the types of columns that are read as lists are called in pandas, polars and pyarrow: texts, whatever, and
+#: numbers that NumPy does not have.
+_LISTED = ("str", "object", "large_string", "int128", "uint128")
 
 
-def words_of(fingerprints: Any, width: Optional[int] = None) -> tuple[Words, int]:
+def words_of(fingerprints: Any, width: Optional[int] = None, width_of_lists: Optional[int] = None) -> tuple[Words, int]:
     """The words of many fingerprints, row by row in one flat array, and the width.
 
-    Without a width it is the one that the array says; that of texts by their length; of numbers the smallest
-    that all of them fit.
+    Without a width it is the one that the array says; of a list ``width_of_lists``, and if that is not said either, it
+    is that of texts by their length, and of numbers the smallest that all of them fit.
     """
     if width is not None:
         check_width(width)
-    array = _array_of(fingerprints)
+    array = _array_of(fingerprints, "fingerprints")
     if array is None:
-        return _words_of_list(fingerprints, width)
+        return _words_of_list(fingerprints, width_of_lists if width is None else width)
     words = _rows(array)
     found = 64 if words.ndim == 1 else 64 * words.shape[1]
     if width is not None and found != width:
@@ -45,7 +50,8 @@ def words_of(fingerprints: Any, width: Optional[int] = None) -> tuple[Words, int
 
 def words_of_one(fingerprint: Fingerprint, width: int) -> Words:
     """The words of one fingerprint."""
-    if isinstance(fingerprint, bytes):
+    if isinstance(fingerprint, (bytes, bytearray, memoryview)):
+        fingerprint = bytes(fingerprint)
         if len(fingerprint) * 8 != width:
             raise InputError(f"{len(fingerprint)} bytes, where a fingerprint has {width // 8}")
         fingerprint = int.from_bytes(fingerprint, "big")
@@ -61,12 +67,14 @@ def words_of_one(fingerprint: Fingerprint, width: int) -> Words:
 
 
 def is_one(fingerprints: Any, width: int) -> bool:
-    """Whether this is one fingerprint and not a list of them."""
-    if isinstance(fingerprints, (int, str, bytes, np.generic)):
+    """Whether this is one fingerprint of that width, and not a list of them."""
+    if isinstance(fingerprints, (int, str, bytes, bytearray, memoryview, np.generic)):
         return True
-    if not isinstance(fingerprints, np.ndarray):
+    if not isinstance(fingerprints, np.ndarray) or fingerprints.ndim > 1:
         return False
-    return fingerprints.ndim == 0 or (width > 64 and fingerprints.ndim == 1)
+    if fingerprints.ndim == 1 and fingerprints.dtype == np.uint8:
+        return width > 64 and len(fingerprints) == width // 8
+    return fingerprints.ndim == 0 or (width > 64 and fingerprints.dtype.kind in "ui")
 
 
 def number(words: Words) -> int:
@@ -78,38 +86,62 @@ def ids_of(ids: Any, count: Optional[int]) -> Words:
     """Ids as uint64, as many as there are rows."""
     if isinstance(ids, (int, np.integer)) and not isinstance(ids, bool):
         ids = [ids]
-    if not isinstance(ids, np.ndarray) and _is_arrow(ids):
-        array: Words = _nearprint.ids_of_arrow(ids)
-    elif isinstance(ids, np.ndarray) or hasattr(ids, "to_numpy"):
-        array = _unsigned(np.asarray(ids), "ids")
+    array = _array_of(ids, "ids")
+    if array is not None:
+        array = _unsigned(array, "ids")
         if array.ndim != 1:
             raise InputError(f"ids: shape {array.shape}, where (n,) is wanted")
     else:
-        array = _nearprint.words_of_list(list(ids), 64, False)
+        listed = in_order(ids, "ids") if count is not None else listed_of(ids, "ids")
+        try:
+            array = _nearprint.words_of_list(listed, 64, False)
+        except (TypeError, InputError) as error:
+            raise type(error)(f"ids: {error}") from None
     if count is not None and len(array) != count:
         raise InputError(f"{len(array)} ids for {count} fingerprints")
     return array
 
 
 def strings_of(texts: Any, count: int, what: str) -> list[str]:
-    """Keys or texts, as many as there are rows."""
-    if isinstance(texts, (str, bytes)):
-        raise TypeError(f"{what}: a list of str is wanted")
-    listed = listed_of(texts)
+    """Keys, as many as there are rows."""
+    listed = in_order(texts, what)
     for index, text in enumerate(listed):
         if not isinstance(text, str):
             raise TypeError(f"{what}: item {index}: {type(text).__name__} is no str")
+        encoded(text, what, index)
     if len(listed) != count:
         raise InputError(f"{len(listed)} {what} for {count} fingerprints")
     return listed
 
 
-def listed_of(values: Any) -> list[Any]:
+def encoded(text: str, what: str, index: int) -> bytes:
+    """A text in UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{what}: item {index} is no valid Unicode: {error.reason}") from None
+
+
+def in_order(values: Any, what: str) -> list[Any]:
+    """A list of what belongs to rows one by one."""
+    if isinstance(values, (str, AbstractSet, Mapping)):
+        raise TypeError(f"{what}: one for each fingerprint, in their order, is wanted, not a {type(values).__name__}")
+    return listed_of(values, what)
+
+
+def listed_of(values: Any, what: str) -> list[Any]:
     """A list of whatever is a column: of an array, an Arrow array, a series or any iterable."""
+    if isinstance(values, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{what}: a list or an array is wanted, not {type(values).__name__}")
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, method):
             return list(getattr(values, method)())
-    return list(values)
+    try:
+        return list(values)
+    except TypeError:
+        if hasattr(values, "__iter__"):
+            raise
+        raise TypeError(f"{what}: a list or an array is wanted, not {type(values).__name__}") from None
 
 
 def check_width(width: int) -> int:
@@ -133,42 +165,65 @@ def check_k(k: Any, width: int) -> int:
 def check_threads(threads: Optional[int]) -> int:
     """The number of threads; all cores where none is said."""
     if threads is None:
-        return os.cpu_count() or 1
-    if operator.index(threads) < 1:
-        raise InputError(f"threads = {threads}: at least 1 is wanted")
-    return operator.index(threads)
+        return min(os.cpu_count() or 1, _MOST_THREADS)
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        raise TypeError(f"threads: an int is wanted, not {type(threads).__name__}") from None
+    if not 1 <= count <= _MOST_THREADS:
+        raise InputError(f"threads = {count}: 1 to {_MOST_THREADS} are wanted")
+    return count
+
+
+def without_mask(values: Any, what: str) -> Any:
+    """The array that is behind a masked one in which nothing is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise InputError(f"{what}: some are masked; array.compressed() leaves them out")
+        return np.asarray(values.data)
+    return values
 
 
 def _is_arrow(values: Any) -> bool:
     return hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
 
 
-def _array_of(fingerprints: Any) -> Optional[npt.NDArray[Any]]:
+def _array_of(values: Any, what: str) -> Optional[npt.NDArray[Any]]:
     """An array, where it is one already or is made of Arrow data; nothing for a list."""
-    if isinstance(fingerprints, np.ndarray):
-        return None if fingerprints.dtype == object else fingerprints
-    if isinstance(fingerprints, (str, bytes, int, np.generic)):
-        raise TypeError(f"one {type(fingerprints).__name__}, where a list or an array of fingerprints is wanted")
-    if hasattr(fingerprints, "to_numpy"):
-        kind = str(getattr(fingerprints, "dtype", getattr(fingerprints, "type", None))).lower()
-        if kind.startswith(_TEXTS):
+    if isinstance(values, np.ndarray):
+        values = without_mask(values, what)
+        return None if values.dtype == object else values
+    if isinstance(values, (str, bytes, bytearray, memoryview, int, np.generic)):
+        raise TypeError(f"{what}: one {type(values).__name__}, where a list or an array of them is wanted")
+    if hasattr(type(values), "columns") or hasattr(type(values), "column_names"):
+        raise TypeError(f"{what}: a {type(values).__name__}, where one of its columns is wanted")
+    if hasattr(values, "to_numpy"):
+        if len(values) == 0:
+            return np.empty(0, np.uint64)
+        kind = str(getattr(values, "dtype", getattr(values, "type", None))).lower()
+        if kind.startswith(_LISTED):
             return None
-        array = _primitive(fingerprints)
+        array = _primitive(values, what)
         if array is not None:
             return array
-    if _is_arrow(fingerprints):
-        return _nearprint.fingerprints_of_arrow(fingerprints)[0]
+    if _is_arrow(values):
+        if what == "ids":
+            return _nearprint.ids_of_arrow(values)
+        return _nearprint.fingerprints_of_arrow(values)[0]
     return None
 
 
-def _primitive(column: Any) -> Optional[npt.NDArray[Any]]:
+def _primitive(column: Any, what: str) -> Optional[npt.NDArray[Any]]:
     """The numbers of a column of pyarrow, polars or pandas, without a copy where it has one chunk and no nulls."""
     nulls = getattr(column, "null_count", getattr(column, "hasnans", 0))
     if (nulls() if callable(nulls) else nulls) and not str(getattr(column, "dtype", "")).startswith("float"):
-        raise InputError("fingerprints: some are null")
+        raise InputError(f"{what}: some are null")
     if "pyarrow" in type(column).__module__ and not str(column.type).startswith(("uint", "int")):
         return None
     array = np.asarray(column.to_numpy())
+    if array.dtype == np.uint8:
+        # Bytes of fingerprints have two dimensions; these are small numbers.
+        return array.astype(np.uint64)
     return array if array.dtype.kind in "uif" else None
 
 
@@ -208,18 +263,29 @@ def _unsigned(array: npt.NDArray[Any], what: str) -> Words:
         raise InputError(
             f"{what}: {array.min()} is negative; for numbers that went through signed ones, give array.view('uint64')"
         )
-    return np.ascontiguousarray(array, dtype=np.uint64)
+    return np.require(array, np.uint64, ["C", "A"])
 
 
 def _words_of_list(fingerprints: Iterable[Any], width: Optional[int]) -> tuple[Words, int]:
-    listed = fingerprints if type(fingerprints) is list else listed_of(fingerprints)
+    listed = fingerprints if type(fingerprints) is list else listed_of(fingerprints, "fingerprints")
     if listed and isinstance(listed[0], (np.ndarray, list, tuple)):
-        return words_of(np.asarray(listed), width)
+        return _words_of_rows(listed, width)
     if listed and isinstance(listed[0], bytes):
         return _words_of_bytes(listed, width)
     if width is None:
         width = _width_of_list(listed)
     return _nearprint.words_of_list(listed, width), width
+
+
+def _words_of_rows(listed: list[Any], width: Optional[int]) -> tuple[Words, int]:
+    """The words of fingerprints that are lists of words."""
+    if all(isinstance(row, np.ndarray) and row.dtype == np.uint8 for row in listed):
+        return words_of(np.stack(listed), width)
+    rows = [listed_of(row, "fingerprints") for row in listed]
+    if len({len(row) for row in rows}) > 1:
+        raise InputError("fingerprints: rows of different lengths")
+    words = _nearprint.words_of_list([word for row in rows for word in row], 64, False)
+    return words_of(words.reshape(len(rows), -1), width)
 
 
 def _words_of_bytes(listed: list[Any], width: Optional[int]) -> tuple[Words, int]:
@@ -235,7 +301,8 @@ def _width_of_list(listed: list[Any]) -> int:
     bits = 64
     for item in listed:
         if isinstance(item, str):
-            bits = max(bits, 4 * len(item.removeprefix("0x")))
+            digits = item[2:] if item[:2] in ("0x", "0X") else item
+            bits = max(bits, 4 * len(digits))
         elif isinstance(item, int):
             bits = max(bits, item.bit_length())
     return next((width for width in WIDTHS if bits <= width), WIDTHS[-1])

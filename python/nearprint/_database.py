@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Optional, Union
@@ -11,14 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Fingerprint, check_k, check_width, ids_of, is_one, strings_of, words_of, words_of_one
+from ._arrays import (
+    Fingerprint,
+    check_k,
+    check_width,
+    encoded,
+    ids_of,
+    in_order,
+    is_one,
+    strings_of,
+    words_of,
+    words_of_one,
+)
 from ._errors import Error, InputError
-from ._progress import Progress, listener_of, listening
+from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
 from ._result import Blocks, Result, result_of
 from ._settings import check_count, line_and_width, settings_of
 
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Ids = npt.NDArray[np.uint64]
 
 
@@ -26,26 +38,42 @@ def create(
     path: Path,
     *,
     k: int = 3,
-    width: int = 64,
+    width: Optional[int] = None,
     layout: str = "auto",
     recipe: Optional[str] = None,
     keys: bool = False,
     texts: bool = False,
-    **work: Any,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    memtable_rows: Optional[int] = None,
+    background_merges: bool = True,
+    progress: Progress = None,
 ) -> Database:
     """Makes an empty database at ``path``, where nothing must be, or an empty folder, and opens it.
 
-    ``k`` is the distance in bits that it is tuned for; any other may be asked for, too. ``width`` is 64, 128 or 256.
-    ``layout`` is ``auto``, ``rotations:T`` or ``blocks:M,S``. ``recipe`` is that of the texts whose fingerprints it is
-    for; it is kept, and brings its width along. With ``keys`` rows have keys (URLs, paths, ids of documents), with
-    ``texts`` also texts. ``work`` is what :func:`open` takes.
+    ``k`` is the distance in bits that it is tuned for; any other may be asked for, too. ``width`` is 64, 128 or 256
+    bits; without it the recipe's, or 64. ``layout`` is ``auto``, ``rotations:T`` or ``blocks:M,S``. ``recipe`` is that
+    of the texts whose fingerprints it is for, and is kept. With ``keys`` rows have keys (URLs, paths, ids of
+    documents), with ``texts`` also texts. The rest is what :func:`open` takes.
 
     Raises ``Error`` where something stands already, ``InputError`` for options that cannot be.
     """
     line, width = line_and_width(recipe, width)
-    settings = settings_of(k, check_width(width), layout, line, keys, texts, **work)
-    core = _nearprint.Core.create(os.fspath(path), width, settings)
-    return Database(core, path, work.get("progress"))
+    width = 64 if width is None else check_width(width)
+    settings = settings_of(
+        k,
+        width,
+        layout,
+        line,
+        keys,
+        texts,
+        threads=threads,
+        memory=memory,
+        memtable_rows=memtable_rows,
+        background_merges=background_merges,
+    )
+    check_progress(progress)
+    return Database(_nearprint.Core.create(os.fsdecode(path), width, settings), path, progress)
 
 
 def open(
@@ -59,16 +87,18 @@ def open(
 ) -> Database:
     """Opens a database. Takes a moment, whatever its size.
 
-    ``threads`` to work on (all cores), ``memory`` in bytes for merges (1 GiB), ``memtable_rows`` after which a commit
-    writes a run (65,536), ``background_merges`` or merges while flushing; ``progress`` for all long operations: a
-    callable ``(stage, done, total)``, or ``True`` for a bar of tqdm.
+    ``threads`` to work on (all cores), ``memory`` in bytes for merges (1 GiB; 1 MiB at least), ``memtable_rows`` after
+    which a commit writes a run (65,536), ``background_merges`` or merges while flushing; ``progress`` for all long
+    operations: a callable ``(stage, done, total)``, or ``True`` for a bar of tqdm. What a callable raises ends the
+    operation.
 
     Raises ``Error`` where there is no database, ``CorruptionError`` where it is damaged.
     """
     settings = settings_of(
         threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
     )
-    return Database(_nearprint.Core.open(os.fspath(path), settings), path, progress)
+    check_progress(progress)
+    return Database(_nearprint.Core.open(os.fsdecode(path), settings), path, progress)
 
 
 def build(
@@ -78,32 +108,50 @@ def build(
     keys: Optional[Iterable[str]] = None,
     *,
     k: int = 3,
-    width: int = 64,
+    width: Optional[int] = None,
     layout: str = "auto",
-    memory: Optional[int] = None,
     recipe: Optional[str] = None,
     texts: Optional[Iterable[Union[str, bytes]]] = None,
     first_id: int = 0,
     runs_only: bool = False,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    memtable_rows: Optional[int] = None,
+    background_merges: bool = True,
     progress: Progress = None,
-    **work: Any,
 ) -> Database:
-    """Makes a database of rows, sorted within ``memory`` bytes (1 GiB): all of them or nothing. Opens it.
+    """Makes a database of rows: all of them or nothing. Opens it.
 
-    Takes rows as :meth:`Database.add` does, and settings as :func:`create`; rows without ids and keys are numbered
-    from ``first_id`` on. An array of ``numpy.memmap`` is read as it is needed. With ``runs_only`` it becomes a
-    folder that :meth:`Database.ingest` adopts from.
+    Takes rows as :meth:`Database.add` does, and settings as :func:`create`; without a width and a recipe, arrays say
+    how wide they are, and lists have 64 bits. Rows without ids and keys are numbered from ``first_id`` on. Sorts within
+    ``memory`` bytes (1 GiB), beside what is given; an array of ``numpy.memmap`` is read as it is needed. With
+    ``runs_only`` it becomes a folder that :meth:`Database.ingest` adopts from.
 
     Raises what these raise.
     """
     line, width = line_and_width(recipe, width)
-    rows = _rows(fingerprints, ids, keys, texts, check_width(width))
+    rows, width = _rows(fingerprints, ids, keys, texts, width)
     settings = settings_of(
-        k, width, layout, line, keys is not None, texts is not None, memory=memory, first_id=first_id, **work
+        k,
+        width,
+        layout,
+        line,
+        keys is not None,
+        texts is not None,
+        threads=threads,
+        memory=memory,
+        memtable_rows=memtable_rows,
+        background_merges=background_merges,
+        first_id=first_id,
     )
     with listening(progress) as listener:
-        core = _nearprint.Core.build(os.fspath(path), width, settings, rows, runs_only, listener)
+        core = _nearprint.Core.build(os.fsdecode(path), width, settings, rows, runs_only, listener)
     return Database(core, path, progress)
+
+
+def is_there(path: str) -> bool:
+    """Whether something stands there that is no empty folder."""
+    return os.path.exists(path) and not (os.path.isdir(path) and not os.listdir(path))
 
 
 def repair(
@@ -124,9 +172,9 @@ def repair(
 
     Damage is no error: the result tells of it. Raises ``Error`` where there is no file of a database.
     """
-    settings = settings_of(k, 256, layout, threads=threads, memory=memory)
+    settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
-        made, complete, counts, findings = _nearprint.repair(os.fspath(path), os.fspath(dest), settings, listener)
+        made, complete, counts, findings = _nearprint.repair(os.fsdecode(path), os.fsdecode(dest), settings, listener)
     rows, lost_rows, lost_fingerprints, recovered = counts
     listed = [Finding(*finding) for finding in findings]
     return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
@@ -140,14 +188,18 @@ class Database:
     at the end, which commits; after an exception, what was not committed is forgotten, and so it is where a database is
     dropped that nobody has closed.
 
-    Every method may be called from several threads, and lets others run while it works. After ``close()`` every one
-    raises ``Error``. Fingerprints are given as to :func:`nearprint.find_all`, single ones as ``int``, hexadecimal
-    ``str``, ``bytes``, or a row of an array. ``CorruptionError`` may come of everything that reads.
+    Every method may be called from several threads, and lets others run while it works. After ``close()`` everything
+    that reads or writes raises ``Error``. Fingerprints are given as to :func:`nearprint.find_all`, single ones as
+    ``int``, hexadecimal ``str``, ``bytes``, or a row of an array. ``CorruptionError`` may come of everything that
+    reads. Files that another program cuts shorter beneath an open database end the process.
+
+    A process that was forked off may go on reading, but neither writes nor goes on with iterators: it has to open the
+    database itself.
     """
 
     def __init__(self, core: _nearprint.Core, path: Path, progress: Progress = None) -> None:
         self._core: Optional[_nearprint.Core] = core
-        self._path = os.fspath(path)
+        self._path = os.fsdecode(path)
         self._progress = progress
         self._width = core.width()
         self._k = core.default_k()
@@ -215,12 +267,15 @@ class Database:
     def checkpoint(self) -> Optional[bytes]:
         """How far a job has come, in whatever bytes, at most 1 MiB: durable with the rows before it, by one commit.
 
-        ``None``, which may also be set, where no job is unfinished. What was set and not yet committed is given, too.
+        ``None``, which may also be set and is the same as ``b""``, where no job is unfinished. What was set and not yet
+        committed is given, too.
         """
         return self._open().checkpoint()
 
     @checkpoint.setter
     def checkpoint(self, checkpoint: Optional[bytes]) -> None:
+        if not isinstance(checkpoint, (bytes, type(None))):
+            raise TypeError(f"checkpoint: bytes are wanted, or None, not {type(checkpoint).__name__}")
         self._open().set_checkpoint(checkpoint or b"")
 
     def __len__(self) -> int:
@@ -247,7 +302,10 @@ class Database:
         return Explanation(self._k_of(k), text, runs)
 
     def verify(self, *, progress: Progress = None) -> Verification:
-        """Reads every byte of every file, as they stand now, and checks all that the format promises."""
+        """Reads every byte of every file, as they stand now, and checks all that the format promises.
+
+        Damage to the last commit in the log looks like a commit that was cut off, and is not told.
+        """
         with listening(self._listened(progress)) as listener:
             files, read, damage = self._open().verify(listener)
         return Verification(files, read, [Damage(*place) for place in damage])
@@ -266,15 +324,18 @@ class Database:
         rows = check_count(limit, "limit")
         return Result({name: array[:rows] for name, array in result.items()})
 
-    def query_batch(self, fingerprints: Any, k: Optional[int] = None) -> Result:
+    def query_batch(self, fingerprints: Any, k: Optional[int] = None, *, progress: Progress = None) -> Result:
         """All rows within ``k`` bits of each fingerprint, on all threads.
 
         Columns as of :meth:`query`, and ``query``, the index of the fingerprint asked for, in ascending order.
         """
         words, _ = words_of(fingerprints, self._width)
-        return result_of(self._open().query_batch(words, self._k_of(k)))
+        with listening(self._listened(progress)) as listener:
+            return result_of(self._open().query_batch(words, self._k_of(k), listener))
 
-    def nearest(self, fingerprints: Any, count: int = 1, max_k: Optional[int] = None) -> Result:
+    def nearest(
+        self, fingerprints: Any, count: int = 1, max_k: Optional[int] = None, *, progress: Progress = None
+    ) -> Result:
         """The ``count`` nearest rows at most ``max_k`` bits away (any number), of one fingerprint or of each of many.
 
         Columns as of :meth:`query` for one, as of :meth:`query_batch` for many. Ties go to the smaller fingerprint,
@@ -283,7 +344,8 @@ class Database:
         single = is_one(fingerprints, self._width)
         words = words_of_one(fingerprints, self._width) if single else words_of(fingerprints, self._width)[0]
         k = self._width if max_k is None else check_k(max_k, self._width)
-        columns = self._open().nearest(words, check_count(count, "count"), k)
+        with listening(self._listened(progress)) as listener:
+            columns = self._open().nearest(words, check_count(count, "count"), k, listener)
         if single:
             del columns["query"]
         return result_of(columns)
@@ -331,7 +393,10 @@ class Database:
         return list(self._texts_of(fingerprint, id))
 
     def texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, str]:
-        """The texts of a row by its keys; empty ones where the database keeps none."""
+        """The texts of a row by its keys; empty ones where the database keeps none.
+
+        What is no UTF-8 in them is replaced.
+        """
         return {key: text.decode("utf-8", "replace") for key, text in self._texts_of(fingerprint, id).items()}
 
     def _texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
@@ -342,7 +407,7 @@ class Database:
         """The ids of the rows that have a key, ascending.
 
         Looks under the id that the key gives by itself; ``everywhere`` walks over all keys, which finds rows that were
-        given another id.
+        given another id. None where the database keeps no keys.
         """
         return self._open().ids_of_key(key, everywhere)
 
@@ -362,10 +427,11 @@ class Database:
         64-bit xxh3, or, without a key, 1 + the largest id so far. ``keys`` are texts, ``texts`` what is kept beside
         them. Rows are a set: what is there already stays as it is.
 
-        Durable and seen with the next :meth:`commit`. An interrupted call may have inserted a part.
+        Durable and seen with the next :meth:`commit`. An interrupted call may have inserted a part, and so may one that
+        runs out of automatic ids or of memory.
 
         Raises ``LockedError`` while there is another writer; ``InputError`` for ids or keys that are not as many as the
-        fingerprints, and for keys or texts where the database was made without.
+        fingerprints, for keys or texts where the database was made without, and for keys of more than 65,536 bytes.
         """
         return self._insert(fingerprints, ids, keys, texts, upsert=False)
 
@@ -391,7 +457,8 @@ class Database:
             fingerprints = words_of_one(fingerprints, self._width).reshape(1, -1)
             keys = [keys] if isinstance(keys, str) else keys
             texts = [texts] if isinstance(texts, (str, bytes)) else texts
-        return core.add(_rows(fingerprints, ids, keys, texts, self._width), upsert)
+        rows, _ = _rows(fingerprints, ids, keys, texts, self._width)
+        return core.add(rows, upsert)
 
     def delete(self, ids: Any) -> None:
         """Deletes every row with one of these ids, or with this one. An id that is not there is no error."""
@@ -412,14 +479,14 @@ class Database:
 
     def ingest(self, paths: Any, *, progress: Progress = None) -> Ingested:
         """Adopts folders that were built with ``runs_only``, all or none; one that was adopted before is skipped."""
-        folders = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        folders = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         with listening(self._listened(progress)) as listener:
-            return Ingested(*self._open().ingest([os.fspath(folder) for folder in folders], listener))
+            return Ingested(*self._open().ingest([os.fsdecode(folder) for folder in folders], listener))
 
     def backup(self, dest: Path, *, progress: Progress = None) -> None:
         """Writes a copy of what was committed to ``dest``, where nothing must be, or an empty folder."""
         with listening(self._listened(progress)) as listener:
-            self._open().backup(os.fspath(dest), listener)
+            self._open().backup(os.fsdecode(dest), listener)
 
     def refresh(self) -> None:
         """Lets reads see what others have committed since."""
@@ -430,6 +497,12 @@ class Database:
         core, self._core = self._core, None
         if core is not None:
             core.close()
+
+    def __del__(self) -> None:
+        core: Optional[_nearprint.Core] = getattr(self, "_core", None)
+        if core is not None and core.is_writing():
+            what = f"{self._path}: was not closed; what was not committed is forgotten"
+            warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
 
     def __enter__(self) -> Database:
         self._open()
@@ -447,21 +520,29 @@ class Database:
         self.close()
 
 
-def _rows(fingerprints: Any, ids: Any, keys: Any, texts: Any, width: int) -> dict[str, Any]:
-    words, _ = words_of(fingerprints, width)
+def _rows(fingerprints: Any, ids: Any, keys: Any, texts: Any, width: Optional[int]) -> tuple[dict[str, Any], int]:
+    """Rows as the native module takes them, and their width."""
+    words, width = words_of(fingerprints, width, width_of_lists=64)
     count = len(words) * 64 // width
     if texts is not None and keys is None:
         raise InputError("texts: they are kept under keys, which are not given")
-    return {
+    rows = {
         "words": words,
         "ids": None if ids is None else ids_of(ids, count),
         "keys": None if keys is None else strings_of(keys, count, "keys"),
-        "texts": None if texts is None else _encoded(texts, count),
+        "texts": None if texts is None else _bytes_of(texts, count),
     }
+    return rows, width
 
 
-def _encoded(texts: Any, count: int) -> list[bytes]:
-    encoded = [text.encode() if isinstance(text, str) else bytes(text) for text in texts]
-    if len(encoded) != count:
-        raise InputError(f"{len(encoded)} texts for {count} fingerprints")
-    return encoded
+def _bytes_of(texts: Any, count: int) -> list[bytes]:
+    """Texts in UTF-8, as many as there are rows."""
+    listed = in_order(texts, "texts")
+    if len(listed) != count:
+        raise InputError(f"{len(listed)} texts for {count} fingerprints")
+    for index, text in enumerate(listed):
+        if isinstance(text, str):
+            listed[index] = encoded(text, "texts", index)
+        elif not isinstance(text, bytes):
+            raise TypeError(f"texts: item {index}: {type(text).__name__} is no text: a str or bytes is wanted")
+    return listed

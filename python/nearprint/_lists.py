@@ -7,7 +7,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _nearprint
-from ._arrays import check_k, check_threads, words_of, words_of_one
+from ._arrays import check_k, check_threads, is_one, words_of, words_of_one
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
@@ -55,16 +55,19 @@ def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
     """The number of bits in which fingerprints differ.
 
     For two fingerprints an ``int``. For arrays or lists, as :func:`find_all` takes them, uint32 of shape (n,): row by
-    row, or one against all.
+    row, or one against all. One row of an array of wide fingerprints takes ``width``: without it, an array of shape
+    (2,) is two fingerprints of 64 bits.
 
     Raises ``InputError`` for lists of different lengths or widths.
     """
-    one_a, one_b = _is_scalar(a), _is_scalar(b)
+    one_a, one_b = (is_one(value, 64 if width is None else width) for value in (a, b))
+    # What can be read only once is read once.
+    a, b = (value if one or hasattr(value, "__len__") else list(value) for value, one in ((a, one_a), (b, one_b)))
     words_a, width_a = _words(a, one_a, width)
     words_b, width_b = _words(b, one_b, width)
     if width_a != width_b:
         if not (one_a or one_b):
-            raise InputError(f"fingerprints of {width_a} bits and of {width_b} bits")
+            raise InputError(f"fingerprints of {width_a} bits and of {width_b} bits; say width={max(width_a, width_b)}")
         width_a = max(width_a, width_b)
         (words_a, _), (words_b, _) = _words(a, one_a, width_a), _words(b, one_b, width_a)
     count_a, count_b = (len(words) * 64 // width_a for words in (words_a, words_b))
@@ -99,14 +102,11 @@ def distance_matrix(
     return pandas.DataFrame(matrix, index=labels, columns=labels)
 
 
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, (int, str, bytes, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
-
-
-def _words(value: Any, is_one: bool, width: Optional[int]) -> tuple[Any, int]:
-    if not is_one:
+def _words(value: Any, one: bool, width: Optional[int]) -> tuple[Any, int]:
+    if not one:
         return words_of(value, width)
-    if width is None:
-        listed = [value] if isinstance(value, (int, str, bytes)) else np.asarray([value])
-        return words_of(listed)
-    return words_of_one(value, width), width
+    if width is not None:
+        return words_of_one(value, width), width
+    if isinstance(value, np.ndarray):
+        return words_of(value[np.newaxis] if value.ndim else value.reshape(1).tolist())
+    return words_of([value.item() if isinstance(value, np.generic) else value])

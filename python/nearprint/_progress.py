@@ -36,17 +36,20 @@ class _Bar:
 @contextmanager
 def listening(progress: Progress) -> Iterator[Listener]:
     """What the native module calls."""
-    if progress is None or progress is False:
-        yield None
-    elif progress is True:
+    check_progress(progress)
+    if progress is True:
         bar = _Bar()
         try:
             yield bar
         finally:
             bar.close()
-    elif callable(progress):
-        yield progress
     else:
+        yield progress or None
+
+
+def check_progress(progress: Progress) -> None:
+    """Refuses what nobody can tell anything."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress: a callable, True or None is wanted, not {type(progress).__name__}")
 
 

@@ -72,7 +72,8 @@ class Salvage:
 
     #: Whether there is a new database. There is none where damage has left not a single row.
     made: bool
-    #: Whether it has everything that the old one had, and nothing that was deleted.
+    #: Whether it has everything that the old one had, and nothing that was deleted; but for the last commit of the
+    #: log, where it is damaged: nobody can tell it from one that was cut off.
     complete: bool
     rows: int
     lost_rows: int

@@ -94,25 +94,35 @@ class Result:
 class Blocks(Iterator[Result]):
     """Results block by block, each a :class:`Result`; only a few are in memory at a time.
 
-    ``close()`` ends the search before its end, and so does dropping the iterator.
+    ``close()`` ends the search before its end, and so does dropping the iterator, or leaving it as a context manager.
+    The last block may be empty. What was begun goes on when the database is closed.
     """
 
     def __init__(self, stream: _nearprint.Stream) -> None:
         self._stream = stream
+        #: No rows, but all columns.
+        self._empty = Result({})
 
     def __iter__(self) -> Blocks:
         return self
 
     def __next__(self) -> Result:
-        return Result(_with_arrays(next(self._stream)))
+        block = Result(_with_arrays(next(self._stream)))
+        self._empty = Result({name: array[:0] for name, array in block.items()})
+        return block
+
+    def __enter__(self) -> Blocks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def table(self) -> Result:
         """Everything that is still to come, in one table."""
         blocks = list(self)
-        if len(blocks) == 1:
-            return blocks[0]
-        names = blocks[0].columns if blocks else ()
-        return Result({name: np.concatenate([block[name] for block in blocks]) for name in names})
+        if len(blocks) < 2:
+            return blocks[0] if blocks else self._empty
+        return Result({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
 
     def close(self) -> None:
         """Ends the search."""

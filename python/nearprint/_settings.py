@@ -6,28 +6,27 @@ import operator
 from typing import Any, Optional
 
 from . import _nearprint
-from ._arrays import check_k
+from ._arrays import check_k, check_threads
 from ._errors import InputError
-from ._progress import Progress
 
 
-def check_count(count: Any, what: str) -> int:
-    """Refuses what is no number of rows."""
+def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """Refuses what is no number, or one that cannot be."""
     try:
         count = operator.index(count)
     except TypeError:
         raise TypeError(f"{what}: an int is wanted, not {type(count).__name__}") from None
-    if count < 0:
-        raise InputError(f"{what} = {count}: negative")
+    if not least <= count <= most:
+        raise InputError(f"{what} = {count}: {f'at least {least}' if count < least else f'at most {most}'} is wanted")
     return int(count)
 
 
-def line_and_width(recipe: Optional[str], width: int) -> tuple[Optional[str], int]:
-    """The recipe's line, and its width where the one that was said is the default."""
+def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optional[str], Optional[int]]:
+    """The recipe's line, and the width where it, or the recipe, says one."""
     if recipe is None:
         return None, width
     line, of_recipe = _nearprint.recipe_line(recipe)
-    if width not in (64, of_recipe):
+    if width not in (None, of_recipe):
         raise InputError(
             f"width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}"
         )
@@ -47,17 +46,18 @@ def settings_of(
     memtable_rows: Optional[int] = None,
     background_merges: bool = True,
     first_id: int = 0,
-    progress: Progress = None,
 ) -> dict[str, Any]:
-    """Options as the native module takes them; ``progress`` is the database's own matter."""
+    """Options as the native module takes them."""
+    if not isinstance(layout, str):
+        raise TypeError(f"layout: a str is wanted, not {type(layout).__name__}")
     return {
         "k": check_k(k, width),
         "layout": layout,
         "recipe": recipe,
-        "keys": texts if keys or texts else None,
-        "threads": None if threads is None else check_count(threads, "threads"),
+        "keys": bool(texts) if keys or texts else None,
+        "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory"),
-        "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows"),
-        "background_merges": background_merges,
-        "first_id": check_count(first_id, "first_id"),
+        "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),
+        "background_merges": bool(background_merges),
+        "first_id": check_count(first_id, "first_id", 0, 2**64 - 1),
     }

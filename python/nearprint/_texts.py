@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Optional, TypeVar
@@ -10,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import check_threads, listed_of, number, words_of
+from ._arrays import check_threads, listed_of, number, without_mask, words_of
 from ._errors import InputError
 from ._progress import Progress, listening
 
@@ -28,9 +30,9 @@ def fingerprint(
     """The fingerprints of texts, made on all cores.
 
     ``texts`` is an iterable of ``str``, an Arrow array of strings (pyarrow, polars, anything with
-    ``__arrow_c_array__`` or ``__arrow_c_stream__``), a pandas or NumPy column. ``recipe`` is a name (``default``,
-    ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``, ``notebook``), parts such as ``"shingle=4 width=128"``, or
-    both: ``"cjk shingle=3"``. A text without words has the fingerprint 0.
+    ``__arrow_c_array__`` or ``__arrow_c_stream__``), a pandas or NumPy column, also of categories. ``recipe`` is a name
+    (``default``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``, ``notebook``), parts such as ``"shingle=4
+    width=128"``, or both: ``"cjk shingle=3"``. A text without words has the fingerprint 0.
 
     Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least significant word
     first. With ``missing="mask"`` that is a ``numpy.ma.MaskedArray`` in which ``None``, NaN and NA are masked.
@@ -38,17 +40,21 @@ def fingerprint(
     Raises ``InputError`` for a missing text, unless they are masked, and for what is no recipe; ``TypeError`` for an
     item that is no text.
     """
-    if isinstance(texts, (str, bytes)):
-        raise TypeError("texts: one text, where a list of them is wanted")
+    if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) != 1:
+        raise TypeError("texts: one text or a table, where a list of texts is wanted")
     if missing not in ("error", "mask"):
         raise InputError(f"missing = {missing!r}: 'error' or 'mask' is wanted")
     workers = check_threads(threads)
-    is_arrow = hasattr(texts, "__arrow_c_array__") or (hasattr(texts, "__arrow_c_stream__") and not _is_object(texts))
+    if isinstance(texts, np.ma.MaskedArray) and np.ma.is_masked(texts):
+        texts = texts.filled(None)
+    if hasattr(texts, "__len__") and len(texts) == 0:
+        texts = []
+    is_arrow = (hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__")) and not _is_listed(texts)
     with listening(progress) as listener:
         if is_arrow:
             made, absent = _nearprint.fingerprint_arrow(texts, recipe, workers, listener)
         else:
-            listed = texts if type(texts) is list else listed_of(texts)
+            listed = texts if type(texts) is list else listed_of(texts, "texts")
             made, absent = _nearprint.fingerprint_list(listed, recipe, workers, listener)
     if missing == "error":
         if absent:
@@ -60,9 +66,10 @@ def fingerprint(
     return masked
 
 
-def _is_object(texts: Any) -> bool:
-    """Whether this is a column of pandas that holds Python objects."""
-    return str(getattr(texts, "dtype", "")) == "object"
+def _is_listed(texts: Any) -> bool:
+    """Whether this is a column that is read as a list: of Python objects, of nothing, of categories."""
+    kind = str(getattr(texts, "dtype", getattr(texts, "type", ""))).lower()
+    return kind.startswith(("object", "null", "categor", "enum", "dictionary"))
 
 
 def recipe_line(recipe: str) -> str:
@@ -83,7 +90,10 @@ def simhash(hashes: Any, weights: Any = None, *, width: Optional[int] = None) ->
     """
     words, width = words_of(hashes, width)
     if weights is not None:
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        weights = np.asarray(without_mask(weights, "weights"))
+        if weights.dtype.kind not in "iuf":
+            raise TypeError(f"weights: {weights.dtype}, where numbers are wanted")
+        weights = np.require(weights, np.float64, ["C", "A"])
         if weights.shape != (len(words) * 64 // width,):
             raise InputError(f"{weights.size} weights for {len(words) * 64 // width} hashes")
     return number(_nearprint.simhash(words, weights, width))
@@ -94,9 +104,10 @@ def shingle(tokens: Iterable[T], window: int = 4) -> Iterator[list[T]]:
 
     Raises ``ValueError`` for a window below 1 when it is iterated over.
     """
+    window = operator.index(window)
     if window < 1:
         raise InputError(f"window = {window}: at least 1 is wanted")
-    latest: deque[T] = deque(maxlen=window)
+    latest: deque[T] = deque(maxlen=min(window, sys.maxsize))
     for token in tokens:
         latest.append(token)
         if len(latest) == window:

@@ -24,7 +24,7 @@ from typing import Any, Callable, Optional
 
 from . import _database
 from ._arrays import check_k, number
-from ._database import Database, Path
+from ._database import Database, Path, is_there
 from ._errors import Error, InputError
 from ._html import text_of_html
 from ._identifiers import Place, key_of
@@ -99,7 +99,8 @@ def dedup_collection(
 
     Documents without the field, with something else than text in it, or with an ``_id`` under which another text has
     been kept, are counted as rejected, and told to ``on_reject(id, reason)``; without that by one ``UserWarning`` at
-    the end. ``progress`` is told ``("deduplicating", read, total)``, or is ``True`` for a bar of tqdm.
+    the end, which is about those of this call. ``progress`` is told ``("deduplicating", read, total)``, or is ``True``
+    for a bar of tqdm.
 
     **Interruptions.** A batch is inserted into the target first; then its rows and the place in the source become
     durable in the database, by one commit. A job that was killed goes on at that place when it is called again with the
@@ -108,7 +109,8 @@ def dedup_collection(
     already are found to be the same, and left. No document is lost or doubled. Documents that come into the source
     behind the place that was reached are read, those before it by the next job. Only if a document is removed from
     the source between the two, a near-duplicate of it can come into the target beside it. The target needs acknowledged
-    writes. ``restart`` forgets the place, not what was kept.
+    writes. As long as no document had a text there is no database, and a job begins anew. ``restart`` forgets the
+    place, not what was kept.
 
     Takes one commit and one ``insert_many`` for each batch, and the memory of one batch.
 
@@ -122,10 +124,10 @@ def dedup_collection(
     if batch_size == 0:
         raise InputError("batch_size = 0: at least 1 is wanted")
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
-    job |= {"k": check_k(k, 256), "clean_html": bool(clean_html)}
+    job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
     rejects = _Rejects(on_reject)
     with listening(progress) as listener, ExitStack() as stack:
-        work = _Work(source, target, os.fspath(database), job, recipe, rejects, stack)
+        work = _Work(source, target, os.fsdecode(database), job, recipe, rejects, stack)
         work.take_up(restart)
         work.run(batch_size, listener)
     rejects.warn()
@@ -167,7 +169,7 @@ class _Work:
 
     def take_up(self, restart: bool) -> None:
         """Opens the database, if there is one, and goes to where its unfinished job was."""
-        if not _is_there(self._path):
+        if not is_there(self._path):
             return
         database = self._stack.enter_context(_database.open(self._path))
         self._check(database)
@@ -403,11 +405,6 @@ def _with_html(line: str, clean_html: bool) -> str:
     steps = [step for step in parts["clean"].split(",") if step not in ("none", "html")]
     parts["clean"] = ",".join(["html"] * clean_html + steps) or "none"
     return recipe_line(" ".join(f"{part}={value}" for part, value in parts.items()))
-
-
-def _is_there(path: str) -> bool:
-    """Whether something stands there that is no empty folder."""
-    return os.path.exists(path) and not (os.path.isdir(path) and not os.listdir(path))
 
 
 def _name_of(collection: Any) -> str:

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{
     Array, ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
@@ -26,19 +28,14 @@ pub(crate) fn fingerprints_of_arrow<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, u32)> {
     let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "fingerprints")?;
-    let mut words = Vec::new();
-    let width = match array.data_type() {
-        DataType::FixedSizeBinary(bytes @ (8 | 16 | 32)) => {
-            array.chunks().iter().for_each(|chunk| append_bytes(chunk.as_fixed_size_binary(), &mut words));
-            bytes.unsigned_abs() * 8
+    let (width, words) = match array.data_type() {
+        DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            words_of_bytes(py, &array)?
         }
-        DataType::UInt64 | DataType::Int64 => {
-            words = numbers(py, &array, "fingerprints")?;
-            64
-        }
+        kind if kind.is_integer() => (64, numbers(py, &array, "fingerprints")?),
         other => {
             return Err(PyTypeError::new_err(format!(
-                "an Arrow array of {other}: fingerprints are uint64, or fixed_size_binary of 8, 16 or 32 bytes"
+                "an Arrow array of {other}: fingerprints are integers, or binary of 8, 16 or 32 bytes each"
             )));
         }
     };
@@ -47,29 +44,36 @@ pub(crate) fn fingerprints_of_arrow<'py>(
 
 /// Ids out of an Arrow array.
 #[pyfunction]
-pub(crate) fn ids_of_arrow<'py>(
-    py: Python<'py>,
-    array: PyChunkedArray,
-) -> PyResult<Bound<'py, PyArray1<u64>>> {
+pub(crate) fn ids_of_arrow<'py>(py: Python<'py>, array: AnyArray) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "ids")?;
     Ok(numbers(py, &array, "ids")?.into_pyarray(py))
 }
 
 fn refuse_nulls(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<()> {
     let nulls: usize = array.chunks().iter().map(|chunk| chunk.null_count()).sum();
-    if nulls > 0 { Err(input_error(py, &format!("{what}: {nulls} are null"))) } else { Ok(()) }
+    if nulls > 0 { Err(input_error(py, &format!("{what}: nulls among them: {nulls}"))) } else { Ok(()) }
 }
 
 fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<Vec<u64>> {
-    let mut numbers = Vec::new();
+    let mut all = Vec::new();
     for chunk in array.chunks() {
+        macro_rules! append {
+            ($kind:ty) => {{
+                let values = chunk.as_primitive::<$kind>().values().iter();
+                let unsigned: Result<Vec<u64>, _> = values.map(|&number| u64::try_from(number)).collect();
+                all.extend(unsigned.map_err(|_| input_error(py, &format!("{what}: some are negative")))?);
+            }};
+        }
         match chunk.data_type() {
-            DataType::UInt64 => numbers.extend_from_slice(chunk.as_primitive::<UInt64Type>().values()),
-            DataType::Int64 => {
-                let signed = chunk.as_primitive::<Int64Type>().values().iter();
-                let unsigned: Result<Vec<u64>, _> = signed.map(|&number| u64::try_from(number)).collect();
-                numbers.extend(unsigned.map_err(|_| input_error(py, &format!("{what}: some are negative")))?);
-            }
+            DataType::UInt64 => all.extend_from_slice(chunk.as_primitive::<UInt64Type>().values()),
+            DataType::UInt32 => append!(UInt32Type),
+            DataType::UInt16 => append!(UInt16Type),
+            DataType::UInt8 => append!(UInt8Type),
+            DataType::Int64 => append!(Int64Type),
+            DataType::Int32 => append!(Int32Type),
+            DataType::Int16 => append!(Int16Type),
+            DataType::Int8 => append!(Int8Type),
             other => {
                 return Err(PyTypeError::new_err(format!(
                     "{what}: an Arrow array of {other}, where uint64 is wanted"
@@ -77,13 +81,40 @@ fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<Vec<u
             }
         }
     }
-    Ok(numbers)
+    Ok(all)
 }
 
-fn append_bytes(array: &FixedSizeBinaryArray, words: &mut Vec<u64>) {
-    for bytes in array.iter().flatten() {
-        words.extend(bytes.as_chunks().0.iter().rev().map(|&word| u64::from_be_bytes(word)));
+/// Fingerprints that are written as bytes, the most significant first; all of the same width.
+fn words_of_bytes(py: Python<'_>, array: &PyChunkedArray) -> PyResult<(u32, Vec<u64>)> {
+    let mut words = Vec::new();
+    let mut len = None;
+    for chunk in array.chunks() {
+        let values: Vec<&[u8]> = match chunk.data_type() {
+            DataType::FixedSizeBinary(_) => chunk.as_fixed_size_binary().iter().flatten().collect(),
+            DataType::LargeBinary => chunk.as_binary::<i64>().iter().flatten().collect(),
+            DataType::BinaryView => chunk.as_binary_view().iter().flatten().collect(),
+            _ => chunk.as_binary::<i32>().iter().flatten().collect(),
+        };
+        for bytes in values {
+            if *len.get_or_insert(bytes.len()) != bytes.len() || !matches!(bytes.len(), 8 | 16 | 32) {
+                return Err(input_error(
+                    py,
+                    &format!("fingerprints: {} bytes, where all have 8, or 16, or 32", bytes.len()),
+                ));
+            }
+            words.extend(bytes.as_chunks().0.iter().rev().map(|&word| u64::from_be_bytes(word)));
+        }
     }
+    let len = match array.data_type() {
+        DataType::FixedSizeBinary(len) => usize::try_from(*len).ok(),
+        _ => len,
+    };
+    let width = match len {
+        Some(32) => 256,
+        Some(16) => 128,
+        _ => 64,
+    };
+    Ok((width, words))
 }
 
 /// A column on its way to Arrow: a name, and one of the kinds of arrays that results have.

@@ -117,16 +117,18 @@ impl Core {
         Ok(Stream::start(self.engine.width(), ticker, listener, make))
     }
 
-    /// Does what the writer does, with its ticker.
-    fn write<T: Send>(
+    /// Writes so many rows.
+    fn write_some<T: Send>(
         &self,
         py: Python<'_>,
-        listener: Option<&Py<PyAny>>,
-        work: impl FnOnce(&dyn Engine) -> Result<T> + Send,
+        rows: usize,
+        work: impl FnOnce(&dyn Engine, &Arc<Ticker>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let ticker = self.engine.ticker();
-        ticker.reset();
-        watch(py, ticker, listener, || work(&*self.engine))
+        if rows < FEW_ROWS && !self.engine.is_busy() {
+            self.ask(py, |engine| work(engine, &Arc::default()))
+        } else {
+            self.ask_long(py, None, work)
+        }
     }
 
     /// Asks for something that takes but a moment.
@@ -134,14 +136,15 @@ impl Core {
         py.detach(|| ask(&*self.engine)).or_raise(py)
     }
 
-    /// Asks for something that may take long.
+    /// Asks for, or does, something that may take long.
     fn ask_long<T: Send>(
         &self,
         py: Python<'_>,
-        ask: impl FnOnce(&dyn Engine, &Ticker) -> Result<T> + Send,
+        listener: Option<&Py<PyAny>>,
+        ask: impl FnOnce(&dyn Engine, &Arc<Ticker>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let ticker = Ticker::default();
-        watch(py, &ticker, None, || ask(&*self.engine, &ticker))
+        let ticker = Arc::new(Ticker::default());
+        watch(py, &ticker, listener, || ask(&*self.engine, &ticker))
     }
 }
 
@@ -205,7 +208,7 @@ impl Core {
     }
 
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let checkpoint = self.ask(py, |engine| engine.checkpoint())?;
+        let checkpoint = self.write_some(py, 1, |engine, ticker| engine.checkpoint(ticker))?;
         Ok(checkpoint.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
@@ -232,7 +235,7 @@ impl Core {
     }
 
     fn len(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask_long(py, |engine, ticker| engine.len(ticker))
+        self.ask_long(py, None, |engine, ticker| engine.len(ticker))
     }
 
     fn query<'py>(
@@ -250,9 +253,11 @@ impl Core {
         py: Python<'py>,
         words: PyReadonlyArray1<'_, u64>,
         k: u32,
+        listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let words = words.as_slice()?;
-        let found = self.ask_long(py, |engine, ticker| engine.query_batch(ticker, words, k))?;
+        let found = self
+            .ask_long(py, listener.as_ref(), |engine, ticker| engine.query_batch(ticker.clone(), words, k))?;
         found.into_dict(py, self.engine.width())
     }
 
@@ -262,14 +267,17 @@ impl Core {
         words: PyReadonlyArray1<'_, u64>,
         count: usize,
         max_k: u32,
+        listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let words = words.as_slice()?;
-        let found = self.ask_long(py, |engine, ticker| engine.nearest(ticker, words, count, max_k))?;
+        let found = self.ask_long(py, listener.as_ref(), |engine, ticker| {
+            engine.nearest(ticker.clone(), words, count, max_k)
+        })?;
         found.into_dict(py, self.engine.width())
     }
 
     fn fingerprints_of<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
-        let words = self.ask_long(py, |engine, ticker| engine.fingerprints_of(ticker, id))?;
+        let words = self.ask_long(py, None, |engine, ticker| engine.fingerprints_of(ticker, id))?;
         columns::fingerprints(py, words, self.engine.width())
     }
 
@@ -327,38 +335,33 @@ impl Core {
 
     fn add<'py>(&self, py: Python<'py>, rows: Rows<'_>, upsert: bool) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let batch = rows.batch(upsert)?;
-        let ids = if batch.words.len() < FEW_ROWS {
-            self.engine.ticker().reset();
-            self.ask(py, |engine| engine.add(&batch))?
-        } else {
-            self.write(py, None, |engine| engine.add(&batch))?
-        };
+        let ids = self.write_some(py, batch.words.len(), |engine, ticker| engine.add(ticker, &batch))?;
         Ok(ids.into_pyarray(py))
     }
 
     fn delete(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u64>) -> PyResult<()> {
         let ids = ids.as_slice()?;
-        self.ask(py, |engine| engine.delete(ids))
+        self.write_some(py, ids.len(), |engine, ticker| engine.delete(ticker, ids))
     }
 
     fn set_checkpoint(&self, py: Python<'_>, checkpoint: &[u8]) -> PyResult<()> {
-        self.ask(py, |engine| engine.set_checkpoint(checkpoint))
+        self.write_some(py, 1, |engine, ticker| engine.set_checkpoint(ticker, checkpoint))
     }
 
     fn set_recipe(&self, py: Python<'_>, recipe: &str) -> PyResult<()> {
-        self.write(py, None, |engine| engine.set_recipe(recipe))
+        self.ask_long(py, None, |engine, ticker| engine.set_recipe(ticker, recipe))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, None, |engine| engine.commit())
+        self.ask_long(py, None, |engine, ticker| engine.commit(ticker))
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, None, |engine| engine.flush())
+        self.ask_long(py, None, |engine, ticker| engine.flush(ticker))
     }
 
     fn compact(&self, py: Python<'_>, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        self.write(py, listener.as_ref(), |engine| engine.compact())
+        self.ask_long(py, listener.as_ref(), |engine, ticker| engine.compact(ticker))
     }
 
     fn ingest(
@@ -367,18 +370,23 @@ impl Core {
         folders: Vec<PathBuf>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<(u64, u64, u64)> {
-        let ingested = self.write(py, listener.as_ref(), |engine| engine.ingest(&folders))?;
+        let ingested =
+            self.ask_long(py, listener.as_ref(), |engine, ticker| engine.ingest(ticker, &folders))?;
         Ok((ingested.adopted, ingested.skipped, ingested.rows))
     }
 
     /// Commits, and gives up the lock.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, None, |engine| engine.close())
+        self.ask_long(py, None, |engine, ticker| engine.close(ticker))
     }
 
     /// Gives up the lock, and forgets what was not committed.
     fn abandon(&self, py: Python<'_>) {
         py.detach(|| self.engine.abandon());
+    }
+
+    fn is_writing(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.engine.is_writing())
     }
 }
 

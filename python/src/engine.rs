@@ -1,12 +1,14 @@
 //! A database of whatever width behind one trait: words go in, columns come out.
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use nearprint::{
-    Builder, Database, Error, Explanation, Ingested, Options, Result, Row, Snapshot, Stats, Verification,
-    Writer,
+    Builder, Database, Error, Explanation, Ingested, Options, Progress, Result, Row, Snapshot, Stage, Stats,
+    Verification, Writer,
 };
 use pyo3::pybacked::PyBackedBytes;
 
@@ -26,6 +28,22 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// One by one, so that wide fingerprints are not copied.
+    fn fingerprints<F: Words>(&self) -> impl ExactSizeIterator<Item = F> {
+        self.words.chunks_exact(F::COUNT).map(F::from_row)
+    }
+
+    /// Refuses keys that are too long before anything is inserted.
+    fn check_keys(&self) -> Result<()> {
+        let too_long = |key: &String| key.len() > MAX_KEY_BYTES;
+        match self.keys.and_then(|keys| keys.iter().position(too_long)) {
+            Some(index) => {
+                Err(Error::Option(format!("keys: item {index}: longer than 65,536 bytes of UTF-8")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The id, key and text of a row.
     fn row(&self, index: usize) -> (Option<u64>, Option<&str>, &[u8]) {
         let id = self.ids.and_then(|ids| ids.get(index)).copied();
@@ -45,27 +63,31 @@ pub(crate) enum Ask {
 /// What makes the blocks of a stream.
 pub(crate) type Make = Box<dyn FnOnce(&Sink) -> Result<()> + Send>;
 
-/// Rows inserted between two looks at whether to go on.
+/// The longest key that databases keep.
+const MAX_KEY_BYTES: usize = 1 << 16;
+/// How often a call that waits for another one looks again.
+const TURN: Duration = Duration::from_millis(5);
+/// Rows inserted, or ids deleted, between two looks at whether to go on.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
 
 /// An open database.
 pub(crate) trait Engine: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn width(&self) -> u32;
-    /// What listens to the writer.
-    fn ticker(&self) -> &Ticker;
+    /// Whether another call is writing.
+    fn is_busy(&self) -> bool;
 
     fn default_k(&self) -> Result<u32>;
     fn recipe(&self) -> Result<Option<String>>;
     fn keeps_keys(&self) -> Result<Option<bool>>;
-    fn checkpoint(&self) -> Result<Option<Vec<u8>>>;
+    fn checkpoint(&self, ticker: &Ticker) -> Result<Option<Vec<u8>>>;
     fn stats(&self) -> Result<Stats>;
     fn explain(&self, k: u32) -> Result<Explanation>;
     fn verify(&self, ticker: Arc<Ticker>) -> Result<Verification>;
     fn len(&self, ticker: &Ticker) -> Result<u64>;
     fn query(&self, words: &[u64], k: u32) -> Result<Columns>;
-    fn query_batch(&self, ticker: &Ticker, words: &[u64], k: u32) -> Result<Columns>;
-    fn nearest(&self, ticker: &Ticker, words: &[u64], count: usize, max_k: u32) -> Result<Columns>;
+    fn query_batch(&self, ticker: Arc<Ticker>, words: &[u64], k: u32) -> Result<Columns>;
+    fn nearest(&self, ticker: Arc<Ticker>, words: &[u64], count: usize, max_k: u32) -> Result<Columns>;
     fn fingerprints_of(&self, ticker: &Ticker, id: u64) -> Result<Vec<u64>>;
     fn texts_of(&self, words: &[u64], id: u64) -> Result<Vec<(String, Vec<u8>)>>;
     fn ids_of_key(&self, key: &str, everywhere: bool) -> Result<Vec<u64>>;
@@ -75,26 +97,55 @@ pub(crate) trait Engine: Send + Sync {
     fn backup(&self, ticker: Arc<Ticker>, dest: &Path) -> Result<()>;
     fn refresh(&self) -> Result<()>;
 
-    fn add(&self, batch: &Batch<'_>) -> Result<Vec<u64>>;
-    fn delete(&self, ids: &[u64]) -> Result<()>;
-    fn set_checkpoint(&self, checkpoint: &[u8]) -> Result<()>;
-    fn set_recipe(&self, recipe: &str) -> Result<()>;
-    fn commit(&self) -> Result<()>;
-    fn flush(&self) -> Result<()>;
-    fn compact(&self) -> Result<()>;
-    fn ingest(&self, folders: &[PathBuf]) -> Result<Ingested>;
+    fn add(&self, ticker: &Arc<Ticker>, batch: &Batch<'_>) -> Result<Vec<u64>>;
+    fn delete(&self, ticker: &Arc<Ticker>, ids: &[u64]) -> Result<()>;
+    fn set_checkpoint(&self, ticker: &Arc<Ticker>, checkpoint: &[u8]) -> Result<()>;
+    fn set_recipe(&self, ticker: &Arc<Ticker>, recipe: &str) -> Result<()>;
+    fn commit(&self, ticker: &Arc<Ticker>) -> Result<()>;
+    fn flush(&self, ticker: &Arc<Ticker>) -> Result<()>;
+    fn compact(&self, ticker: &Arc<Ticker>) -> Result<()>;
+    fn ingest(&self, ticker: &Arc<Ticker>, folders: &[PathBuf]) -> Result<Ingested>;
     /// Commits, and gives up the lock.
-    fn close(&self) -> Result<()>;
+    fn close(&self, ticker: &Arc<Ticker>) -> Result<()>;
     /// Gives up the lock, and forgets what was not committed.
     fn abandon(&self);
+    /// Whether the lock is held.
+    fn is_writing(&self) -> bool;
 }
 
 /// An open database of one width.
 pub(crate) struct Handle<F: Words> {
     database: Database<F>,
-    ticker: Arc<Ticker>,
-    writer: Mutex<Option<Writer<F>>>,
+    relay: Arc<Relay>,
+    held: Mutex<Held<F>>,
     seen: Mutex<Seen<F>>,
+    /// The process that has opened it.
+    process: u32,
+}
+
+/// Lets the writer, which is made with one listener, listen to whichever call it works for.
+#[derive(Default)]
+struct Relay {
+    current: Mutex<Arc<Ticker>>,
+}
+
+impl Relay {
+    fn listen(&self, ticker: Arc<Ticker>) {
+        *lock(&self.current) = ticker;
+    }
+}
+
+impl Progress for Relay {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        let current = lock(&self.current).clone();
+        current.report(stage, done, total)
+    }
+}
+
+/// What writes, from the first write on until the database is closed.
+struct Held<F: Words> {
+    writer: Option<Writer<F>>,
+    closed: bool,
 }
 
 /// What reads see.
@@ -117,10 +168,17 @@ impl<F: Words> Handle<F> {
     }
 
     pub(crate) fn open(path: &Path, options: Options) -> Result<Self> {
-        let ticker = Arc::new(Ticker::default());
-        let database = Database::open_with(path, options.progress(ticker.clone()))?;
+        let relay = Arc::new(Relay::default());
+        let database = Database::open_with(path, options.progress(relay.clone()))?;
         let seen = Seen { snapshot: database.snapshot()?, stale: false, rows: None };
-        Ok(Self { database, ticker, writer: Mutex::new(None), seen: Mutex::new(seen) })
+        let held = Held { writer: None, closed: false };
+        Ok(Self {
+            database,
+            relay,
+            held: Mutex::new(held),
+            seen: Mutex::new(seen),
+            process: std::process::id(),
+        })
     }
 
     fn snapshot(&self) -> Result<Snapshot<F>> {
@@ -132,22 +190,64 @@ impl<F: Words> Handle<F> {
         Ok(seen.snapshot.clone())
     }
 
-    /// Works with the writer, which is opened for it if it is not yet. What is committed by that is seen by
-    /// reads that begin later.
-    fn write<T>(&self, work: impl FnOnce(&mut Writer<F>) -> Result<T>) -> Result<T> {
-        let mut held = lock(&self.writer);
-        let writer = match &mut *held {
+    /// What writes, in the process that has opened it: a fork shares its lock and its log, and has none of its
+    /// threads. Waits for other calls that write, unless this one is to end.
+    fn held(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Held<F>>> {
+        if std::process::id() != self.process {
+            return Err(self.refusal("it was opened before a fork; open it anew in this process"));
+        }
+        loop {
+            match self.held.try_lock() {
+                Ok(held) => return Ok(held),
+                Err(TryLockError::Poisoned(held)) => return Ok(held.into_inner()),
+                Err(TryLockError::WouldBlock) => ticker.check()?,
+            }
+            std::thread::sleep(TURN);
+        }
+    }
+
+    fn refusal(&self, why: &'static str) -> Error {
+        let path = self.database.path().to_path_buf();
+        Error::Io { action: "write to", path, source: std::io::Error::other(why) }
+    }
+
+    /// Works with the writer, which is opened for it if it is not yet.
+    fn write<T>(&self, ticker: &Arc<Ticker>, work: impl FnOnce(&mut Writer<F>) -> Result<T>) -> Result<T> {
+        let mut held = self.held(ticker)?;
+        if held.closed {
+            return Err(self.refusal("the database is closed"));
+        }
+        let writer = match &mut held.writer {
             Some(writer) => writer,
             none => none.insert(self.database.writer()?),
         };
-        work(writer)
+        self.relay.listen(ticker.clone());
+        let done = work(writer);
+        self.relay.listen(Arc::default());
+        done
     }
 
-    /// The same for work that commits.
-    fn write_through<T>(&self, work: impl FnOnce(&mut Writer<F>) -> Result<T>) -> Result<T> {
-        let done = self.write(work);
-        lock(&self.seen).stale = true;
-        done
+    /// The same for work that commits: reads that begin later see that.
+    fn write_through<T>(
+        &self,
+        ticker: &Arc<Ticker>,
+        work: impl FnOnce(&mut Writer<F>) -> Result<T>,
+    ) -> Result<T> {
+        self.write(ticker, |writer| {
+            let done = work(writer);
+            lock(&self.seen).stale = true;
+            done
+        })
+    }
+}
+
+impl<F: Words> Drop for Handle<F> {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
+            // The lock, the log and the threads belong to the process that has opened it.
+            std::mem::forget(held.writer.take());
+        }
     }
 }
 
@@ -160,8 +260,8 @@ impl<F: Words> Engine for Handle<F> {
         F::BITS
     }
 
-    fn ticker(&self) -> &Ticker {
-        &self.ticker
+    fn is_busy(&self) -> bool {
+        matches!(self.held.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     fn default_k(&self) -> Result<u32> {
@@ -176,8 +276,8 @@ impl<F: Words> Engine for Handle<F> {
         Ok(self.snapshot()?.keeps_keys())
     }
 
-    fn checkpoint(&self) -> Result<Option<Vec<u8>>> {
-        if let Some(writer) = &*lock(&self.writer) {
+    fn checkpoint(&self, ticker: &Ticker) -> Result<Option<Vec<u8>>> {
+        if let Some(writer) = &self.held(ticker)?.writer {
             return Ok(writer.checkpoint().map(<[u8]>::to_vec));
         }
         Ok(self.snapshot()?.checkpoint().map(<[u8]>::to_vec))
@@ -225,8 +325,8 @@ impl<F: Words> Engine for Handle<F> {
         Ok(gathered.take())
     }
 
-    fn query_batch(&self, ticker: &Ticker, words: &[u64], k: u32) -> Result<Columns> {
-        let snapshot = self.snapshot()?;
+    fn query_batch(&self, ticker: Arc<Ticker>, words: &[u64], k: u32) -> Result<Columns> {
+        let snapshot = self.snapshot()?.with_progress(ticker.clone());
         let mut gathered = Gathered::new(&snapshot, Some("query"), true);
         snapshot.query_batch(&F::list(words), k, |query, matches| {
             matches.iter().try_for_each(|found| gathered.push_match(query, found))?;
@@ -235,8 +335,8 @@ impl<F: Words> Engine for Handle<F> {
         Ok(gathered.take())
     }
 
-    fn nearest(&self, ticker: &Ticker, words: &[u64], count: usize, max_k: u32) -> Result<Columns> {
-        let snapshot = self.snapshot()?;
+    fn nearest(&self, ticker: Arc<Ticker>, words: &[u64], count: usize, max_k: u32) -> Result<Columns> {
+        let snapshot = self.snapshot()?.with_progress(ticker.clone());
         let mut gathered = Gathered::new(&snapshot, Some("query"), true);
         snapshot.nearest_batch(&F::list(words), count, max_k, |query, matches| {
             matches.iter().try_for_each(|found| gathered.push_match(query, found))?;
@@ -333,13 +433,14 @@ impl<F: Words> Engine for Handle<F> {
         self.snapshot().map(drop)
     }
 
-    fn add(&self, batch: &Batch<'_>) -> Result<Vec<u64>> {
-        let fingerprints = F::list(batch.words);
-        self.write(|writer| {
+    fn add(&self, ticker: &Arc<Ticker>, batch: &Batch<'_>) -> Result<Vec<u64>> {
+        let fingerprints = batch.fingerprints::<F>();
+        batch.check_keys()?;
+        self.write(ticker, |writer| {
             let mut ids = Vec::with_capacity(fingerprints.len());
-            for (index, &fingerprint) in fingerprints.iter().enumerate() {
+            for (index, fingerprint) in fingerprints.enumerate() {
                 if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-                    self.ticker.check()?;
+                    ticker.check()?;
                 }
                 ids.push(match (batch.row(index), batch.upsert) {
                     ((id, Some(key), text), false) => writer.insert_keyed(fingerprint, id, key, text)?,
@@ -352,44 +453,58 @@ impl<F: Words> Engine for Handle<F> {
         })
     }
 
-    fn delete(&self, ids: &[u64]) -> Result<()> {
-        self.write(|writer| ids.iter().try_for_each(|&id| writer.delete(id)))
+    fn delete(&self, ticker: &Arc<Ticker>, ids: &[u64]) -> Result<()> {
+        self.write(ticker, |writer| {
+            for some in ids.chunks(ROWS_BETWEEN_CHECKS) {
+                ticker.check()?;
+                some.iter().try_for_each(|&id| writer.delete(id))?;
+            }
+            Ok(())
+        })
     }
 
-    fn set_checkpoint(&self, checkpoint: &[u8]) -> Result<()> {
-        self.write(|writer| writer.set_checkpoint(checkpoint))
+    fn set_checkpoint(&self, ticker: &Arc<Ticker>, checkpoint: &[u8]) -> Result<()> {
+        self.write(ticker, |writer| writer.set_checkpoint(checkpoint))
     }
 
-    fn set_recipe(&self, recipe: &str) -> Result<()> {
-        self.write_through(|writer| writer.set_recipe(recipe))
+    fn set_recipe(&self, ticker: &Arc<Ticker>, recipe: &str) -> Result<()> {
+        self.write_through(ticker, |writer| writer.set_recipe(recipe))
     }
 
-    fn commit(&self) -> Result<()> {
-        if lock(&self.writer).is_none() {
+    fn commit(&self, ticker: &Arc<Ticker>) -> Result<()> {
+        if self.held(ticker)?.writer.is_none() {
             return Ok(());
         }
-        self.write_through(Writer::commit)
+        self.write_through(ticker, Writer::commit)
     }
 
-    fn flush(&self) -> Result<()> {
-        self.write_through(Writer::flush)
+    fn flush(&self, ticker: &Arc<Ticker>) -> Result<()> {
+        self.write_through(ticker, Writer::flush)
     }
 
-    fn compact(&self) -> Result<()> {
-        self.write_through(Writer::compact)
+    fn compact(&self, ticker: &Arc<Ticker>) -> Result<()> {
+        self.write_through(ticker, Writer::compact)
     }
 
-    fn ingest(&self, folders: &[PathBuf]) -> Result<Ingested> {
-        self.write_through(|writer| writer.ingest(folders))
+    fn ingest(&self, ticker: &Arc<Ticker>, folders: &[PathBuf]) -> Result<Ingested> {
+        self.write_through(ticker, |writer| writer.ingest(folders))
     }
 
-    fn close(&self) -> Result<()> {
-        let writer = lock(&self.writer).take();
-        writer.map_or(Ok(()), Writer::close)
+    fn close(&self, ticker: &Arc<Ticker>) -> Result<()> {
+        let mut held = self.held(ticker)?;
+        held.closed = true;
+        self.relay.listen(ticker.clone());
+        held.writer.take().map_or(Ok(()), Writer::close)
     }
 
     fn abandon(&self) {
-        lock(&self.writer).take();
+        if let Ok(mut held) = self.held(&Ticker::default()) {
+            *held = Held { writer: None, closed: true };
+        }
+    }
+
+    fn is_writing(&self) -> bool {
+        std::process::id() == self.process && self.held.try_lock().is_ok_and(|held| held.writer.is_some())
     }
 }
 
@@ -405,7 +520,7 @@ fn send_rows<F: Words>(snapshot: &Snapshot<F>, ticker: &Ticker, sink: &Sink) -> 
 /// Makes a database of rows that are there already.
 pub(crate) fn build<F: Words>(builder: Builder<F>, batch: &Batch<'_>, ticker: &Ticker) -> Result<()> {
     let mut builder = builder;
-    for (index, &fingerprint) in F::list(batch.words).iter().enumerate() {
+    for (index, fingerprint) in batch.fingerprints::<F>().enumerate() {
         if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
             ticker.check()?;
         }

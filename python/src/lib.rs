@@ -16,6 +16,11 @@ mod words;
 /// The module.
 #[pyo3::pymodule]
 mod _nearprint {
+    /// The package's version.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     #[pymodule_export]
     use crate::arrow::{arrow_table, fingerprints_of_arrow, ids_of_arrow};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nearprint::simhash::{Weight, weighted};
 use nearprint::{Options, Result, find_all_with, find_clusters_with};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
 
@@ -222,6 +222,9 @@ pub(crate) fn words_of_list<'py>(
 
 /// Says which item an exception is about.
 fn at(py: Python<'_>, index: usize, why: &PyErr) -> PyErr {
+    if !why.is_instance_of::<PyException>(py) {
+        return why.clone_ref(py);
+    }
     let told = format!("item {index}: {}", why.value(py));
     if why.is_instance_of::<PyTypeError>(py) { PyTypeError::new_err(told) } else { input_error(py, &told) }
 }
@@ -234,12 +237,16 @@ fn append_item(item: &Bound<'_, PyAny>, width: u32, texts: bool, words: &mut Vec
             with_width!(width, F => append_hex::<F>(&text, words), else return Err(refuse_width(py, width)));
         return read.map_err(|why| input_error(py, &why));
     }
-    let number = if item.is_instance_of::<PyBool>() { None } else { item.call_method0("__index__").ok() };
-    let Some(number) = number else {
-        let kind = item.get_type().name()?;
-        return Err(PyTypeError::new_err(format!(
-            "{kind} is no fingerprint: an int or a hexadecimal str is wanted"
-        )));
+    let index = if item.is_instance_of::<PyBool>() { None } else { Some(item.call_method0("__index__")) };
+    let number = match index {
+        Some(Ok(number)) => number,
+        Some(Err(error)) if !error.is_instance_of::<PyException>(py) => return Err(error),
+        _ => {
+            let kind = item.get_type().name()?;
+            let wanted = if texts { "an int or a hexadecimal str" } else { "an int" };
+            let what = if texts { "fingerprint" } else { "number" };
+            return Err(PyTypeError::new_err(format!("{kind} is no {what}: {wanted} is wanted")));
+        }
     };
     if number.lt(0)? {
         return Err(input_error(py, &format!("{number} is negative")));

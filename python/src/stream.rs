@@ -40,6 +40,8 @@ pub(crate) struct Stream {
     ticker: Arc<Ticker>,
     listener: Option<Py<PyAny>>,
     width: u32,
+    /// The process that the thread is in.
+    process: u32,
 }
 
 impl Stream {
@@ -58,7 +60,7 @@ impl Stream {
             // Where nobody listens any more, nobody wants to know.
             let _ = sink.sender.send(end);
         });
-        Self { blocks: Mutex::new(Some(receiver)), ticker, listener, width }
+        Self { blocks: Mutex::new(Some(receiver)), ticker, listener, width, process: std::process::id() }
     }
 
     /// Waits for the next block for a moment.
@@ -85,6 +87,12 @@ impl Stream {
 
     /// The next block as a dict, looking for signals meanwhile.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if std::process::id() != self.process {
+            return Err(general_error(
+                py,
+                "the search was begun before a fork; begin it anew in this process",
+            ));
+        }
         loop {
             let waited = py.detach(|| self.wait());
             if let Err(raised) = self.ticker.tick(py, self.listener.as_ref()) {

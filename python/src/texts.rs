@@ -13,7 +13,7 @@ use pyo3_arrow::input::AnyArray;
 use crate::columns;
 use crate::core::refuse_width;
 use crate::errors::input_error;
-use crate::watch::{Ticker, watch};
+use crate::watch::{Ticker, tell, watch};
 use crate::words::{Words, with_width};
 
 /// Texts that are taken out of a Python list at once, with the interpreter's lock.
@@ -78,7 +78,7 @@ fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> 
     }
     let is_nan = item.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan());
     let kind = item.get_type().name()?.to_string();
-    if item.is_none() || is_nan || kind == "NAType" {
+    if item.is_none() || is_nan || kind == "NAType" || kind == "NaTType" {
         return Ok(None);
     }
     let hint = if item.is_instance_of::<PyBytes>() { "; decode bytes first" } else { "" };
@@ -155,7 +155,7 @@ impl<F: Words> Makers<F> {
         let ticker = Ticker::default();
         watch(py, &ticker, None, || self.make_watched(texts, &ticker))?;
         if let Some(listener) = &self.listener {
-            listener.call1(py, ("fingerprinting", self.made, self.total))?;
+            tell(py, listener, ("fingerprinting", self.made, self.total))?;
         }
         Ok(())
     }

@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nearprint::{Error, Progress, Result, Stage};
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
@@ -28,35 +30,31 @@ impl Ticker {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// For the next operation.
-    pub(crate) fn reset(&self) {
-        self.cancelled.store(false, Ordering::Relaxed);
-        self.set_reached(None);
-    }
-
     /// An error once the operation should end.
     pub(crate) fn check(&self) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    fn set_reached(&self, reached: Option<(Stage, u64, Option<u64>)>) {
-        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = reached;
-    }
-
     /// Looks for signals, and calls `listener(stage, done, total)` if there is something to tell.
     pub(crate) fn tick(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
+        self.tell_reached(py, listener)
+    }
+
+    fn tell_reached(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
         let reached = *self.reached.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(listener), Some((stage, done, total))) = (listener, reached) {
-            listener.call1(py, (stage_name(stage), done, total))?;
+        match (listener, reached) {
+            (Some(listener), Some((stage, done, total))) => {
+                tell(py, listener, (stage_name(stage), done, total))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
 impl Progress for Ticker {
     fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
-        self.set_reached(Some((stage, done, total)));
+        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some((stage, done, total));
         match self.check() {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
@@ -74,12 +72,26 @@ fn stage_name(stage: Stage) -> &'static str {
         Stage::Copying => "copying",
         Stage::Fingerprinting => "fingerprinting",
         Stage::Confirming => "confirming",
+        Stage::Answering => "answering",
         _ => "working",
     }
 }
 
+/// Calls a listener. A `StopIteration` that comes out of it must not be taken for the end of an iterator.
+pub(crate) fn tell<'py>(py: Python<'py>, listener: &Py<PyAny>, report: impl PyCallArgs<'py>) -> PyResult<()> {
+    listener.call1(py, report).map(drop).map_err(|raised| {
+        if !raised.is_instance_of::<PyStopIteration>(py) {
+            return raised;
+        }
+        let error = PyRuntimeError::new_err("progress raised StopIteration");
+        error.set_cause(py, Some(raised));
+        error
+    })
+}
+
 /// Does a job on a thread of its own. A signal, or an exception of the listener, cancels the ticker; what is
-/// raised then waits until the job has ended and cleaned up.
+/// raised then waits until the job has ended and cleaned up. An exception of the listener that comes when the
+/// job is done does not undo it, and is told to `sys.unraisablehook`.
 pub(crate) fn watch<T: Send>(
     py: Python<'_>,
     ticker: &Ticker,
@@ -112,7 +124,9 @@ pub(crate) fn watch<T: Send>(
         Some(error) => Err(error),
         None => {
             let value = result.or_raise(py)?;
-            ticker.tick(py, listener)?;
+            if let Err(raised) = ticker.tell_reached(py, listener) {
+                raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
+            }
             Ok(value)
         }
     }

@@ -380,3 +380,22 @@ def test_a_recipe_can_be_given_later(path: Path) -> None:
             database.set_recipe("default")
     with nearprint.open(path) as database:
         assert database.recipe == nearprint.recipe_line("cjk")
+
+
+def test_blocks_keep_their_columns(path: Path) -> None:
+    with nearprint.build(path, [1, 3]) as database:
+        with database.pairs(3) as blocks:
+            first = next(blocks)
+            assert first["a"].tolist() == [1]
+            rest = blocks.table()
+        assert len(rest) == 0
+        assert rest.columns == first.columns
+        assert rest["a"].dtype == np.uint64
+        with pytest.raises(StopIteration):
+            next(blocks)
+        blocks = database.rows()
+    assert blocks.table()["id"].tolist() == [0, 1]
+
+
+def test_the_version_is_told() -> None:
+    assert nearprint.__version__

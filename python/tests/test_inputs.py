@@ -38,6 +38,8 @@ def forms(numbers: list[int], width: int) -> dict[str, Any]:
         "pyarrow texts": pyarrow.array([f"{number:0{width // 4}x}" for number in numbers]),
         "pyarrow bytes": pyarrow.array(in_bytes, pyarrow.binary(width // 8)),
         "chunks of bytes": pyarrow.chunked_array([in_bytes[:1], in_bytes[1:]], pyarrow.binary(width // 8)),
+        "polars bytes": polars.Series(in_bytes),
+        "large bytes": pyarrow.array(in_bytes, pyarrow.large_binary()),
         "slice of bytes": pyarrow.array(in_bytes[:1] + in_bytes, pyarrow.binary(width // 8))[1:],
     }
     if width == 64:
@@ -49,6 +51,9 @@ def forms(numbers: list[int], width: int) -> dict[str, Any]:
             "polars": polars.Series(numbers, dtype=polars.UInt64),
             "pandas": pandas.Series(array),
             "pandas nullable": pandas.Series(array).astype("UInt64"),
+            "masked": np.ma.MaskedArray(array, np.zeros(len(array), bool)),
+            "unaligned": np.frombuffer(b"\0" + array.tobytes(), np.uint64, offset=1),
+            "pyarrow ragged bytes": pyarrow.array(in_bytes),
             "capsule": OnlyCapsule(pyarrow.array(numbers, pyarrow.uint64())),
         }
     else:
@@ -122,14 +127,26 @@ BAD: list[tuple[Any, Any, str]] = [
     (np.zeros(8, np.uint8), ValueError, "uint8"),
     (np.zeros((1, 7), np.uint8), ValueError, "uint8"),
     (np.zeros((1, 16), np.uint8), ValueError, "128 bits"),
-    ([np.zeros(2, np.uint64), np.zeros(3, np.uint64)], ValueError, "shape"),
+    ([np.zeros(2, np.uint64), np.zeros(3, np.uint64)], ValueError, "rows of different lengths"),
+    ([[2**64, 1], [1, 2]], ValueError, "item 0: .* does not fit in 64 bits"),
+    (np.array([[2**64, 1]], dtype=object), ValueError, "does not fit in 64 bits"),
+    ([(1, 2), (3,)], ValueError, "rows of different lengths"),
     (pyarrow.array([1, None], pyarrow.uint64()), ValueError, "null"),
     (pyarrow.array([1.5]), TypeError, "Float64"),
     (pyarrow.array(["a"]), ValueError, "1 digits"),
-    (pyarrow.array([b"abc"], pyarrow.binary(3)), TypeError, "fixed_size_binary"),
+    (pyarrow.array([b"abc"], pyarrow.binary(3)), ValueError, "3 bytes"),
+    (pyarrow.array([b"12345678", b"1234567890123456"]), ValueError, "16 bytes"),
     (polars.Series([1, None], dtype=polars.UInt64), ValueError, "null"),
     (polars.Series(["a"]), ValueError, "1 digits"),
-    (polars.Series([b"a"]), TypeError, "Binary"),
+    (polars.Series([b"a"]), ValueError, "1 bytes"),
+    (pandas.DataFrame({"a": [1]}), TypeError, "one of its columns"),
+    (polars.DataFrame({"a": [1]}), TypeError, "one of its columns"),
+    (polars.LazyFrame({"a": [1]}), TypeError, "one of its columns"),
+    (pyarrow.table({"a": [1]}), TypeError, "one of its columns"),
+    (np.ma.MaskedArray(np.arange(2, dtype=np.uint64), [False, True]), ValueError, "masked"),
+    (memoryview(b"12"), (TypeError, ValueError), "memoryview|2 bytes"),
+    (5.0, TypeError, "a list or an array is wanted, not float"),
+    (polars.Series([1, 2**70], dtype=polars.Int128), ValueError, "does not fit"),
     (pandas.Series([1, None], dtype="UInt64"), ValueError, "null"),
     (pandas.Series(["a", 1.5], dtype=object), ValueError, "1 digits"),
     (pandas.Series([1.5]), TypeError, "float64"),
@@ -227,3 +244,127 @@ def test_bad_questions_are_refused(path: Path) -> None:
             database.cross("other.np")  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             database.verify(progress=3)  # type: ignore[arg-type]
+
+
+def test_small_integers_of_every_type_are_read() -> None:
+    columns: list[Any] = [np.array([1, 2], kind) for kind in ("u2", "u4", "i1", "i8", ">i4")]
+    columns += [pandas.Series([1, 2], dtype=kind) for kind in ("uint8", "int32", "UInt16", "Int64")]
+    columns += [polars.Series([1, 2], dtype=kind) for kind in (polars.UInt8, polars.Int32, polars.Int128)]
+    columns += [pyarrow.array([1, 2], kind) for kind in (pyarrow.uint8(), pyarrow.int16(), pyarrow.uint64())]
+    columns += [OnlyCapsule(pyarrow.array([1, 2], pyarrow.int32())), pyarrow.chunked_array([[1], [2]])]
+    for column in columns:
+        assert nearprint.find_all(column, 2)["a"].tolist() == [1], column
+
+
+EMPTY: list[Any] = [[], np.array([]), pandas.Series([], dtype=float), polars.Series([]), pyarrow.array([])]
+
+
+def test_ids_have_as_many_forms(path: Path) -> None:
+    forms_of_ids: list[Any] = [
+        [7, 8],
+        (7, 8),
+        iter([7, 8]),
+        range(7, 9),
+        np.array([7, 8], np.int32),
+        np.array([7, 8], object),
+        np.frombuffer(b"\0" + np.array([7, 8], np.uint64).tobytes(), np.uint64, offset=1),
+        pandas.Series([7, 8], dtype="int32"),
+        pandas.Series([7, 8], dtype=object),
+        polars.Series([7, 8], dtype=polars.UInt32),
+        pyarrow.array([7, 8], pyarrow.uint64()),
+        pyarrow.chunked_array([[7], [8]]),
+        OnlyCapsule(pyarrow.array([7, 8], pyarrow.uint16())),
+    ]
+    with nearprint.create(path) as database:
+        for ids in forms_of_ids:
+            assert database.add([1, 2], ids=ids).tolist() == [7, 8], ids
+        largest = pandas.Series([1, 2**64 - 1], dtype=object)
+        assert database.add([1, 2], ids=largest).tolist() == [1, 2**64 - 1]
+        for unfit in (b"ab", bytearray(2), {7, 8}, {7: 1, 8: 2}, ["0x07", "0x08"]):
+            with pytest.raises(TypeError, match="ids"):
+                database.add([1, 2], ids=unfit)
+        masked = np.ma.MaskedArray([7, 8], [False, True])
+        with pytest.raises(nearprint.InputError, match="ids: some are masked"):
+            database.delete(masked)
+        for empty in EMPTY:
+            database.delete(empty)
+
+
+def test_empty_columns_are_read() -> None:
+    for empty in EMPTY:
+        assert len(nearprint.find_all(empty, 3)) == 0
+        assert nearprint.fingerprint(empty).shape == (0,)
+
+
+def test_regression_numbers_in_object_arrays_are_rows_of_their_own(path: Path) -> None:
+    with nearprint.create(path, width=128) as database:
+        given = np.array([1, 2], dtype=object)
+        assert len(database.add(given)) == 2
+        database.commit()
+        assert database.query_batch(given, 0)["query"].tolist() == [0, 1]
+
+
+def test_regression_words_above_2_to_the_63_are_not_floats() -> None:
+    found = nearprint.find_all([[2**63 + 1, 1], [2**63, 1]], 1)
+    assert found["a"].tolist() == [[2**63, 1]]
+
+
+def test_regression_an_upper_case_prefix_is_no_digit() -> None:
+    texts = ["0X0000000000000001", "0X0000000000000003"]
+    assert nearprint.find_all(texts, 3)["a"].tolist() == [1]
+
+
+def test_texts_are_texts(path: Path) -> None:
+    with nearprint.create(path, keys=True, texts=True) as database:
+        unfits: list[Any] = [[5, 10], "ab", np.array([1, 2]), [None, "a"], [["a"], ["b"]], {"a", "b"}]
+        for unfit in unfits:
+            with pytest.raises(TypeError, match="texts"):
+                database.add([1, 2], keys=["a", "b"], texts=unfit)
+        for index, fit in enumerate((["x", b"y"], pyarrow.array(["x", "y"]), pandas.Series(["x", "y"]))):
+            database.add([1, 2], ids=[index, index], keys=["a", "b"], texts=fit)
+            database.commit()
+            assert database.texts_of(1, index) == {"a": "x"}
+            assert database.texts_of(2, index) == {"b": "y"}
+        with pytest.raises(nearprint.InputError, match="keys: item 1 is no valid Unicode"):
+            database.add([1, 2], keys=["a", "\ud800"])
+
+
+def test_regression_a_refused_batch_leaves_nothing(path: Path) -> None:
+    with nearprint.create(path, keys=True) as database:
+        with pytest.raises(nearprint.InputError, match="keys: item 1"):
+            database.add([1, 2], keys=["fine", "x" * 70_000])
+        database.commit()
+        assert len(database) == 0
+
+
+def test_arrays_say_how_wide_a_new_database_is(tmp_path: Path) -> None:
+    array = rows_of([1, 2**127], 128)
+    with nearprint.build(tmp_path / "a", array) as database:
+        assert database.width == 128
+    with nearprint.build(tmp_path / "b", [1, 2]) as database:
+        assert database.width == 64
+    with pytest.raises(nearprint.InputError, match="128 bits, where 64"):
+        nearprint.build(tmp_path / "c", array, width=64)
+
+
+def test_regression_too_many_threads_are_refused(path: Path) -> None:
+    for threads in (0, -1, 2**40, 2**70):
+        for call in (
+            lambda threads: nearprint.fingerprint(["a"], threads=threads),
+            lambda threads: nearprint.find_all([1], 3, threads=threads),
+            lambda threads: nearprint.create(path, threads=threads),
+        ):
+            with pytest.raises(nearprint.InputError, match="threads = "):
+                call(threads)
+
+
+def test_regression_a_checkpoint_is_bytes(path: Path) -> None:
+    with nearprint.create(path) as database:
+        database.checkpoint = b"here"
+        unfits: list[Any] = [0, False, "", [], "abc"]
+        for unfit in unfits:
+            with pytest.raises(TypeError, match="checkpoint: bytes"):
+                database.checkpoint = unfit
+        assert database.checkpoint == b"here"
+        database.checkpoint = b""
+        assert database.checkpoint is None

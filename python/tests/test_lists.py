@@ -146,3 +146,35 @@ def test_a_matrix_is_the_same_on_any_number_of_threads(width: int) -> None:
 def test_regression_a_matrix_beyond_memory_is_an_error() -> None:
     with pytest.raises(MemoryError):
         nearprint.distance_matrix(np.arange(1 << 24, dtype=np.uint64))
+
+
+def test_regression_rows_of_wide_fingerprints_have_one_distance() -> None:
+    array = rows_of([2**100 + 1, 2**100 + 2], 128)
+    assert nearprint.distance(array[0], array[1], width=128) == 2
+    assert nearprint.distance(array[0], array, width=128).tolist() == [0, 2]
+    assert nearprint.distance(array[0], 2**100, width=128) == 1
+    with pytest.raises(nearprint.InputError, match="say width=128"):
+        nearprint.distance([1], [2**100])
+
+
+def test_regression_a_generator_is_read_once() -> None:
+    assert nearprint.distance((number for number in [1, 2]), 2**100).tolist() == [2, 2]
+
+
+def test_numbers_of_numpy_have_a_distance() -> None:
+    for kind in (np.uint8, np.int8, np.uint64):
+        assert nearprint.distance(kind(5), kind(3)) == 2
+
+
+def test_weights_are_numbers() -> None:
+    for unfit in (["1", "2"], np.array(["2024", "2025"], "datetime64[Y]"), [1j, 2]):
+        with pytest.raises(TypeError, match="weights"):
+            nearprint.simhash([1, 2], unfit)
+    with pytest.raises(nearprint.InputError, match="weights: some are masked"):
+        nearprint.simhash([1, 2], np.ma.MaskedArray([1, 2], [False, True]))
+
+
+def test_windows_are_numbers_of_any_kind() -> None:
+    for window in (2, np.int64(2)):
+        assert list(nearprint.shingle("abc", window)) == [["a", "b"], ["b", "c"]]  # type: ignore[arg-type]
+    assert list(nearprint.shingle("abc", 10**30)) == []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,196 @@ def test_a_listener_may_end_the_work(path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.parametrize("work", ["query_batch", "nearest", "cross"])
+def test_regression_questions_end_when_they_are_told(work: str, path: Path, tmp_path: Path) -> None:
+    """Each would take minutes, and hands nothing on for long."""
+    array = np.random.default_rng(7).integers(0, 2**64, 400_000, np.uint64)
+    told: list[tuple[str, int, Any]] = []
+
+    def refuse(stage: str, done: int, total: Any) -> None:
+        told.append((stage, done, total))
+        raise RuntimeError("enough")
+
+    with nearprint.build(path, array) as database, nearprint.build(tmp_path / "other", array) as other:
+        began = time.monotonic()
+        with pytest.raises(RuntimeError, match="enough"):
+            if work == "query_batch":
+                database.query_batch(array, 12, progress=refuse)
+            elif work == "nearest":
+                database.nearest(array, 1000, progress=refuse)
+            else:
+                database.cross(other, 12, progress=refuse).table()
+        assert time.monotonic() - began < 5
+        assert told[0][0] == ("joining" if work == "cross" else "answering")
+        wait_until_idle()
+
+
+def wait_until_idle() -> None:
+    for _ in range(40):
+        before = time.process_time()
+        time.sleep(0.25)
+        if time.process_time() - before < 0.05:
+            return
+    pytest.fail("the work goes on")
+
+
+def test_progress_reaches_its_total(path: Path, tmp_path: Path) -> None:
+    array = np.random.default_rng(7).integers(0, 2**64, 300_000, np.uint64)
+    with nearprint.build(path, array) as database, nearprint.build(tmp_path / "other", array) as other:
+        told: list[tuple[int, Any]] = []
+
+        def listen(stage: str, done: int, total: Any) -> None:
+            told.append((done, total))
+
+        for work in (
+            lambda: database.cross(other, 2, progress=listen).table(),
+            lambda: database.query_batch(array, 2, progress=listen),
+            lambda: database.nearest(array[:2000], 1, 3, progress=listen),
+        ):
+            told.clear()
+            work()
+            assert told[-1][0] == told[-1][1]
+            assert told == sorted(told)
+
+
+def test_regression_an_interrupted_call_ends_alone(path: Path) -> None:
+    """The one that waits for a writer at work is ended, and not the one that works."""
+    program = textwrap.dedent("""
+        import os, signal, threading, time
+        import numpy as np
+        import nearprint
+
+        array = np.random.default_rng(7).integers(0, 2**64, 1_500_000, np.uint64)
+        database = nearprint.build({path!r}, array)
+        database.add(array + np.uint64(1))
+        began, failures = threading.Event(), []
+
+        def compact():
+            try:
+                database.compact(progress=lambda *report: began.set())
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=compact)
+        thread.start()
+        began.wait()
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            database.delete([1])
+            print("deleted")
+        except KeyboardInterrupt:
+            print("interrupted", thread.is_alive())
+        thread.join()
+        print(failures)
+        database.close()
+        print(len(nearprint.open({path!r})))
+    """).format(path=str(path))
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert child.stdout == "interrupted True\n[]\n3000000\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_regression_a_fork_does_not_write(path: Path) -> None:
+    program = textwrap.dedent("""
+        import os, sys
+        import nearprint
+
+        database = nearprint.create({path!r}, memtable_rows=5)
+        database.add([1], ids=[1])
+        database.commit()
+        database.add([2], ids=[2])
+        pairs = database.pairs(3)
+        for way in ("leave", "write", "close", "iterate", "exit"):
+            if (child := os.fork()) == 0:
+                try:
+                    assert len(database.query(1, 0)) == 1
+                    if way == "write":
+                        database.add([3], ids=[3])
+                    elif way == "close":
+                        database.close()
+                    elif way == "iterate":
+                        next(pairs)
+                except nearprint.Error as error:
+                    print(way, "before a fork" in str(error), flush=True)
+                if way == "leave":
+                    sys.exit(0)
+                del database
+                os._exit(0)
+            os.waitpid(child, 0)
+            try:
+                nearprint.open({path!r}).delete(1)
+            except nearprint.LockedError:
+                pass
+            else:
+                print("the lock is gone")
+        database.add(range(200, 220), ids=range(200, 220))
+        database.close()
+        with nearprint.open({path!r}) as database:
+            print(len(database), database.verify().sound)
+    """).format(path=str(path))
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert child.stderr == ""
+    assert child.stdout == "write True\nclose True\niterate True\n22 True\n"
+
+
+def test_regression_what_is_done_is_not_undone_by_its_last_report(path: Path) -> None:
+    def refuse(stage: str, done: int, total: Any) -> None:
+        raise RuntimeError("too late")
+
+    told: list[Any] = []
+    hook, sys.unraisablehook = sys.unraisablehook, told.append
+    try:
+        with nearprint.build(path, [1, 2], progress=refuse) as database:
+            assert len(database) == 2
+    finally:
+        sys.unraisablehook = hook
+    assert {str(report.exc_value) for report in told} == {"too late"}
+
+
+def test_regression_a_listener_does_not_end_an_iterator(path: Path) -> None:
+    def end(stage: str, done: int, total: Any) -> None:
+        raise StopIteration
+
+    array = np.arange(300_000, dtype=np.uint64) << np.uint64(20)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        nearprint.find_all(array, 6, progress=end)
+    with nearprint.build(path, array) as database, pytest.raises(RuntimeError, match="StopIteration"):
+        database.pairs(6, progress=end).table()
+
+
+def test_what_is_not_closed_is_told(path: Path) -> None:
+    database = nearprint.create(path)
+    database.add([1])
+    with pytest.warns(ResourceWarning, match="was not closed"):
+        del database
+    database = nearprint.open(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del database
+
+
+def test_nothing_is_written_through_a_database_that_was_closed_meanwhile(path: Path) -> None:
+    database = nearprint.create(path, keys=True)
+
+    def keys() -> Iterator[str]:
+        database.close()
+        yield "a"
+
+    with pytest.raises(nearprint.Error, match="closed"):
+        database.add([1], keys=keys())
+
+
+def test_regression_a_refused_write_refreshes_nothing(path: Path) -> None:
+    with nearprint.create(path) as database, nearprint.open(path) as reader:
+        database.add([1])
+        database.commit()
+        with pytest.raises(nearprint.LockedError):
+            reader.flush()
+        assert len(reader) == 0
+        reader.refresh()
+        assert len(reader) == 1
+
+
 @pytest.mark.parametrize("search", [nearprint.find_all, nearprint.find_clusters])
 def test_regression_a_list_is_not_searched_on_after_an_interruption(search: Callable[..., object]) -> None:
     def refuse(stage: str, done: int, total: Any) -> None:
@@ -154,12 +346,7 @@ def test_regression_a_list_is_not_searched_on_after_an_interruption(search: Call
     array = np.random.default_rng(7).integers(0, 2**30, 3_000_000, np.uint64) << np.uint64(20)
     with pytest.raises(RuntimeError, match="enough"):
         search(array, 20, progress=refuse)
-    for _ in range(40):
-        before = time.process_time()
-        time.sleep(0.25)
-        if time.process_time() - before < 0.05:
-            return
-    pytest.fail("the search goes on")
+    wait_until_idle()
 
 
 def test_fingerprints_of_columns_tell_how_far_they_are() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,3 +118,24 @@ def test_stands_in_for_the_module() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "nearprint.compat.simhash\n"), done.stderr
+
+
+def test_regression_arrays_are_read_as_lists_are() -> None:
+    for beyond in ([-1], [1, 2**64]):
+        for form in (beyond, tuple(beyond), np.array(beyond, object)):
+            with pytest.raises(OverflowError):
+                simhash.compute(form)
+    with pytest.raises(OverflowError):
+        simhash.compute(np.array([-1]))
+    assert simhash.compute(np.array([1, 2, 3], np.uint8)) == 3
+    unfits: list[Any] = [np.zeros((1, 8), np.uint8), np.zeros((2, 1), np.uint64), np.array([1.5]), [1.5]]
+    for unfit in unfits:
+        with pytest.raises(TypeError):
+            simhash.compute(unfit)
+    with pytest.raises(OverflowError):
+        simhash.find_all([-1], 3, 3)
+    for blocks, bits in ((-1, 3), (3, -1)):
+        with pytest.raises(OverflowError):
+            simhash.find_all([1], blocks, bits)
+    with pytest.raises(TypeError):
+        simhash.find_all([1], 4.5, 1)  # type: ignore[arg-type]

@@ -231,3 +231,35 @@ def test_another_width(tmp_path: Path) -> None:
     nearprint.create(tmp_path / "testing.np", width=128).close()
     with pytest.raises(nearprint.InputError, match="fingerprints of 128 bits, where hashes have 64"):
         client_at(tmp_path)
+
+
+def test_regression_values_are_fingerprints_whatever_their_ids(tmp_path: Path) -> None:
+    with nearprint.create(tmp_path / "testing.np", keys=True) as database:
+        database.add([5, 5, 4], keys=["a", "b", "c"])
+    with client_at(tmp_path) as client:
+        assert client.find_all(5) == [5, 4]
+        assert client.find_one(5) == 5
+
+
+def test_regression_a_client_sees_that_its_database_was_deleted(tmp_path: Path) -> None:
+    with client_at(tmp_path) as one, client_at(tmp_path) as other:
+        one.insert([1])
+        assert other.find_one(1) == 1
+        one.delete()
+        assert other.find_one(1) is None
+        one.insert([1000])
+        assert other.find_one([1, 1000]) == [None, 1000]
+        one.delete()
+        other.insert(7)
+        assert one.find_one(7) == 7
+
+
+def test_options_are_those_of_open(tmp_path: Path) -> None:
+    for option in ("keys", "width", "k", "weeks"):
+        with pytest.raises(TypeError, match=f"{option}: no such option"):
+            client_at(tmp_path, **{option: 1})
+    (tmp_path / "testing.np").mkdir()
+    with client_at(tmp_path) as client:
+        assert client.find_one(1) is None
+        client.insert(np.array([1, 2], np.uint8))
+        assert client.find_all(3) == [1, 2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas
 import polars
@@ -93,3 +95,26 @@ def test_progress_is_told() -> None:
     told: list[tuple[str, int, object]] = []
     nearprint.fingerprint(["a b c"] * 20_000, progress=lambda *reached: told.append(reached))
     assert told[-1] == ("fingerprinting", 20_000, 20_000)
+
+
+def test_categories_and_nothing_are_columns_of_texts() -> None:
+    expected = nearprint.fingerprint(["one two three", "four five six", "one two three"])
+    texts = ["one two three", "four five six", "one two three"]
+    for column in (
+        pandas.Series(texts, dtype="category"),
+        polars.Series(texts, dtype=polars.Categorical),
+        pyarrow.array(texts).dictionary_encode(),
+    ):
+        assert np.array_equal(nearprint.fingerprint(column), expected)
+    for missing in (polars.Series([None, None]), pyarrow.nulls(2), pandas.Series([None, pandas.NaT], dtype=object)):
+        assert np.ma.getmaskarray(nearprint.fingerprint(missing, missing="mask")).all()
+    with pytest.raises(TypeError, match="one text"):
+        nearprint.fingerprint(np.array("abc"))
+
+
+def test_regression_what_is_masked_does_not_get_into_a_database(path: Path) -> None:
+    masked = nearprint.fingerprint(["one two three", None], missing="mask")
+    with pytest.raises(nearprint.InputError, match="compressed"):
+        nearprint.build(path, masked)
+    with nearprint.build(path, masked.compressed()) as database:  # type: ignore[attr-defined]
+        assert len(database) == 1

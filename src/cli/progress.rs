@@ -62,6 +62,7 @@ fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
         Stage::Copying => ("copying", "bytes"),
         Stage::Fingerprinting => ("reading", "files"),
         Stage::Confirming => ("comparing", "groups"),
+        Stage::Answering => ("answering", "queries"),
     };
     let counts = match total {
         Some(_) => "{wide_bar} {human_pos}/{human_len}",

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
+use crate::options::Tick;
 use crate::parallel::{self, Sink};
 
 /// Queries that are answered together where a sweep was given up.
@@ -23,6 +24,15 @@ const MATCHES_AT_ONCE: usize = 1 << 14;
 /// Matches of queries that are answered together, which can hand on nothing before they are done; where there
 /// are more, each query is answered by itself.
 const MATCHES_TOGETHER: usize = 1 << 19;
+
+/// What works, and who is told.
+#[derive(Clone, Copy)]
+pub(crate) struct Workers<'a> {
+    pub(crate) kernel: Kernel,
+    pub(crate) threads: usize,
+    /// Told how many queries have been answered more.
+    pub(crate) tick: Tick<'a>,
+}
 
 /// The matches of some queries, one after the other.
 #[derive(Debug)]
@@ -61,7 +71,7 @@ impl<F: Fingerprint> Answers<F> {
     fn add(
         &mut self,
         view: &View<F>,
-        searcher: &mut Searcher,
+        searcher: &mut Searcher<'_>,
         group: &[F],
         k: u32,
         most: usize,
@@ -87,7 +97,7 @@ impl<F: Fingerprint> Answers<F> {
 /// in order.
 pub(crate) fn query<F: Fingerprint>(
     view: &View<F>,
-    (kernel, threads): (Kernel, usize),
+    workers: Workers<'_>,
     queries: &[F],
     k: u32,
     visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
@@ -98,9 +108,9 @@ pub(crate) fn query<F: Fingerprint>(
     while most > BATCH && most as f64 * expected > MATCHES_TOGETHER as f64 / 2.0 {
         most /= 2;
     }
-    let at_once = queries.len().div_ceil(threads.max(1)).clamp(BATCH, most);
+    let at_once = queries.len().div_ceil(workers.threads.max(1)).clamp(BATCH, most);
     let crowded = AtomicBool::new(together == 1);
-    in_order((kernel, threads), queries.len(), at_once, visit, |range, searcher, sink| {
+    in_order(workers, queries.len(), at_once, visit, |range, searcher, sink| {
         let queries = &queries[range];
         if !crowded.load(Ordering::Relaxed) {
             let mut answers = Answers::default();
@@ -133,12 +143,12 @@ pub(crate) fn query<F: Fingerprint>(
 /// Answers queries one by one, as `answer` does, on `threads` threads, and visits the index of each and its
 /// matches in order.
 pub(crate) fn one_by_one<F: Fingerprint>(
-    (kernel, threads): (Kernel, usize),
+    workers: Workers<'_>,
     queries: &[F],
     visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     answer: impl Fn(F) -> Result<Vec<Match<F>>> + Sync,
 ) -> Result<()> {
-    in_order((kernel, threads), queries.len(), BATCH, visit, |range, _, sink| {
+    in_order(workers, queries.len(), BATCH, visit, |range, _, sink| {
         let mut answers = Answers::default();
         for &query in &queries[range] {
             answers.matches.extend(answer(query)?);
@@ -154,18 +164,24 @@ pub(crate) fn one_by_one<F: Fingerprint>(
 
 /// Gives each thread `at_once` of the queries `0..count` at a time, and visits the answers in order.
 fn in_order<F: Fingerprint>(
-    (kernel, threads): (Kernel, usize),
+    workers: Workers<'_>,
     count: usize,
     at_once: usize,
     mut visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
-    answer: impl Fn(Range<usize>, &mut Searcher, Sink<'_, Answers<F>>) -> Result<()> + Sync,
+    answer: impl Fn(Range<usize>, &mut Searcher<'_>, Sink<'_, Answers<F>>) -> Result<()> + Sync,
 ) -> Result<()> {
     let mut index = 0;
+    let Workers { kernel, threads, tick } = workers;
     parallel::ordered(
         threads,
         count.div_ceil(at_once),
-        || Searcher::new(kernel),
-        |item, searcher, sink| answer(item * at_once..((item + 1) * at_once).min(count), searcher, sink),
+        || Searcher::new(kernel, tick),
+        |item, searcher, sink| {
+            let range = item * at_once..((item + 1) * at_once).min(count);
+            let answered = range.len() as u64;
+            answer(range, searcher, sink)?;
+            tick(answered)
+        },
         |answers| {
             answers.each().try_for_each(|matches| {
                 index += 1;

@@ -7,7 +7,7 @@ use super::join::Pair;
 use super::locate::Match;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
-use crate::options::Stage;
+use crate::options::{Stage, Tick};
 use crate::snapshot::Snapshot;
 
 /// Fingerprints that are asked for together: table by table, which takes many to be worth it.
@@ -99,19 +99,17 @@ impl<F: Fingerprint> Snapshot<F> {
             true => (self, other, Side::First),
             false => (other, self, Side::Second),
         };
-        let (mut done, total) = (0, asking.stats().fingerprints);
+        let tick = self.options().counter(Stage::Joining, asking.stats().fingerprints);
         let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| visit(side, rows, matches);
         let mut waiting = Waiting::default();
         asking.rows(|row| {
             if waiting.is_full_for(row) {
-                done += waiting.fingerprints.len() as u64;
-                waiting.ask(asked, k, &mut visit)?;
-                self.options().report(Stage::Joining, done, Some(total))?;
+                waiting.ask(asked, k, &tick, &mut visit)?;
             }
             waiting.push(row);
             Ok(())
         })?;
-        waiting.ask(asked, k, &mut visit)
+        waiting.ask(asked, k, &tick, &mut visit)
     }
 }
 
@@ -161,10 +159,11 @@ impl<F: Fingerprint> Waiting<F> {
         &mut self,
         asked: &Snapshot<F>,
         k: u32,
+        tick: Tick<'_>,
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        asked.query_batch(&self.fingerprints, k, |_, matches| {
+        asked.query_batch_ticking(&self.fingerprints, k, tick, |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;

@@ -15,6 +15,7 @@ use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Table, is_wide};
+use crate::options::Tick;
 use crate::parallel::{self, Sink};
 
 /// Two fingerprints and how far they are apart.
@@ -62,8 +63,8 @@ pub(super) struct Join<'a, F> {
     pub(super) k: u32,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
-    /// Told how many fingerprints of a table have been joined more; may end the join, and then does so for good.
-    pub(super) tick: &'a (dyn Fn(u64) -> Result<()> + Sync),
+    /// Told how many fingerprints of a table have been joined more.
+    pub(super) tick: Tick<'a>,
 }
 
 impl<F: Fingerprint> Join<'_, F> {

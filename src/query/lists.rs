@@ -13,7 +13,6 @@ use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
 use crate::options::{Options, Stage};
 use crate::sort;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;
@@ -159,11 +158,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
     let (layout, radii, prefix_bits) = list_layout::<F>(k, natural.len());
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
-    let (done, total) = (AtomicU64::new(0), (natural.len() * tables.len()) as u64);
-    let tick = |more: u64| {
-        let done = done.fetch_add(more, Ordering::Relaxed) + more;
-        options.report(Stage::Joining, done, Some(total))
-    };
+    let tick = options.counter(Stage::Joining, (natural.len() * tables.len()) as u64);
     let join = Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, tick: &tick };
     let (mut permuted, mut scratch) = (Vec::new(), Vec::new());
     for (index, table) in tables.iter().enumerate() {

@@ -15,6 +15,7 @@ use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
 use crate::layout::{Table, is_wide};
+use crate::options::Tick;
 use crate::segment::{Run, Segment};
 
 /// A stored fingerprint within k of a query.
@@ -99,8 +100,10 @@ impl<'a, F> Group<'a, F> {
 
 /// Memory that queries use again and again. One per thread.
 #[derive(Debug)]
-pub(crate) struct Searcher {
+pub(crate) struct Searcher<'a> {
     kernel: Kernel,
+    /// Asked now and then whether to go on.
+    tick: Ticking<'a>,
     probes: Vec<Probe>,
     passed: Vec<u32>,
     survivors: Vec<Survivor>,
@@ -110,10 +113,20 @@ pub(crate) struct Searcher {
     own_plans: Vec<Option<Plan>>,
 }
 
-impl Searcher {
-    pub(crate) fn new(kernel: Kernel) -> Self {
+/// A tick that is not shown.
+struct Ticking<'a>(Tick<'a>);
+
+impl std::fmt::Debug for Ticking<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tick")
+    }
+}
+
+impl<'a> Searcher<'a> {
+    pub(crate) fn new(kernel: Kernel, tick: Tick<'a>) -> Self {
         let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
-        Self { kernel, probes, passed, survivors, order: Vec::new(), own_plans: Vec::new() }
+        let (order, own_plans) = (Vec::new(), Vec::new());
+        Self { kernel, tick: Ticking(tick), probes, passed, survivors, order, own_plans }
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
@@ -134,9 +147,10 @@ impl Searcher {
                 let group = Group { run, prepared, plan, queries };
                 self.own_plans.clear();
                 if prepared.skewed {
-                    queries
-                        .chunks(SWEPT_TOGETHER)
-                        .try_for_each(|some| self.plan_each(run, prepared, some))?;
+                    for some in queries.chunks(SWEPT_TOGETHER) {
+                        self.plan_each(run, prepared, some)?;
+                        (self.tick.0)(0)?;
+                    }
                 }
                 if queries.len() >= SWEEP_FROM {
                     return self.sweep(&group, most, hits);
@@ -149,6 +163,7 @@ impl Searcher {
                         .take(GROUP)
                         .for_each(|(index, &query)| self.probe_tables(&group, index, query));
                     self.search_probes(&group, hits)?;
+                    (self.tick.0)(0)?;
                 }
                 Ok(hits.len() <= most)
             }
@@ -186,6 +201,7 @@ impl Searcher {
                     self.probe_table(group, index, table, low_half(entry >> 32));
                 }
                 self.search_probes(group, hits)?;
+                (self.tick.0)(0)?;
                 if hits.len() > most {
                     return Ok(false);
                 }
@@ -356,6 +372,7 @@ impl Searcher {
                         }
                     }
                 }
+                (self.tick.0)(0)?;
                 if hits.len() > most {
                     return Ok(false);
                 }
@@ -442,6 +459,7 @@ mod tests {
     use crate::bulk::build_runs;
     use crate::fingerprint::Row;
     use crate::fingerprint::mix64;
+    use crate::options::NO_TICK;
 
     fn skewed_rows() -> Vec<Row<u64>> {
         // A tenth shares five values of the first 16 bits.
@@ -457,7 +475,7 @@ mod tests {
             let home = tempfile::tempdir().unwrap();
             let database = build_runs(&home.path().join("db"), &[(layout, &rows)]).unwrap();
             let snapshot = database.snapshot().unwrap();
-            let mut searcher = Searcher::new(Kernel::detect());
+            let mut searcher = Searcher::new(Kernel::detect(), NO_TICK);
             for hot in [&rows[0], &rows[10], &rows[40]] {
                 let mut hits = Vec::new();
                 searcher

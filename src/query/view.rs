@@ -39,7 +39,7 @@ impl<F: Fingerprint> View<F> {
     /// `most`, and tells whether it came to the end.
     pub(crate) fn search(
         &self,
-        searcher: &mut Searcher,
+        searcher: &mut Searcher<'_>,
         group: &[F],
         k: u32,
         most: usize,

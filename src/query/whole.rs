@@ -1,7 +1,6 @@
 //! All runs of a database taken together: rows in order, and pairs.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::join::{Groups, Join, Pair};
 use super::lists::join_sorted;
@@ -72,11 +71,7 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
         let runs: Vec<&Run<F>> = self.view.runs().filter(|run| run.record.entries > 0).collect();
         let dead = self.view.dead()?;
         let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
-        let (done, total) = (AtomicU64::new(0), entries * plan.used().count() as u64);
-        let tick = |more: u64| {
-            let done = done.fetch_add(more, Ordering::Relaxed) + more;
-            self.options.report(Stage::Joining, done, Some(total))
-        };
+        let tick = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
         let (kernel, threads) = (self.kernel, self.options.threads);
         let join = Join { kernel, threads, k, plan, tables: &tables, tick: &tick };
         for (table, _) in plan.used() {

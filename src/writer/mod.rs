@@ -21,7 +21,7 @@ use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
 use crate::manifest;
 use crate::memtable::Memtable;
-use crate::options::{Options, check_recipe};
+use crate::options::{NO_TICK, Options, check_recipe};
 use crate::query::Match;
 use crate::query::keys::RowKey;
 use crate::query::prepare::Searchable;
@@ -62,7 +62,7 @@ pub struct Writer<F: Fingerprint> {
     storage: Guarded,
     options: Options,
     kernel: Kernel,
-    searcher: Searcher,
+    searcher: Searcher<'static>,
     manifest: Manifest,
     view: View<F>,
     memtable: Memtable<F>,
@@ -110,7 +110,7 @@ impl<F: Fingerprint> Writer<F> {
             path,
             options,
             kernel,
-            searcher: Searcher::new(kernel),
+            searcher: Searcher::new(kernel, NO_TICK),
             manifest,
             pending: Content::default(),
             wal: None,

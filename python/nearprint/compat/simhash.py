@@ -9,13 +9,14 @@ Programs written for it run unchanged after::
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Union
 
 import numpy as np
 
 from .. import _nearprint
-from .._arrays import check_threads, words_of
+from .._arrays import check_threads
 from .._texts import shingle
 
 __all__ = ["compute", "find_all", "num_differing_bits", "shingle", "unsigned_hash"]
@@ -45,26 +46,27 @@ def num_differing_bits(a: int, b: int) -> int:
 def find_all(hashes: Iterable[int], number_of_blocks: int, different_bits: int) -> list[tuple[int, int]]:
     """All pairs of distinct hashes that differ in at most ``different_bits`` bits, each as ``(smaller, larger)``.
 
-    ``number_of_blocks`` is checked as simhash-py does, and has no part in the search. The order is not that of
-    simhash-py, which has none.
+    ``number_of_blocks`` is checked, and has no part in the search. The order is not that of simhash-py, which has none.
 
     Raises ``ValueError`` when there are not more blocks than bits, or more than 64; else as :func:`compute`.
     """
-    if number_of_blocks > _BITS:
-        raise ValueError(f"number_of_blocks must be at most {_BITS}, not {number_of_blocks}")
-    if number_of_blocks <= different_bits:
-        raise ValueError(f"number_of_blocks must be above different_bits: {number_of_blocks} <= {different_bits}")
-    if different_bits < 0:
-        raise OverflowError("different_bits must not be negative")
+    words = _words(hashes)
+    blocks, bits = operator.index(number_of_blocks), operator.index(different_bits)
+    if blocks < 0 or bits < 0:
+        raise OverflowError("number_of_blocks and different_bits must not be negative")
+    if blocks > _BITS:
+        raise ValueError(f"number_of_blocks must be at most {_BITS}, not {blocks}")
+    if blocks <= bits:
+        raise ValueError(f"number_of_blocks must be above different_bits: {blocks} <= {bits}")
     found: list[tuple[int, int]] = []
-    for block in _nearprint.find_all(_words(hashes), _BITS, different_bits, check_threads(None), None):
+    for block in _nearprint.find_all(words, _BITS, bits, check_threads(None), None):
         found += _nearprint.tuples(block)
     return found
 
 
 def _words(hashes: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    if isinstance(hashes, np.ndarray):
-        return words_of(hashes, _BITS)[0]
+    if type(hashes) is np.ndarray and hashes.dtype == np.uint64 and hashes.ndim == 1:
+        return np.require(hashes, requirements=["C", "A"])
     try:
         return _nearprint.words_of_list(hashes if type(hashes) is list else list(hashes), _BITS, False)
     except ValueError as error:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _database
-from .._database import Database, Path
+from .._database import Database, Path, is_there
 from .._errors import Error, InputError
 from .._settings import settings_of
 
@@ -66,11 +66,15 @@ class Client:
         num_bits: int,
         *args: Any,
         path: Optional[Path] = None,
-        **options: Any,
+        threads: Optional[int] = None,
+        memory: Optional[int] = None,
+        memtable_rows: Optional[int] = None,
+        background_merges: bool = True,
+        **others: Any,
     ) -> None:
         """Opens the database, if there is one.
 
-        ``options`` are those of :func:`nearprint.open`: ``threads``, ``memory`` and so on.
+        The options behind ``path`` are those of :func:`nearprint.open`.
 
         Raises ``BackendUnsupported``, a ``ValueError``, for a backend other than ``"nearprint"``; ``ValueError`` where
         there are not more blocks than bits, or more than 64, and for a name that is no name of a file; ``TypeError``
@@ -82,15 +86,24 @@ class Client:
             raise TypeError("path: the folder for the databases is wanted")
         if args:
             raise TypeError(f"{len(args)} arguments behind num_bits, where path= and options have names")
+        if others:
+            raise TypeError(f"{', '.join(others)}: no such option")
         _check_name(name)
         self.name = name
         self.num_blocks, self.num_bits = _check_blocks(num_blocks, num_bits)
-        self._path = os.path.join(os.fspath(path), f"{name}.np")
-        self._options = options
+        self._path = os.path.join(os.fsdecode(path), f"{name}.np")
+        self._options: dict[str, Any] = {
+            "threads": threads,
+            "memory": memory,
+            "memtable_rows": memtable_rows,
+            "background_merges": background_merges,
+        }
         self._lock = threading.RLock()
         self._database: Optional[Database] = None
+        #: Which folder the database is in.
+        self._identity: Optional[tuple[int, int]] = None
         self._closed = False
-        settings_of(**options)
+        settings_of(**self._options)
         self._standing()
 
     @property
@@ -141,7 +154,7 @@ class Client:
     def delete(self) -> None:
         """Deletes the database from the disk. ``insert`` makes a new one.
 
-        Other clients that have it open must be closed first. Raises ``LockedError`` while one of them inserts.
+        Other clients find nothing any more from then on. Raises ``LockedError`` while one of them inserts.
         """
         with self._lock:
             database = self._standing()
@@ -182,7 +195,12 @@ class Client:
         """The database, if there is one by now."""
         if self._closed:
             raise Error(f"{self._path}: the client is closed")
-        if self._database is None and os.path.exists(self._path):
+        if self._database is not None and _identity_of(self._path) != self._identity:
+            # Another client has deleted it, and maybe made a new one.
+            self._database.close()
+            self._database = None
+        if self._database is None and is_there(self._path):
+            self._identity = _identity_of(self._path)
             database = _database.open(self._path, **self._options)
             if database.width != _BITS:
                 database.close()
@@ -193,6 +211,7 @@ class Client:
     def _made(self) -> Database:
         os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
         self._database = _database.create(self._path, k=self.num_bits, **self._options)
+        self._identity = _identity_of(self._path)
         return self._database
 
     def _found(self, hashes: Any) -> list[list[int]]:
@@ -204,16 +223,28 @@ class Client:
                 return found
             database.refresh()
             result = database.query_batch(hashes, self.num_bits)
-        order = np.lexsort((result["id"], result["distance"], result["query"]))
-        for query, value in zip(result["query"][order].tolist(), result["id"][order].tolist()):
-            found[query].append(value)
+        for query, value in zip(result["query"].tolist(), result["fingerprint"].tolist()):
+            # A database that was made otherwise may have several rows of one.
+            if found[query][-1:] != [value]:
+                found[query].append(value)
         return found
+
+
+def _identity_of(path: str) -> Optional[tuple[int, int]]:
+    """What tells a folder from one that stands at the same path later."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _listed(hash_or_hashes: Any) -> tuple[Any, bool]:
     """Hashes as something that has a length, and whether it was a single one."""
     if isinstance(hash_or_hashes, (str, bytes)):
         raise TypeError(f"{type(hash_or_hashes).__name__} is no hash: an int is wanted, or an iterable of them")
+    if isinstance(hash_or_hashes, np.ndarray) and hash_or_hashes.dtype == np.uint8:
+        hash_or_hashes = hash_or_hashes.astype(np.uint64)
     if _is_column(hash_or_hashes):
         return hash_or_hashes, False
     try:
