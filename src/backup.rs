@@ -11,7 +11,7 @@ use crate::format::manifest::Manifest;
 use crate::manifest;
 use crate::options::Stage;
 use crate::snapshot::Snapshot;
-use crate::storage::Staging;
+use crate::storage::{Staging, refuse_inside};
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Writes a database that holds just what this snapshot does. `dest` must not exist, or be an empty
@@ -21,12 +21,14 @@ impl<F: Fingerprint> Snapshot<F> {
     /// were given and which runs were adopted, and from then on is a database of its own.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::Corrupt`](crate::Error::Corrupt) where
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::Option`](crate::Error::Option) for a place in
+    /// the database itself; [`Error::Corrupt`](crate::Error::Corrupt) where
     /// a page is damaged; [`Error::DiskFull`](crate::Error::DiskFull) and [`Error::Io`](crate::Error::Io);
     /// [`Error::Locked`](crate::Error::Locked) while another process makes a database of that name;
     /// [`Error::Interrupted`](crate::Error::Interrupted) when the progress listener says so. In each case
     /// nothing of the copy stays.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
+        refuse_inside(dest.as_ref(), &self.folder())?;
         let staging = Staging::begin(dest.as_ref())?;
         let options = self.options();
         let mut manifest = self.manifest_in_runs();

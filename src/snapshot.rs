@@ -1,6 +1,7 @@
 //! A database as it stood at one moment, and everything that can be asked of it.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::changes::Changes;
@@ -194,8 +195,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// nothing on before the first 524,288 queries of a thread are answered. Memory: up to 128 bytes for each of these, per
     /// thread, and about 100 bytes for each match of one query.
     ///
+    /// A [listener](Options::progress) is told how many queries have been answered, and may end the batch at any time.
+    ///
     /// # Errors
-    /// As [`query`](Snapshot::query), and whatever `visit` returns.
+    /// As [`query`](Snapshot::query), and whatever `visit` returns; [`Error::Interrupted`](crate::Error::Interrupted).
     pub fn query_batch(
         &self,
         fingerprints: &[F],
@@ -451,6 +454,11 @@ impl<F: Fingerprint> Snapshot<F> {
 
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.shared.manifest
+    }
+
+    /// Where the database is.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.shared.storage.path("")
     }
 
     pub(crate) fn options(&self) -> &Options {

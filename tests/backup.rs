@@ -174,6 +174,9 @@ fn nothing_is_overwritten() {
     assert!(matches!(snapshot.backup(database.path()), Err(Error::AlreadyExists { .. })));
     assert_eq!(fs::read(home.path().join("db/MANIFEST")).unwrap(), before);
     fs::write(home.path().join("file"), "mine").unwrap();
+    let inside = database.path().join("copy");
+    assert!(matches!(snapshot.backup(&inside), Err(Error::Option(_))));
+    assert!(!inside.exists());
     assert!(matches!(snapshot.backup(home.path().join("file")), Err(Error::AlreadyExists { .. })));
     assert!(matches!(snapshot.backup(home.path().join("no/folder")), Err(Error::Io { .. })));
 }

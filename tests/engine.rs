@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{Random, SHAPES, Shape, build, clusters, matches, pairs, rows};
 use nearprint::{
-    Database, Error, LayoutChoice, Options, Pair, Progress, Row, Stage, find_all, find_all_with,
+    Database, Error, LayoutChoice, Options, Pair, Progress, Row, Snapshot, Stage, find_all, find_all_with,
     find_clusters, find_clusters_with,
 };
 
@@ -259,6 +259,7 @@ fn one_dense_group_is_split_and_still_complete() {
 
 /// Keeps the last report, and ends the work from the first one on for which `ends` holds.
 struct Listener {
+    stage: Stage,
     last: Mutex<(u64, Option<u64>)>,
     ended: AtomicBool,
     ends: fn(u64) -> bool,
@@ -266,15 +267,19 @@ struct Listener {
 
 impl Progress for Listener {
     fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
-        assert_eq!(stage, Stage::Joining);
+        assert_eq!(stage, self.stage);
         *self.last.lock().unwrap() = (done, total);
         self.ended.fetch_or((self.ends)(done), Ordering::Relaxed);
         if self.ended.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-fn listener(ends: fn(u64) -> bool) -> (Arc<Listener>, Options) {
-    let listener = Arc::new(Listener { last: Mutex::new((0, None)), ended: AtomicBool::new(false), ends });
+fn listener(stage: Stage, ends: fn(u64) -> bool) -> Arc<Listener> {
+    Arc::new(Listener { stage, last: Mutex::new((0, None)), ended: AtomicBool::new(false), ends })
+}
+
+fn joining(ends: fn(u64) -> bool) -> (Arc<Listener>, Options) {
+    let listener = listener(Stage::Joining, ends);
     (listener.clone(), Options::new().threads(2).progress(listener))
 }
 
@@ -282,14 +287,14 @@ fn listener(ends: fn(u64) -> bool) -> (Arc<Listener>, Options) {
 fn lists_tell_how_far_they_are_and_can_be_ended() {
     let values =
         rows::<u64>(Shape::Uniform, 100_000, 52).iter().map(|row| row.fingerprint).collect::<Vec<_>>();
-    let (told, options) = listener(|_| false);
+    let (told, options) = joining(|_| false);
     let found = collected(|visit| find_all_with(values.clone(), 3, &options, visit));
     assert_eq!(found, collected(|visit| find_all(&values, 3, 1, visit)));
     let (done, total) = *told.last.lock().unwrap();
     let total = total.unwrap();
     assert!(done <= total && done > total / 10 * 9, "{done} of {total}");
 
-    let (_, options) = listener(|done| done > 0);
+    let (_, options) = joining(|done| done > 0);
     let ended = find_all_with(values.clone(), 3, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
     let ended = find_clusters_with(values, 3, &options, |_| Ok(()));
@@ -300,8 +305,45 @@ fn lists_tell_how_far_they_are_and_can_be_ended() {
 fn regression_a_join_of_all_with_all_ends_before_its_first_group_is_done() {
     let values =
         rows::<u64>(Shape::Uniform, 20_000, 53).iter().map(|row| row.fingerprint).collect::<Vec<_>>();
-    let (_, options) = listener(|done| done == 0);
+    let (_, options) = joining(|done| done == 0);
     let ended = find_all_with(values, 20, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+}
+
+#[test]
+fn regression_questions_end_before_they_hand_anything_on() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows::<u64>(Shape::Uniform, 20_000, 54);
+    let snapshot = build(&home.path().join("db"), &rows, Options::new().threads(2));
+    let queries: Vec<u64> = rows.iter().map(|row| row.fingerprint).collect();
+    // By table, by groups, by scanning.
+    let ask = |snapshot: &Snapshot<u64>, k| {
+        snapshot.query_batch(&queries, k, |_, _| Ok(()))?;
+        snapshot.query_batch(&queries[..1000], k, |_, _| Ok(()))?;
+        snapshot.nearest_batch(&queries[..1000], 2, 3, |_, _| Ok(()))
+    };
+    for k in [3, 30] {
+        let told = listener(Stage::Answering, |_| false);
+        ask(&snapshot.with_progress(told.clone()), k).unwrap();
+        assert_eq!(*told.last.lock().unwrap(), (1000, Some(1000)), "{k}");
+        for question in ["many", "some", "nearest"] {
+            let ended = snapshot.with_progress(listener(Stage::Answering, |done| done == 0));
+            let ended = match question {
+                "many" => ended.query_batch(&queries, k, |_, _| unreachable!("ended before")),
+                "some" => ended.query_batch(&queries[..1000], k, |_, _| unreachable!("ended before")),
+                _ => ended.nearest_batch(&queries[..1000], 2, k, |_, _| unreachable!("ended before")),
+            };
+            assert!(matches!(ended, Err(Error::Interrupted)), "{k} {question}: {ended:?}");
+        }
+    }
+    let told = listener(Stage::Joining, |_| false);
+    snapshot.with_progress(told.clone()).cross(&snapshot, 2, |_| Ok(())).unwrap();
+    let (done, total) = *told.last.lock().unwrap();
+    assert_eq!(Some(done), total);
+    let ended =
+        snapshot
+            .with_progress(listener(Stage::Joining, |done| done == 0))
+            .cross(&snapshot, 2, |_| unreachable!("ended before"));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 

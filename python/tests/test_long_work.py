@@ -187,11 +187,12 @@ def test_progress_reaches_its_total(path: Path, tmp_path: Path) -> None:
         def listen(stage: str, done: int, total: Any) -> None:
             told.append((done, total))
 
-        for work in (
+        works: list[Callable[[], object]] = [
             lambda: database.cross(other, 2, progress=listen).table(),
             lambda: database.query_batch(array, 2, progress=listen),
             lambda: database.nearest(array[:2000], 1, 3, progress=listen),
-        ):
+        ]
+        for work in works:
             told.clear()
             work()
             assert told[-1][0] == told[-1][1]

@@ -34,7 +34,7 @@ use crate::layout::LayoutChoice;
 use crate::manifest;
 use crate::options::Options;
 use crate::runs::KeySource;
-use crate::storage::{Folder, Storage, names};
+use crate::storage::{Folder, Storage, names, refuse_inside};
 use findings::Findings;
 use found::Found;
 use log::DamagedLog;
@@ -215,17 +215,4 @@ fn fitting<F: Fingerprint>(options: Options, findings: &mut Findings) -> Options
     let what = format!("layout {} cannot be for k = {}", options.layout, options.k);
     findings.add(Kind::Note, names::MANIFEST, what);
     options.layout(LayoutChoice::Auto)
-}
-
-/// The damaged database is not changed, so nothing is made in it.
-fn refuse_inside(dest: &Path, path: &Path) -> Result<()> {
-    let parent = dest.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let inside = parent.canonicalize().ok().zip(path.canonicalize().ok());
-    if inside.is_some_and(|(parent, path)| parent.starts_with(path)) {
-        return Err(Error::Option(format!(
-            "{}: lies in the damaged database; choose another place",
-            dest.display()
-        )));
-    }
-    Ok(())
 }

@@ -98,6 +98,16 @@ impl Input for File {
     }
 }
 
+/// Refuses a place for a new database in the folder of another one, which is not to be changed.
+pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
+    let inside = parent(dest).canonicalize().ok().zip(database.canonicalize().ok());
+    if inside.is_some_and(|(parent, database)| parent.starts_with(database)) {
+        let dest = dest.display();
+        return Err(Error::Option(format!("{dest}: lies in the database; choose another place")));
+    }
+    Ok(())
+}
+
 /// A new database in the making, in the folder `NAME.building` beside its final place.
 ///
 /// It is locked while it is worked on, removed when dropped, and renamed as a whole when published,

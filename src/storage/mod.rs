@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 pub(crate) use bytes::Bytes;
-pub(crate) use folder::{Folder, Staging};
+pub(crate) use folder::{Folder, Staging, refuse_inside};
 pub(crate) use guarded::Guarded;
 pub(crate) use memory::Memory;
 

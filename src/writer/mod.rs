@@ -40,6 +40,8 @@ use crate::wal::Wal;
 /// [`Snapshot`] taken from then on. After a crash the database holds the effect of a prefix of the
 /// operations that contains everything committed. Dropping a writer forgets what was not committed.
 ///
+/// It belongs to the process that has opened it: a child of a fork must not use it.
+///
 /// ```
 /// use nearprint::{Database, Options};
 /// # let home = tempfile::tempdir()?;
