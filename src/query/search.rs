@@ -47,6 +47,10 @@ const SWEEP_FROM: usize = 1 << 12;
 const SWEPT_TOGETHER: usize = 64;
 /// So many times as many are those whose buckets are asked of the system beforehand.
 const SWEPT_AHEAD: usize = 32;
+/// Queries that go through a table between two looks at whether to go on: a tenth of a second where they are dear.
+const LOOKED_UP_BETWEEN_TICKS: usize = 1 << 10;
+/// What a scan of [`SCAN_CELLS`] counts as among these.
+const SCANNED: usize = 1 << 6;
 /// A query whose own buckets make it so many times costlier than expected gets a plan of its own.
 const REPLAN_ABOVE: f64 = 2.0;
 
@@ -102,7 +106,6 @@ impl<'a, F> Group<'a, F> {
 #[derive(Debug)]
 pub(crate) struct Searcher<'a> {
     kernel: Kernel,
-    /// Asked now and then whether to go on.
     tick: Ticking<'a>,
     probes: Vec<Probe>,
     passed: Vec<u32>,
@@ -113,12 +116,27 @@ pub(crate) struct Searcher<'a> {
     own_plans: Vec<Option<Plan>>,
 }
 
-/// A tick that is not shown.
-struct Ticking<'a>(Tick<'a>);
+/// Asks now and then whether to go on.
+struct Ticking<'a> {
+    tick: Tick<'a>,
+    /// Queries that have gone through a table since.
+    looked_up: usize,
+}
+
+impl Ticking<'_> {
+    fn count(&mut self, queries: usize) -> Result<()> {
+        self.looked_up += queries;
+        if self.looked_up < LOOKED_UP_BETWEEN_TICKS {
+            return Ok(());
+        }
+        self.looked_up = 0;
+        (self.tick)(0)
+    }
+}
 
 impl std::fmt::Debug for Ticking<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tick")
+        f.debug_struct("Ticking").field("looked_up", &self.looked_up).finish_non_exhaustive()
     }
 }
 
@@ -126,7 +144,7 @@ impl<'a> Searcher<'a> {
     pub(crate) fn new(kernel: Kernel, tick: Tick<'a>) -> Self {
         let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
         let (order, own_plans) = (Vec::new(), Vec::new());
-        Self { kernel, tick: Ticking(tick), probes, passed, survivors, order, own_plans }
+        Self { kernel, tick: Ticking { tick, looked_up: 0 }, probes, passed, survivors, order, own_plans }
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
@@ -149,7 +167,7 @@ impl<'a> Searcher<'a> {
                 if prepared.skewed {
                     for some in queries.chunks(SWEPT_TOGETHER) {
                         self.plan_each(run, prepared, some)?;
-                        (self.tick.0)(0)?;
+                        self.tick.count(some.len())?;
                     }
                 }
                 if queries.len() >= SWEEP_FROM {
@@ -163,7 +181,7 @@ impl<'a> Searcher<'a> {
                         .take(GROUP)
                         .for_each(|(index, &query)| self.probe_tables(&group, index, query));
                     self.search_probes(&group, hits)?;
-                    (self.tick.0)(0)?;
+                    self.tick.count(GROUP)?;
                 }
                 Ok(hits.len() <= most)
             }
@@ -201,7 +219,7 @@ impl<'a> Searcher<'a> {
                     self.probe_table(group, index, table, low_half(entry >> 32));
                 }
                 self.search_probes(group, hits)?;
-                (self.tick.0)(0)?;
+                self.tick.count(some.len())?;
                 if hits.len() > most {
                     return Ok(false);
                 }
@@ -372,7 +390,7 @@ impl<'a> Searcher<'a> {
                         }
                     }
                 }
-                (self.tick.0)(0)?;
+                self.tick.count(SCANNED)?;
                 if hits.len() > most {
                     return Ok(false);
                 }
