@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -66,7 +67,7 @@ def dedup_collection(
     target: Any,
     field: str,
     *,
-    database: Path,
+    database: Optional[Path] = None,
     target_field: str = "text",
     id_field: str = "source_id",
     hash_field: str = "simhash",
@@ -90,7 +91,8 @@ def dedup_collection(
 
     ``database`` is a nearprint database with keys and a recipe; it is made where there is none. What any job has kept
     in it counts as kept before, so that a second collection can be checked against a first one; to fill another target
-    anew takes a new database.
+    anew takes a new database. Without one a temporary one serves: nothing is remembered, and a job that was cut off
+    begins anew.
 
     ``recipe`` says how fingerprints are made. Without it that is the database's recipe, or, in a new database,
     ``chinese`` (jieba's words, the 30 best by TF-IDF) where the first batch is Chinese, and ``default`` otherwise.
@@ -120,13 +122,13 @@ def dedup_collection(
     """
     names = {"target_field": target_field, "id_field": id_field, "hash_field": hash_field}
     _check_names(field, names)
-    batch_size = check_count(batch_size, "batch_size")
-    if batch_size == 0:
-        raise InputError("batch_size = 0: at least 1 is wanted")
+    batch_size = check_count(batch_size, "batch_size", 1)
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
     job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
     rejects = _Rejects(on_reject)
     with listening(progress) as listener, ExitStack() as stack:
+        if database is None:
+            database = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "seen.np")
         work = _Work(source, target, os.fsdecode(database), job, recipe, rejects, stack)
         work.take_up(restart)
         work.run(batch_size, listener)

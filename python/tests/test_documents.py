@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import uuid
 import warnings
 from pathlib import Path
@@ -235,6 +236,16 @@ def test_the_next_job_knows_what_is_kept(path: Path) -> None:
     kept = first_ones(texts, 3)
     assert ids_of(target) == kept
     assert second == Counts(60, len(kept) - first.kept, 60 - len(kept), first.kept)
+
+
+def test_without_a_database_nothing_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    texts = pages(40)
+    source, target = collection(texts), empty()
+    first = dedup_collection(source, target, "page", batch_size=7)
+    assert first.kept == len(first_ones(texts, 3)) == target.count_documents({})
+    assert dedup_collection(source, empty(), "page") == first
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_collection_is_checked_against_the_first(path: Path) -> None:
