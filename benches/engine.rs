@@ -102,7 +102,7 @@ fn found(snapshot: &Snapshot<u64>, queries: &[u64], k: u32) -> usize {
     let mut found = 0;
     let count = |_, matches: &[nearprint::Match<u64>]| {
         found += matches.len();
-        Ok(())
+        Ok::<(), nearprint::Error>(())
     };
     snapshot.query_batch(queries, k, count).unwrap();
     found
@@ -188,7 +188,7 @@ fn pairs(snapshot: &Snapshot<u64>, k: u32) -> usize {
     let mut found = 0;
     let count = |block: &[Pair<u64>]| {
         found += block.len();
-        Ok(())
+        Ok::<(), nearprint::Error>(())
     };
     snapshot.pairs(k, count).unwrap();
     found
@@ -198,7 +198,7 @@ fn pairs_in_memory(k: u32, threads: usize) -> usize {
     let mut found = 0;
     let count = |block: &[Pair<u64>]| {
         found += block.len();
-        Ok(())
+        Ok::<(), nearprint::Error>(())
     };
     find_all(&corpus().values, k, threads, count).unwrap();
     found
@@ -209,7 +209,7 @@ fn clusters(snapshot: &Snapshot<u64>) -> usize {
     let mut found = 0;
     let count = |rows: &[Row<u64>]| {
         found += usize::from(rows[0].fingerprint != rows[rows.len() - 1].fingerprint);
-        Ok(())
+        Ok::<(), nearprint::Error>(())
     };
     snapshot.clusters(3, count).unwrap();
     found
@@ -219,7 +219,7 @@ fn clusters_in_memory() -> usize {
     let mut found = 0;
     let count = |_: &[u64]| {
         found += 1;
-        Ok(())
+        Ok::<(), nearprint::Error>(())
     };
     find_clusters(&corpus().values, 3, 1, count).unwrap();
     found

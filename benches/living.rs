@@ -95,7 +95,7 @@ fn report(name: &str, snapshot: &Snapshot<u64>, queries: &[u64], rate: f64) {
     let mut point = Vec::new();
     for _ in 0..8 {
         let started = Instant::now();
-        snapshot.query_batch(queries, 3, |_, _| Ok(())).unwrap();
+        snapshot.query_batch(queries, 3, |_, _| Ok::<(), nearprint::Error>(())).unwrap();
         batch.push(started.elapsed());
         let started = Instant::now();
         queries.iter().for_each(|&query| drop(snapshot.query(query, 3).unwrap()));

@@ -152,7 +152,7 @@ fn batch<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
         let mut found = 0;
         let count = |_, matches: &[nearprint::Match<F>]| {
             found += matches.len();
-            Ok(())
+            Ok::<(), nearprint::Error>(())
         };
         snapshot.query_batch(queries, F::KS[0], count).unwrap();
         found
@@ -169,7 +169,7 @@ fn pairs_of_a_database<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
         snapshot
             .pairs(F::KS[0], |block| {
                 found += block.len();
-                Ok(())
+                Ok::<(), nearprint::Error>(())
             })
             .unwrap();
         assert!(found > 0);
@@ -184,7 +184,7 @@ fn pairs_of_a_list<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
         let mut found = 0;
         find_all(values, F::KS[0], threads, |block| {
             found += block.len();
-            Ok(())
+            Ok::<(), nearprint::Error>(())
         })
         .unwrap();
         assert!(found > 0);

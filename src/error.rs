@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The result of everything here that can fail.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -100,13 +100,6 @@ pub enum Error {
     /// A number would not fit the format: more than 2^32 - 1 distinct fingerprints in a run, or an
     /// automatic id past 2^64 - 1.
     Limit(&'static str),
-    /// An input is not what it should be.
-    Input {
-        /// The file, with the line where there is one.
-        place: String,
-        /// What is wrong there.
-        why: String,
-    },
     /// The caller asked to stop. What was begun has been removed.
     Interrupted,
 }
@@ -139,7 +132,8 @@ impl fmt::Display for Corruption {
 
 impl Error {
     /// Wraps an I/O error with what was tried on which path.
-    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+    #[doc(hidden)]
+    pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
@@ -203,7 +197,6 @@ impl fmt::Display for Error {
             Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
             Self::Option(why) => f.write_str(why),
             Self::Limit(what) => write!(f, "limit reached: {what}"),
-            Self::Input { place, why } => write!(f, "{place}: {why}"),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -23,69 +23,49 @@
 //!
 //! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
 
-mod backup;
-mod bulk;
-mod cast;
-mod changes;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
-mod compaction;
-#[cfg(test)]
-mod crash;
+mod build;
 mod database;
-#[cfg(feature = "cli")]
-mod dedup;
-#[cfg(feature = "text")]
-pub mod documents;
 mod error;
-mod explain;
 mod fingerprint;
-#[cfg(test)]
-mod flips;
 mod format;
-#[cfg(any(test, feature = "fuzzing"))]
-#[doc(hidden)]
-pub mod fuzzing;
-#[cfg(test)]
-mod golden;
-mod ingest;
 mod kernel;
 mod layout;
-mod manifest;
+mod log;
 mod memtable;
 mod options;
-mod parallel;
 mod query;
-mod repair;
-mod runs;
-mod sabotage;
-mod segment;
-#[cfg(feature = "text")]
-pub mod simhash;
-mod snapshot;
-mod sort;
-mod stats;
+mod run;
 mod storage;
-#[cfg(feature = "cli")]
-mod tune;
-mod wal;
-mod writer;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod testing;
+mod util;
 
-pub use bulk::Builder;
+pub use database::bulk::Builder;
+pub use database::explain::{Explanation, RunExplanation, TableExplanation};
+pub use database::ingest::Ingested;
+pub use database::repair::{Finding, Kind as FindingKind, Salvage};
+pub use database::snapshot::Snapshot;
+pub use database::stats::{RunStats, Stats};
+pub use database::writer::Writer;
 pub use database::{Database, width_of, width_of_damaged};
 pub use error::{Corruption, Error, Result};
-pub use explain::{Explanation, RunExplanation, TableExplanation};
+pub use format::keys::MAX_KEY_BYTES;
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, num_differing_bits};
-pub use ingest::Ingested;
 pub use layout::LayoutChoice;
 pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
 pub use query::{Match, Pair, RowKey, find_all, find_all_with, find_clusters, find_clusters_with};
-pub use repair::{Finding, Kind as FindingKind, Salvage};
-pub use segment::Verification;
-pub use snapshot::Snapshot;
-pub use stats::{RunStats, Stats};
-pub use writer::Writer;
+pub use run::Verification;
+
+/// What the crates of this workspace share with the engine. Not part of the API: it may change with any version.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::build::{Record, Sorted, Sorter};
+    pub use crate::database::repair::repair;
+    pub use crate::fingerprint::mix64;
+    pub use crate::query::cluster_rows;
+    pub use crate::util::parallel::{Sink, ordered, ordered_from};
+}
 
 /// Compiles the code of the README.
 #[cfg(doctest)]

@@ -168,12 +168,25 @@ impl Options {
         self
     }
 
+    /// The number of threads to work on.
+    #[must_use]
+    pub fn num_threads(&self) -> usize {
+        self.threads
+    }
+
+    /// What a build may hold in memory, in bytes.
+    #[must_use]
+    pub fn memory_budget(&self) -> usize {
+        self.memory_bytes
+    }
+
     pub(crate) fn without_progress(mut self) -> Self {
         self.progress = None;
         self
     }
 
-    pub(crate) fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
+    #[doc(hidden)]
+    pub fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
         match self.progress.as_ref().map(|progress| progress.report(stage, done, total)) {
             Some(ControlFlow::Break(())) => Err(Error::Interrupted),
             _ => Ok(()),
@@ -181,7 +194,8 @@ impl Options {
     }
 
     /// Counts what is done of a stage, on any thread, and reports it.
-    pub(crate) fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
+    #[doc(hidden)]
+    pub fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
         let done = AtomicU64::new(0);
         move |more| {
             let done = done.fetch_add(more, Ordering::Relaxed) + more;

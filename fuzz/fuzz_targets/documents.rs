@@ -1,3 +1,3 @@
 #![no_main]
 use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::fuzzing::documents(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint_text::fuzzing::documents(data));

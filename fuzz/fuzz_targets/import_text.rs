@@ -1,3 +1,3 @@
 #![no_main]
 use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::fuzzing::import_text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint_cli::fuzzing::import_text(data));

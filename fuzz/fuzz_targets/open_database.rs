@@ -1,3 +1,3 @@
 #![no_main]
 use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::fuzzing::open_database(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::testing::fuzzing::open_database(data));

@@ -46,7 +46,6 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         }
         Error::Locked { .. } => raise(py, &LOCKED, "LockedError", (why,)),
         Error::Option(_)
-        | Error::Input { .. }
         | Error::Width { .. }
         | Error::Mismatch { .. }
         | Error::Overlap { .. } => input_error(py, &why),
@@ -64,5 +63,14 @@ pub(crate) trait OrRaise<T> {
 impl<T> OrRaise<T> for nearprint::Result<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T> {
         self.map_err(|error| exception(py, &error))
+    }
+}
+
+impl<T> OrRaise<T> for nearprint_text::Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| match error {
+            nearprint_text::Error::Engine(error) => exception(py, &error),
+            other => input_error(py, &other.to_string()),
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::simhash::{Weight, weighted};
+use nearprint_text::recipe::{Weight, weighted};
 use nearprint::{Options, Result, find_all_with, find_clusters_with};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
@@ -190,7 +190,7 @@ fn simhash_of<F: Words>(words: &[u64], weights: Option<&[Weight]>) -> F {
     let hashes = F::list(words);
     match weights {
         Some(weights) => weighted(hashes.iter().copied().zip(weights.iter().copied())),
-        None => nearprint::simhash::compute(hashes.iter().copied()),
+        None => nearprint_text::recipe::compute(hashes.iter().copied()),
     }
 }
 

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use nearprint::Result;
-use nearprint::simhash::{Fingerprinter, Recipe};
+use nearprint_text::recipe::{Fingerprinter, Recipe};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
@@ -26,7 +26,7 @@ type Fingerprints<'py> = (Bound<'py, PyAny>, Vec<usize>);
 
 /// Reads a recipe: a name, parts, or a name and parts.
 fn parse(py: Python<'_>, recipe: &str) -> PyResult<Recipe> {
-    recipe.parse().map_err(|why: nearprint::simhash::RecipeError| input_error(py, &why.to_string()))
+    recipe.parse().map_err(|why: nearprint_text::recipe::RecipeError| input_error(py, &why.to_string()))
 }
 
 /// The recipe as a database keeps it, and the width of its fingerprints.
@@ -39,13 +39,13 @@ pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32
 /// The first eight bytes of an MD5 digest as a number, the most significant first.
 #[pyfunction]
 pub(crate) fn unsigned_hash(bytes: &[u8]) -> u64 {
-    nearprint::simhash::unsigned_hash(bytes)
+    nearprint_text::recipe::unsigned_hash(bytes)
 }
 
 /// The text that stands in HTML, one line for each paragraph.
 #[pyfunction]
 pub(crate) fn html_text(py: Python<'_>, html: &str) -> String {
-    py.detach(|| nearprint::simhash::html_text(html))
+    py.detach(|| nearprint_text::recipe::html_text(html))
 }
 
 /// Fingerprints of a list of texts.

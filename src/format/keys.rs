@@ -15,7 +15,7 @@ pub(crate) const IDS: usize = 0;
 pub(crate) const ENDS: usize = 1;
 pub(crate) const RECORDS: usize = 2;
 /// The longest key, in bytes.
-pub(crate) const MAX_KEY_BYTES: usize = 1 << 16;
+pub const MAX_KEY_BYTES: usize = 1 << 16;
 
 /// One key of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -171,7 +171,7 @@ pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> Vec<u8> {
 /// Page 0 is the header, so data pages are numbered from 1.
 pub(crate) fn crc_place(data_page: u64, data_pages: u64) -> (u64, usize) {
     let index = data_page - 1;
-    let slot = crate::cast::to_usize(index % CRCS_PER_PAGE as u64);
+    let slot = crate::util::cast::to_usize(index % CRCS_PER_PAGE as u64);
     (1 + data_pages + index / CRCS_PER_PAGE as u64, slot * 4)
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cast::{to_u32, to_usize};
+    use crate::util::cast::{to_u32, to_usize};
     use crate::fingerprint::mix64;
 
     #[test]

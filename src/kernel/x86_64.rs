@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 };
 
 use super::scalar;
-use crate::cast::to_u32;
+use crate::util::cast::to_u32;
 
 /// Proof that AVX2 and POPCNT are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

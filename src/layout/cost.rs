@@ -5,7 +5,7 @@
 //! ARCHITECTURE.md, "The cost model".
 
 use super::{HI_BITS, Layout, hi_words, is_wide};
-use crate::cast::to_u32;
+use crate::util::cast::to_u32;
 use crate::layout::plan::{MAX_PROOF_STEPS, Plan};
 
 /// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.

@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::options::Tick;
-use crate::parallel::{self, Sink};
+use crate::util::parallel::{self, Sink};
 
 /// Queries that are answered together where a sweep was given up.
 const GROUP: usize = 16;

@@ -1,7 +1,7 @@
 //! Clusters: connected components of the pairs within k.
 
 use super::join::Pair;
-use crate::cast::{to_u32, to_usize};
+use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::prefetch;

@@ -9,14 +9,14 @@
 use std::ops::{ControlFlow, Range};
 
 use super::prepare::masks_within;
-use crate::cast::{to_u32, to_usize};
+use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Table, is_wide};
 use crate::options::Tick;
-use crate::parallel::{self, Sink};
+use crate::util::parallel::{self, Sink};
 
 /// Two fingerprints and how far they are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,17 +2,17 @@
 
 use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE};
-use crate::cast::to_usize;
+use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-#[cfg(feature = "cli")]
 use crate::fingerprint::Row;
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
 use crate::options::{Options, Stage};
-use crate::sort;
+use crate::util::sort;
+use crate::util::visitor::CallerError;
 
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;
@@ -122,12 +122,12 @@ fn table_cost(len: usize, prefix_bits: u32, radius: u32, k: u32) -> f64 {
 /// assert_eq!(pairs.iter().map(|p| (p.a, p.b, p.distance)).collect::<Vec<_>>(), [(0, 7, 3), (7, 15, 1)]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn find_all<F: Fingerprint>(
+pub fn find_all<F: Fingerprint, E: From<Error>>(
     values: &[F],
     k: u32,
     threads: usize,
-    visit: impl FnMut(&[Pair<F>]) -> Result<()>,
-) -> Result<()> {
+    visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+) -> Result<(), E> {
     find_all_with(values.to_vec(), k, &Options::new().threads(threads), visit)
 }
 
@@ -136,15 +136,17 @@ pub fn find_all<F: Fingerprint>(
 ///
 /// # Errors
 /// Whatever `visit` returns; [`Error::Interrupted`].
-pub fn find_all_with<F: Fingerprint>(
+pub fn find_all_with<F: Fingerprint, E: From<Error>>(
     mut values: Vec<F>,
     k: u32,
     options: &Options,
-    mut visit: impl FnMut(&[Pair<F>]) -> Result<()>,
-) -> Result<()> {
+    mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+) -> Result<(), E> {
     sort::sort(&mut values, &mut Vec::new(), options.threads);
     values.dedup();
-    join_sorted(&values, k, options, &mut visit)
+    let mut caller = CallerError::new();
+    let done = join_sorted(&values, k, options, &mut |block| caller.keep(visit(block)));
+    caller.or(done)
 }
 
 /// Joins ascending distinct values.
@@ -191,12 +193,12 @@ pub(super) fn join_sorted<F: Fingerprint>(
 /// assert_eq!(clusters, [[0, 7, 15]]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn find_clusters<F: Fingerprint>(
+pub fn find_clusters<F: Fingerprint, E: From<Error>>(
     values: &[F],
     k: u32,
     threads: usize,
-    visit: impl FnMut(&[F]) -> Result<()>,
-) -> Result<()> {
+    visit: impl FnMut(&[F]) -> Result<(), E>,
+) -> Result<(), E> {
     find_clusters_with(values.to_vec(), k, &Options::new().threads(threads), visit)
 }
 
@@ -205,12 +207,12 @@ pub fn find_clusters<F: Fingerprint>(
 ///
 /// # Errors
 /// As [`find_clusters`]; [`Error::Interrupted`].
-pub fn find_clusters_with<F: Fingerprint>(
+pub fn find_clusters_with<F: Fingerprint, E: From<Error>>(
     values: Vec<F>,
     k: u32,
     options: &Options,
-    mut visit: impl FnMut(&[F]) -> Result<()>,
-) -> Result<()> {
+    mut visit: impl FnMut(&[F]) -> Result<(), E>,
+) -> Result<(), E> {
     let mut natural = values;
     sort::sort(&mut natural, &mut Vec::new(), options.threads);
     natural.dedup();
@@ -225,13 +227,12 @@ pub fn find_clusters_with<F: Fingerprint>(
 }
 
 /// The clusters of ascending distinct rows, those of two rows or more; equal fingerprints form one.
-#[cfg(feature = "cli")]
-pub(crate) fn cluster_rows<F: Fingerprint>(
+pub fn cluster_rows<F: Fingerprint, E: From<Error>>(
     rows: &[Row<F>],
     k: u32,
     options: &Options,
-    visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>,
-) -> Result<()> {
+    mut visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
+) -> Result<(), E> {
     let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
     let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
     let several = equal.iter().map(|rows| rows.len() > 1).collect();

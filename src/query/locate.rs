@@ -4,10 +4,10 @@
 //! goes in stages over all hits of a group, each asking for what the next one reads.
 
 use super::search::Hit;
-use crate::cast::to_u32;
+use crate::util::cast::to_u32;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::segment::Run;
+use crate::run::Run;
 
 /// A stored row near a query.
 ///

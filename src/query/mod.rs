@@ -4,7 +4,6 @@
 
 pub(crate) mod batch;
 pub(crate) mod clusters;
-mod cross;
 pub(crate) mod join;
 pub(crate) mod keys;
 mod lists;
@@ -17,7 +16,6 @@ pub(crate) mod whole;
 
 pub use join::Pair;
 pub use keys::RowKey;
-#[cfg(feature = "cli")]
-pub(crate) use lists::cluster_rows;
+pub use lists::cluster_rows;
 pub use lists::{find_all, find_all_with, find_clusters, find_clusters_with};
 pub use locate::Match;

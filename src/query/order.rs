@@ -4,10 +4,10 @@ use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind};
 use super::join::Pair;
 use super::locate::one_less;
 use super::whole::Whole;
-use crate::cast::to_u32;
+use crate::util::cast::to_u32;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::segment::{Cursor, Run};
+use crate::run::{Cursor, Run};
 
 /// The distinct fingerprints, ascending: the entries of the only run, or a merged list where there are several.
 pub(crate) enum Order<'a, F> {

@@ -6,7 +6,7 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::Layout;
 use crate::layout::cost::{Choice, Model, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
-use crate::segment::Run;
+use crate::run::Run;
 
 /// A run together with its plans for every k asked so far.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::prepare::{Prepared, Searchable};
-use crate::cast::{to_u32, to_usize};
+use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::{Kernel, prefetch};
@@ -16,7 +16,7 @@ use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
 use crate::layout::{Table, is_wide};
 use crate::options::Tick;
-use crate::segment::{Run, Segment};
+use crate::run::{Run, Segment};
 
 /// A stored fingerprint within k of a query.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +247,7 @@ impl<'a> Searcher<'a> {
     #[inline]
     fn probe_table<F: Fingerprint>(&mut self, group: &Group<'_, F>, query: u32, table: usize, own: u32) {
         let Some(radius) = group.plan_of(query, &self.own_plans).radius(table) else { return };
-        if table == 1 && crate::sabotage::skips("table") {
+        if table == 1 && crate::util::sabotage::skips("table") {
             return;
         }
         let segment = &group.run.segments[table];
@@ -474,7 +474,7 @@ fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::build_runs;
+    use crate::database::bulk::build_runs;
     use crate::fingerprint::Row;
     use crate::fingerprint::mix64;
     use crate::options::NO_TICK;

@@ -7,7 +7,7 @@ use super::prepare::Searchable;
 use super::search::Searcher;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
-use crate::segment::{Run, Tombstones};
+use crate::run::{Run, Tombstones};
 
 /// Open runs, oldest first. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::{Options, Stage};
-use crate::segment::{RowCursor, Run};
+use crate::run::{RowCursor, Run};
 
 /// The runs of a snapshot.
 pub(crate) struct Whole<'a, F> {

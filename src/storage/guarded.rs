@@ -61,7 +61,7 @@ impl Storage for Guarded {
     }
 
     fn sync_folder(&self) -> io::Result<()> {
-        if crate::sabotage::skips("folder-sync") {
+        if crate::util::sabotage::skips("folder-sync") {
             return Ok(());
         }
         watch(&self.poisoned, self.inner.sync_folder())

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Access, Bytes, Input, Lock, Output, Storage};
-use crate::cast::to_usize;
+use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 
 /// Clones are the same folder. It has no lock.

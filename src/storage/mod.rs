@@ -9,8 +9,6 @@ mod folder;
 mod guarded;
 mod memory;
 pub(crate) mod names;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod simulated;
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -89,7 +87,7 @@ pub(crate) fn read_small(storage: &dyn Storage, name: &str, limit_bytes: u64) ->
             format!("{len} bytes, more than {limit_bytes}"),
         ));
     }
-    let mut bytes = vec![0; crate::cast::to_usize(len)];
+    let mut bytes = vec![0; crate::util::cast::to_usize(len)];
     input.read_exact_at(&mut bytes, 0)?;
     Ok(Some(bytes))
 }

@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-#[cfg(feature = "cli")]
-pub mod cli;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -98,7 +95,7 @@ pub fn all_rows<F: Fingerprint>(snapshot: &Snapshot<F>) -> Vec<Row<F>> {
     snapshot
         .rows(|row| {
             found.push(row);
-            Ok(())
+            Ok::<(), nearprint::Error>(())
         })
         .unwrap();
     found

@@ -1,0 +1,5 @@
+//! The command line of nearprint.
+
+fn main() -> std::process::ExitCode {
+    nearprint_cli::main()
+}

@@ -1,0 +1,85 @@
+//! `nearprint delete`
+
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+use crate::input::read_ids;
+use crate::width::with_width;
+use crate::{Global, interrupt};
+use nearprint::{Database, Fingerprint, Writer, width_of};
+
+/// Delete rows by id, or by key
+///
+/// Every row with one of the ids goes, whatever its fingerprint; an id that is not there is no error.
+/// Deletions become durable batch by batch, as rows do with `add`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  echo 42 | nearprint delete corpus.np
+  nearprint delete corpus.np withdrawn.txt
+  nearprint delete corpus.np --key https://example.org/page")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// A file with one id on each line; - or none for standard input
+    #[arg(value_name = "INPUT", default_value = "-")]
+    input: PathBuf,
+    /// Delete the rows that have this key and no other, instead of ids from INPUT; may be given again
+    #[arg(long, value_name = "KEY", conflicts_with = "input")]
+    key: Vec<String>,
+}
+
+/// Ids deleted before they are committed.
+const BATCH: u64 = 50_000;
+
+impl Args {
+    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
+        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+    }
+
+    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+        let mut writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
+        if !self.key.is_empty() {
+            return self.delete_keys(writer, global);
+        }
+        let (mut ids, mut committed) = (0, 0);
+        interrupt::committed(0);
+        let deleted = read_ids(&self.input, &mut |id| {
+            writer.delete(id)?;
+            ids += 1;
+            if ids - committed == BATCH { commit(&mut writer, ids, &mut committed) } else { Ok(()) }
+        });
+        deleted
+            .and_then(|()| commit(&mut writer, ids, &mut committed))
+            .and_then(|()| Ok(writer.close()?))
+            .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
+        global.note(format_args!("deleted {ids} ids from {}", self.database.display()));
+        Ok(())
+    }
+}
+
+impl Args {
+    /// Deletes the rows of all keys.
+    fn delete_keys<F: Fingerprint>(&self, mut writer: Writer<F>, global: Global) -> Result<(), Failure> {
+        if writer.keeps_keys().is_none() {
+            let why = format!("{}: the database was made without keys", self.database.display());
+            return Err(Failure::Usage(why));
+        }
+        let mut rows = 0;
+        for key in &self.key {
+            rows += writer.delete_key(key)?;
+        }
+        writer.commit()?;
+        writer.close()?;
+        global.note(format_args!("deleted {rows} rows from {}", self.database.display()));
+        Ok(())
+    }
+}
+
+fn commit<F: Fingerprint>(writer: &mut Writer<F>, ids: u64, committed: &mut u64) -> Result<(), Failure> {
+    writer.commit()?;
+    *committed = ids;
+    interrupt::committed(ids);
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Rows of a database as a Parquet file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{StringBuilder, UInt64Builder};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::basic::{Compression, ZstdLevel};
+
+use nearprint_text::internal::Table;
+use nearprint_text::Result;
+use nearprint::{Fingerprint, Printed, Row};
+
+/// Rows that are written together.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// The column of fingerprints.
+enum Fingerprints {
+    /// Of 64 bits.
+    Numbers(UInt64Builder),
+    /// Wider ones, which no column of numbers holds, as they are printed.
+    Strings(StringBuilder),
+}
+
+impl Fingerprints {
+    fn of<F: Fingerprint>() -> Self {
+        match F::BITS {
+            64 => Self::Numbers(UInt64Builder::new()),
+            _ => Self::Strings(StringBuilder::new()),
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        match self {
+            Self::Numbers(_) => DataType::UInt64,
+            Self::Strings(_) => DataType::Utf8,
+        }
+    }
+
+    fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+        match self {
+            Self::Numbers(column) => column.append_value(fingerprint.bits(0, 64)),
+            Self::Strings(column) => column.append_value(Printed(fingerprint).to_string()),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Numbers(column) => Arc::new(column.finish()),
+            Self::Strings(column) => Arc::new(column.finish()),
+        }
+    }
+}
+
+/// A file of rows in the making.
+pub(super) struct ParquetRows {
+    table: Table,
+    fingerprints: Fingerprints,
+    ids: UInt64Builder,
+    /// Rows that wait to be written.
+    rows: usize,
+    /// Of a database with keys.
+    keys: Option<StringBuilder>,
+}
+
+impl ParquetRows {
+    /// A new file, or standard output for `-` and nothing.
+    pub(super) fn create<F: Fingerprint>(path: Option<&Path>, with_keys: bool) -> Result<Self> {
+        let fingerprints = Fingerprints::of::<F>();
+        let mut fields = vec![
+            Field::new("fingerprint", fingerprints.data_type(), false),
+            Field::new("id", DataType::UInt64, false),
+        ];
+        fields.extend(with_keys.then(|| Field::new("key", DataType::Utf8, true)));
+        let schema = Arc::new(Schema::new(fields));
+        let compression = Compression::ZSTD(ZstdLevel::default());
+        let table = Table::create(path.unwrap_or(Path::new("-")), &schema, compression)?;
+        let keys = with_keys.then(StringBuilder::new);
+        Ok(Self { table, fingerprints, ids: UInt64Builder::new(), rows: 0, keys })
+    }
+
+    /// Adds a row, or one more key of it.
+    pub(super) fn push<F: Fingerprint>(&mut self, row: Row<F>, key: Option<&str>) -> Result<()> {
+        if let Some(keys) = &mut self.keys {
+            keys.append_option(key.filter(|key| !key.is_empty()));
+        }
+        self.fingerprints.push(row.fingerprint);
+        self.ids.append_value(row.id);
+        self.rows += 1;
+        if self.rows < BATCH_ROWS { Ok(()) } else { self.write() }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.rows = 0;
+        let mut columns = vec![self.fingerprints.finish(), Arc::new(self.ids.finish()) as ArrayRef];
+        columns.extend(self.keys.as_mut().map(|keys| Arc::new(keys.finish()) as ArrayRef));
+        self.table.write(columns)
+    }
+
+    /// Writes the rest and the end of the file.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.write()?;
+        self.table.finish()
+    }
+}

@@ -1,0 +1,110 @@
+//! `nearprint matrix`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use crate::Global;
+use crate::documents::{for_each_text, warn};
+use crate::failure::Failure;
+use crate::output::{Output, escape};
+use crate::recipe::RecipeArgs;
+use crate::width::with_width;
+use nearprint::Fingerprint;
+use nearprint_text::recipe::Recipe;
+
+/// Print the distances between all given texts as a table
+///
+/// A row and a column for each file, in the order given; in each cell the number of bits in which the two
+/// fingerprints differ.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint matrix a.txt b.txt c.txt
+  nearprint matrix *.txt --recipe notebook --hash md5:8 --format csv")]
+pub(crate) struct Args {
+    /// Files of text, - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    inputs: Vec<PathBuf>,
+    /// How the table is written
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: TableFormat,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    /// Tabs between columns; the first row and the first column name the files
+    Tsv,
+    /// The same with commas
+    Csv,
+    /// One object: the list `files`, and `distances`, a list for each of them
+    Json,
+}
+
+impl Args {
+    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
+        let recipe = self.recipe.recipe()?;
+        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
+    }
+
+    fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+        let mut fingerprinter = recipe.fingerprinter::<F>()?;
+        let (mut table, mut num_empty) = (Table { files: Vec::new(), values: Vec::new() }, 0);
+        let num_replaced = for_each_text(&self.inputs, &mut |record| {
+            let found = fingerprinter.fingerprint(&record.text);
+            num_empty += u64::from(found.num_tokens == 0);
+            table.files.push(record.key.clone());
+            table.values.push(found.value);
+        })?;
+        let mut out = Output::stdout();
+        out.write(|out| match self.format {
+            TableFormat::Tsv => table.tsv(out),
+            TableFormat::Csv => table.csv(out),
+            TableFormat::Json => table.json(out),
+        })?;
+        out.flush()?;
+        warn(global, num_replaced, num_empty);
+        Ok(())
+    }
+}
+
+struct Table<F> {
+    files: Vec<String>,
+    values: Vec<F>,
+}
+
+impl<F: Fingerprint> Table<F> {
+    /// Each file with its distances from all.
+    fn rows(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32>)> {
+        let distances = |value: F| self.values.iter().map(move |other| value.distance(*other));
+        self.files.iter().map(String::as_str).zip(self.values.iter().map(move |value| distances(*value)))
+    }
+
+    fn tsv(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.files.iter().try_for_each(|file| write!(out, "\t{}", escape(file)))?;
+        for (file, mut distances) in self.rows() {
+            write!(out, "\n{}", escape(file))?;
+            distances.try_for_each(|distance| write!(out, "\t{distance}"))?;
+        }
+        writeln!(out)
+    }
+
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record([""].into_iter().chain(self.files.iter().map(String::as_str)))?;
+        for (file, distances) in self.rows() {
+            let cells = distances.map(|distance| distance.to_string());
+            writer.write_record([file.to_string()].into_iter().chain(cells))?;
+        }
+        writer.flush()
+    }
+
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let rows: Vec<Vec<u32>> = self.rows().map(|(_, distances)| distances.collect()).collect();
+        writeln!(out, r#"{{"files":{},"distances":{}}}"#, json!(self.files), json!(rows))
+    }
+}

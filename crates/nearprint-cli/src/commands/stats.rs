@@ -1,0 +1,98 @@
+//! `nearprint stats`
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{Format, Output};
+use crate::width::with_width;
+use nearprint::{Database, Stats, width_of};
+
+/// Count what a database holds, and tell where its bytes go
+///
+/// Prints a name and a value on each line. Reads no data: the counts stand in the files' ends.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearprint stats corpus.np --format json")]
+pub(crate) struct Args {
+    /// The database
+    #[arg(value_name = "DB")]
+    database: PathBuf,
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: Format,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let width = width_of(&self.database)?;
+        let stats = with_width!(width, F => Database::<F>::open(&self.database)?.snapshot()?.stats());
+        let mut out = Output::stdout();
+        out.write(|out| match self.format {
+            Format::Tsv => write_lines(out, &stats),
+            Format::Json => write_json(out, &stats),
+        })?;
+        Ok(out.flush()?)
+    }
+}
+
+fn write_lines(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
+    let per_row = stats.bytes as f64 / stats.rows.max(1) as f64;
+    writeln!(out, "rows\t{}", stats.rows)?;
+    writeln!(out, "fingerprints\t{}", stats.fingerprints)?;
+    writeln!(out, "width\t{}", stats.width)?;
+    writeln!(out, "k\t{}", stats.k)?;
+    writeln!(out, "layout\t{}", stats.layout)?;
+    writeln!(out, "largest_id\t{}", stats.largest_id.map_or("none".into(), |id| id.to_string()))?;
+    writeln!(out, "generation\t{}", stats.generation)?;
+    writeln!(out, "database_id\t{}", stats.database_id)?;
+    writeln!(out, "bytes\t{}", stats.bytes)?;
+    writeln!(out, "bytes_per_row\t{per_row:.2}")?;
+    for (name, bytes) in &stats.sections {
+        writeln!(out, "bytes_{name}\t{bytes}")?;
+    }
+    writeln!(out, "runs\t{}", stats.runs.len())?;
+    for run in &stats.runs {
+        writeln!(
+            out,
+            "run_{}\t{}, {} rows, {} fingerprints, ids {} to {}, {} bytes",
+            run.run, run.layout, run.rows, run.fingerprints, run.smallest_id, run.largest_id, run.bytes
+        )?;
+    }
+    Ok(())
+}
+
+fn write_json(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
+    let sections: serde_json::Map<_, _> =
+        stats.sections.iter().map(|(name, bytes)| ((*name).to_string(), json!(bytes))).collect();
+    let runs: Vec<_> = stats
+        .runs
+        .iter()
+        .map(|run| {
+            json!({
+                "run": run.run,
+                "layout": run.layout,
+                "rows": run.rows,
+                "fingerprints": run.fingerprints,
+                "smallest_id": run.smallest_id,
+                "largest_id": run.largest_id,
+                "bytes": run.bytes,
+            })
+        })
+        .collect();
+    let object = json!({
+        "rows": stats.rows,
+        "fingerprints": stats.fingerprints,
+        "width": stats.width,
+        "k": stats.k,
+        "layout": stats.layout,
+        "largest_id": stats.largest_id,
+        "generation": stats.generation,
+        "database_id": stats.database_id,
+        "bytes": stats.bytes,
+        "sections": sections,
+        "runs": runs,
+    });
+    writeln!(out, "{object}")
+}

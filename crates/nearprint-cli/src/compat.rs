@@ -1,0 +1,267 @@
+//! `simhash-find-all` and `simhash-find-clusters`: the command lines of simhash-cpp.
+//!
+//! Options, input, output and exit codes are that program's; the way to the answer is ours, and
+//! `--blocks` no longer changes it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::process::ExitCode;
+
+use super::failure::say;
+use nearprint::{Error, Options, find_all_with, find_clusters_with};
+
+/// Exit codes, in the order in which the program checks.
+const UNKNOWN_OPTION: u8 = 1;
+const NO_BLOCKS: u8 = 2;
+const NO_DISTANCE: u8 = 3;
+const EMPTY_INPUT: u8 = 4;
+const EMPTY_OUTPUT: u8 = 5;
+const TOO_FEW_BLOCKS: u8 = 6;
+const UNREADABLE: u8 = 7;
+const UNWRITABLE: u8 = 8;
+const NOT_A_NUMBER: u8 = 9;
+
+/// The most blocks that 64 bits can be split into.
+const MAX_BLOCKS: u32 = 64;
+
+/// What to find.
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    Pairs,
+    Clusters,
+}
+
+/// Runs `simhash-find-all`.
+#[must_use]
+pub fn find_all_main() -> ExitCode {
+    main(Task::Pairs)
+}
+
+/// Runs `simhash-find-clusters`.
+#[must_use]
+pub fn find_clusters_main() -> ExitCode {
+    main(Task::Clusters)
+}
+
+fn main(task: Task) -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let program = match task {
+        Task::Pairs => "simhash-find-all",
+        Task::Clusters => "simhash-find-clusters",
+    };
+    arguments.next();
+    match Settings::parse(arguments)
+        .and_then(|settings| settings.map_or(Ok(()), |settings| settings.run(task)))
+    {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, why)) => {
+            say(format_args!("{program}: {why}"));
+            if code <= TOO_FEW_BLOCKS {
+                say(format_args!("{}", usage(program)));
+            }
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn usage(program: &str) -> String {
+    let finds = if program.ends_with("all") { "pairs" } else { "clusters" };
+    format!(
+        "usage: {program} --blocks BLOCKS --distance DISTANCE [--input INPUT] [--output OUTPUT]\n\
+         \n\
+         Reads 64-bit numbers, one decimal number a line, and writes the {finds} of distinct numbers\n\
+         within DISTANCE bits, one JSON array a line.\n\
+         \n\
+         \x20 -b, --blocks BLOCKS      more than DISTANCE, at most {MAX_BLOCKS}; the answer does not depend on it\n\
+         \x20 -d, --distance DISTANCE  how many bits may differ, at least 1\n\
+         \x20 -i, --input INPUT        a file, or - for standard input (the default)\n\
+         \x20 -o, --output OUTPUT      a file, or - for standard output (the default)\n\
+         \x20 -h, --help               print this"
+    )
+}
+
+/// Exit code and reason.
+type Exit = (u8, String);
+
+struct Settings {
+    input: OsString,
+    output: OsString,
+    distance: u32,
+}
+
+const LONG_OPTIONS: [&str; 5] = ["input", "output", "blocks", "distance", "help"];
+
+impl Settings {
+    /// Reads the options as getopt_long does: `-b4`, `-b 4`, `--blocks=4`, `--blocks 4`, and any
+    /// unambiguous beginning of a long name. `None` when help was asked for and printed.
+    fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, Exit> {
+        let mut settings = Self { input: "-".into(), output: "-".into(), distance: 0 };
+        let mut blocks = 0;
+        while let Some(argument) = arguments.next() {
+            let text = argument.to_string_lossy().into_owned();
+            let unknown = || (UNKNOWN_OPTION, format!("unknown option {text}"));
+            if text == "--" {
+                break;
+            }
+            let (name, inline) = match text.strip_prefix("--") {
+                Some(long) => {
+                    let (name, inline) =
+                        long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                    let mut matching = LONG_OPTIONS.iter().filter(|known| known.starts_with(name));
+                    let (Some(found), None) = (matching.next(), matching.next()) else {
+                        return Err(unknown());
+                    };
+                    (found.chars().next().unwrap_or_default(), inline.map(OsString::from))
+                }
+                None => {
+                    // Words that are no options are passed over.
+                    let Some(short) = text.strip_prefix('-').filter(|short| !short.is_empty()) else {
+                        continue;
+                    };
+                    let mut rest = short.chars();
+                    let name = rest.next().unwrap_or_default();
+                    (name, Some(rest.as_str()).filter(|value| !value.is_empty()).map(OsString::from))
+                }
+            };
+            if name == 'h' {
+                let program = std::env::args().next().unwrap_or_default();
+                let text = usage(program.rsplit('/').next().unwrap_or_default());
+                let written = writeln!(io::stdout(), "{text}");
+                return written.map(|()| None).map_err(|error| (UNWRITABLE, error.to_string()));
+            }
+            if !LONG_OPTIONS.iter().any(|known| known.starts_with(name)) {
+                return Err(unknown());
+            }
+            let missing = || (UNKNOWN_OPTION, format!("option {text} needs a value"));
+            let value = inline.or_else(|| arguments.next()).ok_or_else(missing)?;
+            match name {
+                'i' => settings.input = value,
+                'o' => settings.output = value,
+                'b' => blocks = number(&value),
+                _ => settings.distance = number(&value),
+            }
+        }
+        settings.check(blocks).map(|()| Some(settings))
+    }
+
+    fn check(&self, blocks: u32) -> Result<(), Exit> {
+        let fail = |code, why: &str| Err((code, why.to_string()));
+        match () {
+            () if blocks == 0 => fail(NO_BLOCKS, "blocks must be given and greater than 0"),
+            () if blocks > MAX_BLOCKS => fail(NO_BLOCKS, "blocks may be at most 64"),
+            () if self.distance == 0 => fail(NO_DISTANCE, "distance must be given and greater than 0"),
+            () if self.input.is_empty() => fail(EMPTY_INPUT, "the name of the input is empty"),
+            () if self.output.is_empty() => fail(EMPTY_OUTPUT, "the name of the output is empty"),
+            () if blocks <= self.distance => fail(TOO_FEW_BLOCKS, "blocks must be greater than distance"),
+            () => Ok(()),
+        }
+    }
+
+    fn run(&self, task: Task) -> Result<(), Exit> {
+        let values = self.read()?;
+        let unwritable =
+            |error: io::Error| (UNWRITABLE, format!("cannot write {}: {error}", self.output.display()));
+        let sink: Box<dyn Write> = if self.output == "-" {
+            Box::new(io::stdout().lock())
+        } else {
+            Box::new(File::create(&self.output).map_err(unwritable)?)
+        };
+        let mut out = BufWriter::with_capacity(1 << 16, sink);
+        let options = Options::new();
+        let failed = |source| Error::Io { action: "write", path: self.output.clone().into(), source };
+        let result = match task {
+            Task::Pairs => find_all_with(values, self.distance, &options, |block| {
+                block.iter().try_for_each(|pair| writeln!(out, "[{}, {}]", pair.a, pair.b)).map_err(failed)
+            }),
+            Task::Clusters => find_clusters_with(values, self.distance, &options, |cluster| {
+                let numbers: Vec<String> = cluster.iter().map(u64::to_string).collect();
+                writeln!(out, "[{}]", numbers.join(", ")).map_err(failed)
+            }),
+        };
+        match result.and_then(|()| out.flush().map_err(failed)) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err((UNWRITABLE, error.to_string())),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn read(&self) -> Result<Vec<u64>, Exit> {
+        let name = self.input.display();
+        let unreadable = |error: io::Error| (UNREADABLE, format!("cannot read {name}: {error}"));
+        let source: Box<dyn Read> = if self.input == "-" {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(&self.input).map_err(unreadable)?)
+        };
+        let mut reader = BufReader::with_capacity(1 << 18, source);
+        let mut values = Vec::new();
+        let mut line = Vec::new();
+        for number in 1u64.. {
+            line.clear();
+            if reader.read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
+                break;
+            }
+            let text = String::from_utf8_lossy(line.trim_ascii());
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let value = text.parse().ok().filter(|_| digits);
+            values.push(
+                value.ok_or_else(|| {
+                    (NOT_A_NUMBER, format!("{name}:{number}: not a 64-bit number: {text:?}"))
+                })?,
+            );
+        }
+        Ok(values)
+    }
+}
+
+/// A number as atoi reads it: its leading digits; 0 where there are none.
+fn number(text: &OsString) -> u32 {
+    let text = text.to_string_lossy();
+    let text = text.trim_start();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..digits].parse().unwrap_or(if digits > 0 { u32::MAX } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exit(arguments: &[&str]) -> Option<u8> {
+        Settings::parse(arguments.iter().map(OsString::from)).err().map(|exit| exit.0)
+    }
+
+    #[test]
+    fn options_read_like_getopt_long() {
+        for arguments in [
+            &["-b", "4", "-d", "3"][..],
+            &["-b4", "-d3"],
+            &["--blocks=4", "--distance=3"],
+            &["--bl", "4", "--dist", "3", "ignored"],
+            &["-i", "-", "-o", "-", "-b", "64", "-d", "63"],
+            &["-b", "4x", "-d", " 3"],
+        ] {
+            assert_eq!(exit(arguments), None, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_program() {
+        for (code, arguments) in [
+            (1, &["--frobnicate"][..]),
+            (1, &["-x"]),
+            (1, &["-b"]),
+            (2, &["-d", "3"]),
+            (2, &["-b", "0", "-d", "3"]),
+            (2, &["-b", "many", "-d", "3"]),
+            (2, &["-b", "65", "-d", "3"]),
+            (3, &["-b", "4"]),
+            (3, &["-b", "4", "-d", "0"]),
+            (4, &["-b", "4", "-d", "3", "-i", ""]),
+            (5, &["-b", "4", "-d", "3", "--output="]),
+            (6, &["-b", "3", "-d", "3"]),
+        ] {
+            assert_eq!(exit(arguments), Some(code), "{arguments:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The readers of fingerprint files.
+
+#[path = "../../../src/testing/fuzzing/input.rs"]
+mod input;
+#[cfg(test)]
+#[path = "../../../src/testing/fuzzing/replay.rs"]
+mod replay;
+
+use self::input::Input;
+use crate::input::{InputFormat, RowRead, npy_header, read_bytes};
+use nearprint::{Fingerprint, Printed, U256};
+
+/// The formats of a width, of which that of raw numbers is given.
+fn formats(raw: InputFormat) -> [InputFormat; 6] {
+    [InputFormat::Text, raw, InputFormat::Csv, InputFormat::Tsv, InputFormat::Jsonl, InputFormat::Npy]
+}
+
+/// Reads bytes as a file of each format; what comes out, written in any format, is read again as it was.
+pub fn import_text(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let format = input.pick(&[0, 1, 2, 3, 4, 5]);
+    let style = input.byte();
+    match style >> 3 & 3 {
+        1 => import::<u128>(input, format, formats(InputFormat::U128), style),
+        2 => import::<U256>(input, format, formats(InputFormat::U256), style),
+        _ => import::<u64>(input, format, formats(InputFormat::U64), style),
+    }
+}
+
+fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [InputFormat; 6], style: u8) {
+    let rows: Vec<RowRead<F>> = if style & 0x80 == 0 {
+        read_bytes(formats[format], input.rest().to_vec()).0
+    } else {
+        made(&mut input)
+    };
+    for format in formats {
+        let (found, end) = read_bytes(format, written(format, style, &rows));
+        assert_eq!(end, Ok(()), "what was written as {format:?}");
+        let ids_are_lost = [formats[1], InputFormat::Npy].contains(&format);
+        let keys_are_lost = ids_are_lost || format == InputFormat::Text;
+        let expected = rows.iter().map(|(fingerprint, id, key)| {
+            (*fingerprint, id.filter(|_| !ids_are_lost), key.clone().filter(|_| !keys_are_lost))
+        });
+        assert!(found.into_iter().eq(expected), "rows written as {format:?} and read again");
+    }
+}
+
+/// Keys that a line cannot hold as they are.
+const KEYS: [&str; 4] = ["a\tb\\t\r\n", " \"x\", y ", "\\", "é\n\n"];
+
+fn made<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
+    let mut rows = Vec::new();
+    while !input.is_empty() {
+        let words = (0..F::BITS).step_by(64).map(|at| F::from_bits(input.fingerprint(), at, 64));
+        let fingerprint = words.fold(F::default(), |all, word| all | word);
+        let id = input.flag().then(|| input.edge());
+        rows.push((fingerprint, id, input.flag().then(|| KEYS[input.pick(&[0, 1, 2, 3])].to_string())));
+    }
+    rows
+}
+
+/// A fingerprint in decimal or hexadecimal digits, or, of those that have no decimal ones, without 0x.
+fn print<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
+    let printed = Printed(fingerprint).to_string();
+    match (F::BITS, is_hexadecimal) {
+        (64, true) => format!("{:#x}", fingerprint.bits(0, 64)),
+        (64, false) | (_, true) => printed,
+        (_, false) => printed.replacen("0x", "", 1),
+    }
+}
+
+/// A file of a format; `style` chooses among the ways there are to write one.
+fn written<F: Fingerprint>(format: InputFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
+    let with = |separator: &str, header: bool| {
+        let mut text =
+            if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
+        for (fingerprint, id, key) in rows {
+            let fingerprint = print(*fingerprint, style & 1 == 1);
+            let id = id.map(|id| id.to_string());
+            let key = key.as_ref().filter(|_| format != InputFormat::Text).map(|key| cell(format, key));
+            text += &match (id, header, key) {
+                (id, true, key) => {
+                    let (id, key) = (id.unwrap_or_default(), key.unwrap_or_default());
+                    format!("{id}{separator}{fingerprint}{separator}{key}")
+                }
+                (id, false, Some(key)) => {
+                    format!("{fingerprint}{separator}{}{separator}{key}", id.unwrap_or_default())
+                }
+                (Some(id), false, None) => format!("{fingerprint}{separator}{id}"),
+                (None, false, None) => fingerprint,
+            };
+            text += if style & 2 == 2 { "\r\n" } else { "\n" };
+        }
+        text.into_bytes()
+    };
+    let raw = || {
+        let mut bytes = Vec::new();
+        rows.iter().for_each(|row| row.0.write_le(&mut bytes));
+        bytes
+    };
+    match format {
+        InputFormat::U64 | InputFormat::U128 | InputFormat::U256 => raw(),
+        InputFormat::Npy => [npy_header::<F>(rows.len() as u64), raw()].concat(),
+        InputFormat::Parquet => unreachable!("not among the formats"),
+        InputFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
+        InputFormat::Csv => with(",", style & 4 == 4),
+        InputFormat::Tsv => with("\t", style & 4 == 4),
+        InputFormat::Jsonl => objects(rows, style).into_bytes(),
+    }
+}
+
+/// A key as a cell.
+fn cell(format: InputFormat, key: &str) -> String {
+    match format {
+        InputFormat::Tsv => {
+            key.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r")
+        }
+        _ => format!("\"{}\"", key.replace('"', "\"\"")),
+    }
+}
+
+fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
+    let number = |value: u64| if style & 1 == 1 { format!("\"{value}\"") } else { value.to_string() };
+    let fingerprint = |value: F| match F::BITS {
+        64 => number(value.bits(0, 64)),
+        _ => format!("\"{}\"", Printed(value)),
+    };
+    let object = |(value, id, key): &RowRead<F>| {
+        let id = id.map(|id| format!("\"id\":{},", number(id))).unwrap_or_default();
+        let key = key.as_ref().map(|key| format!(",\"key\":{}", serde_json::json!(key))).unwrap_or_default();
+        format!("{{{id}\"fingerprint\":{}{key}}}\n", fingerprint(*value))
+    };
+    rows.iter().map(object).collect()
+}
+
+/// A file of each format, and rows to be written in all of them.
+#[cfg(test)]
+fn seeds() -> Vec<Vec<u8>> {
+    let made = |format: u8, style: u8, text: &[u8]| [&[format, style], text].concat();
+    vec![
+        made(0, 0, b"7\n0xff\t1\n12, 3\n18446744073709551615 9\n\n"),
+        made(1, 0, &[1; 24]),
+        made(2, 4, "\u{feff}id,\"fingerprint\",x\n1,0x7,\"a,\"\"b\"\n,8,c\n".as_bytes()),
+        made(2, 0, b"7,1\r\n8,2\r\n"),
+        made(3, 0, b"fingerprint\tid\n7\t1\n8\t\n"),
+        made(4, 0, b"{\"fingerprint\":7,\"id\":\"1\"}\n{\"id\":null,\"fingerprint\":\"0x1f\"}\n"),
+        made(0, 0x87, &[200; 40]),
+        made(3, 0, b"7\t1\ta\\tb \n8\t\t\n9\t2\n"),
+        made(0, 0x80, &[9; 60]),
+        made(0, 8, b"d41d8cd98f00b204e9800998ecf8427e\t1\n0xff\n7,3\n"),
+        made(2, 0x10, b"f8f8f0cee0f4a84f06370a22038f63f0b36e2ed596621e1d33e6b39c4e9c9b22,5,key\n"),
+        made(1, 8, &[1; 48]),
+        made(4, 0x10, b"{\"fingerprint\":\"0x0102\"}\n{\"fingerprint\":7}\n"),
+        made(5, 0x97, &[5; 90]),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replay::Target;
+    use super::*;
+
+    const TARGET: Target = Target { name: "import_text", call: import_text, inputs: 2000, seeds };
+
+    #[test]
+    fn every_seed_passes() {
+        TARGET.replay_seeds();
+    }
+
+    #[test]
+    fn seeds_with_a_few_bytes_changed_pass() {
+        TARGET.replay_changed_seeds();
+    }
+
+    #[test]
+    fn pseudo_random_inputs_pass() {
+        TARGET.replay_noise();
+    }
+
+    #[test]
+    fn the_target_has_seeds() {
+        TARGET.has_seeds();
+    }
+}

@@ -1,0 +1,160 @@
+//! NumPy arrays: raw fingerprints behind a header.
+
+use std::io::Read;
+
+use super::RowSink;
+use super::raw::First;
+use super::stream::Input;
+use nearprint::Fingerprint;
+use crate::failure::Failure;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// Magic, version, and the length of the text that follows.
+const HEAD_BYTES: usize = 10;
+/// Data begins at a multiple of this.
+const ALIGNMENT: usize = 64;
+/// No header of two dimensions is longer.
+const MAX_HEADER_BYTES: u64 = 1 << 16;
+
+/// The header of an array of so many fingerprints as uint64: version 1.0 of the format.
+pub(crate) fn npy_header<F: Fingerprint>(count: u64) -> Vec<u8> {
+    let shape = shape_of(&count.to_string(), F::BITS / u64::BITS);
+    let mut text = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': {shape}, }}");
+    let len = (HEAD_BYTES + text.len() + 1).next_multiple_of(ALIGNMENT) - HEAD_BYTES;
+    text += &" ".repeat(len - text.len() - 1);
+    text.push('\n');
+    // The length has 16 bits, of which a shape of two numbers needs seven.
+    let [low, high, ..] = text.len().to_le_bytes();
+    [MAGIC, &[1, 0, low, high], text.as_bytes()].concat()
+}
+
+/// The shape of so many rows of so many numbers; rows of one number are no dimension.
+fn shape_of(count: &str, numbers: u32) -> String {
+    if numbers == 1 { format!("({count},)") } else { format!("({count}, {numbers})") }
+}
+
+/// How the fingerprints stand in an array: how many there are, and which end of one comes first.
+///
+/// Of uint64 the least significant word of a fingerprint comes first, so that its bytes are those in memory; of uint8
+/// the most significant byte, which is how digests and packed bits are laid out.
+fn layout<F: Fingerprint>(text: &str) -> Result<(u64, First), String> {
+    let value = |name: &str| {
+        let (_, after) = text.split_once(&format!("'{name}'"))?;
+        after.trim_start().strip_prefix(':').map(str::trim_start)
+    };
+    let kind = value("descr").unwrap_or_default();
+    let kind = kind.split([',', '}']).next().unwrap_or_default().trim();
+    let shape = value("shape").and_then(|shape| shape.strip_prefix('(')?.split_once(')'));
+    let shape = shape.map_or("", |(shape, _)| shape.trim_end_matches([' ', ',']));
+    let (words, bytes) = (F::BITS / u64::BITS, F::BITS / 8);
+    let (first, numbers) = match kind {
+        "'<u8'" => (First::Least, words),
+        "'|u1'" => (First::Most, bytes),
+        _ => (First::Least, 0),
+    };
+    let dimensions: Option<Vec<u64>> = shape.split(',').map(|number| number.trim().parse().ok()).collect();
+    let count = match dimensions.as_deref() {
+        Some(&[count]) if numbers == 1 => Some(count),
+        Some(&[count, row]) if numbers > 1 && row == u64::from(numbers) => Some(count),
+        _ => None,
+    };
+    let wanted = || {
+        let (words, bytes) = (shape_of("n", words), shape_of("n", bytes));
+        let bits = F::BITS;
+        format!("fingerprints of {bits} bits are uint64 of shape {words} or uint8 of shape {bytes}")
+    };
+    let count = count.ok_or_else(|| format!("an array of {kind} and shape ({shape}); {}", wanted()))?;
+    let is_by_columns = value("fortran_order").is_some_and(|order| order.starts_with("True"));
+    if is_by_columns && numbers > 1 {
+        return Err("an array in Fortran order; numpy.ascontiguousarray makes one that can be read".into());
+    }
+    Ok((count, first))
+}
+
+impl Input {
+    /// Reads an array.
+    pub(super) fn npy<F: Fingerprint>(&mut self, sink: &mut dyn RowSink<F>) -> Result<(), Failure> {
+        let mut head = [0; HEAD_BYTES];
+        let no_array = |input: &Self| input.bad_at(0, "no NumPy array".into());
+        self.reader.read_exact(&mut head).map_err(|_| no_array(self))?;
+        let [.., major, _, low, high] = head;
+        let mut len_bytes = u64::from(u16::from_le_bytes([low, high]));
+        let mut start = HEAD_BYTES as u64;
+        if !head.starts_with(MAGIC) || !(1..=3).contains(&major) {
+            return Err(no_array(self));
+        }
+        if major > 1 {
+            // From version 2.0 on the length has 32 bits.
+            let mut high = [0; 2];
+            self.reader.read_exact(&mut high).map_err(|_| no_array(self))?;
+            len_bytes |= u64::from(u16::from_le_bytes(high)) << 16;
+            start += 2;
+        }
+        let mut text = Vec::new();
+        let read = (&mut self.reader).take(len_bytes.min(MAX_HEADER_BYTES)).read_to_end(&mut text);
+        read.map_err(|source| self.unreadable(source))?;
+        let text = String::from_utf8_lossy(&text);
+        let (count, first) = layout::<F>(&text).map_err(|why| self.bad_at(start, why))?;
+        self.raw(start + len_bytes, Some(count), first, sink)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nearprint::U256;
+
+    fn header(kind: &str, shape: &str) -> String {
+        format!("{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}")
+    }
+
+    #[test]
+    fn headers_are_those_of_numpy() {
+        let bytes = npy_header::<u64>(3);
+        let text = header("'<u8'", "(3,)");
+        assert_eq!((bytes.len(), &bytes[..10]), (128, &b"\x93NUMPY\x01\x00\x76\x00"[..]));
+        assert_eq!((&bytes[10..10 + text.len()], bytes[127]), (text.as_bytes(), b'\n'));
+        for (bytes, shape) in [(npy_header::<u128>(7), "(7, 2)"), (npy_header::<U256>(0), "(0, 4)")] {
+            let text = header("'<u8'", shape);
+            assert_eq!(&bytes[10..10 + text.len()], text.as_bytes());
+        }
+        assert_eq!(npy_header::<U256>(u64::MAX).len() % ALIGNMENT, 0);
+    }
+
+    #[test]
+    fn rows_are_whole_fingerprints() {
+        let (least, most) = (First::Least, First::Most);
+        assert_eq!(layout::<u64>(&header("'<u8'", "(3,)")), Ok((3, least)));
+        assert_eq!(layout::<u64>("{'shape':(0,),'fortran_order':True,'descr':'<u8'}"), Ok((0, least)));
+        assert_eq!(layout::<u64>("{'shape':(2,8),'descr':'|u1'}"), Ok((2, most)));
+        assert_eq!(layout::<u128>(&header("'<u8'", "(3, 2)")), Ok((3, least)));
+        assert_eq!(layout::<u128>(&header("'|u1'", "(3, 16)")), Ok((3, most)));
+        assert_eq!(layout::<U256>(&header("'<u8'", "(3, 4)")), Ok((3, least)));
+        assert_eq!(layout::<U256>(&header("'|u1'", "(3, 32)")), Ok((3, most)));
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_array_is_told() {
+        let wanted = "fingerprints of 64 bits are uint64 of shape (n,) or uint8 of shape (n, 8)";
+        for (kind, shape, told) in [
+            ("'<i8'", "(3,)", "(3)"),
+            ("'>u8'", "(3,)", "(3)"),
+            ("'<u8'", "(3, 1)", "(3, 1)"),
+            ("'<u8'", "(3, 2)", "(3, 2)"),
+            ("'<u8'", "()", "()"),
+            ("'|u1'", "(8,)", "(8)"),
+            ("'|u1'", "(3, 16)", "(3, 16)"),
+            ("'<f8'", "(3, 0)", "(3, 0)"),
+        ] {
+            let told = format!("an array of {kind} and shape {told}; {wanted}");
+            assert_eq!(layout::<u64>(&header(kind, shape)), Err(told));
+        }
+        assert_eq!(layout::<u64>(""), Err(format!("an array of  and shape (); {wanted}")));
+        let wide = layout::<u128>(&header("'<u8'", "(3,)")).unwrap_err();
+        assert!(wide.ends_with("128 bits are uint64 of shape (n, 2) or uint8 of shape (n, 16)"), "{wide}");
+        let wide = layout::<U256>(&header("'<u8'", "(3, 2)")).unwrap_err();
+        assert!(wide.ends_with("256 bits are uint64 of shape (n, 4) or uint8 of shape (n, 32)"), "{wide}");
+        let columns = header("'<u8'", "(3, 2)").replace("False", "True");
+        assert!(layout::<u128>(&columns).unwrap_err().contains("Fortran order"));
+    }
+}

@@ -1,0 +1,93 @@
+//! Values of options that need reading.
+
+use std::ops::RangeInclusive;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::width::WIDTHS;
+use nearprint::{Fingerprint, LayoutChoice, Radix, U256};
+
+/// A width in bits.
+pub(super) fn width() -> impl TypedValueParser<Value = u32> {
+    PossibleValuesParser::new(WIDTHS).try_map(|text| text.parse::<u32>())
+}
+
+/// The base of numbers.
+pub(super) fn radix() -> impl TypedValueParser<Value = Radix> {
+    let radix = |text: String| if text == "10" { Radix::Decimal } else { Radix::Hexadecimal };
+    PossibleValuesParser::new(["10", "16"]).map(radix)
+}
+
+/// A layout.
+pub(super) fn layout(text: &str) -> Result<LayoutChoice, String> {
+    text.parse::<LayoutChoice>().map_err(|error| error.to_string())
+}
+
+/// A number of bytes with an optional unit: 512M, 6G, 1048576.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let wrong = || "expected a number of bytes, such as 512M or 6G".to_string();
+    let upper = text.to_ascii_uppercase();
+    let bare = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
+    let (digits, shift) = match bare.char_indices().last() {
+        Some((at, 'K')) => (&bare[..at], 10),
+        Some((at, 'M')) => (&bare[..at], 20),
+        Some((at, 'G')) => (&bare[..at], 30),
+        Some((at, 'T')) => (&bare[..at], 40),
+        _ => (bare, 0),
+    };
+    let number: usize = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+/// A range of leading bytes in hexadecimal, both ends included: 00-3f, or a single one: 3f.
+pub(super) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
+    let byte = |text: &str| {
+        let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u8::from_str_radix(text, 16).ok().filter(|_| digits)
+    };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (byte(first), byte(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(first..=last),
+        _ => Err("expected leading bytes in hexadecimal, such as 00-3f or 3f".into()),
+    }
+}
+
+/// A distance in bits that some fingerprints have.
+pub(super) fn distance(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(k) if k <= U256::BITS => Ok(k),
+        _ => Err("expected a number of bits from 0 to the width of the fingerprints".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_ranges_of_bytes() {
+        assert_eq!(prefix("00-3f"), Ok(0..=0x3f));
+        assert_eq!(prefix("Ff"), Ok(255..=255));
+        assert_eq!(prefix("40-40"), Ok(64..=64));
+        for text in ["", "-", "3f-", "3f-00", "0-3f", "+1", "00-3f-40", "100", "0x", "gg"] {
+            assert!(prefix(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("2k", 2048),
+            ("512M", 512 << 20),
+            ("6G", 6 << 30),
+            ("1MiB", 1 << 20),
+            ("3GB", 3 << 30),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "M", "-1", "1.5G", "x", "99999999999999T", "1é"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Real faults: processes killed at random moments, power cuts, full disks, failing system calls,
+//! second writers, and readers beside a writer.
+//!
+//! Real files and real processes throughout. What a machine does not allow (no root, no strace, no loop
+//! devices) is skipped, and says so. `NEARPRINT_FAULT_ROUNDS` and `NEARPRINT_SOAK_SECONDS` make the
+//! random tests longer.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod disk_full;
+mod history;
+mod interrupts;
+mod kill;
+mod locks;
+mod machine;
+mod power;
+mod processes;
+mod soak;
+mod syscalls;
+mod worker;

@@ -1,0 +1,548 @@
+//! Deduplication of documents: against a greedy brute force, across runs, and across being killed.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Random;
+use crate::common::cli::{fails, nearprint, succeeds};
+use nearprint_text::recipe::Recipe;
+use nearprint::{Database, num_differing_bits};
+
+struct Document {
+    key: String,
+    text: String,
+    value: i64,
+    line: String,
+}
+
+/// Documents of which many are others with a few words changed.
+fn documents(count: usize, seed: u64) -> Vec<Document> {
+    let mut random = Random(seed);
+    let mut texts: Vec<Vec<u64>> = Vec::new();
+    let mut all = Vec::new();
+    for index in 0..count {
+        let mut words: Vec<u64> = match random.below(5) {
+            0..2 if !texts.is_empty() => texts[random.below(texts.len() as u64) as usize].clone(),
+            _ => (0..40 + random.below(80)).map(|_| random.below(5000)).collect(),
+        };
+        for _ in 0..random.below(4) {
+            let at = random.below(words.len() as u64) as usize;
+            words[at] = random.below(5000);
+        }
+        let text: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
+        texts.push(words);
+        let (key, text, value) = (format!("doc {index}"), text.join(" "), random.below(7) as i64 - 3);
+        // Some odd spellings of JSON, which have to come out as they went in.
+        let line = match index % 3 {
+            0 => format!(r#"{{"id":"{key}","text":"{text}","value":{value}}}"#),
+            1 => format!(r#"{{ "value" : "{value}", "text":"{text}","n":[1, 2],  "id":"{key}" }} "#),
+            _ => format!(r#"{{"text":"{text}","id":"\u0064oc {index}","value":{value}.0}}"#),
+        };
+        all.push(Document { key, text, value, line: line + "\n" });
+    }
+    all
+}
+
+fn prints(documents: &[Document]) -> Vec<u64> {
+    let recipe: Recipe = "default".parse().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<u64>().unwrap();
+    documents.iter().map(|document| fingerprinter.fingerprint(&document.text).value).collect()
+}
+
+/// What is kept, and the duplicates file, by comparing everything with everything in a given order.
+fn greedy(documents: &[Document], k: u32, order: &[usize]) -> (String, String) {
+    let prints = prints(documents);
+    let mut kept: Vec<usize> = Vec::new();
+    let mut fate = vec![None; documents.len()];
+    for &index in order {
+        let distance = |other: &usize| num_differing_bits(prints[index], prints[*other]);
+        let near = kept.iter().copied().filter(|other| distance(other) <= k);
+        fate[index] = near.min_by_key(|other| (distance(other), *other));
+        if fate[index].is_none() {
+            kept.push(index);
+        }
+    }
+    let (mut output, mut duplicates) = (String::new(), String::new());
+    for (index, document) in documents.iter().enumerate() {
+        match fate[index] {
+            None => output.push_str(&document.line),
+            Some(of) => {
+                let distance = num_differing_bits(prints[index], prints[of]);
+                writeln!(duplicates, "{}\t{}\t{distance}", document.key, documents[of].key).unwrap();
+            }
+        }
+    }
+    (output, duplicates)
+}
+
+fn lines(documents: &[Document]) -> String {
+    documents.iter().map(|document| document.line.as_str()).collect()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn what_is_kept_is_what_a_greedy_brute_force_keeps() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(700, 5);
+    fs::write(at.join("in.jsonl"), lines(&documents)).unwrap();
+    let all: Vec<usize> = (0..documents.len()).collect();
+    let mut by_length = all.clone();
+    by_length.sort_by_key(|&index| (Reverse(documents[index].text.chars().count()), index));
+    let mut by_value = all.clone();
+    by_value.sort_by_key(|&index| (Reverse(documents[index].value), index));
+    for k in [0, 3, 9] {
+        for (keep, order) in [("first", &all), ("longest", &by_length), ("max:value", &by_value)] {
+            let (output, duplicates) = greedy(&documents, k, order);
+            assert!(k == 0 || duplicates.lines().count() > 50, "near-duplicates are there");
+            for (case, more) in ["--threads 1", "--threads 3", "--db"].into_iter().enumerate() {
+                let more = if more == "--db" { format!("--db {k}-{keep}.np") } else { more.to_string() };
+                let line = format!(
+                    "dedup in.jsonl -o {case}.jsonl --duplicates {case}.tsv --key-field id -k {k} \
+                     --keep {keep} {more}"
+                );
+                succeeds(at, &line, b"");
+                assert_eq!(read(at, &format!("{case}.jsonl")), output, "{line}");
+                assert_eq!(read(at, &format!("{case}.tsv")), duplicates, "{line}");
+            }
+            let line = format!("dedup - -o - --duplicates x.tsv --key-field id -k {k} --keep {keep}");
+            assert_eq!(succeeds(at, &line, lines(&documents).as_bytes()), output);
+        }
+    }
+}
+
+#[test]
+fn a_database_remembers_across_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(600, 6);
+    let (monday, tuesday) = documents.split_at(300);
+    fs::write(at.join("monday.jsonl"), lines(monday)).unwrap();
+    fs::write(at.join("tuesday.jsonl"), lines(tuesday)).unwrap();
+    let (output, duplicates) = greedy(&documents, 6, &(0..600).collect::<Vec<_>>());
+    let run = |day: &str, more: &str| {
+        let line = format!(
+            "dedup {day}.jsonl -o {day}.out --duplicates {day}.tsv --key-field id --db seen.np {more}"
+        );
+        succeeds(at, &line, b"")
+    };
+    run("monday", "-k 6");
+    let before = Database::<u64>::open(at.join("seen.np")).unwrap().snapshot().unwrap().stats().rows;
+    run("tuesday", "--dry-run");
+    assert!(!at.join("tuesday.out").exists(), "a dry run writes nothing");
+    let rows = || Database::<u64>::open(at.join("seen.np")).unwrap().snapshot().unwrap().stats().rows;
+    assert_eq!(rows(), before);
+    run("tuesday", "");
+    assert_eq!(read(at, "monday.out") + &read(at, "tuesday.out"), output);
+    assert_eq!(read(at, "monday.tsv") + &read(at, "tuesday.tsv"), duplicates);
+    let all = rows();
+    // Seen before, every document is a duplicate of itself or of what was kept instead.
+    run("monday", "");
+    run("tuesday", "--keep longest");
+    assert_eq!(read(at, "monday.out") + &read(at, "tuesday.out"), "");
+    assert_eq!(read(at, "tuesday.tsv").lines().count(), 300);
+    assert_eq!(rows(), all);
+    let found = succeeds(at, "query seen.np -k 0 --id 0", b"");
+    assert_eq!(found, "");
+    let exported = succeeds(at, "export seen.np", b"");
+    assert!(exported.lines().all(|line| line.split('\t').nth(2).is_some_and(|key| key.starts_with("doc "))));
+}
+
+/// Starts a run that reads standard input and may be talked to.
+fn start(at: &Path, line: &str) -> std::process::Child {
+    Command::new(env!("CARGO_BIN_EXE_nearprint"))
+        .args(line.split(' '))
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Starts a run that reads standard input, gives it documents, and kills it once some are durable.
+fn cut_off(at: &Path, line: &str, documents: &[Document]) {
+    let mut child = start(at, line);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(lines(documents).as_bytes()).unwrap();
+    stdin.flush().unwrap();
+    let started = Instant::now();
+    let settled = || {
+        let files = fs::read_dir(at.join("seen.np")).into_iter().flatten();
+        files.flatten().any(|file| {
+            let name = file.file_name().into_string().unwrap();
+            let is_run = name.ends_with(".rows");
+            is_run || (name.starts_with("wal-") && file.metadata().is_ok_and(|file| file.len() > 64))
+        })
+    };
+    while !settled() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(stdin);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_where_it_was() {
+    a_killed_run_goes_on("--width 64");
+}
+
+#[test]
+fn a_run_with_256_bits_that_was_killed_goes_on_where_it_was() {
+    a_killed_run_goes_on("--width 256");
+}
+
+fn a_killed_run_goes_on(width: &str) {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(26_000, 7);
+    let all = lines(&documents);
+    let line = format!("dedup - -o out.jsonl --duplicates out.tsv --key-field id -k 3 --db seen.np {width}");
+    let line = line.as_str();
+    succeeds(at, &line.replace("seen", "whole"), all.as_bytes());
+    let (output, duplicates) = (read(at, "out.jsonl"), read(at, "out.tsv"));
+
+    cut_off(at, line, &documents[..15_000]);
+    fails(at, &line.replace("-k 3", "-k 4"), all.as_bytes(), 2, &["--restart", "cut off behind record "]);
+    let again = nearprint(at, line, all.as_bytes());
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(again.err.contains("done by a run that was cut off"), "{}", again.err);
+    assert_eq!(read(at, "out.jsonl"), output);
+    assert_eq!(read(at, "out.tsv"), duplicates);
+    let rows = |name: &str| succeeds(at, &format!("export {name}.np"), b"");
+    assert_eq!(rows("seen"), rows("whole"));
+    // And nothing is unfinished any more.
+    succeeds(at, "dedup - -o other.jsonl --db seen.np", b"");
+
+    fs::remove_dir_all(at.join("seen.np")).unwrap();
+    cut_off(at, line, &documents[..15_000]);
+    succeeds(at, &format!("{line} --restart"), all.as_bytes());
+    assert_eq!(read(at, "out.jsonl"), output);
+    assert_eq!(read(at, "out.tsv"), duplicates);
+    assert_eq!(rows("seen"), rows("whole"));
+}
+
+#[test]
+fn a_restart_leaves_what_earlier_runs_have_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(16_000, 8);
+    // The same keys as below, with other texts: deleting by id alone would take these rows along.
+    let mut earlier: String = (0..50).fold(String::new(), |mut all, index| {
+        writeln!(all, r#"{{"id":"doc {index}","text":"an earlier version of number {index}{index} here"}}"#)
+            .unwrap();
+        all
+    });
+    earlier.push_str("{\"id\":\"other\",\"text\":\"nothing like the others at all\"}\n");
+    succeeds(at, "dedup - -o earlier.jsonl --key-field id -k 3 --db seen.np", earlier.as_bytes());
+    let before = succeeds(at, "export seen.np", b"");
+    let line = "dedup - -o out.jsonl --key-field id -k 3 --db seen.np";
+    // What is there counts as durable at once, so wait for the log of this run.
+    let mut child = start(at, line);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(lines(&documents).as_bytes()).unwrap();
+    let started = Instant::now();
+    while succeeds(at, "export seen.np", b"").lines().count() == before.lines().count() {
+        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint came");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    succeeds(at, "dedup - -o out.jsonl --db seen.np --restart", b"");
+    assert_eq!(succeeds(at, "export seen.np", b""), before);
+}
+
+#[test]
+fn texts_decide_where_they_are_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(400, 9);
+    fs::write(at.join("in.jsonl"), lines(&documents)).unwrap();
+    let run = |more: &str| {
+        let line = format!("dedup in.jsonl -o out.jsonl --duplicates out.tsv --key-field id -k 12 {more}");
+        succeeds(at, &line, b"");
+        (read(at, "out.jsonl"), read(at, "out.tsv"))
+    };
+    let (loose, strict, never) =
+        (run("--confirm jaccard:0.0"), run("--confirm jaccard:0.9"), run("--confirm edit:0"));
+    assert_eq!(loose, run(""), "everything is confirmed");
+    let duplicates = |run: &(String, String)| run.1.lines().count();
+    assert!(duplicates(&strict) < duplicates(&loose));
+    assert!(duplicates(&never) < duplicates(&strict));
+    let same = |line: &str| {
+        let keys: Vec<&str> = line.split('\t').collect();
+        let text = |key: &str| &documents.iter().find(|document| document.key == key).unwrap().text;
+        text(keys[0]) == text(keys[1])
+    };
+    assert!(duplicates(&never) > 0 && never.1.lines().all(same));
+    for keep in ["first", "longest"] {
+        let without = run(&format!("--confirm jaccard:0.8 --keep {keep}"));
+        fails(
+            at,
+            "dedup in.jsonl -o x --db plain.np --confirm edit:0.1",
+            b"",
+            2,
+            &["keeps no texts", "--texts"],
+        );
+        succeeds(at, &format!("create {keep}.np --texts -k 12"), b"");
+        assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np")), without);
+        let again = run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np"));
+        assert_eq!(duplicates(&again), 400, "each is confirmed by itself or by what was kept instead");
+        assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --threads 1")), again);
+        let _ = fs::remove_dir_all(at.join("plain.np"));
+    }
+}
+
+#[test]
+fn odd_documents_are_counted_and_bad_ones_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let mut input = b"{\"id\":1,\"text\":\"one two three four five\"}\n{\"id\":2}\n".to_vec();
+    input.extend(b"{\"id\":3,\"text\":\"\"}\n{\"id\":4,\"text\":\"...\"}\nnot json\n");
+    input.extend(b"{\"id\":5,\"text\":\"caf\xff and more words\"}\n");
+    fs::write(at.join("in.jsonl"), &input).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --key-field id";
+    fails(at, line, b"", 5, &["in.jsonl:2: ", "text", "--rejects"]);
+    let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --duplicates d.tsv"), b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert_eq!(read(at, "bad.jsonl"), "{\"id\":2}\nnot json\n");
+    assert_eq!(read(at, "d.tsv"), "4\t3\t0\n");
+    for words in [
+        "6 documents, 3 kept, 1 duplicates",
+        "2 bad records",
+        "2 documents have no token",
+        "1 documents are not valid UTF-8",
+    ] {
+        assert!(outcome.err.contains(words), "{words:?} in {}", outcome.err);
+    }
+    assert!(fs::read(at.join("out.jsonl")).unwrap().ends_with(b"caf\xff and more words\"}\n"));
+    let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --min-tokens 3"), b"");
+    assert!(outcome.err.contains("2 documents with too few tokens"), "{}", outcome.err);
+    assert_eq!(
+        read(at, "bad.jsonl"),
+        "{\"id\":2}\n{\"id\":3,\"text\":\"\"}\n{\"id\":4,\"text\":\"...\"}\nnot json\n"
+    );
+
+    fails(at, "dedup in.jsonl -o in.jsonl", b"", 2, &["in.jsonl", "is read"]);
+    fails(at, "dedup in.jsonl -o out --keep best", b"", 2, &["longest"]);
+    fails(at, "dedup in.jsonl -o out --confirm jaccard", b"", 2, &["jaccard:X"]);
+    fails(at, "dedup missing.jsonl -o out", b"", 1, &["missing.jsonl"]);
+    succeeds(at, "create plain.np", b"");
+    fails(at, "dedup in.jsonl -o out --db plain.np", b"", 2, &["plain.np", "--keys"]);
+    succeeds(at, "create cjk.np --keys --recipe cjk", b"");
+    fails(
+        at,
+        "dedup in.jsonl -o out --db cjk.np --recipe default",
+        b"",
+        2,
+        &["another recipe", "tokens=char"],
+    );
+    succeeds(at, "dedup in.jsonl -o out --db cjk.np --rejects bad", b"");
+    fails(at, "create x.np --recipe nonsense", b"", 2, &["nonsense"]);
+}
+
+#[test]
+fn csv_and_its_header_stand_as_they_did() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let csv = "id,\"text\",more\r\n1,\"a quoted, text\nof two lines and more\",x\r\n2,\"a quoted, text\nof two lines and more\",y\r\n3,something else altogether,\"\"\"z\"\"\"\r\n";
+    fs::write(at.join("in.csv"), csv).unwrap();
+    succeeds(at, "dedup in.csv -o out.csv --key-field id --duplicates d.tsv --db seen.np", b"");
+    let without_second = csv.replace("2,\"a quoted, text\nof two lines and more\",y\r\n", "");
+    assert_eq!(read(at, "out.csv"), without_second);
+    assert_eq!(read(at, "d.tsv"), "2\t1\t0\n");
+    fails(at, "dedup in.csv -o x --add-fingerprint more", b"", 2, &["a column \"more\" already"]);
+}
+
+#[test]
+fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let export = r#"{"_id":{"$oid":"507f191e810c19729de860ea"},"content":"the first article about fish --- footer 1","n":{"$numberLong":"1"}}
+{"_id":{"$oid":"507f191e810c19729de860eb"},"content":"the first article about fish --- footer 2"}
+{"_id":{"$oid":"507f191e810c19729de860ec"},"content":"quite another article, about birds and trees"}
+"#;
+    let line = "dedup - -o - --text-field content --key-field _id.$oid -k 2 --cut-after --- --duplicates d.tsv \
+                --add-fingerprint simhash";
+    let out = succeeds(at, line, export.as_bytes());
+    assert_eq!(read(at, "d.tsv"), "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\n");
+    let kept: Vec<&str> = out.lines().collect();
+    assert_eq!(kept.len(), 2);
+    let recipe: Recipe = "default".parse().unwrap();
+    let print = recipe.fingerprinter::<u64>().unwrap().fingerprint("the first article about fish ").value;
+    let first = export.lines().next().unwrap().strip_suffix('}').unwrap();
+    assert_eq!(kept[0], format!("{first},\"simhash\":\"{print}\"}}"));
+}
+
+#[test]
+fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_comes_to_rest() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), lines(&documents(12_000, 10))).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --duplicates out.tsv --key-field id --db seen.np";
+    succeeds(at, line, b"");
+    let whole = (read(at, "out.jsonl"), read(at, "out.tsv"));
+    let len = |name: &str| fs::metadata(at.join(name)).map_or(0, |file| file.len() as usize);
+    let snapshot = || Database::<u64>::open(at.join("seen.np")).unwrap().snapshot();
+    let rows = snapshot().unwrap().stats().rows;
+    for delay in 0..12 {
+        for name in ["out.jsonl", "out.tsv"] {
+            fs::remove_file(at.join(name)).unwrap();
+        }
+        fs::remove_dir_all(at.join("seen.np")).unwrap();
+        let mut child = start(at, line);
+        while (len("out.jsonl"), len("out.tsv")) != (whole.0.len(), whole.1.len()) {
+            assert!(child.try_wait().unwrap().is_none_or(|status| status.success()));
+        }
+        std::thread::sleep(Duration::from_millis(2 * delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if snapshot().unwrap().checkpoint().is_none() && snapshot().unwrap().stats().rows > 0 {
+            // What says that the run is finished comes after everything else: no log is needed any more.
+            for file in fs::read_dir(at.join("seen.np")).unwrap().map(Result::unwrap) {
+                if file.file_name().to_str().unwrap().starts_with("wal-") {
+                    fs::remove_file(file.path()).unwrap();
+                }
+            }
+            assert_eq!(snapshot().unwrap().stats().rows, rows, "killed after {delay} times 2 ms");
+        } else {
+            succeeds(at, line, b"");
+        }
+        assert_eq!((read(at, "out.jsonl"), read(at, "out.tsv")), whole);
+    }
+}
+
+#[test]
+fn regression_a_run_goes_on_only_with_the_records_it_has_read() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (monday, tuesday) = (documents(15_000, 11), documents(15_000, 12));
+    let line = "dedup - -o out.jsonl --key-field id --db seen.np";
+    cut_off(at, line, &monday);
+    fails(at, line, lines(&tuesday).as_bytes(), 2, &["are not those", "--restart"]);
+    fails(at, line, lines(&monday[..100]).as_bytes(), 2, &["are not those", "--restart"]);
+    succeeds(at, line, lines(&monday).as_bytes());
+}
+
+#[test]
+fn regression_nothing_is_delivered_twice_to_standard_output() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let documents = documents(30_000, 13);
+    let line = "dedup - -o - --key-field id --db seen.np -k 0";
+    let mut child = start(at, line);
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let first = std::thread::spawn(move || {
+        let mut first = vec![0; 1 << 20];
+        std::io::Read::read_exact(&mut stdout, &mut first).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::io::Read::read_to_end(&mut stdout, &mut first).unwrap();
+        first
+    });
+    let _ = stdin.write_all(lines(&documents).as_bytes());
+    let first = String::from_utf8(first.join().unwrap()).unwrap();
+    drop(stdin);
+    let second = succeeds(at, line, lines(&documents).as_bytes());
+    assert!(!first.is_empty() && !second.is_empty());
+    let first: std::collections::HashSet<&str> = first.lines().collect();
+    assert!(second.lines().all(|line| !first.contains(line)));
+}
+
+#[test]
+fn regression_a_reader_of_duplicates_may_leave() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), lines(&documents(20_000, 14))).unwrap();
+    succeeds(at, "dedup in.jsonl -o whole.jsonl --key-field id", b"");
+    let mut child = start(at, "dedup in.jsonl -o out.jsonl --key-field id --duplicates -");
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(read(at, "out.jsonl"), read(at, "whole.jsonl"));
+}
+
+#[test]
+fn regression_outputs_neither_destroy_inputs_nor_each_other() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let input = "{\"text\":\"one two three four five\",\"g\":\"1\"}\n{bad\n";
+    fs::write(at.join("in.jsonl"), input).unwrap();
+    fs::write(at.join("pairs.tsv"), "a\tb\n").unwrap();
+    std::os::unix::fs::symlink("x", at.join("link")).unwrap();
+    for (line, words) in [
+        ("dedup in.jsonl -o x --duplicates x", "--output and --duplicates are the same file"),
+        ("dedup in.jsonl -o x --rejects ./x", "--output and --rejects are the same file"),
+        ("dedup in.jsonl -o x --duplicates y --rejects y", "--duplicates and --rejects are the same file"),
+        ("dedup in.jsonl -o - --duplicates -", "--output and --duplicates are the same file"),
+        ("dedup in.jsonl -o x --duplicates in.jsonl", "is read"),
+        ("fingerprint in.jsonl --rejects in.jsonl", "is read"),
+        ("tune in.jsonl --group-field g --rejects in.jsonl", "is read"),
+        ("tune in.jsonl --group-field g --plot in.jsonl", "is read"),
+        ("tune in.jsonl --pairs pairs.tsv --rejects pairs.tsv", "--rejects and --pairs are the same file"),
+    ] {
+        fails(at, line, b"", 2, &[words]);
+    }
+    fs::write(at.join("x"), "").unwrap();
+    fails(at, "dedup in.jsonl -o x --duplicates link --rejects y", b"", 2, &["are the same file"]);
+    assert_eq!(read(at, "in.jsonl"), input);
+    assert_eq!(read(at, "pairs.tsv"), "a\tb\n");
+    succeeds(at, "dedup in.jsonl -o x --duplicates /dev/null --rejects /dev/null", b"");
+}
+
+#[test]
+fn regression_a_key_that_no_database_takes_is_a_bad_record() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let long = format!("{{\"id\":\"{}\",\"text\":\"a\"}}\n", "k".repeat(65_537));
+    fs::write(at.join("in.jsonl"), format!("{{\"id\":1,\"text\":\"b\"}}\n{long}")).unwrap();
+    for keep in ["first", "longest"] {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --keep {keep}");
+        fails(at, &line, b"", 5, &["in.jsonl:2: a key of 65537 bytes"]);
+        succeeds(at, &format!("{line} --rejects bad.jsonl"), b"");
+        assert_eq!((read(at, "out.jsonl").lines().count(), read(at, "bad.jsonl")), (1, long.clone()));
+    }
+}
+
+#[test]
+fn regression_the_same_key_and_fingerprint_are_the_same_document() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (there, back) = ("one two three four five six seven", "seven six five four three two one");
+    let input = [("A", there), ("A", back), ("B", back)];
+    let input = input.map(|(key, text)| format!("{{\"id\":\"{key}\",\"text\":\"{text}\"}}\n")).concat();
+    fs::write(at.join("in.jsonl"), &input).unwrap();
+    succeeds(at, "create seen.np --texts", b"");
+    for (more, kept) in [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np", 0)] {
+        let line =
+            format!("dedup in.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}");
+        succeeds(at, &line, b"");
+        assert_eq!(read(at, "out.jsonl").lines().count(), kept, "{more}");
+    }
+}
+
+#[test]
+fn regression_a_dry_run_tells_what_the_real_one_will_come_to() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let all = documents(15_000, 15);
+    fs::write(at.join("in.jsonl"), lines(&all)).unwrap();
+    let kept = |more: &str| {
+        let outcome = nearprint(at, &format!("dedup in.jsonl -o x --key-field id {more}"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        outcome.err.split_once(" kept").unwrap().0.rsplit(' ').next().unwrap().to_string()
+    };
+    let expected = kept("");
+    assert_eq!(kept("--dry-run --db seen.np"), expected, "a database that is not there yet");
+    assert!(!at.join("seen.np").exists());
+    cut_off(at, "dedup - -o out.jsonl --key-field id --db seen.np", &all);
+    assert_eq!(kept("--dry-run --db seen.np"), expected, "one with a run that was cut off");
+}

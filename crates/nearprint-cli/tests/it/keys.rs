@@ -1,0 +1,164 @@
+//! Keys in files of fingerprints, from outside: into databases and out again.
+
+use std::fs;
+
+use crate::common::Random;
+use crate::common::cli::{fails, nearprint, succeeds};
+
+/// The ids that the keys "a" and "b" give: their xxh3-64, as other implementations have it.
+const ID_OF_A: u64 = 0xe6c6_32b6_1e96_4e1f;
+
+#[test]
+fn every_format_with_names_gives_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let expected = format!("7\t1\tx\ty \\\\ \\n\n8\t{ID_OF_A}\ta\n9\t3\t\n").replacen("x\ty", "x\\ty", 1);
+    let inputs = [
+        ("a.tsv", "7\t1\tx\\ty \\\\ \\n\n8\t\ta\n9\t3\n".to_string()),
+        ("b.tsv", "key\tfingerprint\tid\nx\\ty \\\\ \\n\t7\t1\na\t8\t\n\t9\t3\n".into()),
+        ("c.csv", "7,1,\"x\ty \\ \n\"\n8,,a\n9,3\n".into()),
+        ("d.csv", "id,key,fingerprint\n1,\"x\ty \\ \n\",7\n,\"a\",8\n3,,9\n".into()),
+        (
+            "e.jsonl",
+            "{\"fingerprint\":7,\"id\":1,\"key\":\"x\\ty \\\\ \\n\"}\n{\"fingerprint\":\"8\",\"key\":\"a\"}\n{\"id\":3,\"fingerprint\":9,\"key\":null}\n"
+                .into(),
+        ),
+    ];
+    for (name, content) in inputs {
+        fs::write(at.join(name), content).unwrap();
+        succeeds(at, &format!("build {name}.np {name} --keys"), b"");
+        assert_eq!(succeeds(at, &format!("export {name}.np"), b""), expected, "{name}");
+        succeeds(at, &format!("create {name}.texts --texts"), b"");
+        succeeds(at, &format!("add {name}.texts {name}"), b"");
+        assert_eq!(succeeds(at, &format!("export {name}.texts"), b""), expected, "{name}");
+    }
+    let named = b"{\"fingerprint\":7,\"id\":1,\"_id\":{\"$oid\":\"q\"}}\n{\"fingerprint\":8,\"id\":2,\"_id\":{\"$oid\":5}}\n";
+    succeeds(at, "build named.np --keys --input-format jsonl --key-field _id.$oid", named);
+    assert_eq!(succeeds(at, "export named.np", b""), "7\t1\tq\n8\t2\t5\n");
+    let columns = b"url,fingerprint\nu,5\n";
+    succeeds(at, "build column.np --keys --input-format csv --key-field url", columns);
+    assert!(succeeds(at, "export column.np", b"").ends_with("\tu\n"));
+    succeeds(at, "build text.np --keys", b"7 1\n8\n");
+    assert_eq!(succeeds(at, "export text.np", b""), "7\t1\t\n8\t2\t\n");
+}
+
+#[test]
+fn an_export_is_read_back_as_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let parts = ["a", " ", "\t", "\n", "\r", "\\", "\"", ",", "é", "\\t", "\u{feff}"];
+    let mut random = Random(1);
+    let lines: String = (0..500)
+        .map(|_| {
+            let key: String = (0..random.below(7)).map(|_| parts[random.below(11) as usize]).collect();
+            let (fingerprint, id) = (random.below(200), random.below(300));
+            format!("{}\n", serde_json::json!({"fingerprint": fingerprint, "id": id, "key": key}))
+        })
+        .collect();
+    succeeds(at, "build db --keys --input-format jsonl", lines.as_bytes());
+    let exported = succeeds(at, "export db", b"");
+    assert!(exported.lines().count() > 450);
+    succeeds(at, "build tsv --keys --input-format tsv", exported.as_bytes());
+    assert_eq!(succeeds(at, "export tsv", b""), exported);
+    let objects = succeeds(at, "export db --format jsonl", b"");
+    succeeds(at, "build jsonl --keys --input-format jsonl", objects.as_bytes());
+    assert_eq!(succeeds(at, "export jsonl", b""), exported);
+    // Files with keys are lists of fingerprints, too.
+    let from_list = succeeds(at, "pairs --input - --input-format tsv -k 1", exported.as_bytes());
+    assert_eq!(from_list.lines().count(), succeeds(at, "pairs db -k 1", b"").lines().count());
+    succeeds(at, "query db - --input-format tsv -k 0", exported.as_bytes());
+}
+
+#[test]
+fn a_database_without_keys_takes_no_key_unasked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create plain", b"");
+    // Columns and members that are named are for whoever wants them.
+    succeeds(at, "add plain --input-format tsv", b"fingerprint\tkey\tid\n7\tx\t1\n");
+    succeeds(at, "add plain --input-format jsonl", b"{\"fingerprint\":8,\"id\":2,\"key\":\"y\"}\n");
+    assert_eq!(succeeds(at, "export plain", b""), "7\t1\n8\t2\n");
+    fails(at, "add plain --input-format tsv", b"9\t3\n9\t4\tx\n", 5, &["standard input:2", "--keys"]);
+    fails(at, "build other --input-format csv", b"9,4,x\n", 5, &["standard input:1", "--keys"]);
+    let long = format!("fingerprint,key\n7,a\n7,{}\n", "k".repeat(65_537));
+    fails(at, "build other --keys --input-format csv", long.as_bytes(), 5, &["standard input:3", "65536"]);
+    for (input, words) in
+        [("{\"fingerprint\":7,\"key\":[1]}\n", "no key"), ("{\"fingerprint\":7,\"key\":true}\n", "no key")]
+    {
+        let line = "build other --keys --input-format jsonl";
+        fails(at, line, input.as_bytes(), 5, &["standard input:1", words]);
+    }
+    let line = "build other --keys --key-field url --input-format";
+    fails(at, &format!("{line} jsonl"), b"{\"fingerprint\":7}\n", 5, &["no field \"url\""]);
+    fails(at, &format!("{line} tsv"), b"fingerprint\n7\n", 5, &["no column named \"url\""]);
+    assert!(!at.join("other").exists());
+}
+
+#[test]
+fn upsert_replaces_what_a_key_had() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build db --keys --input-format tsv", b"7\t\ta\n8\t5\tb\n");
+    succeeds(at, "add db --upsert --input-format tsv", b"9\t\ta\n10\t5\tc\n11\t6\n");
+    assert_eq!(succeeds(at, "export db", b""), format!("9\t{ID_OF_A}\ta\n10\t5\tc\n11\t6\t\n"));
+    let again = nearprint(at, "add db --input-format tsv", b"9\t\ta\n");
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert_eq!(succeeds(at, "export db", b"").lines().count(), 3);
+    succeeds(at, "delete db --key a", b"");
+    assert_eq!(succeeds(at, "export db", b""), "10\t5\tc\n11\t6\t\n");
+}
+
+#[test]
+fn a_column_of_parquet_gives_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build keyed --keys --input-format tsv", b"7\t1\ta\n7\t1\t\xc3\xa9 b\n8\t2\n");
+    succeeds(at, "export keyed -o keyed.parquet --format parquet", b"");
+    succeeds(at, "build again keyed.parquet --keys", b"");
+    assert_eq!(succeeds(at, "export again", b""), succeeds(at, "export keyed", b""));
+    // Any column of strings or numbers may hold keys.
+    succeeds(at, "build plain", b"7 1\n8 2\n");
+    succeeds(at, "export plain -o rows.parquet --format parquet", b"");
+    succeeds(at, "build db rows.parquet --keys --key-field id", b"");
+    assert_eq!(succeeds(at, "export db", b""), "7\t1\t1\n8\t2\t2\n");
+    fails(at, "build other rows.parquet --keys --key-field url", b"", 5, &["no column named \"url\""]);
+}
+
+#[test]
+fn regression_deleting_a_key_leaves_other_keys_and_rows_of_the_same_id() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = "1\t10\tk1\n2\t10\tk2\n3\t10\n4\t11\tk3\n4\t11\tk4\n5\t12\tk1\n";
+    succeeds(at, "build db --keys --input-format tsv", rows.as_bytes());
+    let deleted = nearprint(at, "delete db --key k1", b"").err;
+    assert!(deleted.contains("deleted 2 rows"), "{deleted}");
+    assert_eq!(succeeds(at, "export db", b""), "2\t10\tk2\n3\t10\t\n4\t11\tk3\n4\t11\tk4\n");
+    let deleted = nearprint(at, "delete db --key k3 --key none", b"").err;
+    assert!(deleted.contains("deleted 0 rows"), "{deleted}");
+    assert_eq!(succeeds(at, "export db", b""), "2\t10\tk2\n3\t10\t\n4\t11\tk4\n");
+    succeeds(at, "delete db --key k4 --key k2", b"");
+    assert_eq!(succeeds(at, "export db", b""), "3\t10\t\n");
+    succeeds(at, "verify db", b"");
+}
+
+#[test]
+fn regression_numbers_are_keys_as_they_stand() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let keys = ["12345678901234567890123", "12345678901234567890124", "1.50e3", "-0", "{\"b\":1,\"a\":[2]}"];
+    let lines: String = keys.iter().map(|key| format!("{{\"fingerprint\":5,\"key\":{key}}}\n")).collect();
+    succeeds(at, "build db --keys --input-format jsonl", lines.as_bytes());
+    let exported = succeeds(at, "export db", b"");
+    let mut found: Vec<&str> = exported.lines().map(|line| line.split('\t').nth(2).unwrap()).collect();
+    let mut expected = keys.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    fails(
+        at,
+        "build other --keys --input-format jsonl",
+        b"{\"fingerprint\":5,\"key\":[1]}\n",
+        5,
+        &["\"key\""],
+    );
+}

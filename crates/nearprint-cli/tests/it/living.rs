@@ -1,0 +1,89 @@
+//! The command lines of a database that changes: `add`, `delete`, `compact`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::common::cli::{fails, nearprint, succeeds};
+
+fn export(at: &Path) -> String {
+    succeeds(at, "export db", b"")
+}
+
+#[test]
+fn rows_are_added_acknowledged_deleted_and_compacted() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    let lines: String = (0..7).map(|i| format!("{}\n", i * 1000)).collect();
+    assert_eq!(succeeds(at, "add db --batch 3 --acknowledge", lines.as_bytes()), "ACK 3\nACK 6\nACK 7\n");
+    assert_eq!(succeeds(at, "add db --batch 10", b"42\t100\n43\n"), "", "no acknowledgements unasked");
+    assert!(export(at).ends_with("5000\t5\n6000\t6\n"), "numbered on from nothing");
+    assert!(export(at).contains("42\t100\n43\t101\n"), "numbered on from the largest");
+    succeeds(at, "add db --upsert", b"77\t100\n");
+    assert!(export(at).contains("77\t100\n") && !export(at).contains("42\t100"));
+    succeeds(at, "add db", b"78,100\n");
+    assert!(export(at).contains("77\t100\n78\t100\n"), "an id may have several");
+    fs::write(at.join("ids"), "100\n\n").unwrap();
+    assert_eq!(succeeds(at, "delete db ids", b""), "");
+    succeeds(at, "delete db", b"0\n12345\n");
+    let left = "43\t101\n1000\t1\n2000\t2\n3000\t3\n4000\t4\n5000\t5\n6000\t6\n";
+    assert_eq!(export(at), left);
+    assert!(!at.join("db/LOCK").metadata().unwrap().is_dir());
+    succeeds(at, "compact db", b"");
+    assert_eq!(export(at), left);
+    let stats = succeeds(at, "stats db", b"");
+    assert!(stats.contains("runs\t1\n") && stats.contains("rows\t7\n"), "{stats}");
+    assert!(fs::read_dir(at.join("db")).unwrap().all(|file| {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        !name.starts_with("wal-") && !name.ends_with(".dels") && !name.ends_with(".tmp")
+    }));
+}
+
+#[test]
+fn after_a_bad_line_earlier_batches_stay_and_are_counted() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    fails(at, "add db --batch 2", b"1\n2\n3\n4\n5\nx\n7\n", 5, &["standard input:6", "4 rows", "\"x\""]);
+    assert_eq!(export(at).lines().count(), 4);
+    fails(at, "add db", b"1 2 3\n", 5, &["standard input:1", "0 rows"]);
+    fails(at, "delete db", b"1\n-1\n", 5, &["standard input:2", "no id"]);
+    assert_eq!(export(at).lines().count(), 4, "nothing of the batch was deleted");
+    fails(at, "add db missing.txt", b"", 1, &["missing.txt"]);
+    fails(at, "add nothing", b"1\n", 1, &["nothing: no database there"]);
+    fails(at, "add db --batch 0", b"1\n", 2, &["--batch"]);
+    assert!(!at.join("nothing").exists());
+    succeeds(at, "verify db", b"");
+}
+
+/// A batch is durable, and acknowledged, as soon as its last line has come, and others see it.
+#[test]
+fn a_batch_is_seen_by_others_while_the_input_is_still_open() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    let mut adder = Command::new(env!("CARGO_BIN_EXE_nearprint"))
+        .args(["add", "db", "--batch", "2", "--acknowledge"])
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = adder.stdin.take().unwrap();
+    let mut answers = BufReader::new(adder.stdout.take().unwrap()).lines();
+    for batch in 1..=3 {
+        input.write_all(format!("{batch}\n{batch}0\n").as_bytes()).unwrap();
+        assert_eq!(answers.next().unwrap().unwrap(), format!("ACK {}", batch * 2));
+        assert_eq!(export(at).lines().count(), batch * 2);
+        let pid = adder.id().to_string();
+        for line in ["add db", "delete db", "compact db"] {
+            fails(at, line, b"", 4, &["locked", &pid]);
+        }
+    }
+    drop(input);
+    assert!(adder.wait().unwrap().success());
+    let outcome = nearprint(at, "add db", b"");
+    assert_eq!((outcome.code, outcome.err.contains("added 0 rows")), (0, true));
+}

@@ -1,0 +1,20 @@
+//! Whole commands: what they print, and how they end.
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod commands;
+mod cross;
+mod dedup;
+mod files;
+mod ingest;
+mod keys;
+mod living;
+mod scan;
+mod text;
+mod tune;
+mod wide;
+mod wide_files;
+mod wide_texts;

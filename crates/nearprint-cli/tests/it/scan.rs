@@ -1,0 +1,186 @@
+//! `nearprint scan`, from outside.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use crate::common::cli::{fails, nearprint, succeeds};
+use crate::common::{Random, clusters};
+use nearprint_text::recipe::Recipe;
+use nearprint::{Fingerprint, Row};
+
+fn words(seed: u64, count: usize) -> String {
+    let mut random = Random(seed);
+    (0..count).map(|_| format!("word{} ", random.below(5000))).collect()
+}
+
+fn write(at: &Path, name: &str, content: &[u8]) {
+    let path = at.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+/// Files of which every third is another one with a few words changed, or none.
+fn some_files(at: &Path) -> Vec<(String, String)> {
+    let mut random = Random(7);
+    let mut files: Vec<(String, String)> = Vec::new();
+    for number in 0..240 {
+        let name = format!("d/{}/{number:03}.txt", number % 7);
+        let text = if number % 3 == 0 || files.is_empty() {
+            words(number, 400)
+        } else {
+            let (_, other) = &files[random.below(files.len() as u64) as usize];
+            let from = format!("word{} ", random.below(5000));
+            other.replacen(&from, "changed ", 2)
+        };
+        write(at, &name, text.as_bytes());
+        files.push((name, text));
+    }
+    files.sort_unstable();
+    files
+}
+
+/// The groups in the order promised, by comparing all with all.
+fn expected<F: Fingerprint>(files: &[(String, String)], recipe: &str, k: u32) -> String {
+    let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+    let prints: Vec<F> = files.iter().map(|(_, text)| fingerprinter.fingerprint(text).value).collect();
+    let rows: Vec<Row<F>> = (0..).zip(&prints).map(|(id, &fingerprint)| Row { fingerprint, id }).collect();
+    let mut groups: Vec<Vec<(u32, usize)>> = clusters(&rows, k)
+        .iter()
+        .map(|cluster| {
+            let first = prints[cluster.iter().map(|row| row.id).min().unwrap() as usize];
+            let member = |row: &Row<F>| (row.fingerprint.distance(first), row.id as usize);
+            let mut members: Vec<_> = cluster.iter().map(member).collect();
+            members.sort_unstable();
+            members
+        })
+        .collect();
+    groups.sort_by_key(|members| (usize::MAX - members.len(), members[0].1));
+    let lines = |members: &Vec<(u32, usize)>| -> String {
+        members.iter().map(|(distance, file)| format!("{distance}\t{}\n", files[*file].0)).collect()
+    };
+    groups.iter().map(|members| format!("{} files\n{}\n", members.len(), lines(members))).collect()
+}
+
+#[test]
+fn groups_are_exact_and_do_not_depend_on_threads() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let files = some_files(at);
+    for k in [0, 3, 6] {
+        let expected = expected::<u64>(&files, "default", k);
+        assert!(expected.lines().count() > 20, "{expected}");
+        for threads in [1, 2, 5] {
+            assert_eq!(succeeds(at, &format!("scan d -k {k} --threads {threads}"), b""), expected, "{k}");
+        }
+    }
+    let plain = succeeds(at, "scan d -k 3", b"");
+    let json = succeeds(at, "scan d -k 3 --json", b"");
+    let mut again = String::new();
+    for line in json.lines() {
+        let group: serde_json::Value = serde_json::from_str(line).unwrap();
+        let members = group["files"].as_array().unwrap();
+        assert_eq!(group["count"], members.len());
+        again += &format!("{} files\n", members.len());
+        for member in members {
+            again += &format!("{}\t{}\n", member["distance"], member["path"].as_str().unwrap());
+        }
+        again += "\n";
+    }
+    assert_eq!(again, plain);
+    let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64", b"");
+    let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
+    assert!(files_alone.starts_with(&format!("{} files\n", of_folder + 1)), "each file once: {files_alone}");
+    let largest = plain.split_inclusive("\n\n").take(3).collect::<String>();
+    assert_eq!(succeeds(at, "scan d -k 3 --limit 3", b""), largest);
+    let wide = expected::<u128>(&files, "width=128", 6);
+    assert!(wide.lines().count() > 20, "{wide}");
+    assert_eq!(succeeds(at, "scan d --width 128 -k 6", b""), wide);
+}
+
+#[test]
+fn what_is_no_text_is_left_out_and_counted() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = words(1, 300);
+    for name in ["a/one", "b/c/two", "a/.hidden", ".git/objects/x", "a/.svn/y"] {
+        write(at, name, text.as_bytes());
+    }
+    write(at, "b/latin", &[text.as_bytes(), b"caf\xe9"].concat());
+    write(at, "bin/1", b"\0binary");
+    write(at, "bin/2", &[text.as_bytes(), &[0]].concat());
+    write(at, "none/1", b"");
+    write(at, "none/2", b"");
+    write(at, "short/1", b"few words");
+    write(at, "short/2", b"few words");
+    write(at, "large", words(2, 20_000).as_bytes());
+    symlink(at.join("a/one"), at.join("a/link")).unwrap();
+    symlink(at.join("a"), at.join("b/loop")).unwrap();
+    let outcome = nearprint(at, "scan . --max-size 100K", b"");
+    assert_eq!(outcome.code, 0);
+    assert_eq!(outcome.out.lines().next(), Some("4 files"), "{}", outcome.out);
+    assert!(outcome.out.contains("0\t./a/.hidden\n0\t./a/one\n0\t./b/c/two\n"), "{}", outcome.out);
+    assert!(outcome.out.contains("\t./b/latin\n"), "{}", outcome.out);
+    let counted = "left out: 2 binary, 2 empty, 2 of fewer than 30 tokens, 1 too large\n";
+    assert!(outcome.err.ends_with(counted), "{}", outcome.err);
+    assert!(outcome.err.contains("11 files, 0.0 MB in "), "{}", outcome.err);
+    assert!(outcome.err.contains(": 4 near-duplicates in 1 groups\n"), "{}", outcome.err);
+    let short = succeeds(at, "scan short --min-tokens 1", b"");
+    assert_eq!(short, "2 files\n0\tshort/1\n0\tshort/2\n\n");
+    assert_eq!(nearprint(at, "-q scan short", b"").err, "");
+    // Links that are named are followed.
+    assert!(succeeds(at, "scan b/loop a/link", b"").starts_with("2 files\n"));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_not_the_end() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fails(at, "scan nowhere", b"", 1, &["cannot open", "nowhere"]);
+    fails(at, "scan", b"", 2, &["<PATH>"]);
+    fails(at, "scan . --width 512", b"", 2, &["256"]);
+    fails(at, "scan . --max-size x", b"", 2, &["512M"]);
+    let text = words(1, 300);
+    for name in ["a", "b", "closed/c", "d"] {
+        write(at, name, text.as_bytes());
+    }
+    if cfg!(target_os = "linux") {
+        // Reading this fails for everybody.
+        let outcome = nearprint(at, "scan a b /proc/self/mem", b"");
+        assert_eq!((outcome.code, &*outcome.out), (0, "2 files\n0\ta\n0\tb\n\n"));
+        assert!(outcome.err.contains("warning: cannot read /proc/self/mem"), "{}", outcome.err);
+        assert!(outcome.err.contains("2 files, 0.0 MB"), "{}", outcome.err);
+        assert!(outcome.err.ends_with("left out: 1 unreadable\n"), "{}", outcome.err);
+    }
+    let close = |name: &str| fs::set_permissions(at.join(name), fs::Permissions::from_mode(0o000)).unwrap();
+    close("closed");
+    close("d");
+    if fs::read(at.join("d")).is_ok() {
+        // The superuser reads everything.
+        return;
+    }
+    let outcome = nearprint(at, "scan .", b"");
+    fs::set_permissions(at.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!((outcome.code, &*outcome.out), (0, "2 files\n0\t./a\n0\t./b\n\n"));
+    assert!(outcome.err.contains("warning: cannot read ./d"), "{}", outcome.err);
+    assert!(outcome.err.contains("warning: cannot list ./closed"), "{}", outcome.err);
+    assert!(outcome.err.contains("2 unreadable"), "{}", outcome.err);
+}
+
+#[test]
+fn texts_decide_where_they_are_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = words(1, 300);
+    let nearly = text.replacen("word", "other", 1);
+    for (name, content) in [("a.txt", &text), ("b.txt", &nearly), ("c.txt", &text)] {
+        write(at, name, content.as_bytes());
+    }
+    let all = succeeds(at, "scan . -k 64", b"");
+    assert!(all.starts_with("3 files\n"));
+    let near = succeeds(at, "scan . -k 64 --confirm jaccard:0.9", b"");
+    assert_eq!(near, all);
+    let equal = succeeds(at, "scan . -k 64 --confirm edit:0", b"");
+    assert_eq!(equal, "2 files\n0\t./a.txt\n0\t./c.txt\n\n");
+    fails(at, "scan . --confirm cosine:1", b"", 2, &["jaccard:X"]);
+}

@@ -1,0 +1,328 @@
+//! Files of fingerprints of every width, from outside: each format, compressed or not, and what is said about those that
+//! do not fit.
+
+use std::fs;
+use std::io::Write as _;
+
+use crate::common::cli::{digits, fails, run, succeeds, text, wide_database};
+use crate::common::{Shape, rows};
+use nearprint::{Fingerprint, Printed, Row, U256};
+
+fn bytes_le<F: Fingerprint>(fingerprint: F) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    fingerprint.write_le(&mut bytes);
+    bytes
+}
+
+fn bytes_be<F: Fingerprint>(fingerprint: F) -> Vec<u8> {
+    bytes_le(fingerprint).into_iter().rev().collect()
+}
+
+/// A NumPy array as numpy.save writes it.
+fn npy(kind: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+    let len = (text.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &len[..], text.as_bytes(), data].concat()
+}
+
+/// Each format's file of the same fingerprints, with ids where the format has such.
+fn files<F: Fingerprint>(rows: &[Row<F>]) -> Vec<(String, Vec<u8>)> {
+    let each = |line: &dyn Fn(&Row<F>) -> String| rows.iter().map(line).collect::<String>().into_bytes();
+    let raw =
+        |bytes: fn(F) -> Vec<u8>| rows.iter().flat_map(|row| bytes(row.fingerprint)).collect::<Vec<u8>>();
+    let (count, words, bytes) = (rows.len(), F::BITS / 64, F::BITS / 8);
+    let shape = if words == 1 { format!("({count},)") } else { format!("({count}, {words})") };
+    vec![
+        ("a.txt".into(), each(&|row| format!("{} {}\n", digits_or_decimal(row.fingerprint), row.id))),
+        ("b.csv".into(), each(&|row| format!("{},{}\n", Printed(row.fingerprint), row.id))),
+        (
+            "c.tsv".into(),
+            [b"id\tfingerprint\n", &each(&|row| format!("{}\t{}\n", row.id, Printed(row.fingerprint)))[..]]
+                .concat(),
+        ),
+        (
+            "d.jsonl".into(),
+            each(&|row| format!("{{\"id\":{},\"fingerprint\":\"{}\"}}\n", row.id, Printed(row.fingerprint))),
+        ),
+        (format!("e.u{}", F::BITS), raw(bytes_le)),
+        ("f.npy".into(), npy("<u8", "False", &shape, &raw(bytes_le))),
+        ("g.npy".into(), npy("|u1", "False", &format!("({count}, {bytes})"), &raw(bytes_be))),
+    ]
+}
+
+/// What a text may have without 0x.
+fn digits_or_decimal<F: Fingerprint>(fingerprint: F) -> String {
+    if F::BITS == 64 { Printed(fingerprint).to_string() } else { digits(fingerprint) }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn every_format_gives_the_same_rows<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let width = F::BITS;
+    // In order and numbered from 0, so that formats without ids come to the same.
+    let mut rows: Vec<Row<F>> = rows(Shape::Uniform, 120, 4);
+    rows.sort_unstable();
+    rows.dedup_by_key(|row| row.fingerprint);
+    rows.iter_mut().zip(0..).for_each(|(row, id)| row.id = id);
+    let expected = text(&rows);
+    for (name, content) in files(&rows) {
+        let format = name.split_once('.').unwrap().1.to_string();
+        fs::write(at.join(&name), &content).unwrap();
+        fs::write(at.join(format!("{name}.gz")), gzip(&content)).unwrap();
+        fs::write(at.join(format!("{name}.zst")), zstd::encode_all(&content[..], 1).unwrap()).unwrap();
+        for file in [name.clone(), format!("{name}.gz"), format!("{name}.zst")] {
+            succeeds(at, &format!("build {file}.np {file} --width {width}"), b"");
+            assert_eq!(succeeds(at, &format!("export {file}.np"), b""), expected, "{file}");
+        }
+        let input_format = if format == "txt" { "text" } else { &format };
+        succeeds(at, &format!("build {name}.piped --width {width} --input-format {input_format}"), &content);
+        assert_eq!(
+            succeeds(at, &format!("export {name}.piped"), b""),
+            expected,
+            "{name} from standard input"
+        );
+        let asked = succeeds(at, &format!("query {name}.np {name}.gz -k 0"), b"");
+        assert_eq!(asked.lines().count(), rows.len(), "{name}.gz as queries");
+    }
+
+    let raw: Vec<u8> = rows.iter().flat_map(|row| bytes_le(row.fingerprint)).collect();
+    succeeds(at, &format!("export a.txt.np --format u{width} -o out.raw"), b"");
+    assert!(fs::read(at.join("out.raw")).unwrap() == raw);
+    succeeds(at, "export a.txt.np --format npy -o out.npy", b"");
+    let array = fs::read(at.join("out.npy")).unwrap();
+    let count = rows.len();
+    let shape = if width == 64 { format!("({count},)") } else { format!("({count}, {})", width / 64) };
+    let header = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': {shape}, }}");
+    assert!(array[10..].starts_with(header.as_bytes()) && array[128..] == raw);
+    let prefix = digits(rows[60].fingerprint)[..2].to_string();
+    let within: String = rows
+        .iter()
+        .filter(|row| digits(row.fingerprint).starts_with(&prefix))
+        .map(|row| text(&[*row]))
+        .collect();
+    assert_eq!(succeeds(at, &format!("export a.txt.np --prefix {prefix}"), b""), within);
+    let other = if width == 64 { 128 } else { 64 };
+    fails(at, &format!("export a.txt.np --format u{other}"), b"", 2, &[&format!("{width} bits")]);
+}
+
+#[test]
+fn every_format_gives_the_same_rows_of_64_bits() {
+    every_format_gives_the_same_rows::<u64>();
+}
+
+#[test]
+fn every_format_gives_the_same_rows_of_128_bits() {
+    every_format_gives_the_same_rows::<u128>();
+}
+
+#[test]
+fn every_format_gives_the_same_rows_of_256_bits() {
+    every_format_gives_the_same_rows::<U256>();
+}
+
+#[test]
+fn parquet_holds_strings_or_bytes() {
+    use std::sync::Arc;
+
+    use arrow_array::{
+        Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, StringArray, UInt64Array,
+    };
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = wide_database::<U256>(at);
+    let write = |name: &str, column: ArrayRef| {
+        let batch = RecordBatch::try_from_iter_with_nullable([("fingerprint", column, true)]).unwrap();
+        let file = fs::File::create(at.join(name)).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    };
+    succeeds(at, "export db --format parquet -o out.parquet", b"");
+    succeeds(at, "build again out.parquet --width 256", b"");
+    assert_eq!(succeeds(at, "export again", b""), text(&rows));
+    let file = fs::File::open(at.join("out.parquet")).unwrap();
+    let first =
+        ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
+    let strings: &StringArray = first.column(0).as_any().downcast_ref().unwrap();
+    assert_eq!(strings.value(0), Printed(rows[0].fingerprint).to_string());
+
+    let some: Vec<Vec<u8>> = rows[..9].iter().map(|row| bytes_be(row.fingerprint)).collect();
+    let expected: Vec<String> = rows[..9].iter().map(|row| Printed(row.fingerprint).to_string()).collect();
+    write("fixed.parquet", Arc::new(FixedSizeBinaryArray::try_from_iter(some.iter()).unwrap()));
+    write("binary.parquet", Arc::new(BinaryArray::from_iter_values(some.iter())));
+    for name in ["fixed", "binary"] {
+        succeeds(at, &format!("build {name} {name}.parquet --width 256"), b"");
+        let exported = succeeds(at, &format!("export {name}"), b"");
+        let found: Vec<&str> = exported.lines().map(|line| line.split_once('\t').unwrap().0).collect();
+        assert_eq!(found, expected, "{name}");
+        fails(
+            at,
+            &format!("build bad {name}.parquet --width 128"),
+            b"",
+            5,
+            &["parquet:1", "32 bytes", "take 16"],
+        );
+    }
+    write("numbers.parquet", Arc::new(UInt64Array::from(vec![7])));
+    fails(
+        at,
+        "build bad numbers.parquet --width 128",
+        b"",
+        5,
+        &["numbers.parquet:1", "of 128 bits, strings"],
+    );
+    assert!(!at.join("bad").exists());
+}
+
+#[test]
+fn numpy_and_nearprint_mean_the_same_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let probe = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no python3 with numpy");
+        return;
+    }
+    let rows = wide_database::<U256>(at);
+    let sorted: String = rows.iter().map(|row| digits(row.fingerprint) + "\n").collect();
+    fs::write(at.join("hashes.txt"), &sorted).unwrap();
+    succeeds(at, "export db --format npy -o words.npy", b"");
+    let script = "\
+import numpy as n
+hashes = open('hashes.txt').read().split()
+words = n.load('words.npy')
+assert [''.join(f'{word:016x}' for word in row[::-1]) for row in words.tolist()] == hashes
+rows = n.array([list(bytes.fromhex(h)) for h in hashes], n.uint8)
+n.save('bytes.npy', rows)
+bits = n.array([[int(bit) for bit in f'{int(h, 16):0256b}'] for h in hashes], n.uint8)
+n.save('bits.npy', n.packbits(bits, axis=1))
+n.save('columns.npy', n.asfortranarray(rows))
+n.save('signed.npy', words.astype(n.int64))
+";
+    let outcome = run("python3", at, &["-c", script], b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    succeeds(at, "build text hashes.txt --width 256", b"");
+    let expected = succeeds(at, "export text", b"");
+    for name in ["words", "bytes", "bits"] {
+        succeeds(at, &format!("build {name} {name}.npy --width 256"), b"");
+        assert_eq!(succeeds(at, &format!("export {name}"), b""), expected, "{name}");
+    }
+    fails(at, "build bad columns.npy --width 256", b"", 5, &["columns.npy", "Fortran order"]);
+    fails(at, "build bad signed.npy --width 256", b"", 5, &["signed.npy", "'<i8'"]);
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let md5 = "d41d8cd98f00b204e9800998ecf8427e";
+    let two = format!("{md5}\n{}\n", &md5[1..]);
+    let odd = format!("{md5}\n0xabc\n");
+    let letter = format!("{md5}\n{}g\n", &md5[1..]);
+    let long = format!("{md5}\n0x{md5}00\n");
+    let pdq = format!("{md5}{md5}\n{md5}\n");
+    let cells = format!("{md5},1\n{},2\n", &md5[2..]);
+    let header = format!("{},2\n", &md5[2..]);
+    let number = format!("{{\"fingerprint\":\"{md5}\"}}\n{{\"fingerprint\":7}}\n");
+    let large = "340282366920938463463374607431768211456\n";
+    let narrow = npy("<u8", "False", "(2,)", &[0; 16]);
+    let columns = npy("<u8", "True", "(2, 2)", &[0; 32]);
+    let bytes = npy("|u1", "False", "(2, 8)", &[0; 16]);
+    let cases: [(&str, u32, &[u8], &[&str]); 16] = [
+        ("a.txt", 128, two.as_bytes(), &["a.txt:2", "31 hexadecimal digits, where 128 bits take 32"]),
+        ("b.txt", 128, odd.as_bytes(), &["b.txt:2", "3 hexadecimal digits"]),
+        ("c.txt", 128, letter.as_bytes(), &["c.txt:2", "not a fingerprint (32 hexadecimal digits)"]),
+        ("d.txt", 128, long.as_bytes(), &["d.txt:2", "does not fit in 128 bits"]),
+        ("e.txt", 128, large.as_bytes(), &["e.txt:1", "does not fit in 128 bits"]),
+        (
+            "f.txt",
+            256,
+            pdq.as_bytes(),
+            &["f.txt:2", "32 hexadecimal digits, where 256 bits take 64; so many digits are 128 bits"],
+        ),
+        (
+            "g.txt",
+            64,
+            md5.as_bytes(),
+            &["g.txt:1", "not a fingerprint (decimal", "so many digits are 128 bits"],
+        ),
+        ("h.csv", 128, cells.as_bytes(), &["h.csv:2", "30 hexadecimal digits"]),
+        ("i.csv", 128, header.as_bytes(), &["i.csv:1", "no column named", "30 hexadecimal digits"]),
+        ("j.jsonl", 128, number.as_bytes(), &["j.jsonl:2", "is a number; of 128 bits, strings"]),
+        ("k.u64", 128, &[0; 16], &["k.u64: fingerprints of 64 bits, where those of 128 are wanted"]),
+        ("l.u128", 256, &[0; 32], &["l.u128: fingerprints of 128 bits, where those of 256 are wanted"]),
+        ("m.u256", 256, &[0; 40], &["m.u256:32", "8 bytes behind the last 256-bit number"]),
+        (
+            "n.npy",
+            128,
+            &narrow,
+            &["n.npy:10", "shape (2)", "uint64 of shape (n, 2) or uint8 of shape (n, 16)"],
+        ),
+        ("o.npy", 128, &columns, &["o.npy:10", "Fortran order"]),
+        ("p.npy", 256, &bytes, &["p.npy:10", "shape (2, 8)", "uint8 of shape (n, 32)"]),
+    ];
+    for (name, width, content, words) in cases {
+        fs::write(at.join(name), content).unwrap();
+        fails(at, &format!("build bad {name} --width {width}"), b"", 5, words);
+        fails(at, &format!("clusters --input {name} --width {width}"), b"", 5, words);
+    }
+    fs::write(at.join("q.txt.gz"), "7\n").unwrap();
+    fails(at, "build bad q.txt.gz", b"", 5, &["q.txt.gz", "named as gzip"]);
+    let torn = gzip(&b"7\n".repeat(9000));
+    fs::write(at.join("r.txt.gz"), &torn[..torn.len() - 9]).unwrap();
+    fails(at, "build bad r.txt.gz", b"", 5, &["r.txt.gz", "damaged gzip data"]);
+    assert!(!at.join("bad").exists());
+}
+
+#[test]
+fn columns_can_be_told() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let hash = |digit: char| digit.to_string().repeat(64);
+    let frames = format!("{}\tchair.mp4:0\n{}\tchair.mp4:1\n", hash('e'), hash('1'));
+    fs::write(at.join("frames.tsv.gz"), gzip(frames.as_bytes())).unwrap();
+    succeeds(at, "build frames frames.tsv.gz --width 256 -k 31 --keys --columns fingerprint,key", b"");
+    let keys =
+        |out: &str| out.lines().map(|line| line.rsplit_once('\t').unwrap().1.to_string()).collect::<Vec<_>>();
+    assert_eq!(keys(&succeeds(at, "export frames", b"")), ["chair.mp4:1", "chair.mp4:0"]);
+    let found = succeeds(at, &format!("query frames -f {} -k 31", hash('1')), b"");
+    assert_eq!(keys(&found), ["chair.mp4:1"]);
+    // As queries, with the same columns; keys are of no use there.
+    let found = succeeds(at, "query frames frames.tsv.gz --columns fingerprint,key -k 0", b"");
+    assert_eq!(keys(&found), ["chair.mp4:0", "chair.mp4:1"]);
+
+    let cells = "a,5,7\nb,,8\n";
+    succeeds(at, "build csv --keys --input-format csv --columns key,id,fingerprint", cells.as_bytes());
+    let exported = succeeds(at, "export csv", b"");
+    assert_eq!(exported.lines().next(), Some("7\t5\ta"));
+    assert_eq!(keys(&exported), ["a", "b"]);
+    succeeds(at, "build ids --input-format csv --columns id,fingerprint", b"5,7\n6,8\n");
+    assert_eq!(succeeds(at, "export ids", b""), "7\t5\n8\t6\n");
+
+    // With --columns there is no header, and what follows the columns told is left out.
+    fails(
+        at,
+        "build bad --input-format csv --columns fingerprint,id",
+        b"fingerprint,id\n7,1\n",
+        5,
+        &["input:1"],
+    );
+    succeeds(at, "build few --input-format tsv --columns fingerprint", b"7\tx\ty\n");
+    assert_eq!(succeeds(at, "export few", b""), "7\t0\n");
+    fails(at, "build bad --input-format csv --columns fingerprint,key", b"7,a\n", 5, &["input:1", "--keys"]);
+    for columns in ["key,id", "fingerprint,fingerprint", "fingerprint,id,id", "fingerprint,name"] {
+        let line = format!("build bad --input-format csv --columns {columns}");
+        fails(at, &line, b"7,1\n", 2, &["--columns"]);
+    }
+    fails(at, "build bad --columns fingerprint,id", b"7,1\n", 2, &["--columns", "CSV and TSV"]);
+    assert!(!at.join("bad").exists());
+}

@@ -1,0 +1,165 @@
+//! Texts and documents with recipes of 128 and 256 bits, from outside, against brute force.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::common::Random;
+use crate::common::cli::{fails, nearprint, succeeds};
+use nearprint_text::recipe::Recipe;
+use nearprint::{Fingerprint, Printed, U256, num_differing_bits};
+
+/// Lines of JSON of which every third has some words of the one before, and their texts.
+fn documents(count: usize) -> (Vec<String>, String) {
+    let mut random = Random(5);
+    let mut texts: Vec<String> = Vec::new();
+    for index in 0..count {
+        let text = match texts.last() {
+            Some(last) if index % 3 > 0 => format!("{last} w{}", random.below(5000)),
+            _ => (0..60).map(|_| format!("w{} ", random.below(5000))).collect(),
+        };
+        texts.push(text);
+    }
+    let line = |(key, text): (usize, &String)| format!("{{\"id\":\"d{key}\",\"text\":\"{text}\"}}\n");
+    let lines = texts.iter().enumerate().map(line).collect();
+    (texts, lines)
+}
+
+fn documents_are_deduplicated<F: Fingerprint>(k: u32) {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let width = F::BITS;
+    let (texts, lines) = documents(400);
+    fs::write(at.join("in.jsonl"), &lines).unwrap();
+    let mut fingerprinter = format!("width={width}").parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+    let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let printed = succeeds(at, &format!("fingerprint in.jsonl --key-field id --width {width}"), b"");
+    let expected: String =
+        (0..).zip(&prints).map(|(key, print)| format!("{}\td{key}\n", Printed(*print))).collect();
+    assert_eq!(printed, expected);
+
+    // Those kept, greedily, in an order; duplicates name the nearest of them.
+    let greedy = |order: &mut dyn Iterator<Item = usize>| {
+        let (mut kept, mut of) = (Vec::<usize>::new(), vec![None; prints.len()]);
+        for index in order {
+            let distance = |other: &usize| num_differing_bits(prints[index], prints[*other]);
+            let near = kept.iter().copied().filter(|other| distance(other) <= k);
+            match near.min_by_key(|other| (distance(other), *other)) {
+                Some(near) => of[index] = Some((near, distance(&near))),
+                None => kept.push(index),
+            }
+        }
+        let mut told = String::new();
+        for (index, of) in of.iter().enumerate() {
+            if let Some((near, distance)) = of {
+                writeln!(told, "d{index}\td{near}\t{distance}").unwrap();
+            }
+        }
+        told
+    };
+    let mut by_length: Vec<usize> = (0..prints.len()).collect();
+    by_length.sort_by_key(|&index| (Reverse(texts[index].len()), index));
+    for (keep, told) in
+        [("first", greedy(&mut (0..prints.len()))), ("longest", greedy(&mut by_length.iter().copied()))]
+    {
+        assert!(told.lines().count() > 100, "near-duplicates are there");
+        for db in ["", &format!("--db {keep}.np")] {
+            let line =
+                format!("dedup in.jsonl -o out.jsonl --duplicates dup.tsv --key-field id --keep {keep}");
+            succeeds(at, &format!("{line} --width {width} -k {k} {db}"), b"");
+            assert_eq!(fs::read_to_string(at.join("dup.tsv")).unwrap(), told, "{keep} {db}");
+        }
+    }
+    // The database tells the width, and knows everything.
+    assert!(succeeds(at, "stats first.np", b"").contains(&format!("width\t{width}\n")));
+    let line = format!("dedup in.jsonl -o again.jsonl --key-field id --db first.np -k {k}");
+    let outcome = nearprint(at, &line, b"");
+    assert!(outcome.err.contains("400 documents, 0 kept"), "{}", outcome.err);
+    for other in ["--width 64", "--recipe default", "--recipe cjk"] {
+        fails(at, &format!("{line} {other}"), b"", 2, &["first.np", &format!("{width} bits")]);
+    }
+    fails(at, &format!("{line} --shingle 4 --width {width}"), b"", 2, &["another recipe"]);
+    // Where a database has no recipe, its width is that of the recipe to be.
+    succeeds(at, &format!("create bare.np --keys --width {width}"), b"");
+    succeeds(at, &format!("dedup in.jsonl -o bare.jsonl --key-field id --db bare.np -k {k}"), b"");
+    assert_eq!(succeeds(at, "export bare.np", b""), succeeds(at, "export first.np", b""));
+}
+
+#[test]
+fn documents_are_deduplicated_by_128_bits() {
+    documents_are_deduplicated::<u128>(10);
+}
+
+#[test]
+fn documents_are_deduplicated_by_256_bits() {
+    documents_are_deduplicated::<U256>(20);
+}
+
+#[test]
+fn a_quarter_of_the_bits_is_tuned() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (texts, _) = documents(90);
+    let line = |(key, text): (usize, &String)| format!("{{\"group\":\"{}\",\"text\":\"{text}\"}}\n", key / 3);
+    let lines: String = texts.iter().enumerate().map(line).collect();
+    let table = succeeds(
+        at,
+        "tune --input-format jsonl --group-field group --width 256 --plot curves.svg",
+        lines.as_bytes(),
+    );
+    assert!(fs::read_to_string(at.join("curves.svg")).unwrap().contains("<svg"));
+    let recipe: Recipe = "width=256 shingle=2".parse().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
+    let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let mut expected = String::new();
+    for k in 0..=64 {
+        let (mut found, mut hits) = (0, 0);
+        for a in 0..prints.len() {
+            for b in (0..a).filter(|b| num_differing_bits(prints[a], prints[*b]) <= k) {
+                found += 1;
+                hits += u32::from(a / 3 == b / 3);
+            }
+        }
+        writeln!(expected, "2\t{k}\t{found}\t{hits}").unwrap();
+    }
+    let counts = table.lines().filter_map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+        ["2", k, _, _, _, found, hits] => Some(format!("2\t{k}\t{found}\t{hits}\n")),
+        _ => None,
+    });
+    assert_eq!(counts.collect::<String>(), expected);
+    assert_eq!(table.lines().count(), 5 * 65);
+}
+
+#[test]
+fn texts_are_compared_by_wide_recipes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (texts, _) = documents(6);
+    let names: Vec<String> = (0..6).map(|index| format!("t{index}.txt")).collect();
+    names.iter().zip(&texts).for_each(|(name, text)| fs::write(at.join(name), text).unwrap());
+    let mut fingerprinter = "width=256".parse::<Recipe>().unwrap().fingerprinter::<U256>().unwrap();
+    let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let distance = |a: usize, b: usize| num_differing_bits(prints[a], prints[b]);
+    let table = succeeds(at, &format!("matrix {} --width 256", names.join(" ")), b"");
+    let expected: String = (0..6)
+        .map(|a| (0..6).fold(names[a].clone(), |row, b| format!("{row}\t{}", distance(a, b))) + "\n")
+        .collect();
+    assert_eq!(table.split_once('\n').unwrap().1, expected);
+    let outcome = nearprint(at, "compare t0.txt t1.txt --width 256 -k 30", b"");
+    assert_eq!(
+        (outcome.out, outcome.code),
+        (format!("{}\n", distance(0, 1)), if distance(0, 1) <= 30 { 0 } else { 6 })
+    );
+
+    let k = distance(0, 1).max(distance(1, 2)).max(distance(3, 4)).max(distance(4, 5));
+    assert!(k < distance(0, 3), "two groups");
+    let groups = succeeds(at, &format!("scan . --width 256 -k {k}"), b"");
+    let expected = [[0, 1, 2], [3, 4, 5]].map(|group| {
+        let mut members: Vec<(u32, usize)> = group.iter().map(|&at| (distance(group[0], at), at)).collect();
+        members.sort_unstable();
+        let lines: String =
+            members.iter().map(|(distance, at)| format!("{distance}\t./{}\n", names[*at])).collect();
+        format!("3 files\n{lines}\n")
+    });
+    assert_eq!(groups, expected.concat());
+}

@@ -1,0 +1,110 @@
+//! How fast documents are read: MB/s of text as it stands decompressed, on one thread, from files in the
+//! system's cache.
+//!
+//! `NEARPRINT_BENCH_MB=1000 cargo bench --bench documents` chooses how much is read (200 by default).
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use common::Random;
+use nearprint_text::documents::{Fields, Item, Output, OutputOptions, Reader, ReaderOptions};
+
+const ROUNDS: usize = 5;
+
+fn main() {
+    let megabytes: usize = std::env::var("NEARPRINT_BENCH_MB").map_or(200, |size| size.parse().unwrap());
+    let home = std::env::temp_dir().join(format!("nearprint-documents-{}", std::process::id()));
+    fs::create_dir_all(&home).unwrap();
+    let result = std::panic::catch_unwind(|| measure(&home, megabytes << 20));
+    fs::remove_dir_all(&home).unwrap();
+    result.unwrap();
+}
+
+/// The same documents as JSON lines and as CSV: about 1 KB each, words and paragraphs.
+fn documents(len_bytes: usize) -> (Vec<u8>, Vec<u8>) {
+    let mut random = Random(7);
+    let words: Vec<String> = (0..5000)
+        .map(|_| (0..2 + random.below(9)).map(|_| (b'a' + random.below(26) as u8) as char).collect())
+        .collect();
+    let (mut jsonl, mut csv) = (Vec::new(), b"url,text,n\n".to_vec());
+    while jsonl.len() < len_bytes {
+        let mut text = String::new();
+        for at in 0..170 {
+            text += match at % 40 {
+                0 => "\n",
+                20 => ", \"",
+                25 => "\" ",
+                _ => " ",
+            };
+            text += &words[random.below(words.len() as u64) as usize];
+        }
+        let url = format!("https://example.org/{}", random.next());
+        let object = serde_json::json!({"url": url, "text": text, "n": random.below(1000)});
+        writeln!(jsonl, "{object}").unwrap();
+        writeln!(csv, "{url},\"{}\",{}", text.replace('"', "\"\""), random.below(1000)).unwrap();
+    }
+    (jsonl, csv)
+}
+
+fn measure(home: &Path, len_bytes: usize) {
+    let (jsonl, csv) = documents(len_bytes);
+    for (name, bytes) in [("d.jsonl", &jsonl), ("d.csv", &csv)] {
+        let path = home.join(name);
+        fs::write(&path, bytes).unwrap();
+        report(name, bytes.len(), || read(&path));
+        report(&format!("{name}, boundaries"), bytes.len(), || skip(&path));
+        report(&format!("{name}, copied"), bytes.len(), || copy(&path, &home.join("copy")));
+        let path = home.join(format!("{name}.gz"));
+        let mut gzip =
+            flate2::write::GzEncoder::new(File::create(&path).unwrap(), flate2::Compression::default());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap();
+        report(&format!("{name}.gz"), bytes.len(), || read(&path));
+        let path = home.join(format!("{name}.zst"));
+        fs::write(&path, zstd::encode_all(&bytes[..], 3).unwrap()).unwrap();
+        report(&format!("{name}.zst"), bytes.len(), || read(&path));
+    }
+}
+
+fn open(path: &PathBuf) -> Reader {
+    let fields = Fields { key: Some("url".into()), ..Fields::default() };
+    Reader::open(std::slice::from_ref(path), ReaderOptions { fields, ..ReaderOptions::default() }).unwrap()
+}
+
+fn read(path: &PathBuf) {
+    let mut reader = open(path);
+    while let Some(item) = reader.next_item().unwrap() {
+        assert!(matches!(item, Item::Record(_)));
+    }
+}
+
+fn skip(path: &PathBuf) {
+    open(path).skip(u64::MAX).unwrap();
+}
+
+fn copy(path: &PathBuf, out: &Path) {
+    let mut reader = open(path);
+    let mut output = Output::create(out, &reader, OutputOptions::default()).unwrap();
+    while let Some(Item::Record(record)) = reader.next_item().unwrap() {
+        output.append(&record, &0).unwrap();
+    }
+    output.finish().unwrap();
+}
+
+/// Prints the best of several rounds.
+fn report(name: &str, len_bytes: usize, work: impl Fn()) {
+    let round = |_| {
+        let started = Instant::now();
+        work();
+        started.elapsed()
+    };
+    let best: Duration = (0..ROUNDS).map(round).min().unwrap();
+    println!("{name:>22}: {:>6.0} MB/s", len_bytes as f64 / 1e6 / best.as_secs_f64());
+}

@@ -1,0 +1,108 @@
+//! Texts to fingerprints: megabytes a second on one thread, for each named recipe.
+//!
+//! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` takes a file of documents, one a line; otherwise
+//! English-like documents are made up, 32 MB in all (`NEARPRINT_BENCH_MB` chooses).
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use common::Random;
+use nearprint_text::recipe::Recipe;
+
+fn main() {
+    let documents = std::env::var("NEARPRINT_BENCH_TEXT").map_or_else(|_| made_up(), |path| read(&path));
+    let whole = documents.join("\n");
+    println!("{} documents, {:.1} MB", documents.len(), whole.len() as f64 / 1e6);
+    for name in Recipe::names() {
+        measure(name, "documents", &documents);
+    }
+    measure("default width=128", "documents", &documents);
+    measure("default weights=one", "documents", &documents);
+    measure("default clean=html,nfc,lower", "documents", &documents);
+    measure("default", "one long text", &[whole]);
+}
+
+/// The best of several rounds, for the machine may have other things to do.
+fn measure(recipe: &str, what: &str, documents: &[String]) {
+    let parsed: Recipe = recipe.parse().unwrap();
+    // Slow recipes do not need all of it.
+    let most = if matches!(recipe, "chinese") { 1_000_000 } else { usize::MAX };
+    let mut left = most;
+    let some: Vec<&String> = documents
+        .iter()
+        .take_while(|document| {
+            let is_wanted = left > 0;
+            left = left.saturating_sub(document.len());
+            is_wanted
+        })
+        .collect();
+    let round = || match parsed.width() {
+        64 => all::<u64>(&parsed, &some),
+        _ => all::<u128>(&parsed, &some),
+    };
+    round();
+    let fastest = (0..5).map(|_| round()).fold(f64::INFINITY, f64::min);
+    let bytes: usize = some.iter().map(|document| document.len()).sum();
+    println!("{recipe:>28}  {:7.1} MB/s  ({what})", bytes as f64 / 1e6 / fastest);
+}
+
+/// Seconds for all documents.
+fn all<F: nearprint::Fingerprint>(recipe: &Recipe, documents: &[&String]) -> f64 {
+    let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
+    let started = Instant::now();
+    for document in documents {
+        black_box(fingerprinter.fingerprint(document));
+    }
+    started.elapsed().as_secs_f64()
+}
+
+fn read(path: &str) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap().lines().map(str::to_string).collect()
+}
+
+/// Documents of 20 to 400 words of 2 to 12 letters, frequent words being short, with the punctuation and
+/// the capitals of sentences.
+fn made_up() -> Vec<String> {
+    let megabytes: usize = std::env::var("NEARPRINT_BENCH_MB").map_or(32, |text| text.parse().unwrap());
+    let mut random = Random(7);
+    let vocabulary: Vec<String> = (0..30_000)
+        .map(|rank| {
+            let len = 2 + random.below(3 + rank.min(7000) / 1000) as usize;
+            (0..len).map(|_| char::from(b'a' + random.below(26) as u8)).collect()
+        })
+        .collect();
+    let mut left = megabytes as i64 * 1_000_000;
+    let mut documents = Vec::new();
+    while left > 0 {
+        let mut text = String::new();
+        let mut is_first = true;
+        for _ in 0..20 + random.below(380) {
+            // About as skewed as a language: the logarithm of the rank is uniform.
+            let rank = (vocabulary.len() as f64).powf(random.below(1 << 20) as f64 / f64::from(1 << 20));
+            let word = &vocabulary[rank as usize - 1];
+            text.push_str(if is_first { "" } else { " " });
+            if is_first {
+                text.push_str(&word[..1].to_uppercase());
+                text.push_str(&word[1..]);
+            } else {
+                text.push_str(word);
+            }
+            is_first = random.below(15) == 0;
+            text.push_str(if is_first {
+                "."
+            } else if random.below(12) == 0 {
+                ","
+            } else {
+                ""
+            });
+        }
+        left -= text.len() as i64;
+        documents.push(text);
+    }
+    documents
+}

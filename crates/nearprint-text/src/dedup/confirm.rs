@@ -1,0 +1,156 @@
+//! A second opinion on candidates: their texts are compared.
+//!
+//! A fingerprint narrows millions of documents down to a few; whether these are near-duplicates, the texts
+//! themselves tell.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+
+use rapidfuzz::distance::levenshtein;
+
+/// Words of a shingle.
+const SHINGLE_WORDS: usize = 3;
+
+/// When two texts count as near-duplicates.
+///
+/// Both measures look at the words alone: runs of letters and digits, in lower case. Chinese and Japanese,
+/// which put no spaces between words, count each character as a word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Confirm {
+    /// The sets of shingles of three words have at least this Jaccard similarity: what they share, of all that
+    /// either has. A text of fewer words is one shingle.
+    Jaccard(f64),
+    /// At most this share of the characters of the longer text has to be inserted, deleted or replaced
+    /// (Levenshtein 1966). Costs the product of both lengths, 64 steps at a time.
+    Edit(f64),
+}
+
+impl FromStr for Confirm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text}: not jaccard:X or edit:X with X from 0 to 1");
+        let (measure, limit) = text.split_once(':').ok_or_else(wrong)?;
+        let limit = limit.parse().ok().filter(|limit| (0.0..=1.0).contains(limit)).ok_or_else(wrong)?;
+        match measure {
+            "jaccard" => Ok(Self::Jaccard(limit)),
+            "edit" => Ok(Self::Edit(limit)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Confirm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Jaccard(least) => write!(f, "jaccard:{least}"),
+            Self::Edit(most) => write!(f, "edit:{most}"),
+        }
+    }
+}
+
+impl Confirm {
+    /// Whether two texts are near-duplicates.
+    #[must_use]
+    pub fn confirms(&self, a: &str, b: &str) -> bool {
+        let (a, b) = (words(a), words(b));
+        match *self {
+            Self::Jaccard(least) => jaccard(&a, &b) >= least,
+            Self::Edit(most) => a == b || edit_distance_within(&a, &b, most),
+        }
+    }
+}
+
+/// The words of a text, joined by one space each.
+fn words(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut is_in_word = false;
+    for c in text.chars() {
+        let is_alone = is_word_alone(c);
+        let goes_on = is_in_word && !is_alone;
+        is_in_word = c.is_alphanumeric() && !is_alone;
+        if !is_in_word && !is_alone {
+            continue;
+        }
+        if !goes_on && !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.extend(c.to_lowercase());
+    }
+    joined
+}
+
+/// Whether a character is of a script that writes words without spaces: Han, Hiragana, Katakana.
+fn is_word_alone(c: char) -> bool {
+    c.is_alphanumeric()
+        && matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+fn jaccard(a: &str, b: &str) -> f64 {
+    let (a, b) = (shingles(a), shingles(b));
+    let shared = a.intersection(&b).count();
+    let all = a.len() + b.len() - shared;
+    if all == 0 { 1.0 } else { shared as f64 / all as f64 }
+}
+
+/// Hashes of the shingles.
+fn shingles(words: &str) -> HashSet<u64> {
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(words.match_indices(' ').map(|(at, _)| at + 1)).collect();
+    let end_of = |index: usize| starts.get(index).map_or(words.len(), |start| start - 1);
+    let count = (starts.len() + 1).saturating_sub(SHINGLE_WORDS).max(1);
+    let shingle = |first: usize| &words[starts[first]..end_of(first + SHINGLE_WORDS)];
+    let hash = |first| xxhash_rust::xxh3::xxh3_64(shingle(first).as_bytes());
+    if words.is_empty() { HashSet::new() } else { (0..count).map(hash).collect() }
+}
+
+fn edit_distance_within(a: &str, b: &str, most: f64) -> bool {
+    let longer = a.chars().count().max(b.chars().count());
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
+    let most = (longer as f64 * most) as usize;
+    let limit = levenshtein::Args::default().score_cutoff(most);
+    levenshtein::distance_with_args(a.chars(), b.chars(), &limit).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_compared_by_their_words() {
+        let jaccard = |least| Confirm::Jaccard(least);
+        assert!(jaccard(1.0).confirms("One two, three FOUR", "one  two\nthree-four"));
+        // Two shingles each, one of them the same.
+        assert!(jaccard(0.33).confirms("a b c d", "x b c d"));
+        assert!(!jaccard(0.34).confirms("a b c d", "x b c d"));
+        assert!(jaccard(1.0).confirms("a", "A"));
+        assert!(!jaccard(0.1).confirms("a", "b"));
+        assert!(jaccard(1.0).confirms("", "..."));
+        assert!(!jaccard(0.1).confirms("", "a"));
+        let edit = |most| Confirm::Edit(most);
+        assert!(edit(0.1).confirms("0123456789", "0123456780"));
+        assert!(!edit(0.09).confirms("0123456789", "0123456780"));
+        assert!(edit(0.0).confirms("Same.", "same"));
+        assert!(edit(1.0).confirms("abc", "xyz"));
+    }
+
+    #[test]
+    fn characters_are_words_where_nothing_parts_those() {
+        assert_eq!(words("Debianの 日本語v2、テスト!"), "debian の 日 本 語 v2 テ ス ト");
+        assert_eq!(words("한국어 문서"), "한국어 문서");
+        // Four of six shingles.
+        assert!(Confirm::Jaccard(0.66).confirms("一二三四五六七", "一二三四五六八"));
+        assert!(!Confirm::Jaccard(0.67).confirms("一二三四五六七", "一二三四五六八"));
+    }
+
+    #[test]
+    fn limits_are_shares() {
+        for text in ["jaccard:0.8", "edit:0.25", "edit:0", "jaccard:1"] {
+            assert_eq!(text.parse::<Confirm>().unwrap().to_string(), text);
+        }
+        for text in ["jaccard", "jaccard:", "jaccard:1.1", "edit:-1", "edit:nan", "cosine:0.5", ""] {
+            assert!(text.parse::<Confirm>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Temporary files: what is needed twice and is too much for memory.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+
+use tempfile::{NamedTempFile, TempDir};
+
+use crate::error::{Error, Result};
+
+const WHAT: &str = "a temporary file";
+
+/// A folder that goes with its value.
+pub(super) fn folder() -> Result<TempDir> {
+    tempfile::Builder::new().prefix("nearprint-").tempdir().map_err(Error::io("create", "a temporary folder"))
+}
+
+/// Everything that standard input gives, in a file that goes with its value.
+pub(super) fn stdin() -> Result<NamedTempFile> {
+    let builder = tempfile::Builder::new().prefix("nearprint-").tempfile();
+    let mut file = builder.map_err(Error::io("create", WHAT))?;
+    io::copy(&mut io::stdin().lock(), &mut file).map_err(Error::io("copy", "standard input"))?;
+    Ok(file)
+}
+
+/// A growing list of strings. Files without a name hold it.
+pub(super) struct Strings {
+    bytes: BufWriter<File>,
+    ends: BufWriter<File>,
+    count: u64,
+    end: u64,
+}
+
+impl Strings {
+    pub(super) fn new() -> Result<Self> {
+        let file = || tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", WHAT));
+        Ok(Self { bytes: file()?, ends: file()?, count: 0, end: 0 })
+    }
+
+    /// Appends a string and tells its number.
+    pub(super) fn push(&mut self, text: &str) -> Result<u64> {
+        self.end += text.len() as u64;
+        let end = self.end.to_le_bytes();
+        let written = self.bytes.write_all(text.as_bytes()).and_then(|()| self.ends.write_all(&end));
+        written.map_err(Error::io("write", WHAT))?;
+        self.count += 1;
+        Ok(self.count - 1)
+    }
+
+    /// String number `index`, which was pushed.
+    pub(super) fn get(&mut self, index: u64) -> Result<String> {
+        self.read(index).map_err(Error::io("read", WHAT))
+    }
+
+    fn read(&mut self, index: u64) -> io::Result<String> {
+        self.bytes.flush()?;
+        self.ends.flush()?;
+        let mut ends = [0; 16];
+        if index == 0 {
+            self.ends.get_ref().read_exact_at(&mut ends[8..], 0)?;
+        } else {
+            self.ends.get_ref().read_exact_at(&mut ends, (index - 1) * 8)?;
+        }
+        let number = |at: usize| ends[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let (start, end) = (number(0), number(8));
+        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?];
+        self.bytes.get_ref().read_exact_at(&mut bytes, start)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_come_back_in_any_order() {
+        let mut strings = Strings::new().unwrap();
+        let text = |i: u64| "ab".repeat((i * 7919 % 50) as usize);
+        for i in 0..1000 {
+            assert_eq!(strings.push(&text(i)).unwrap(), i);
+            assert_eq!(strings.get(i * 31 % (i + 1)).unwrap(), text(i * 31 % (i + 1)));
+        }
+    }
+}

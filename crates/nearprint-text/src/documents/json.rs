@@ -1,0 +1,363 @@
+//! Fields of a JSON object, found in one pass that builds nothing else.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::parser::not_a_key;
+use super::parser::number;
+
+/// The fields that are looked for: text, key, value.
+const NUM_FIELDS: usize = 3;
+const TEXT: usize = 0;
+type Names<'n> = [Option<&'n str>; NUM_FIELDS];
+
+/// What a field holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Found<'a> {
+    /// A string, as it reads.
+    Text(Cow<'a, str>),
+    /// JSON, as it stands.
+    Json(&'a str),
+    /// Something that is no text.
+    Other(&'static str),
+}
+
+/// Finds fields in an object. Of members with one name the last one counts.
+pub(super) fn find<'a>(object: &'a str, names: Names<'_>) -> Result<[Option<Found<'a>>; NUM_FIELDS], String> {
+    let mut found = [const { None }; NUM_FIELDS];
+    let mut json = serde_json::Deserializer::from_str(object);
+    let top = Object { names, found: &mut found, required: true };
+    top.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| describe(&error))?;
+    Ok(found)
+}
+
+/// The key in one field of an object.
+pub fn key_in<'a>(object: &'a str, field: &str) -> Result<Option<Cow<'a, str>>, String> {
+    let [_, found, _] = find(object, [None, Some(field), None])?;
+    found.map(|found| found.into_key().map_err(|kind| not_a_key(field, kind))).transpose()
+}
+
+fn describe(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
+    format!("not a JSON object: {what} (column {})", error.column())
+}
+
+/// An object in which fields are looked for.
+struct Object<'n, 'f, 'de> {
+    names: Names<'n>,
+    found: &'f mut [Option<Found<'de>>; NUM_FIELDS],
+    /// Whether anything else is an error; otherwise it just has no fields.
+    required: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        if self.required { json.deserialize_map(self) } else { json.deserialize_any(self) }
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let mut settled = [false; NUM_FIELDS];
+        while let Some(hit) = members.next_key_seed(Member { names: self.names })? {
+            let inside = std::array::from_fn(|at| hit.inside[at].filter(|_| !settled[at]));
+            let nested = inside.iter().any(Option::is_some);
+            if !nested && hit.whole == [false; NUM_FIELDS] {
+                members.next_value::<IgnoredAny>()?;
+            } else if !nested && hit.whole == [true, false, false] {
+                self.found[TEXT] = Some(members.next_value_seed(TextOnly)?);
+                settled[TEXT] = true;
+            } else if hit.whole == [false; NUM_FIELDS] {
+                members.next_value_seed(Object { names: inside, found: self.found, required: false })?;
+            } else {
+                let json = members.next_value::<&RawValue>()?.get();
+                let mut again = serde_json::Deserializer::from_str(json);
+                let object = Object { names: inside, found: self.found, required: false };
+                object.deserialize(&mut again).map_err(A::Error::custom)?;
+                for at in (0..NUM_FIELDS).filter(|&at| hit.whole[at]) {
+                    self.found[at] = Some(Found::Json(json));
+                    settled[at] = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
+        IgnoredAny.visit_seq(items).map(drop)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Which of the names a member answers to, as a whole or as the part before a dot.
+struct Member<'n> {
+    names: Names<'n>,
+}
+
+struct Hit<'n> {
+    whole: [bool; NUM_FIELDS],
+    inside: Names<'n>,
+}
+
+impl<'de, 'n> DeserializeSeed<'de> for Member<'n> {
+    type Value = Hit<'n>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Hit<'n>, D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl<'n> Visitor<'_> for Member<'n> {
+    type Value = Hit<'n>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, member: &str) -> Result<Hit<'n>, E> {
+        let inside = |name: Option<&'n str>| name?.strip_prefix(member)?.strip_prefix('.');
+        Ok(Hit { whole: self.names.map(|name| name == Some(member)), inside: self.names.map(inside) })
+    }
+}
+
+/// A value that should be a string.
+struct TextOnly;
+
+impl<'de> DeserializeSeed<'de> for TextOnly {
+    type Value = Found<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Found<'de>, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextOnly {
+    type Value = Found<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Found<'de>, E> {
+        Ok(Found::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Found<'de>, E> {
+        Ok(Found::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Found<'de>, E> {
+        Ok(Found::Other("true or false"))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Found<'de>, E> {
+        Ok(Found::Other("a number"))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Found<'de>, E> {
+        Ok(Found::Other("a number"))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Found<'de>, E> {
+        Ok(Found::Other("a number"))
+    }
+
+    fn visit_unit<E>(self) -> Result<Found<'de>, E> {
+        Ok(Found::Other("null"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Found<'de>, A::Error> {
+        IgnoredAny.visit_seq(items)?;
+        Ok(Found::Other("an array"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Found<'de>, A::Error> {
+        IgnoredAny.visit_map(members)?;
+        Ok(Found::Other("an object"))
+    }
+}
+
+impl<'a> Found<'a> {
+    /// The string that it is, or what it is instead.
+    pub(super) fn into_text(self) -> Result<Cow<'a, str>, &'static str> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Other(kind) => Err(kind),
+            Self::Json(json) => {
+                let mut json = serde_json::Deserializer::from_str(json);
+                TextOnly.deserialize(&mut json).map_err(|_| "no valid string")?.into_text()
+            }
+        }
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self, Self::Json("null") | Self::Other("null"))
+    }
+
+    /// The key that it is: a string's content, a number as it stands, an object without white space.
+    pub(super) fn into_key(self) -> Result<Cow<'a, str>, &'static str> {
+        match self {
+            Self::Json(json) if json.starts_with('{') => Ok(compact(json).into()),
+            Self::Json(json) if json.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => Ok(json.into()),
+            other => other.into_text(),
+        }
+    }
+
+    /// The number that it is, or that its string is.
+    pub(super) fn into_number(self) -> Option<f64> {
+        number(&self.into_key().ok()?)
+    }
+}
+
+/// JSON without the white space between its tokens.
+fn compact(json: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    let keep = |&c: &char| {
+        let kept = inside || !c.is_ascii_whitespace();
+        inside ^= c == '"' && !escaped;
+        escaped = inside && c == '\\' && !escaped;
+        kept
+    };
+    json.chars().filter(keep).collect()
+}
+
+/// An object with one more member, a string, before its last brace; `None` where there is no brace.
+pub(super) fn with_member(object: &[u8], name: &str, value: &str, out: &mut Vec<u8>) -> Option<()> {
+    let brace = memchr::memrchr(b'}', object)?;
+    let is_empty = object[..brace].trim_ascii_end().last() == Some(&b'{');
+    out.extend(&object[..brace]);
+    if !is_empty {
+        out.push(b',');
+    }
+    // Strings are always JSON.
+    out.extend(serde_json::Value::from(name).to_string().bytes());
+    out.push(b':');
+    out.extend(serde_json::Value::from(value).to_string().bytes());
+    out.extend(&object[brace..]);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(object: &str, text: &str, key: &str) -> (Option<String>, Option<String>) {
+        let [text, key, _] = find(object, [Some(text), Some(key), None]).unwrap();
+        (
+            text.map(|found| found.into_text().unwrap().into_owned()),
+            key.map(|found| found.into_key().unwrap().into_owned()),
+        )
+    }
+
+    #[test]
+    fn fields_are_found_wherever_they_stand() {
+        let some = |text: &str, key: &str| (Some(text.to_string()), Some(key.to_string()));
+        for (object, expected) in [
+            (r#"{"x":[{"a":1}],"a":"t","b":{"c":"k"}}"#, some("t", "k")),
+            (r#" { "b" : { "c" : -1.50e2 } , "a" : "t\n\u00e9\ud83d\ude00" } "#, some("t\né😀", "-1.50e2")),
+            (r#"{"a":"1","a":"2","b":{"c":"3"},"b":{"c":"4"}}"#, some("2", "4")),
+            (r#"{"b.c":"whole","b":{"c":"nested"},"a":""}"#, some("", "whole")),
+            (r#"{"b":{"c":"nested"},"b.c":"whole","\u0061":"t"}"#, some("t", "whole")),
+            (
+                r#"{"b":{"c":{ "$oid" : "a \" }" , "n":[1, 2]}},"a":"t"}"#,
+                some("t", r#"{"$oid":"a \" }","n":[1,2]}"#),
+            ),
+            (r#"{"b":3,"c":{"c":1},"a":"t"}"#, (Some("t".into()), None)),
+            (r#"{}"#, (None, None)),
+        ] {
+            assert_eq!(texts(object, "a", "b.c"), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn one_member_may_be_several_fields() {
+        let object = r#"{"a":{"b":"x"}}"#;
+        assert_eq!(texts(object, "a.b", "a"), (Some("x".into()), Some(r#"{"b":"x"}"#.into())));
+        assert_eq!(texts(object, "a.b", "a.b"), (Some("x".into()), Some("x".into())));
+        let [.., value] = find(r#"{"v":" 2.5 "}"#, [None, None, Some("v")]).unwrap();
+        assert_eq!(value.unwrap().into_number(), Some(2.5));
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for object in [
+            "",
+            "[]",
+            "1",
+            "{",
+            r#"{"a":1}{}"#,
+            r#"{"a":1,}"#,
+            r#"{"x":tru}"#,
+            r#"{"x":"\q"}"#,
+            "{\"x\":\"\u{1}\"}",
+        ] {
+            let error = find(object, [Some("a"), None, None]).unwrap_err();
+            assert!(error.starts_with("not a JSON object: ") && error.ends_with(')'), "{object}: {error}");
+        }
+        for (object, kind) in [
+            (r#"{"a":1}"#, "a number"),
+            (r#"{"a":null}"#, "null"),
+            (r#"{"a":[{"a":1}]}"#, "an array"),
+            (r#"{"a":{"a":1}}"#, "an object"),
+            (r#"{"a":false}"#, "true or false"),
+        ] {
+            let [text, ..] = find(object, [Some("a"), None, None]).unwrap();
+            assert_eq!(text.unwrap().into_text(), Err(kind));
+            let [text, ..] = find(object, [Some("a"), Some("a"), None]).unwrap();
+            assert_eq!(text.unwrap().into_text(), Err(kind));
+        }
+    }
+
+    #[test]
+    fn nothing_is_too_deep() {
+        let deep = format!("{{\"x\":{}{},\"a\":\"t\"}}", "[".repeat(100_000), "]".repeat(100_000));
+        let [text, ..] = find(&deep, [Some("a"), None, None]).unwrap();
+        assert_eq!(text, Some(Found::Text("t".into())));
+    }
+
+    #[test]
+    fn a_member_is_added_at_the_end() {
+        let with = |object: &str| {
+            let mut out = Vec::new();
+            with_member(object.as_bytes(), "f\"", "7", &mut out).map(|()| String::from_utf8(out).unwrap())
+        };
+        assert_eq!(with("{\"a\":{}} \r\n").unwrap(), "{\"a\":{},\"f\\\"\":\"7\"} \r\n");
+        assert_eq!(with("{ }").unwrap(), "{ \"f\\\"\":\"7\"}");
+        assert_eq!(with("x"), None);
+    }
+}

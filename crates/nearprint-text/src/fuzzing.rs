@@ -1,0 +1,130 @@
+//! The readers of documents, and what makes fingerprints of their texts.
+
+#[path = "../../../src/testing/fuzzing/input.rs"]
+mod input;
+#[cfg(test)]
+#[path = "../../../src/testing/fuzzing/replay.rs"]
+mod replay;
+
+use std::path::PathBuf;
+
+use input::Input;
+use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record};
+use crate::recipe::Recipe;
+
+const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
+const RECIPES: [&str; 6] =
+    ["default", "default clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook", "cjk"];
+/// What files begin with that are not read as they stand: gzip, Zstandard, a byte order mark.
+const MAGIC: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];
+
+/// Reads bytes as a file of documents. Lines come out as they went in, JSON says what another reader finds in
+/// it, and a fingerprint is what its explanation adds up to.
+pub fn documents(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let (format, recipe) = (input.pick(&FORMATS), input.pick(&RECIPES));
+    let content = input.rest();
+    let items = read(content, format);
+    if matches!(format, Format::Jsonl | Format::Lines)
+        && !MAGIC.iter().any(|magic| content.starts_with(magic))
+    {
+        let lines = content.split_inclusive(|byte| *byte == b'\n');
+        let blank = |line: &[u8]| format == Format::Jsonl && line.trim_ascii().is_empty();
+        let expected: Vec<&[u8]> = lines.filter(|line| !blank(line)).collect();
+        let found: Vec<&[u8]> = items.iter().map(raw).collect();
+        assert_eq!(found, expected, "lines as they were");
+    }
+    let recipe: Recipe = recipe.parse().expect("a recipe");
+    let mut fingerprinter = recipe.fingerprinter::<u64>().expect("64 bits");
+    for item in &items {
+        if format == Format::Jsonl {
+            agree(item);
+        }
+        if let Item::Record(record) = item {
+            let found = fingerprinter.fingerprint(&record.text);
+            assert_eq!(found.value, fingerprinter.explain(&record.text).value, "{:?}", record.text);
+        }
+    }
+}
+
+fn read(content: &[u8], format: Format) -> Vec<Item> {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), content).expect("room");
+    let options =
+        ReaderOptions { format: Some(format), max_record_bytes: 1 << 16, ..ReaderOptions::default() };
+    let Ok(mut reader) = Reader::open(&[PathBuf::from(file.path())], options) else { return Vec::new() };
+    // An error ends the file: damaged compression.
+    std::iter::from_fn(|| reader.next_item().ok().flatten()).collect()
+}
+
+fn raw(item: &Item) -> &[u8] {
+    match item {
+        Item::Record(record) => record.raw(),
+        Item::Bad(BadRecord { raw, .. }) => raw,
+    }
+}
+
+/// What another reader of JSON takes for an object with a text is one, and has that text.
+fn agree(item: &Item) {
+    let Ok(line) = std::str::from_utf8(raw(item)) else { return };
+    let value: Option<serde_json::Value> = serde_json::from_str(line.trim()).ok();
+    let expected = value.as_ref().and_then(|value| value.get("text")).and_then(|text| text.as_str());
+    match (item, expected) {
+        (Item::Record(Record { text, .. }), Some(expected)) => assert_eq!(text, expected, "{line:?}"),
+        (Item::Bad(bad), Some(_)) => panic!("{line:?}: {}", bad.reason),
+        // Numbers may be too large for the other reader, and then it has no value at all.
+        (Item::Record(_), None) => assert!(value.is_none(), "{line:?} has no text"),
+        (Item::Bad(_), None) => {}
+    }
+}
+
+#[cfg(test)]
+fn seeds() -> Vec<Vec<u8>> {
+    let jsonl = r#"{"a":{"b":[1,-2.5e3,null]},"text":"one \u00e9 \ud83d\ude00 <b>two</b> &amp; three"}
+{"text":"caf\u00e9 no yes","text":"the last one"}
+
+{"text":7}
+not json"#;
+    let csv = "key,text,x\n1,\"one, \"\"two\"\"\nthree\",\n\"2\",four five,\"\"\r\n3\n";
+    let page = "<!doctype html><title>T</title><script>if (a < b) {}</script><p>One&nbsp;two<br>three &#x41; \u{65e5}\u{672c}";
+    let plain = "It's U.S. news: 3.14, don't\u{0301} \u{1f1e9}\u{1f1ea} \u{30c6}\u{30b9}\u{30c8}\n\u{fb01}ne";
+    let contents = [
+        (0, jsonl.to_string()),
+        (1, csv.into()),
+        (2, csv.replace(',', "\t")),
+        (3, page.into()),
+        (4, plain.into()),
+    ];
+    let each = contents.iter().flat_map(|(format, content)| {
+        [0, 1, 3, 5].map(|recipe| [&[*format, recipe], content.as_bytes()].concat())
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replay::Target;
+    use super::*;
+
+    const TARGET: Target = Target { name: "documents", call: documents, inputs: 2000, seeds };
+
+    #[test]
+    fn every_seed_passes() {
+        TARGET.replay_seeds();
+    }
+
+    #[test]
+    fn seeds_with_a_few_bytes_changed_pass() {
+        TARGET.replay_changed_seeds();
+    }
+
+    #[test]
+    fn pseudo_random_inputs_pass() {
+        TARGET.replay_noise();
+    }
+
+    #[test]
+    fn the_target_has_seeds() {
+        TARGET.has_seeds();
+    }
+}

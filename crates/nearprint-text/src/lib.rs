@@ -1,0 +1,29 @@
+//! Texts to fingerprints, documents, and deduplication on top of [`nearprint`].
+//!
+//! - [`recipe`] makes fingerprints of texts.
+//! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes the kept
+//!   ones unchanged.
+//! - [`dedup`] keeps the documents of a stream that are new.
+//! - [`tune`] measures precision and recall on labelled documents.
+
+pub mod dedup;
+pub mod documents;
+mod error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod recipe;
+pub mod tune;
+
+pub use error::{Error, Result};
+
+/// What the command line shares with this crate. Not part of the API: it may change with any version.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::documents::compressed::open_compressed;
+    pub use crate::documents::json::key_in;
+    #[cfg(feature = "parquet")]
+    pub use crate::documents::parquet::{Row, Rows, Table, Value};
+}
+
+pub use recipe::{Fingerprinter, Recipe};

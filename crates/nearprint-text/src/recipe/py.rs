@@ -1,0 +1,38 @@
+//! The functions of simhash-py, under their names there.
+
+use super::hash;
+use super::weight::{Weight, weighted};
+use nearprint::Fingerprint;
+
+/// The first 8 bytes of the MD5 digest, most significant byte first.
+///
+/// ```
+/// assert_eq!(nearprint_text::recipe::unsigned_hash(b""), 0xd41d_8cd9_8f00_b204);
+/// ```
+#[must_use]
+pub fn unsigned_hash(bytes: &[u8]) -> u64 {
+    hash::md5_be64(bytes)[0]
+}
+
+/// The windows of `window` neighbouring tokens, from the first to the last; none where there are fewer
+/// tokens. A window of 0 is taken for 1.
+///
+/// ```
+/// let windows: Vec<&[&str]> = nearprint_text::recipe::shingle(&["a", "b", "c"], 2).collect();
+/// assert_eq!(windows, [["a", "b"], ["b", "c"]]);
+/// ```
+pub fn shingle<T>(tokens: &[T], window: usize) -> impl Iterator<Item = &[T]> {
+    tokens.windows(window.max(1))
+}
+
+/// The simhash of hashes that weigh the same: a bit is one iff more of them have it set than not.
+///
+/// ```
+/// use nearprint_text::recipe::compute;
+/// assert_eq!(compute([0xABCD_u64, 0xBCDE, 0xCDEF]), 0xADCF);
+/// assert_eq!(compute::<u64>([]), 0);
+/// ```
+#[must_use]
+pub fn compute<F: Fingerprint>(hashes: impl IntoIterator<Item = F>) -> F {
+    weighted(hashes.into_iter().map(|hash| (hash, Weight::ONE)))
+}

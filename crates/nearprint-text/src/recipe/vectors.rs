@@ -1,0 +1,126 @@
+//! Recipes against values that other programs computed.
+
+use proptest::prelude::*;
+
+use super::{Fingerprinted, Recipe, jenkins};
+use nearprint::Fingerprint;
+
+fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
+    recipe.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
+}
+
+/// Text, the simhash by simhash-cpp before 0.2, and lookup3 of the whole text.
+const SEOMOZ_CPP: [(&str, u64, u64); 8] = [
+    ("", 0, 16_045_690_984_833_335_023),
+    ("one", 4_525_507_608_722_800_324, 2_558_040_630_746_657_660),
+    ("one two", 21_837_610_961_960_964, 13_732_687_663_779_599_659),
+    ("one two three", 3_269_038_531_388_101_654, 17_690_224_664_752_904_846),
+    ("one two three four five", 386_736_144_000_603_286, 11_488_703_141_829_885_158),
+    ("two four three five one", 1_807_936_006_170_050_133, 3_077_273_923_672_650_172),
+    (
+        "a b c d e f g h i j k l m n o p q r s t u v w x y z",
+        2_326_321_187_065_500_275,
+        3_139_451_041_133_003_402,
+    ),
+    ("Four score and seven years ago", 11_835_831_456_752_978_698, 1_690_826_034_014_988_006),
+];
+
+#[test]
+fn seomoz_cpp() {
+    for (text, simhash, hash) in SEOMOZ_CPP {
+        assert_eq!(print::<u64>("seomoz-cpp", text), simhash, "{text}");
+        assert_eq!(jenkins(text.as_bytes()), hash, "{text}");
+    }
+}
+
+#[test]
+fn notebook() {
+    let text = "Tropical fish include fish found in tropical environments around the world, including both \
+                freshwater and salt water species.";
+    assert_eq!(print::<u64>("notebook clean=lower hash=md5:8", text), 165);
+    assert_eq!(print::<u64>("notebook hash=md5:8", text), 167);
+    let wide = print::<u128>("notebook hash=md5:128", text);
+    assert_eq!(wide & 0xff, 167);
+    for bits in 8..=64 {
+        let narrow = print::<u64>(&format!("notebook hash=md5:{bits}"), text);
+        assert_eq!(u128::from(narrow), wide & ((1 << bits) - 1), "{bits}");
+    }
+}
+
+/// MD5 as its standard has it, so known hashes and majorities by hand.
+#[test]
+fn simhash_py() {
+    assert_eq!(print::<u64>("simhash-py", "a b c"), 0);
+    assert_eq!(print::<u64>("simhash-py shingle=1", "abc"), 0x9001_5098_3cd2_4fb0);
+    assert_eq!(
+        print::<u64>("simhash-py", "message digest of four"),
+        super::unsigned_hash(b"message digest of four")
+    );
+    let windows = ["a b c d", "b c d a", "c d a b", "d a b c", "a b c d"];
+    let hashes = windows.map(|window| super::unsigned_hash(window.as_bytes()));
+    assert_eq!(print::<u64>("simhash-py", "a b c d a b c d"), super::compute(hashes));
+}
+
+proptest! {
+    #[test]
+    fn the_fast_way_and_the_plain_sums_agree(
+        at in 0..10usize,
+        text in "((the|fish|Fish|x|1\\.5|中文|近似重複|é|<p>|don't|_)[ ,]{0,2}){0,40}",
+    ) {
+        let recipe = [
+            "default", "simhash-py shingle=2", "seomoz-cpp", "notebook hash=md5:12", "chinese", "cjk",
+            "weights=one shingle=2", "chinese stop=english weights=one", "seomoz-cpp hash=xxh3 weights=one",
+            "clean=html stop=english short=none tokens=whitespace",
+        ][at];
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
+        let explained = fingerprinter.explain(&text);
+        let fingerprinted = fingerprinter.fingerprint(&text);
+        prop_assert_eq!((explained.value, explained.tokens.len()), (fingerprinted.value, fingerprinted.num_tokens));
+    }
+
+    #[test]
+    fn and_so_they_do_in_128_bits(at in 0..2usize, text in "((a|b|c|d)[ ,]){0,40}") {
+        let recipe = ["width=128 shingle=2", "notebook hash=md5:128"][at];
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u128>().unwrap();
+        prop_assert_eq!(fingerprinter.explain(&text).value, fingerprinter.fingerprint(&text).value);
+    }
+}
+
+/// An empty text, and one without tokens.
+#[test]
+fn nothing_is_zero() {
+    for name in Recipe::names() {
+        for text in ["", "\n\n"] {
+            let recipe: Recipe = name.parse().unwrap();
+            let Fingerprinted { value, num_tokens } =
+                recipe.fingerprinter::<u64>().unwrap().fingerprint(text);
+            let is_space = name == "simhash-py" && !text.is_empty();
+            assert_eq!((value, num_tokens), (0, usize::from(is_space)), "{name}");
+        }
+    }
+}
+
+/// Debian's package descriptions, with fingerprints from a Python of that kind.
+#[test]
+fn real_texts() {
+    let Ok(folder) = std::env::var("NEARPRINT_DATA") else {
+        eprintln!("skipped: NEARPRINT_DATA is not set");
+        return;
+    };
+    let unpack = |name: &str| {
+        let output = std::process::Command::new("gzip").arg("-dc").arg(format!("{folder}/{name}")).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let texts = unpack("debian-descriptions-en.jsonl.gz");
+    let prints = unpack("debian-fingerprints.txt.gz");
+    let recipe = "simhash-py clean=lower tokens=word shingle=3 short=one".parse::<Recipe>().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<u64>().unwrap();
+    let mut count = 0;
+    for (line, print) in texts.lines().zip(prints.lines()) {
+        let document: serde_json::Value = serde_json::from_str(line).unwrap();
+        let expected: u64 = print.split('\t').next().unwrap().parse().unwrap();
+        assert_eq!(fingerprinter.fingerprint(document["text"].as_str().unwrap()).value, expected, "{line}");
+        count += 1;
+    }
+    assert_eq!(count, 63_905);
+}

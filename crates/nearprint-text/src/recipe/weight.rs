@@ -1,0 +1,134 @@
+//! Weights of features, and the simhash of weighted hashes.
+
+use std::fmt;
+use std::ops::{AddAssign, Neg};
+use std::str::FromStr;
+
+use nearprint::Fingerprint;
+
+/// What a feature counts for; also a sum of such.
+///
+/// A decimal number with nine digits behind the point. Whole arithmetic makes a sum exact, whatever the
+/// order of its parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Weight(i128);
+
+const BILLION: i128 = 1_000_000_000;
+/// Largest weight that is read. A sum of 2^63 such weights is far from overflowing.
+const LARGEST: f64 = 1e15;
+
+impl Weight {
+    /// The weight of a feature that stands once.
+    pub const ONE: Self = Self(BILLION);
+
+    /// The nearest weight, `None` for what is no number and beyond 10^15.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Option<Self> {
+        if value.is_nan() || value.abs() > LARGEST {
+            return None;
+        }
+        // Apart, because the product of a large number would be rounded.
+        #[expect(clippy::cast_possible_truncation, reason = "at most 10^15, and 10^9")]
+        let (whole, billionths) = (value.trunc() as i128, (value.fract() * 1e9).round() as i128);
+        Some(Self(whole * BILLION + billionths))
+    }
+
+    /// Whether the weight is above zero.
+    #[must_use]
+    pub fn is_positive(self) -> bool {
+        self.0 > 0
+    }
+}
+
+impl From<i64> for Weight {
+    fn from(value: i64) -> Self {
+        Self(i128::from(value) * BILLION)
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Neg for Weight {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl FromStr for Weight {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let value = text.parse().ok().and_then(Self::from_f64);
+        value.ok_or("not a weight (a number such as 3 or 0.25)")
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (whole, part) = (self.0.unsigned_abs() / 1_000_000_000, self.0.unsigned_abs() % 1_000_000_000);
+        if part == 0 {
+            return write!(f, "{sign}{whole}");
+        }
+        let digits = format!("{part:09}");
+        write!(f, "{sign}{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+/// The simhash of hashes with weights: bit *i* is one iff the weights of the hashes that have it set
+/// exceed those of the others.
+///
+/// ```
+/// use nearprint_text::recipe::weighted;
+/// assert_eq!(weighted([(0b100101_u64, 3.into()), (0b101011, 5.into())]), 0b101011);
+/// ```
+#[must_use]
+pub fn weighted<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>) -> F {
+    majority(&bit_sums(features))
+}
+
+/// For each bit, the most significant first: weights of the hashes that have it set, less the others.
+pub(super) fn bit_sums<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>) -> Vec<Weight> {
+    let mut sums = vec![Weight::default(); F::BITS as usize];
+    for (hash, weight) in features {
+        for (bit, sum) in (0..F::BITS).zip(&mut sums) {
+            *sum += if hash.bits(bit, 1) == 1 { weight } else { -weight };
+        }
+    }
+    sums
+}
+
+/// The fingerprint that has ones where the sum is positive.
+pub(super) fn majority<F: Fingerprint>(sums: &[Weight]) -> F {
+    let positive = (0..F::BITS).zip(sums).filter(|(_, sum)| sum.is_positive());
+    positive.fold(F::default(), |value, (bit, _)| value | F::from_bits(1, bit, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_read_and_printed_exactly() {
+        for text in ["0", "3", "-7", "0.25", "-0.000000001", "1000000000000000"] {
+            assert_eq!(text.parse::<Weight>().unwrap().to_string(), text);
+        }
+        for text in ["", "x", "nan", "inf", "1e16", "-1e16", "1,5"] {
+            assert!(text.parse::<Weight>().is_err(), "{text}");
+        }
+        assert_eq!(Weight::from(3), "3.0".parse().unwrap());
+    }
+
+    #[test]
+    fn a_tie_is_a_zero_bit() {
+        let tie = ["0.1", "0.2", "-0.3"].map(|weight| (1u64, weight.parse::<Weight>().unwrap()));
+        assert_eq!(weighted(tie), 0);
+        assert_eq!(weighted([(u128::MAX, 1.into()), (1, 2.into())]), 1);
+    }
+}

@@ -1,0 +1,517 @@
+//! Documents from outside: what is read from files of all kinds, and written again.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use nearprint_text::Error;
+use nearprint_text::documents::{
+    BadRecord, Fields, Format, Item, Output, OutputOptions, Reader, ReaderOptions, Record,
+};
+use proptest::prelude::*;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn keyed() -> ReaderOptions {
+    let fields = Fields { key: Some("key".into()), ..Fields::default() };
+    ReaderOptions { fields, ..ReaderOptions::default() }
+}
+
+fn read_all(mut reader: Reader) -> (Vec<Record>, Vec<BadRecord>) {
+    let (mut records, mut bad) = (Vec::new(), Vec::new());
+    while let Some(item) = reader.next_item().unwrap() {
+        match item {
+            Item::Record(record) => records.push(record),
+            Item::Bad(record) => bad.push(record),
+        }
+    }
+    let position = reader.position();
+    assert_eq!(position.records as usize, records.len() + bad.len());
+    assert_eq!(Some(position.bytes), position.total_bytes);
+    (records, bad)
+}
+
+/// Reads one file with a content.
+fn read(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> (Vec<Record>, Vec<BadRecord>) {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    read_all(Reader::open(&[path], options).unwrap())
+}
+
+fn error(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> Error {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    let mut reader = match Reader::open(&[path], options) {
+        Ok(reader) => reader,
+        Err(error) => return error,
+    };
+    loop {
+        match reader.next_raw() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("no error"),
+            Err(error) => return error,
+        }
+    }
+}
+
+fn both(records: &[Record]) -> Vec<(&str, &str)> {
+    records.iter().map(|record| (&*record.key, &*record.text)).collect()
+}
+
+#[test]
+fn every_kind_gives_the_same_documents_compressed_or_not() {
+    let expected = [("a", "one"), ("2", "two, \"three\"\nfour"), ("c", "")];
+    let jsonl = "{\"key\":\"a\",\"text\":\"one\"}\r\n\n{\"text\":\"two, \\\"three\\\"\\nfour\",\"key\":2}\n{\"key\":\"c\",\"text\":\"\"}";
+    let csv = "x,key,text\r\n1,a,one\r\n,2,\"two, \"\"three\"\"\nfour\"\r\n\r\n2,c,\r\n";
+    let tsv = "\u{feff}key\ttext\na\tone\n2\t\"two, \"\"three\"\"\nfour\"\nc\t\n";
+    for (name, content) in [("d.jsonl", jsonl), ("d.csv", csv), ("d.tsv", tsv)] {
+        let bytes = content.as_bytes();
+        let halves: Vec<u8> = bytes.chunks(20).flat_map(gzip).collect();
+        let frames: Vec<u8> = bytes.chunks(20).flat_map(zstd).collect();
+        let files = [
+            (name.to_string(), bytes.to_vec()),
+            (format!("{name}.gz"), halves),
+            (format!("{name}.zst"), frames),
+            // Compressed without a name that says so.
+            (name.to_string(), gzip(bytes)),
+            (name.to_string(), zstd(bytes)),
+        ];
+        for (name, bytes) in files {
+            let (records, bad) = read(&name, bytes, keyed());
+            assert!(bad.is_empty(), "{name}: {bad:?}");
+            assert_eq!(both(&records), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn records_know_where_they_stand() {
+    let (records, _) = read("d.csv", "text\n\"a\nb\"\n\nc\n", ReaderOptions::default());
+    let places: Vec<String> = records.iter().map(|record| record.place.to_string()).collect();
+    assert!(places[0].ends_with("d.csv:2") && places[1].ends_with("d.csv:5"), "{places:?}");
+    assert!(records[1].key.ends_with("d.csv:2"), "{}", records[1].key);
+    assert_eq!((records[1].number, records[1].raw()), (2, &b"c\n"[..]));
+}
+
+#[test]
+fn lines_and_files_are_documents_too() {
+    let lines = ReaderOptions { format: Some(Format::Lines), ..ReaderOptions::default() };
+    let (records, _) = read("d.log", "\u{feff}a\r\n\nb", lines);
+    assert!(records.iter().map(|record| &*record.text).eq(["a", "", "b"]));
+
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("d")).unwrap();
+    fs::write(home.path().join("d/b.txt"), "\u{feff}B\nb\n").unwrap();
+    fs::write(home.path().join("d/a.html.gz"), gzip(b"A")).unwrap();
+    let (records, _) = read_all(Reader::open(&[home.path().into()], ReaderOptions::default()).unwrap());
+    assert!(records.iter().map(|record| &*record.text).eq(["A", "B\nb\n"]));
+    assert!(records[1].key.ends_with("d/b.txt") && records[1].raw().ends_with(b"d/b.txt\n"));
+}
+
+#[test]
+fn bad_records_are_named_and_reading_goes_on() {
+    let (records, bad) = read(
+        "d.jsonl",
+        "{\"key\":1,\"text\":\"a\"}\n{\"key\":1}\nnot\n{\"key\":1,\"text\":3}\n{\"key\":null,\"text\":\"\"}\n{\"key\":2,\"text\":\"b\"}\n",
+        keyed(),
+    );
+    assert_eq!(both(&records), [("1", "a"), ("2", "b")]);
+    let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", bad.place.line, bad.reason)).collect();
+    assert_eq!(
+        found,
+        [
+            "2 no field \"text\"",
+            "3 not a JSON object: expected ident (column 2)",
+            "4 field \"text\" is a number, and not a string",
+            "5 field \"key\" is null, and no key: a string, a number or an object",
+        ]
+    );
+    assert_eq!(bad[1].raw, b"not\n");
+
+    let mut ranked = keyed();
+    ranked.fields.value = Some("n".into());
+    let (records, bad) = read("d.csv", "key,text,n\na,b,-1.5\na,b\na,b,x\na,b,NaN\na,\"b,3\n", ranked);
+    assert_eq!(records[0].value, Some(-1.5));
+    let found: Vec<String> = bad.iter().map(|bad| format!("{} {}", bad.place.line, bad.reason)).collect();
+    assert_eq!(
+        found,
+        [
+            "3 2 cells, and the header has 3",
+            "4 field \"n\" is not a number",
+            "5 field \"n\" is not a number",
+            "6 a quotation mark that is never closed",
+        ]
+    );
+
+    let short = ReaderOptions { max_record_bytes: 30, ..keyed() };
+    let long = format!("{{\"key\":1,\"text\":\"{}\"}}\n{{\"key\":2,\"text\":\"b\"}}\n", "x".repeat(1 << 20));
+    let (records, bad) = read("d.jsonl", long, short);
+    assert_eq!(both(&records), [("2", "b")]);
+    assert_eq!(bad[0].reason, "a line of more than 30 bytes");
+}
+
+#[test]
+fn what_is_not_utf8_is_replaced_and_its_bytes_kept() {
+    let line = b"{\"key\":\"k\",\"text\":\"a\xff\xc3b\"}\n";
+    let (records, _) = read("d.jsonl", line, keyed());
+    assert_eq!(both(&records), [("k", "a\u{fffd}\u{fffd}b")]);
+    assert!(records[0].invalid_utf8);
+    assert_eq!(records[0].raw(), line);
+    let (records, _) = read("d.csv", b"key,text,x\n1,a\xff,\n2,b,\xff\n", keyed());
+    assert_eq!(both(&records), [("1", "a\u{fffd}"), ("2", "b")]);
+    assert!(records[0].invalid_utf8 && !records[1].invalid_utf8);
+    let (records, _) = read("d.txt", b"a\xff", ReaderOptions::default());
+    assert!(records[0].invalid_utf8);
+}
+
+#[test]
+fn text_is_cut_at_the_marker() {
+    let options = ReaderOptions { cut_after: Some("\n--".into()), ..keyed() };
+    let (records, _) =
+        read("d.jsonl", "{\"key\":1,\"text\":\"a\\n--b\\n--c\"}\n{\"key\":2,\"text\":\"d--\"}\n", options);
+    assert_eq!(both(&records), [("1", "a"), ("2", "d--")]);
+}
+
+#[test]
+fn damaged_files_are_named() {
+    let options = ReaderOptions::default;
+    let content: String =
+        (0..20_000u32).map(|at| format!("{{\"text\":\"{}\"}}\n", at.wrapping_mul(2_654_435_761))).collect();
+    for (name, whole) in [("d.jsonl.gz", gzip(content.as_bytes())), ("d.jsonl.zst", zstd(content.as_bytes()))]
+    {
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 0x55;
+        for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 1], &flipped] {
+            let error = error(name, bytes, options());
+            assert!(
+                matches!(&error, Error::Input { place, why } if place.ends_with(name) && why.starts_with("damaged")),
+                "{error}"
+            );
+        }
+        let error = error(name, &content, options());
+        assert!(error.to_string().contains("data, and is none"), "{error}");
+    }
+}
+
+#[test]
+fn inputs_have_to_be_of_one_kind() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("a.csv"), "text,b\n1,2\n").unwrap();
+    fs::write(at("b.csv"), "\u{feff}text,b\r\n3,4\r\n").unwrap();
+    fs::write(at("c.csv"), "b,text\n1,2\n").unwrap();
+    fs::write(at("d.jsonl"), "").unwrap();
+    fs::write(at("e.csv"), "").unwrap();
+    fs::create_dir(at("empty")).unwrap();
+    let open = |names: &[&str]| -> Result<usize, String> {
+        let paths: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
+        let mut reader = Reader::open(&paths, ReaderOptions::default()).map_err(|error| error.to_string())?;
+        let skipped = reader.skip(100).map_err(|error| error.to_string())?;
+        Ok(skipped as usize)
+    };
+    assert_eq!(open(&["a.csv", "b.csv"]), Ok(2));
+    assert!(open(&["a.csv", "c.csv"]).unwrap_err().contains("c.csv:1: its header is not that of"));
+    assert!(open(&["a.csv", "d.jsonl"]).unwrap_err().contains("one kind"));
+    assert!(open(&["e.csv"]).unwrap_err().contains("e.csv:1: no header"));
+    assert!(open(&["empty"]).unwrap_err().contains("no file to read"));
+    assert!(open(&["missing"]).unwrap_err().contains("missing"));
+    let keyed_lines = ReaderOptions { format: Some(Format::Lines), ..keyed() };
+    assert!(matches!(Reader::open(&[at("d.jsonl")], keyed_lines), Err(Error::Option(_))));
+}
+
+/// Writes every record again, and gives what the file holds and the texts read back.
+fn copy(inputs: &[PathBuf], out: &Path, options: OutputOptions) -> (Vec<u8>, Vec<String>) {
+    let mut reader = Reader::open(inputs, ReaderOptions::default()).unwrap();
+    let mut output = Output::create(out, &reader, options).unwrap();
+    let (mut spans, mut expected) = (Vec::new(), Vec::new());
+    while let Some(item) = reader.next_item().unwrap() {
+        let Item::Record(record) = item else { panic!("{item:?}") };
+        spans.push(output.append(&record, &7).unwrap());
+        expected.push(record.text);
+    }
+    let texts: Vec<String> = spans.iter().map(|&span| output.read_back(span).unwrap()).collect();
+    assert_eq!(texts, expected);
+    output.finish().unwrap();
+    (fs::read(out).unwrap(), texts)
+}
+
+fn kept() -> OutputOptions {
+    OutputOptions { keep_texts: true, ..OutputOptions::default() }
+}
+
+#[test]
+fn what_is_kept_is_written_unchanged() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("a.jsonl"), b" {\"text\" : \"a\"}\r\n{\"text\":\"\xff\"}").unwrap();
+    fs::write(at("b.jsonl"), "{\"text\":\"c\",\"x\":{}}").unwrap();
+    let inputs = [at("a.jsonl"), at("b.jsonl")];
+    let expected: &[u8] = b" {\"text\" : \"a\"}\r\n{\"text\":\"\xff\"}\n{\"text\":\"c\",\"x\":{}}";
+    assert_eq!(copy(&inputs, &at("out.jsonl"), kept()).0, expected);
+    let (bytes, _) = copy(&inputs, &at("out.jsonl.gz"), kept());
+    let mut plain = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut plain).unwrap();
+    assert_eq!(plain, expected);
+    let (bytes, _) = copy(&inputs, &at("out.jsonl.zst"), kept());
+    assert_eq!(zstd::decode_all(&bytes[..]).unwrap(), expected);
+
+    let added = || OutputOptions { add_fingerprint: Some("f".into()), ..kept() };
+    let (bytes, _) = copy(&inputs[1..], &at("out.jsonl"), added());
+    assert_eq!(bytes, b"{\"text\":\"c\",\"x\":{},\"f\":\"7\"}");
+
+    fs::write(at("a.csv"), "x,text\r\n1,\"a\nb\"\r\n2,c").unwrap();
+    let (bytes, _) = copy(&[at("a.csv"), at("a.csv")], &at("out.csv"), kept());
+    assert_eq!(bytes, b"x,text\r\n1,\"a\nb\"\r\n2,c\n1,\"a\nb\"\r\n2,c");
+    let (bytes, _) = copy(&[at("a.csv")], &at("out.csv"), added());
+    assert_eq!(bytes, b"x,text,f\r\n1,\"a\nb\",7\r\n2,c,7");
+
+    fs::write(at("a.txt"), "whole").unwrap();
+    let (bytes, texts) = copy(&[at("a.txt")], &at("paths"), kept());
+    assert_eq!((bytes, &*texts[0]), (format!("{}\n", at("a.txt").display()).into_bytes(), "whole"));
+    let reader = Reader::open(&[at("a.txt")], ReaderOptions::default()).unwrap();
+    assert!(matches!(Output::create(&at("paths"), &reader, added()), Err(Error::Option(_))));
+    assert!(matches!(Output::create(&at("a.txt"), &reader, kept()), Err(Error::Option(_))));
+    assert_eq!(fs::read(at("a.txt")).unwrap(), b"whole");
+}
+
+#[test]
+fn an_output_is_continued_where_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let content = "text,n\n\"a\n\",1\nb,2\nc,3\n";
+    fs::write(at("a.csv"), content).unwrap();
+    let open = || Reader::open(&[at("a.csv")], ReaderOptions::default()).unwrap();
+    let next = |reader: &mut Reader| match reader.next_item().unwrap() {
+        Some(Item::Record(record)) => record,
+        other => panic!("{other:?}"),
+    };
+    let mut reader = open();
+    let mut output = Output::create(&at("out.csv"), &reader, kept()).unwrap();
+    let span = output.append(&next(&mut reader), &0).unwrap();
+    let len = output.flush_and_sync().unwrap();
+    output.append(&next(&mut reader), &0).unwrap();
+    output.flush_and_sync().unwrap();
+    drop(output);
+
+    let mut reader = open();
+    assert_eq!(reader.skip(1).unwrap(), 1);
+    let mut output = Output::open_at(&at("out.csv"), len, &reader, kept()).unwrap();
+    assert_eq!(output.read_back(span).unwrap(), "a\n");
+    for text in ["b", "c"] {
+        let record = next(&mut reader);
+        assert_eq!(record.text, text);
+        let span = output.append(&record, &0).unwrap();
+        assert_eq!(output.read_back(span).unwrap(), text);
+    }
+    output.finish().unwrap();
+    assert_eq!(fs::read_to_string(at("out.csv")).unwrap(), content);
+
+    for (path, len) in [("out.csv", 10_000), ("out.csv.gz", 0), ("-", 0), ("missing", 0)] {
+        let path = if path == "-" { path.into() } else { at(path) };
+        assert!(Output::open_at(&path, len, &reader, kept()).is_err());
+    }
+}
+
+#[test]
+fn a_document_of_100_mb_is_read() {
+    let text = "word ".repeat(20 << 20);
+    let (records, _) = read("d.jsonl", format!("{{\"key\":1,\"text\":\"{text}\"}}\n"), keyed());
+    assert!(records[0].text == text);
+    let (records, _) = read("d.csv.gz", gzip(format!("key,text\n1,\"{text}\"\n").as_bytes()), keyed());
+    assert!(records[0].text == text);
+}
+
+mod parquet {
+    use std::fs::File;
+    use std::sync::Arc;
+
+    use ::parquet::arrow::ArrowWriter;
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use arrow_array::{
+        Array, ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, types,
+    };
+
+    use super::*;
+
+    const ROWS: i64 = 5000;
+
+    /// Texts, keys, ranks with a null, and lists that nobody asks for.
+    fn rows() -> RecordBatch {
+        let text = StringArray::from_iter_values((0..ROWS).map(|at| format!("text {at}")));
+        let key = Int64Array::from_iter_values(0..ROWS);
+        let n = Float64Array::from_iter((0..ROWS).map(|at| (at != 7).then_some(at as f64 / 2.0)));
+        let lists = (0..ROWS).map(|at| Some((0..at % 4).map(Some)));
+        let list = ListArray::from_iter_primitive::<types::Int64Type, _, _>(lists);
+        let columns: [(&str, ArrayRef); 4] =
+            [("text", Arc::new(text)), ("key", Arc::new(key)), ("n", Arc::new(n)), ("list", Arc::new(list))];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    fn write(path: &Path, rows: &RecordBatch) {
+        let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), rows.schema(), None).unwrap();
+        writer.write(rows).unwrap();
+        writer.close().unwrap();
+    }
+
+    fn read_batches(path: &Path) -> Vec<RecordBatch> {
+        let file = File::open(path).unwrap();
+        ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn rows_are_documents_and_are_copied_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let rows = rows();
+        write(&at("a.parquet"), &rows);
+        let mut options = keyed();
+        options.fields.value = Some("n".into());
+        let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
+        let added = OutputOptions { add_fingerprint: Some("f".into()), ..kept() };
+        let mut output = Output::create(&at("out.parquet"), &reader, added).unwrap();
+        let (mut wanted, mut spans) = (Vec::new(), Vec::new());
+        while let Some(item) = reader.next_item().unwrap() {
+            match item {
+                Item::Bad(bad) => assert_eq!((bad.place.line, &*bad.raw), (8, &b"8\n"[..])),
+                Item::Record(record) => {
+                    let number = record.number - 1;
+                    assert_eq!((record.text, record.key), (format!("text {number}"), number.to_string()));
+                    assert_eq!(record.value, Some(number as f64 / 2.0));
+                }
+            }
+        }
+        assert_eq!(reader.position().total_bytes, Some(reader.position().bytes));
+        let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
+        while let Some(item) = reader.next_item().unwrap() {
+            let Item::Record(record) = item else { continue };
+            if record.number % 3 == 0 || record.number > 4000 {
+                wanted.push(record.number - 1);
+                spans.push(output.append(&record, &record.number).unwrap());
+            }
+        }
+        assert_eq!(output.read_back(spans[1]).unwrap(), "text 5");
+        output.finish().unwrap();
+
+        let batches = read_batches(&at("out.parquet"));
+        let fields: Vec<&str> =
+            batches[0].schema_ref().fields().iter().map(|field| &**field.name()).collect();
+        assert_eq!(fields, ["text", "key", "n", "list", "f"]);
+        let mut wanted = wanted.into_iter();
+        for batch in batches {
+            for row in 0..batch.num_rows() {
+                let from = usize::try_from(wanted.next().unwrap()).unwrap();
+                for column in 0..4 {
+                    let (copied, original) = (batch.column(column), rows.column(column));
+                    assert_eq!(copied.slice(row, 1).to_data(), original.slice(from, 1).to_data());
+                }
+            }
+        }
+        assert_eq!(wanted.next(), None);
+
+        // Without the added column, the schema is the same.
+        let reader = Reader::open(&[at("a.parquet")], options).unwrap();
+        Output::create(&at("empty.parquet"), &reader, kept()).unwrap().finish().unwrap();
+        let file = File::open(at("empty.parquet")).unwrap();
+        let empty = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        assert_eq!(empty.schema().fields(), rows.schema().fields());
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        write(&at("a.parquet"), &rows());
+        write(&at("b.parquet"), &rows().project(&[0, 1]).unwrap());
+        let open = |names: &[&str], options: ReaderOptions| {
+            let paths: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
+            let mut reader = Reader::open(&paths, options).map_err(|error| error.to_string())?;
+            reader.skip(u64::MAX).map_err(|error| error.to_string())
+        };
+        assert_eq!(open(&["a.parquet", "a.parquet"], keyed()), Ok(2 * ROWS as u64));
+        assert!(
+            open(&["a.parquet", "b.parquet"], keyed()).unwrap_err().contains("its columns are not those")
+        );
+        let mut other = keyed();
+        other.fields.text = "missing".into();
+        assert!(open(&["a.parquet"], other).unwrap_err().contains("no column named \"missing\""));
+        let stdin = ReaderOptions { format: Some(Format::Parquet), ..keyed() };
+        assert!(Reader::open(&["-".into()], stdin).is_err());
+        let reader = Reader::open(&[at("a.parquet")], keyed()).unwrap();
+        assert!(matches!(Output::create(&at("x.parquet.gz"), &reader, kept()), Err(Error::Option(_))));
+
+        let whole = fs::read(at("a.parquet")).unwrap();
+        for len in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
+            let error = error("d.parquet", &whole[..len], keyed());
+            assert!(matches!(&error, Error::Input { why, .. } if why.contains("Parquet")), "{error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn damage_is_an_error_or_another_text(at in any::<prop::sample::Index>(), flip in 1u8..) {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("d.parquet");
+            write(&path, &rows().slice(0, 50));
+            let mut bytes = fs::read(&path).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            fs::write(&path, bytes).unwrap();
+            if let Ok(mut reader) = Reader::open(&[path], keyed()) {
+                while let Ok(Some(_)) = reader.next_item() {}
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn json_lines_are_read_as_serde_reads_them(
+        texts in prop::collection::vec(any::<String>(), 0..20),
+        extra in "[a-z\"\\\\{}]{0,8}",
+    ) {
+        let lines: Vec<String> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| serde_json::json!({"x": {"text": extra}, "text": text, "key": at, &extra: [extra, {}]}).to_string() + "\n")
+            .collect();
+        let (records, bad) = read("d.jsonl", lines.concat(), keyed());
+        prop_assert!(bad.is_empty(), "{:?}", bad);
+        prop_assert!(records.iter().map(|record| &record.text).eq(&texts));
+        prop_assert!(records.iter().map(|record| record.raw()).eq(lines.iter().map(|line| line.as_bytes())));
+    }
+
+    #[test]
+    fn csv_is_read_as_the_csv_crate_reads_it(
+        rows in prop::collection::vec(("[^\\r]{0,10}", "[^\\r]{0,10}"), 0..20),
+        tabs in any::<bool>(),
+    ) {
+        let delimiter = if tabs { b'\t' } else { b',' };
+        let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+        writer.write_record(["text", "key"]).unwrap();
+        rows.iter().for_each(|(text, key)| writer.write_record([text, key]).unwrap());
+        let bytes = writer.into_inner().unwrap();
+        let (records, bad) = read(if tabs { "d.tsv" } else { "d.csv" }, &bytes, keyed());
+        prop_assert!(bad.is_empty(), "{:?}", bad);
+        let found: Vec<(String, String)> = records.iter().map(|record| (record.text.clone(), record.key.clone())).collect();
+        prop_assert_eq!(found, rows);
+        let raw: Vec<u8> = records.iter().flat_map(|record| record.raw().to_vec()).collect();
+        prop_assert_eq!(&bytes[b"text,key\n".len()..], raw);
+    }
+}

@@ -1,5 +1,0 @@
-//! The command line of nearprint.
-
-fn main() -> std::process::ExitCode {
-    nearprint::cli::main()
-}

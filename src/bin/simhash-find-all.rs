@@ -1,5 +1,0 @@
-//! simhash-cpp's program for all pairs.
-
-fn main() -> std::process::ExitCode {
-    nearprint::cli::find_all_main()
-}

@@ -1,5 +1,0 @@
-//! simhash-cpp's program for clusters.
-
-fn main() -> std::process::ExitCode {
-    nearprint::cli::find_clusters_main()
-}

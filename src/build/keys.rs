@@ -1,0 +1,212 @@
+//! The keys of a run: collected from rows in any order, and merged from other runs.
+
+use super::write::Target;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::keys::{KeyRecord, KeysInfo};
+use crate::format::manifest::KeysRecord;
+use crate::run::{Belongs, KeyCursor, Keys, Tombstones, write_keys};
+use crate::storage::{Storage, names};
+
+/// Records of keys in ascending order of their places, to be walked over any number of times.
+pub(crate) trait KeySource<F> {
+    fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()>;
+}
+
+/// No keys.
+impl<F> KeySource<F> for () {
+    fn for_each(&self, _: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes a keys file of all records, durably. Nothing where there are none.
+pub(super) fn write_source<F: Fingerprint>(
+    storage: &dyn Storage,
+    belongs: &Belongs,
+    source: &(impl KeySource<F> + ?Sized),
+) -> Result<Option<KeysRecord>> {
+    let mut info = KeysInfo::default();
+    source.for_each(&mut |record| {
+        info.add(&record);
+        Ok(())
+    })?;
+    if info.count == 0 {
+        return Ok(None);
+    }
+    let file = write_keys(storage, belongs, info, |visit| source.for_each(visit))?;
+    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, file }))
+}
+
+/// A keys file among others, and what hides some of its rows.
+pub(crate) struct KeysInput<'a> {
+    pub(crate) keys: &'a Keys,
+    pub(crate) newer: Vec<&'a Tombstones>,
+}
+
+/// What several keys files say together: of a key that stands several times, the earliest record.
+pub(crate) struct MergedKeys<'a>(pub(crate) Vec<KeysInput<'a>>);
+
+impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
+    fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
+        let mut cursors: Vec<KeyCursor<'_, F>> = self.0.iter().map(|input| input.keys.cursor()).collect();
+        let mut heads = Vec::with_capacity(cursors.len());
+        for (input, cursor) in self.0.iter().zip(&mut cursors) {
+            heads.push(input.next(cursor)?);
+        }
+        while let Some(place) = heads.iter().flatten().map(KeyRecord::place).min() {
+            let mut first: Option<KeyRecord<'_, F>> = None;
+            for ((head, cursor), input) in heads.iter_mut().zip(&mut cursors).zip(&self.0) {
+                if let Some(record) = head.filter(|record| record.place() == place) {
+                    first = first.filter(|first| first.stamp <= record.stamp).or(Some(record));
+                    *head = input.next(cursor)?;
+                }
+            }
+            first.into_iter().try_for_each(&mut *visit)?;
+        }
+        Ok(())
+    }
+}
+
+impl KeysInput<'_> {
+    /// The next record that is not hidden.
+    fn next<'a, F: Fingerprint>(&self, cursor: &mut KeyCursor<'a, F>) -> Result<Option<KeyRecord<'a, F>>> {
+        loop {
+            let Some(record) = cursor.next()? else { return Ok(None) };
+            let mut hidden = false;
+            for tombstones in &self.newer {
+                hidden |= tombstones.contains(record.row.id)?;
+            }
+            if !hidden {
+                return Ok(Some(record));
+            }
+        }
+    }
+}
+
+/// Collects keys in any order with bounded memory, as a bulk load does.
+#[derive(Debug)]
+pub(crate) struct KeySorter<F> {
+    memory_bytes: usize,
+    held_bytes: usize,
+    held: Vec<HeldKey<F>>,
+    pieces: Vec<(Belongs, KeysRecord)>,
+}
+
+/// By what records are ordered; the earliest of several first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct HeldKey<F> {
+    id: u64,
+    fingerprint: F,
+    key: Box<[u8]>,
+    stamp: u64,
+    text: Box<[u8]>,
+}
+
+/// Pieces that are merged at once.
+const MAX_PIECES: usize = 32;
+/// Spilled pieces are named like those of a table that no layout has.
+const NO_TABLE: usize = 64;
+
+impl<F: Fingerprint> KeySorter<F> {
+    pub(crate) fn new(memory_bytes: usize) -> Self {
+        Self { memory_bytes, held_bytes: 0, held: Vec::new(), pieces: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, target: Target<'_>, record: &KeyRecord<'_, F>) -> Result<()> {
+        let KeyRecord { row: Row { fingerprint, id }, stamp, key, text } = *record;
+        self.held_bytes += size_of::<HeldKey<F>>() + key.len() + text.len();
+        self.held.push(HeldKey { id, fingerprint, key: key.into(), stamp, text: text.into() });
+        if self.held_bytes >= self.memory_bytes { self.spill(target) } else { Ok(()) }
+    }
+
+    fn spill(&mut self, target: Target<'_>) -> Result<()> {
+        self.sort();
+        let piece = self.write_piece(target, &HeldKeys(&self.held))?;
+        self.pieces.extend(piece);
+        self.held.clear();
+        self.held_bytes = 0;
+        if self.pieces.len() == MAX_PIECES {
+            let merged = self.merged(target, |source| self.write_piece(target, source))?;
+            self.remove_pieces(&**target.storage);
+            self.pieces.extend(merged);
+        }
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.held.sort_unstable();
+        self.held.dedup_by(|later, first| {
+            (later.id, later.fingerprint, &later.key) == (first.id, first.fingerprint, &first.key)
+        });
+    }
+
+    fn write_piece(
+        &self,
+        target: Target<'_>,
+        source: &dyn KeySource<F>,
+    ) -> Result<Option<(Belongs, KeysRecord)>> {
+        let mut belongs = Keys::belongs(target.database_id, target.run, target.width);
+        let number = self.pieces.last().map_or(0, |piece| piece.0.header.table) + 1;
+        belongs.header.table = number;
+        belongs.name = names::spill(target.run, NO_TABLE, u64::from(number));
+        Ok(write_source(&**target.storage, &belongs, source)?.map(|record| (belongs, record)))
+    }
+
+    /// Hands all pieces to `work`, as one.
+    fn merged<T>(&self, target: Target<'_>, work: impl FnOnce(&dyn KeySource<F>) -> Result<T>) -> Result<T> {
+        let open =
+            |(belongs, record): &(Belongs, KeysRecord)| Keys::open(&**target.storage, belongs, *record);
+        let opened: Vec<Keys> = self.pieces.iter().map(open).collect::<Result<_>>()?;
+        let inputs = opened.iter().map(|keys| KeysInput { keys, newer: Vec::new() }).collect();
+        work(&MergedKeys(inputs))
+    }
+
+    fn remove_pieces(&mut self, storage: &dyn Storage) {
+        for (belongs, _) in self.pieces.drain(..) {
+            // What stays is removed with the staging folder, or by the next writer.
+            let _ = storage.remove(&belongs.name);
+        }
+    }
+
+    /// Hands everything to `work`, in order, and clears away what was spilled.
+    pub(crate) fn finish<T>(
+        mut self,
+        target: Target<'_>,
+        work: impl FnOnce(&dyn KeySource<F>) -> Result<T>,
+    ) -> Result<T> {
+        if self.pieces.is_empty() {
+            self.sort();
+            return work(&HeldKeys(&self.held));
+        }
+        if !self.held.is_empty() {
+            self.spill(target)?;
+        }
+        let done = self.merged(target, work);
+        self.remove_pieces(&**target.storage);
+        done
+    }
+}
+
+/// Sorted keys in memory.
+struct HeldKeys<'a, F>(&'a [HeldKey<F>]);
+
+impl<F: Fingerprint> KeySource<F> for HeldKeys<'_, F> {
+    fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
+        self.0.iter().try_for_each(|held| {
+            let row = Row { fingerprint: held.fingerprint, id: held.id };
+            visit(KeyRecord { row, stamp: held.stamp, key: &held.key, text: &held.text })
+        })
+    }
+}
+
+impl Target<'_> {
+    /// Writes the keys, if there are any.
+    pub(super) fn write_keys<F: Fingerprint>(
+        &self,
+        source: &(impl KeySource<F> + ?Sized),
+    ) -> Result<Option<KeysRecord>> {
+        let belongs = Keys::belongs(self.database_id, self.run, self.width);
+        write_source(&**self.storage, &belongs, source)
+    }
+}

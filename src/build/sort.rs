@@ -1,0 +1,305 @@
+//! Sorts any number of records with bounded memory: sorted pieces in memory or spilled to files,
+//! merged as they are read.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::stream::{BLOCK, Blocks, Stream, for_each_distinct};
+use crate::util::cast::to_usize;
+use crate::error::{Error, Result};
+use crate::fingerprint::{Fingerprint, Row};
+use crate::storage::{Folder, Input, Storage, names};
+
+/// What can be sorted and spilled.
+pub trait Record: Copy + Ord + Send + Sync + Debug {
+    /// Bytes of a spilled record.
+    const LEN_BYTES: usize;
+    /// Appends the record as bytes.
+    fn write_le(self, out: &mut Vec<u8>);
+    /// Reads `LEN_BYTES` bytes.
+    fn read_le(bytes: &[u8]) -> Self;
+}
+
+impl<F: Fingerprint> Record for F {
+    const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES;
+
+    fn write_le(self, out: &mut Vec<u8>) {
+        Fingerprint::write_le(self, out);
+    }
+
+    fn read_le(bytes: &[u8]) -> Self {
+        Fingerprint::read_le(bytes)
+    }
+}
+
+impl<F: Fingerprint> Record for Row<F> {
+    const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES + 8;
+
+    fn write_le(self, out: &mut Vec<u8>) {
+        Fingerprint::write_le(self.fingerprint, out);
+        out.extend_from_slice(&self.id.to_le_bytes());
+    }
+
+    fn read_le(bytes: &[u8]) -> Self {
+        let (fingerprint, id) = bytes.split_at(<F as Fingerprint>::LEN_BYTES);
+        Self { fingerprint: Fingerprint::read_le(fingerprint), id: Fingerprint::read_le(id) }
+    }
+}
+
+/// Bytes written to a spilled piece at once, and read at most.
+const SPILL_BYTES: usize = 1 << 18;
+/// Spilled pieces that are merged at once; more are merged in rounds.
+const MAX_PIECES: usize = 32;
+/// Bytes read at least.
+const LEAST_READ_BYTES: usize = 1 << 12;
+
+/// Collects records; sorts and spills whenever the memory is full.
+#[derive(Debug)]
+pub struct Sorter<T> {
+    storage: Arc<dyn Storage>,
+    buffer: Vec<T>,
+    capacity: usize,
+    threads: usize,
+    spills: Vec<Spill>,
+    /// What spilled pieces are named after.
+    names: SpillNames,
+}
+
+/// Names for spilled pieces that nobody else uses.
+#[derive(Debug)]
+pub(crate) struct SpillNames {
+    pub(crate) run: u64,
+    pub(crate) table: usize,
+    next: u64,
+}
+
+impl SpillNames {
+    pub(crate) fn new(run: u64, table: usize) -> Self {
+        Self { run, table, next: 0 }
+    }
+
+    fn next(&mut self) -> String {
+        self.next += 1;
+        names::spill(self.run, self.table, self.next)
+    }
+}
+
+/// A sorted piece in a file, which goes when the sort does.
+#[derive(Debug)]
+struct Spill {
+    name: String,
+    len_bytes: u64,
+}
+
+impl<T: Record> Sorter<T> {
+    /// `memory_bytes` bounds the buffer of records.
+    pub(crate) fn new(
+        storage: Arc<dyn Storage>,
+        names: SpillNames,
+        memory_bytes: usize,
+        threads: usize,
+    ) -> Self {
+        let capacity = (memory_bytes / size_of::<T>()).max(1);
+        Self { storage, buffer: Vec::new(), capacity, threads, spills: Vec::new(), names }
+    }
+
+    /// A sorter that spills into a folder, under names made from `number`.
+    pub fn in_folder(folder: &Path, number: usize, memory_bytes: usize, threads: usize) -> Self {
+        Self::new(Arc::new(Folder::new(folder)), SpillNames::new(1, number), memory_bytes, threads)
+    }
+
+    /// Takes a record in.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::DiskFull`] where a full buffer cannot be written.
+    pub fn push(&mut self, record: T) -> Result<()> {
+        if self.buffer.len() == self.buffer.capacity() {
+            self.grow()?;
+        }
+        self.buffer.push(record);
+        Ok(())
+    }
+
+    /// Makes room: a larger buffer as long as the memory allows, then by spilling.
+    #[cold]
+    fn grow(&mut self) -> Result<()> {
+        if self.buffer.len() < self.capacity {
+            // Growing past half would hold more than the capacity while the content is moved, so the
+            // last step takes what a fresh reservation of the whole costs: address space only.
+            let wanted = (self.buffer.len() * 2).max(BLOCK);
+            let wanted = if wanted > self.capacity / 4 { self.capacity } else { wanted };
+            self.buffer.reserve_exact(wanted - self.buffer.len());
+            return Ok(());
+        }
+        self.spill()
+    }
+
+    /// Sorts the buffer, in parallel pieces, and tells the length of a piece.
+    fn sort(&mut self) -> usize {
+        let piece = self.buffer.len().div_ceil(self.threads).max(BLOCK);
+        std::thread::scope(|scope| {
+            for part in self.buffer.chunks_mut(piece) {
+                scope.spawn(move || part.sort_unstable());
+            }
+        });
+        piece
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let piece = self.sort();
+        let sorted = Stream::tree(self.buffer.chunks(piece).map(Stream::slice).collect());
+        let spill = write_spill(&*self.storage, self.names.next(), sorted)?;
+        self.spills.push(spill);
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Sorts what is left, and merges spilled pieces until few enough are left to be read side by side.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::DiskFull`] where a piece cannot be written.
+    pub fn finish(mut self) -> Result<Sorted<T>> {
+        if !self.spills.is_empty() && !self.buffer.is_empty() {
+            self.spill()?;
+            self.buffer = Vec::new();
+        }
+        // The windows of all pieces together stay within a quarter of the memory.
+        let share = self.capacity * size_of::<T>() / 4 / MAX_PIECES;
+        let read_bytes = share.clamp(LEAST_READ_BYTES, SPILL_BYTES);
+        while self.spills.len() > MAX_PIECES {
+            let oldest: Vec<Spill> = self.spills.drain(..MAX_PIECES).collect();
+            let streams = oldest.iter().map(|spill| read_spill::<T>(&*self.storage, spill, read_bytes));
+            let merged = Stream::tree(streams.collect::<Result<_>>()?);
+            let spill = write_spill(&*self.storage, self.names.next(), merged)?;
+            self.spills.push(spill);
+            for spill in oldest {
+                let path = self.storage.path(&spill.name);
+                self.storage.remove(&spill.name).map_err(Error::io("remove", path))?;
+            }
+        }
+        let piece = self.sort();
+        let buffer = std::mem::take(&mut self.buffer);
+        let spills = std::mem::take(&mut self.spills);
+        Ok(Sorted { storage: self.storage, buffer, piece, spills, read_bytes })
+    }
+}
+
+/// Writes a sorted piece to a file of its own.
+fn write_spill<T: Record>(storage: &dyn Storage, name: String, sorted: Stream<'_, T>) -> Result<Spill> {
+    let path = storage.path(&name);
+    let mut output = storage.create(&name).map_err(Error::io("create", &path))?;
+    let mut bytes = Vec::with_capacity(SPILL_BYTES + BLOCK * T::LEN_BYTES);
+    let mut len_bytes = 0;
+    sorted.for_each_block(|block| {
+        block.iter().for_each(|&record| record.write_le(&mut bytes));
+        if bytes.len() >= SPILL_BYTES {
+            output.write_all_at(&bytes, len_bytes).map_err(Error::io("write", &path))?;
+            len_bytes += bytes.len() as u64;
+            bytes.clear();
+        }
+        Ok::<_, Error>(())
+    })?;
+    output.write_all_at(&bytes, len_bytes).map_err(Error::io("write", &path))?;
+    len_bytes += bytes.len() as u64;
+    Ok(Spill { name, len_bytes })
+}
+
+/// Sorted records, to be walked over any number of times.
+#[derive(Debug)]
+pub struct Sorted<T> {
+    storage: Arc<dyn Storage>,
+    buffer: Vec<T>,
+    piece: usize,
+    spills: Vec<Spill>,
+    read_bytes: usize,
+}
+
+impl<T: Record> Sorted<T> {
+    /// Hands out the distinct records in ascending order, block by block.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a spilled piece cannot be read, and whatever `visit` returns.
+    pub fn for_each_block<E: From<Error>>(
+        &self,
+        visit: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut streams: Vec<Stream<'_, T>> = self.buffer.chunks(self.piece).map(Stream::slice).collect();
+        for spill in &self.spills {
+            streams.push(read_spill(&*self.storage, spill, self.read_bytes)?);
+        }
+        for_each_distinct(streams, visit)
+    }
+}
+
+impl<T> Drop for Sorted<T> {
+    fn drop(&mut self) {
+        for spill in &self.spills {
+            // Whatever stays is removed with the staging folder.
+            let _ = self.storage.remove(&spill.name);
+        }
+    }
+}
+
+/// Reads a spilled piece from front to back.
+struct SpillReader {
+    input: Box<dyn Input>,
+    path: PathBuf,
+    next: u64,
+    len_bytes: u64,
+    read_bytes: usize,
+}
+
+fn read_spill<'a, T: Record>(
+    storage: &dyn Storage,
+    spill: &Spill,
+    read_bytes: usize,
+) -> Result<Stream<'a, T>> {
+    let path = storage.path(&spill.name);
+    let input = storage.open(&spill.name).map_err(Error::io("open", &path))?;
+    let reader = SpillReader { input, path, next: 0, len_bytes: spill.len_bytes, read_bytes };
+    Ok(Stream::blocks(Box::new(reader)))
+}
+
+impl<T: Record> Blocks<T> for SpillReader {
+    fn next_block(&mut self, out: &mut Vec<T>) -> Result<()> {
+        let whole = self.read_bytes / T::LEN_BYTES * T::LEN_BYTES;
+        let mut bytes = vec![0; whole.min(to_usize(self.len_bytes - self.next))];
+        self.input.read_exact_at(&mut bytes, self.next).map_err(Error::io("read", &self.path))?;
+        self.next += bytes.len() as u64;
+        out.extend(bytes.chunks_exact(T::LEN_BYTES).map(T::read_le));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Folder;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn sorts_like_the_standard_library_whatever_the_memory(
+            values in prop::collection::vec((0u64..5000, 0u64..3), 0..20_000), memory in 16usize..400_000, threads in 1usize..5,
+        ) {
+            let home = tempfile::tempdir().unwrap();
+            let mut sorter = Sorter::new(Arc::new(Folder::new(home.path())), SpillNames::new(1, 0), memory.max(3000), threads);
+            let mut expected: Vec<Row<u64>> = values.iter().map(|&(fingerprint, id)| Row { fingerprint, id }).collect();
+            for &row in &expected {
+                sorter.push(row).unwrap();
+            }
+            expected.sort_unstable();
+            expected.dedup();
+            let sorted = sorter.finish().unwrap();
+            for _ in 0..2 {
+                let mut found = Vec::new();
+                sorted.for_each_block(|block| { found.extend_from_slice(block); Ok::<(), Error>(()) }).unwrap();
+                prop_assert_eq!(&found, &expected);
+            }
+            drop(sorted);
+            prop_assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! One merge at work, on a thread of its own or at once.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::RunRecord;
+use crate::layout::Layout;
+use crate::options::{Options, Progress, Stage};
+use crate::query::prepare::Searchable;
+use crate::build::{Target, merge};
+use crate::run::Run;
+use crate::storage::Storage;
+
+/// A finished merge: the runs that it replaces, and the one that takes their place if any row is left.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    /// Numbers of neighbouring runs, oldest first.
+    pub(crate) replaced: Vec<u64>,
+    pub(crate) record: Option<RunRecord>,
+}
+
+/// What to merge, and where to.
+pub(crate) struct Plan<F> {
+    /// Neighbouring runs, oldest first.
+    pub(crate) inputs: Vec<Arc<Searchable<F>>>,
+    /// Whether there are older runs, whose rows the tombstones go on hiding.
+    pub(crate) has_older: bool,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) database_id: [u8; 16],
+    pub(crate) run: u64,
+    /// The layout of a run of so many entries.
+    pub(crate) layout: Box<dyn Fn(u64) -> Result<Layout> + Send>,
+}
+
+/// A merge in the background.
+#[derive(Debug)]
+pub(crate) struct Job {
+    thread: JoinHandle<Result<Option<RunRecord>>>,
+    pub(crate) replaces: Vec<u64>,
+    stop: Arc<AtomicBool>,
+}
+
+/// Ends a merge when it is asked to.
+struct Stop(Arc<AtomicBool>);
+
+impl Progress for Stop {
+    fn report(&self, _: Stage, _: u64, _: Option<u64>) -> ControlFlow<()> {
+        if self.0.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl<F: Fingerprint> Plan<F> {
+    /// Merges here and now.
+    pub(crate) fn run(self, options: &Options) -> Result<Merged> {
+        let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
+        let Self { storage, database_id, run, .. } = &self;
+        let target = Target { storage, options, database_id: *database_id, width: F::BITS, run: *run };
+        let record = merge(target, &runs, self.has_older, &*self.layout)?;
+        Ok(Merged { replaced: self.replaces(), record })
+    }
+
+    fn replaces(&self) -> Vec<u64> {
+        self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
+    }
+
+    /// Merges on a thread of its own, which leaves half of the cores alone.
+    pub(crate) fn spawn(self, options: &Options) -> Result<Job> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (options.threads / 2).max(1);
+        let options = options.clone().threads(threads).progress(Arc::new(Stop(stop.clone())));
+        let replaces = self.replaces();
+        let thread = std::thread::Builder::new()
+            .name("nearprint merge".into())
+            .spawn(move || self.run(&options).map(|merged| merged.record))
+            .map_err(Error::io("start", "a thread for merging"))?;
+        Ok(Job { thread, replaces, stop })
+    }
+}
+
+impl Job {
+    pub(crate) fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for the end.
+    pub(crate) fn wait(self) -> Result<Merged> {
+        let record = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(Merged { replaced: self.replaces, record })
+    }
+
+    /// Ends the merge before its time and waits until it has cleaned up.
+    pub(crate) fn abandon(self) -> Result<Option<RunRecord>> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.wait().map(|merged| merged.record)
+    }
+}

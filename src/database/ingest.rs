@@ -1,0 +1,375 @@
+//! Adoption of runs that were built elsewhere.
+//!
+//! The folders are checked completely before anything is written. Then their runs are copied in, and one
+//! change of the manifest makes all of them live, or none.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
+use crate::layout::LayoutChoice;
+use crate::log::manifest;
+use crate::options::{Options, Stage};
+use crate::run::{Run, verify};
+use crate::storage::Folder;
+use crate::database::writer::Writer;
+
+/// What [`Writer::ingest`] has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ingested {
+    /// Runs that have been adopted.
+    pub adopted: u64,
+    /// Runs that had been adopted before, or come twice.
+    pub skipped: u64,
+    /// Rows of the runs that have been adopted.
+    pub rows: u64,
+}
+
+/// A folder of runs.
+struct Source {
+    path: PathBuf,
+    storage: Folder,
+    /// Names only those runs that are to be adopted.
+    manifest: Manifest,
+}
+
+impl<F: Fingerprint> Writer<F> {
+    /// Adopts the runs of folders that were [built](crate::Builder::runs_only) for it as the newest, in
+    /// the order given: all of them or none. Durable on return, as is everything inserted before.
+    ///
+    /// The folders are read completely, checked, and left as they are. A run that was adopted before is
+    /// skipped, even if its rows have been merged or deleted since, wherever it has been copied to. Ids
+    /// that the folders gave to rows without one must not have been given by another, or by the database.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`], [`Error::Width`], [`Error::Mismatch`] for another layout or k,
+    /// [`Error::Overlap`]; [`Error::Option`] for a folder that is not one of runs only; [`Error::Corrupt`]
+    /// where something is damaged; [`Error::Interrupted`] when the progress listener says so; else as
+    /// [`commit`](Writer::commit). In each case nothing has been adopted.
+    pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<Ingested> {
+        self.check_poison()?;
+        let read = |folder: &_| Source::read::<F>(AsRef::as_ref(folder), self.manifest());
+        let mut sources: Vec<Source> = folders.iter().map(read).collect::<Result<_>>()?;
+        let skipped = skip_known(&mut sources, self.manifest());
+        if sources.is_empty() {
+            return Ok(Ingested { skipped, ..Ingested::default() });
+        }
+        check_ids(self.path(), &self.automatic(), &sources)?;
+        sources.iter().try_for_each(|source| source.verify::<F>(self.options()))?;
+        // What was inserted before is older than the runs.
+        self.flush()?;
+        self.adopt(&sources)?;
+        // Where merging fails it is still due, and the next flush tells.
+        let _ = self.merge_if_due();
+        let runs = || sources.iter().flat_map(Source::runs);
+        Ok(Ingested { adopted: runs().count() as u64, skipped, rows: runs().map(|run| run.rows).sum() })
+    }
+
+    /// Copies all runs and makes them live. Where that fails, nothing of them stays.
+    fn adopt(&mut self, sources: &[Source]) -> Result<()> {
+        let mut numbers: Vec<(u64, usize)> = Vec::new();
+        for run in sources.iter().flat_map(Source::runs) {
+            numbers.push((self.take_run_number(), run.segments.len()));
+        }
+        let copied = self.copy(sources, &numbers);
+        let adopted = copied.and_then(|runs| self.publish(runs, |manifest| take_over(manifest, sources)));
+        adopted.inspect_err(|_| numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables)))
+    }
+
+    fn copy(&self, sources: &[Source], numbers: &[(u64, usize)]) -> Result<Vec<RunRecord>> {
+        let (storage, options) = (self.storage(), self.options());
+        let total = sources.iter().flat_map(Source::runs).map(RunRecord::len_bytes).sum();
+        let mut done = 0;
+        let mut report = |bytes| {
+            done += bytes;
+            options.report(Stage::Copying, done, Some(total))
+        };
+        let runs = sources.iter().flat_map(|source| source.runs().map(move |run| (source, run)));
+        let copies = runs.zip(numbers).map(|((source, run), &(number, _))| {
+            let run = Run::<F>::open(&source.storage, &source.manifest, run)?;
+            run.copy(&*storage, self.manifest().database_id, number, &mut report)
+        });
+        copies.collect()
+    }
+}
+
+impl Source {
+    /// Reads the manifest of a folder, and checks that a database may adopt from it.
+    fn read<F: Fingerprint>(path: &Path, database: &Manifest) -> Result<Self> {
+        let storage = Folder::new(path);
+        let manifest = manifest::of::<F>(&storage)?;
+        let path = path.to_path_buf();
+        if !manifest.runs_only {
+            return Err(Error::Option(format!(
+                "{}: a database of its own; runs to be ingested are built with --runs-only",
+                path.display()
+            )));
+        }
+        let (found, expected) = (settings(&manifest), settings(database));
+        if found != expected {
+            return Err(Error::Mismatch { path, found, expected });
+        }
+        Ok(Self { path, storage, manifest })
+    }
+
+    fn runs(&self) -> std::slice::Iter<'_, RunRecord> {
+        self.manifest.runs.iter()
+    }
+
+    /// Reads everything and checks everything.
+    fn verify<F: Fingerprint>(&self, options: &Options) -> Result<()> {
+        let report = verify::<F>(&self.storage, &self.manifest, options)?;
+        report.damage.into_iter().next().map_or(Ok(()), |damage| Err(damage.into()))
+    }
+}
+
+/// What decides the layouts of runs, and what is kept in them. Rotations do not depend on k.
+fn settings(manifest: &Manifest) -> String {
+    let kept = match manifest.keys {
+        None => "",
+        Some(KeysKept { texts: false, .. }) => ", keys",
+        Some(KeysKept { texts: true, .. }) => ", keys and texts",
+    };
+    let recipe = manifest.recipe.as_ref().map_or(String::new(), |recipe| format!(", recipe {recipe}"));
+    format!("{}{kept}{recipe}", layout_settings(manifest))
+}
+
+fn layout_settings(manifest: &Manifest) -> String {
+    match manifest.layout {
+        LayoutChoice::Rotations { .. } => format!("layout {}", manifest.layout),
+        LayoutChoice::Auto | LayoutChoice::Blocks { .. } => {
+            format!("layout {} for k = {}", manifest.layout, manifest.k)
+        }
+    }
+}
+
+/// Leaves only what the database does not have, each run once. Tells how many runs that leaves out.
+fn skip_known(sources: &mut Vec<Source>, database: &Manifest) -> u64 {
+    let live = database.runs.iter().map(|run| run.identity);
+    let mut known: std::collections::HashSet<[u8; 16]> =
+        database.adopted.iter().copied().chain(live).collect();
+    let mut skipped = 0;
+    for source in &mut *sources {
+        let given = source.manifest.runs.len();
+        source.manifest.runs.retain(|run| known.insert(run.identity));
+        skipped += (given - source.manifest.runs.len()) as u64;
+    }
+    sources.retain(|source| !source.manifest.runs.is_empty());
+    skipped
+}
+
+/// Refuses ids that were given automatically by two of the folders, or by one and the database.
+fn check_ids(database: &Path, automatic: &IdRanges, sources: &[Source]) -> Result<()> {
+    let of_folders = sources.iter().map(|source| (&*source.path, &source.manifest.automatic));
+    let givers: Vec<(&Path, &IdRanges)> = [(database, automatic)].into_iter().chain(of_folders).collect();
+    let Some([one, two]) = first_overlap(givers.iter().map(|(_, ranges)| *ranges)) else { return Ok(()) };
+    // The one named later on the command line is the one to build again.
+    let (earlier, later) = if one.giver < two.giver { (one, two) } else { (two, one) };
+    Err(Error::Overlap {
+        path: givers[later.giver].0.to_path_buf(),
+        given: later.range,
+        other: givers[earlier.giver].0.to_path_buf(),
+        given_by_other: earlier.range,
+    })
+}
+
+/// A range of ids, and which of several has given it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Given {
+    range: (u64, u64),
+    giver: usize,
+}
+
+/// Two ranges of different givers that share an id.
+fn first_overlap<'a>(givers: impl Iterator<Item = &'a IdRanges>) -> Option<[Given; 2]> {
+    let of_giver =
+        |(giver, ranges): (_, &'a IdRanges)| ranges.iter().map(move |range| Given { range, giver });
+    let mut all: Vec<Given> = givers.enumerate().flat_map(of_giver).collect();
+    all.sort_unstable();
+    // Where any two meet, the first of them also meets the one that starts next; and ranges of one
+    // giver never meet.
+    let mut neighbours = all.iter().zip(all.iter().skip(1));
+    neighbours.find(|(left, right)| right.range.0 <= left.range.1).map(|(&left, &right)| [left, right])
+}
+
+/// Notes in a manifest what has been adopted, the runs themselves aside.
+fn take_over(manifest: &mut Manifest, sources: &[Source]) {
+    for source in sources {
+        manifest.largest_id = manifest.largest_id.max(source.manifest.largest_id);
+        if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
+            kept.next_stamp = kept.next_stamp.max(more.next_stamp);
+        }
+        manifest.adopted.extend(source.runs().map(|run| run.identity));
+        source.manifest.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::io::ErrorKind;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::fingerprint::Row;
+    use crate::database::snapshot::{Snapshot, verify_all};
+    use crate::storage::Storage;
+    use crate::testing::simulated::{Doubt, SimulatedDisk};
+    use crate::{Database, fingerprint};
+
+    fn options() -> Options {
+        Options::new().threads(1).background_merges(false).layout(LayoutChoice::Rotations { tables: 2 })
+    }
+
+    /// Two folders of runs, beside those of the row 0 in [`disk`].
+    fn folders(home: &Path) -> [PathBuf; 2] {
+        [(0, 3), (1, 4)].map(|(folder, count)| {
+            let path = home.join(format!("{folder}"));
+            let first_id = 1 + folder * 10;
+            let mut builder =
+                Database::<u64>::build(&path, options().first_id(first_id)).unwrap().runs_only();
+            for value in 0..count {
+                builder.push(fingerprint::mix64(value), None).unwrap();
+            }
+            builder.finish().unwrap();
+            path
+        })
+    }
+
+    /// A disk with a database of one row.
+    fn disk() -> SimulatedDisk {
+        let disk = SimulatedDisk::new();
+        manifest::replace(&disk, &manifest::fresh(64, &options()).unwrap()).unwrap();
+        let mut writer = writer(&disk);
+        writer.insert(9, Some(0)).unwrap();
+        writer.close().unwrap();
+        disk
+    }
+
+    fn writer(disk: &SimulatedDisk) -> Writer<u64> {
+        Writer::open(Arc::new(disk.clone()), options()).unwrap()
+    }
+
+    /// Verifies everything and counts the rows.
+    fn row_count(disk: &SimulatedDisk) -> usize {
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let manifest = manifest::of::<u64>(disk).unwrap();
+        assert_eq!(verify_all::<u64>(disk, &manifest, &options()).unwrap().damage, []);
+        let mut rows = BTreeSet::new();
+        let snapshot = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
+        let mut note = |row: Row<u64>| {
+            rows.insert(row);
+            Ok::<(), Error>(())
+        };
+        snapshot.rows(&mut note).unwrap();
+        rows.len()
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_nothing_stays_of_the_copies() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = folders(home.path());
+        let mut failures = 0;
+        loop {
+            let disk = disk();
+            let mut writer = writer(&disk);
+            let before = disk.names();
+            disk.fail_from(disk.calls() + failures, ErrorKind::StorageFull);
+            let result = writer.ingest(&folders);
+            disk.heal();
+            if let Ok(ingested) = result {
+                assert_eq!((ingested.adopted, ingested.rows), (2, 7));
+                break;
+            }
+            assert!(matches!(result, Err(Error::DiskFull { .. })), "{result:?}");
+            assert_eq!(disk.names(), before);
+            assert_eq!(writer.ingest(&folders).unwrap().adopted, 2, "once there is room");
+            drop(writer);
+            assert_eq!(row_count(&disk), 8);
+            failures += 1;
+        }
+        assert!(failures > 20, "{failures}");
+    }
+
+    #[test]
+    fn a_failing_call_is_an_error_and_adopts_all_or_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = folders(home.path());
+        for call in 0.. {
+            let disk = disk();
+            let mut writer = writer(&disk);
+            let first = disk.calls();
+            disk.fail_at(first + call, ErrorKind::PermissionDenied);
+            let result = writer.ingest(&folders);
+            if disk.calls() <= first + call {
+                assert_eq!(result.unwrap().adopted, 2);
+                break;
+            }
+            if result.is_err() && writer.check_poison().is_ok() {
+                assert_eq!(row_count(&disk), 1);
+                assert_eq!(writer.ingest(&folders).unwrap().adopted, 2);
+            }
+            drop(writer);
+            self::writer(&disk).close().unwrap();
+            let rows = row_count(&disk);
+            assert!(rows == 8 || (rows == 1 && result.is_err()), "call {call}: {rows} rows, {result:?}");
+        }
+    }
+
+    #[test]
+    fn a_power_cut_leaves_all_or_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = folders(home.path());
+        let disk = disk();
+        let mut writer = writer(&disk);
+        let states = Arc::new(Mutex::new(Vec::new()));
+        let seen = states.clone();
+        disk.on_call(move |frozen, _| seen.lock().unwrap().push(frozen.clone()));
+        writer.ingest(&folders).unwrap();
+        disk.on_call(|_, _| ());
+        let mut cuts = std::mem::take(&mut *states.lock().unwrap());
+        cuts.push(disk.crash(&mut |_| true));
+        let mut seed = 1;
+        for (cut, state) in cuts.iter().enumerate() {
+            // All, nothing, names without content, content without names, and some of each.
+            for fate in 0..12 {
+                let mut keeps = |doubt| match fate {
+                    0 => true,
+                    1 => false,
+                    2 => matches!(doubt, Doubt::FolderOperation { .. }),
+                    3 => !matches!(doubt, Doubt::FolderOperation { .. }),
+                    _ => {
+                        seed = fingerprint::mix64(seed + 1);
+                        seed % 2 == 0
+                    }
+                };
+                let left = state.crash(&mut keeps);
+                self::writer(&left).close().unwrap();
+                let rows = row_count(&left);
+                assert!(rows == 1 || rows == 8, "{rows} rows after cut {cut}");
+                assert!(rows == 8 || cut + 1 < cuts.len(), "durable once it is told");
+            }
+        }
+    }
+
+    fn ranges(ranges: &[(u64, u64)]) -> IdRanges {
+        let mut all = IdRanges::default();
+        ranges.iter().for_each(|&(first, last)| all.add(first, last));
+        all
+    }
+
+    #[test]
+    fn shared_ids_are_found_wherever_they_are() {
+        let found = |givers: &[&[(u64, u64)]]| {
+            let givers: Vec<IdRanges> = givers.iter().map(|giver| ranges(giver)).collect();
+            first_overlap(givers.iter()).map(|[one, two]| (one.giver, one.range, two.giver, two.range))
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[&[(0, 4), (9, u64::MAX)], &[], &[(5, 8)]]), None);
+        assert_eq!(found(&[&[(0, 4), (9, 9)], &[(5, 9)]]), Some((1, (5, 9), 0, (9, 9))));
+        assert_eq!(found(&[&[(3, 3)], &[(7, 7)], &[(0, 20)]]), Some((2, (0, 20), 0, (3, 3))));
+        assert_eq!(found(&[&[(0, 1), (5, 5)], &[(3, 3)], &[(3, 3)]]), Some((1, (3, 3), 2, (3, 3))));
+    }
+}

@@ -1,0 +1,73 @@
+//! Saves the keys of one run.
+
+use super::findings::Findings;
+use super::pages::{Opened, Pages};
+use super::run::{DamagedRun, Deleted};
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, RECORDS};
+use crate::format::paged::{Footer, PAGE_BYTES};
+use crate::run::Keys;
+use crate::storage::names;
+
+impl DamagedRun<'_> {
+    /// Hands out every key that can be read, of rows that are not deleted, and counts the others. A key tells
+    /// its row, too.
+    pub(super) fn save_keys<F: Fingerprint>(
+        self,
+        deleted: &Deleted,
+        findings: &mut Findings,
+        keep: &mut dyn FnMut(&KeyRecord<'_, F>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { storage, manifest, record } = self;
+        let Some(known) = record.keys else { return Ok(()) };
+        let name = names::keys(record.run);
+        let belongs = Keys::belongs(manifest.database_id, record.run, manifest.width);
+        // What a manifest says may be anything; what it can mean, the file's length bounds.
+        let count = known.count.min(known.file.len_bytes / 16);
+        let pages = match Pages::open(storage, &belongs, known.file, findings)? {
+            Opened::Whole(pages) => Some(pages),
+            Opened::WithoutFooter(pages) => pages.arrange([footer(count, known.file.len_bytes)], |_| true),
+            Opened::Gone => None,
+        };
+        let Some(mut pages) = pages else {
+            findings.lost(&name, known.count, "keys");
+            return Ok(());
+        };
+        let mut lost = known.count - count;
+        for index in 0..count {
+            let Some((id, bytes)) = read(&mut pages, index) else {
+                lost += 1;
+                continue;
+            };
+            match KeyRecord::<F>::decode(id, &bytes, 0) {
+                Ok(record) if deleted.contains(record.row.id) => {}
+                Ok(record) => keep(&record)?,
+                Err(_) => lost += 1,
+            }
+        }
+        pages.tell_unreadable(findings);
+        findings.lost(&name, lost, "keys");
+        Ok(())
+    }
+}
+
+/// Id and bytes of a record.
+fn read(pages: &mut Pages, index: u64) -> Option<(u64, Vec<u8>)> {
+    let start = if index == 0 { 0 } else { pages.number(ENDS, index - 1, 8)? };
+    let end = pages.number(ENDS, index, 8)?;
+    let bytes = pages.bytes(RECORDS, start, end.checked_sub(start)?)?;
+    Some((pages.number(IDS, index, 8)?, bytes))
+}
+
+/// What the footer of a file of that length says of its sections, but for the last bytes of the last.
+fn footer(count: u64, len_bytes: u64) -> Footer {
+    let info = |record_bytes| KeysInfo { count, key_sum: 0, record_bytes };
+    let mut footer = Footer::plan(&info(0).section_lens());
+    let mut record_bytes = 0;
+    while footer.file_len() < len_bytes {
+        record_bytes += (len_bytes - footer.file_len()).div_ceil(2).next_multiple_of(PAGE_BYTES as u64);
+        footer = Footer::plan(&info(record_bytes).section_lens());
+    }
+    footer
+}

@@ -1,0 +1,110 @@
+//! Counts and sizes of a database.
+
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::Manifest;
+use crate::format::paged::hex;
+use crate::format::{keys, rows, segment, tombstones};
+use crate::run::Run;
+
+/// What a database holds and how many bytes that takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Width of the fingerprints in bits.
+    pub width: u32,
+    /// The distance that layouts are tuned for.
+    pub k: u32,
+    /// The layout that was asked for: `auto`, `rotations:T` or `blocks:M,S`.
+    pub layout: String,
+    /// The database's random identity, in hexadecimal.
+    pub database_id: String,
+    /// Number of the manifest; each change adds one.
+    pub generation: u64,
+    /// Rows, added up over the runs and what is in no run yet: deleted ones and repeated ones count until
+    /// they are merged away.
+    pub rows: u64,
+    /// Deleted ids that runs still keep a note of.
+    pub tombstones: u64,
+    /// Distinct fingerprints, added up over the runs.
+    pub fingerprints: u64,
+    /// The largest id ever stored.
+    pub largest_id: Option<u64>,
+    /// Bytes of all files, the manifest included. What is in no run yet counts with what it takes in
+    /// memory.
+    pub bytes: u64,
+    /// The parts of [`bytes`](Stats::bytes), by kind; `framing` is headers, checksums, footers and
+    /// padding.
+    pub sections: Vec<(&'static str, u64)>,
+    /// Oldest first; the last may be what is in no run yet.
+    pub runs: Vec<RunStats>,
+}
+
+/// What one run holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// The run's number, which its file names start with.
+    pub run: u64,
+    /// The run's layout.
+    pub layout: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of ids that the run deletes from older ones.
+    pub tombstones: u64,
+    /// Number of distinct fingerprints.
+    pub fingerprints: u64,
+    /// Smallest id.
+    pub smallest_id: u64,
+    /// Largest id.
+    pub largest_id: u64,
+    /// Bytes of the run's files.
+    pub bytes: u64,
+}
+
+impl Stats {
+    pub(crate) fn of<'a, F: Fingerprint>(
+        manifest: &Manifest,
+        runs: impl Iterator<Item = &'a Run<F>>,
+    ) -> Self {
+        let manifest_bytes = manifest.encode().len() as u64;
+        let sections = segment::sections(F::BITS).iter().chain(rows::sections(F::BITS));
+        let sections = sections.chain(&tombstones::SECTIONS).chain(&keys::SECTIONS);
+        let mut stats = Self {
+            width: manifest.width,
+            k: manifest.k,
+            layout: manifest.layout.to_string(),
+            database_id: hex(&manifest.database_id),
+            generation: manifest.generation,
+            rows: 0,
+            fingerprints: 0,
+            largest_id: manifest.largest_id,
+            tombstones: 0,
+            bytes: manifest_bytes,
+            sections: sections.map(|&name| (name, 0)).collect(),
+            runs: Vec::new(),
+        };
+        let mut framing = manifest_bytes;
+        for run in runs {
+            let parts = run.section_bytes();
+            let bytes: u64 = run.files().map(|file| file.len_bytes()).sum();
+            framing += bytes - parts.iter().sum::<u64>();
+            stats.sections.iter_mut().zip(parts).for_each(|(section, part)| section.1 += part);
+            stats.rows += run.record.rows;
+            stats.tombstones += run.record.tombstones;
+            stats.fingerprints += run.record.entries;
+            stats.bytes += bytes;
+            stats.runs.push(RunStats {
+                run: run.record.run,
+                layout: run.record.layout.to_string(),
+                rows: run.record.rows,
+                tombstones: run.record.tombstones,
+                fingerprints: run.record.entries,
+                smallest_id: run.rows.info.smallest_id,
+                largest_id: run.rows.info.largest_id,
+                bytes,
+            });
+        }
+        stats.sections.push(("framing", framing));
+        stats
+    }
+}

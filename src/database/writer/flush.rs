@@ -1,0 +1,97 @@
+//! From the memtable to the log, and from the memtable to a run.
+
+use super::Writer;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::manifest::{Manifest, RunRecord};
+use crate::build::{Counts, Target, write_run};
+use crate::storage::{Storage, names};
+use crate::log::wal::{Log, Wal};
+
+impl<F: Fingerprint> Writer<F> {
+    /// Creates a log and has the manifest name it.
+    pub(super) fn start_log(&mut self) -> Result<()> {
+        let wal = Wal::create(&self.storage, &self.manifest)?;
+        let mut next = self.manifest.clone();
+        next.live_wal = Some(wal.number);
+        next.next_wal = wal.number + 1;
+        self.manifest.next_wal = next.next_wal;
+        self.replace_or_forget(next, &wal)?;
+        self.wal = Some(wal);
+        Ok(())
+    }
+
+    fn replace_or_forget(&mut self, next: Manifest, wal: &Wal) -> Result<()> {
+        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.number))
+    }
+
+    fn forget_log(&self, number: u64) {
+        if !self.storage.is_poisoned() {
+            // The next writer removes it otherwise.
+            let _ = self.storage.remove(&names::wal(number));
+        }
+    }
+
+    /// Writes the memtable as a run and starts the log anew, with a new one where `goes_on`.
+    pub(super) fn flush_with(&mut self, goes_on: bool) -> Result<()> {
+        let old = self.manifest.live_wal;
+        if self.memtable.changes.operations() == 0 && old.is_none() {
+            return Ok(());
+        }
+        let record = self.write_memtable()?;
+        let run = record.as_ref().map(|record| (record.run, record.segments.len()));
+        let published = self.publish_flush(record, goes_on);
+        if let (Err(_), Some((run, tables))) = (&published, run) {
+            self.forget_run(run, tables);
+        }
+        self.wal = published?;
+        old.into_iter().for_each(|number| self.forget_log(number));
+        self.memtable.clear();
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Has the manifest name a run, and a new log in the place of the old one, which it returns.
+    fn publish_flush(&mut self, record: Option<RunRecord>, goes_on: bool) -> Result<Option<Wal>> {
+        let mut next = self.manifest.clone();
+        let changes = &self.memtable.changes;
+        changes.note_in(&mut next);
+        next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
+        let wal = goes_on.then(|| Wal::create(&self.storage, &next)).transpose()?;
+        next.live_wal = wal.as_ref().map(|wal| wal.number);
+        next.next_wal += u64::from(wal.is_some());
+        self.manifest.next_wal = next.next_wal;
+        self.publish(record.into_iter().collect(), |manifest| *manifest = next)
+            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.number)))?;
+        Ok(wal)
+    }
+
+    /// Writes a run. Nothing where there is nothing to write.
+    fn write_memtable(&mut self) -> Result<Option<RunRecord>> {
+        let changes = &self.memtable.changes;
+        let (rows, deleted) = (changes.rows(), changes.deleted(!self.manifest.runs.is_empty()));
+        let rows: &[Row<F>] = &rows;
+        if rows.is_empty() && deleted.is_empty() {
+            return Ok(None);
+        }
+        let run = self.take_run_number();
+        let options = self.options.clone().without_progress();
+        let counts = Counts::of(&rows, 0, &options)?;
+        let layout = self.layout_of(counts.entries, false)?;
+        let storage = self.storage();
+        let database_id = self.manifest.database_id;
+        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        write_run(target, layout, Box::new(rows), counts, &deleted, &self.memtable.changes).map(Some)
+    }
+
+    /// Puts what a log holds into a run. A log that a crash left is never appended to.
+    pub(super) fn recover(&mut self) -> Result<()> {
+        if let Some(log) = Log::read(&self.storage, &self.manifest)? {
+            let (frames, operations) = log.operations::<F>()?;
+            operations.into_iter().for_each(|operation| self.memtable.apply(operation));
+            self.manifest.next_frame += frames;
+            self.flush_with(false)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Deleting rows by their keys.
+
+use std::collections::BTreeSet;
+
+use super::Writer;
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::keys::KeyRecord;
+use crate::format::wal::Operation;
+
+impl<F: Fingerprint> Writer<F> {
+    /// Deletes the rows that have this key, whatever their ids. A row that has other keys as well stays, with
+    /// those; so do other rows with the same id. Returns how many rows have gone.
+    ///
+    /// Costs a [flush](Writer::flush), a walk over all keys, and, where there is something to delete, one over
+    /// all rows.
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
+    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
+        self.delete_keys(|record| record.key == key.as_bytes())
+    }
+
+    /// Deletes what was inserted with a key under this stamp or a later one.
+    pub fn delete_keys_since(&mut self, stamp: u64) -> Result<()> {
+        self.delete_keys(|record| record.stamp >= stamp).map(drop)
+    }
+
+    /// Deletes the keys that `goes` picks, and the rows that have no others. A deletion by id takes everything
+    /// with that id, so what is to stay is inserted again.
+    fn delete_keys(&mut self, goes: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
+        self.flush()?;
+        let view = self.view.clone();
+        let mut ids = BTreeSet::new();
+        for (index, run) in view.runs().enumerate() {
+            let (Some(keys), newer) = (&run.keys, view.newer(index)) else { continue };
+            let mut cursor = keys.cursor::<F>();
+            while let Some(record) = cursor.next()? {
+                if goes(&record) && !newer.hide(record.row.id)? {
+                    ids.insert(record.row.id);
+                }
+            }
+        }
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let mut rows = BTreeSet::new();
+        self.snapshot()?.rows(|row| {
+            if ids.contains(&row.id) {
+                rows.insert(row);
+            }
+            Ok::<(), Error>(())
+        })?;
+        let num_rows = rows.len();
+        ids.iter().try_for_each(|&id| self.delete(id))?;
+        let mut stay = BTreeSet::new();
+        for (index, run) in view.runs().enumerate() {
+            let Some(keys) = &run.keys else { continue };
+            for &id in &ids {
+                if view.newer(index).hide(id)? {
+                    continue;
+                }
+                for at in keys.of_id(id)? {
+                    let record: KeyRecord<'_, F> = keys.record(at)?;
+                    rows.remove(&record.row);
+                    if !goes(&record) {
+                        stay.insert(record.row);
+                        self.apply(Operation::InsertKeyed(record))?;
+                    }
+                }
+            }
+        }
+        // What is left has never had a key.
+        for row in &rows {
+            self.apply(Operation::Insert { row: *row, automatic: false })?;
+        }
+        Ok((num_rows - rows.len() - stay.len()) as u64)
+    }
+}

@@ -1,0 +1,180 @@
+//! Reading and replacing the manifest of a folder.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::Flaw;
+use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
+use crate::options::Options;
+use crate::storage::{Storage, names, read_small};
+
+/// A manifest with all ranges of automatic ids and a hundred thousand adopted runs stays below this.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The manifest of a database without runs.
+pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
+    Ok(Manifest {
+        generation: 1,
+        database_id: random_id()?,
+        width,
+        k: options.k,
+        layout: options.layout,
+        next_run: 1,
+        largest_id: None,
+        runs_only: false,
+        live_wal: None,
+        next_wal: 1,
+        next_frame: 1,
+        runs: Vec::new(),
+        adopted: Vec::new(),
+        automatic: IdRanges::default(),
+        keys: options.keys.map(|texts| KeysKept { texts, next_stamp: 0 }),
+        recipe: options.recipe.clone(),
+        checkpoint: Vec::new(),
+    })
+}
+
+/// Reads and decodes the manifest. `None` when there is none.
+pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
+    let path = storage.path(names::MANIFEST);
+    match read_small(storage, names::MANIFEST, MAX_BYTES) {
+        Ok(None) => Ok(None),
+        Ok(Some(bytes)) => Manifest::decode(&bytes).map(Some).map_err(|problem| problem.of(&path)),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            Err(Flaw::new("length", 0, format!("at most {MAX_BYTES} bytes"), "more").of(&path))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Err(Flaw::new("file", 0, "a regular file", "something else").of(&path))
+        }
+        Err(error) => Err(Error::io("read", &path)(error)),
+    }
+}
+
+/// Reads the manifest of a database of a given width.
+pub(crate) fn of<F: Fingerprint>(storage: &dyn Storage) -> Result<Manifest> {
+    let manifest = of_any_width(storage)?;
+    manifest.check_width(F::BITS, &storage.path(""))?;
+    Ok(manifest)
+}
+
+/// Reads the manifest of a database.
+pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
+    let found = match read(storage) {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotADirectory => None,
+        other => other?,
+    };
+    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
+}
+
+/// How often a reader that a writer keeps overtaking starts again.
+const MOST_TRIES: usize = 1000;
+
+/// Does work that needs the files a manifest names. Where it fails and the manifest has been replaced
+/// meanwhile, a writer has removed them: it starts again with the new one.
+pub(crate) fn while_it_stands<F: Fingerprint, T>(
+    storage: &dyn Storage,
+    work: impl Fn(Manifest) -> Result<T>,
+) -> Result<T> {
+    let mut manifest = of::<F>(storage)?;
+    for _ in 1..MOST_TRIES {
+        let generation = manifest.generation;
+        let result = work(manifest);
+        if result.is_ok() {
+            return result;
+        }
+        manifest = of::<F>(storage)?;
+        if manifest.generation == generation {
+            return result;
+        }
+    }
+    work(manifest)
+}
+
+impl Manifest {
+    /// Every file of the database.
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
+        let of_run = |record: &RunRecord| {
+            let segments = (0..record.segments.len()).map(|table| names::segment(record.run, table));
+            let tombstones = record.tombstones_file.map(|_| names::tombstones(record.run));
+            let keys = record.keys.map(|_| names::keys(record.run));
+            segments.chain([names::rows(record.run)]).chain(tombstones).chain(keys).collect::<Vec<_>>()
+        };
+        let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
+        whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
+    }
+
+    /// Refuses a database of another width.
+    pub(crate) fn check_width(&self, width: u32, path: &Path) -> Result<()> {
+        if self.width == width {
+            return Ok(());
+        }
+        Err(Error::Width { path: path.to_path_buf(), database: self.width, requested: width })
+    }
+}
+
+/// Makes this the manifest of the folder: the commit point of every change. Durable on return.
+///
+/// Up to the rename nothing has changed, and a new manifest that could not be written is removed. The
+/// names of the files that it names are made durable first: the rename may reach the medium before
+/// them otherwise.
+pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let path = storage.path(names::MANIFEST_NEW);
+    storage.sync_folder().map_err(Error::io("sync", storage.path("")))?;
+    write(storage, manifest, &path).inspect_err(|_| drop(storage.remove(names::MANIFEST_NEW)))?;
+    storage.rename(names::MANIFEST_NEW, names::MANIFEST).map_err(Error::io("rename", &path))?;
+    storage.sync_folder().map_err(Error::io("sync", storage.path("")))
+}
+
+fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
+    let bytes = manifest.encode();
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Error::Limit("a manifest of 4 MiB holds no more adopted runs"));
+    }
+    // What could not be read again must not be written.
+    Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;
+    let mut output = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", path))?;
+    output.write_all_at(&bytes, 0).map_err(Error::io("write", path))?;
+    if crate::util::sabotage::skips("manifest-sync") {
+        return Ok(());
+    }
+    output.sync().map_err(Error::io("sync", path))
+}
+
+/// 128 bits from the system's random number generator.
+pub(crate) fn random_id() -> Result<[u8; 16]> {
+    #[cfg(any(test, fuzzing))]
+    if let Some(id) = fixed::next_id() {
+        return Ok(id);
+    }
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(|error| {
+        Error::io("read", "the system's random numbers")(std::io::Error::other(error.to_string()))
+    })?;
+    Ok(id)
+}
+
+/// Known ids in place of random ones.
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fixed {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NEXT_ID: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    /// Makes the ids that this thread draws from now on known ones.
+    pub(crate) fn fix_ids() {
+        NEXT_ID.set(Some(0xa0));
+    }
+
+    /// Up to 0xff, 16 times the same byte; no two are the same.
+    pub(super) fn next_id() -> Option<[u8; 16]> {
+        let number = NEXT_ID.get()?;
+        NEXT_ID.set(Some(number + 1));
+        let [low, high @ ..] = number.to_le_bytes();
+        let mut id = [low; 16];
+        id.iter_mut().zip(high).for_each(|(byte, more)| *byte ^= more);
+        Some(id)
+    }
+}

@@ -1,0 +1,201 @@
+//! The rows of a writer that are in no run yet, ready to be queried.
+//!
+//! Every insertion is filed in a few permuted tables, under the leading bits of its fingerprint, in
+//! chunks of 32-bit words that the filter kernel reads like a segment's `hi` plane. Queries use the same
+//! plans and the same report-once rule as runs do.
+
+pub(crate) mod changes;
+
+use std::sync::OnceLock;
+
+use crate::util::cast::{to_u32, to_usize};
+use crate::memtable::changes::Changes;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::wal::Operation;
+use crate::kernel::Kernel;
+use crate::layout::cost::{Strategy, TableShape, directory_bits};
+use crate::layout::plan::Plan;
+use crate::layout::{HI_BITS, Layout, Table};
+use crate::query::Match;
+use crate::query::prepare::Prepared;
+
+/// Tables of the index: four blocks serve k = 3 with four look-ups.
+const TABLES: u32 = 4;
+/// Fingerprints of a chunk: one step of the widest kernel.
+const CHUNK: usize = 16;
+/// No chunk.
+const NONE: u32 = u32::MAX;
+
+/// Changes and an index over their rows.
+#[derive(Debug)]
+pub(crate) struct Memtable<F> {
+    pub(crate) changes: Changes<F>,
+    layout: Layout,
+    tables: Vec<Table<F>>,
+    shapes: Vec<TableShape>,
+    capacity: u64,
+    by_k: Box<[OnceLock<Prepared>]>,
+    /// For each table, the first chunk of each cell.
+    heads: Vec<Vec<u32>>,
+    chunks: Vec<Chunk>,
+    /// By the number of their insertion; `None` where it was undone.
+    rows: Vec<Option<Row<F>>>,
+}
+
+/// Some insertions of one cell, and where the cell's others are.
+#[derive(Debug)]
+struct Chunk {
+    words: [u32; CHUNK],
+    insertions: [u32; CHUNK],
+    len: usize,
+    next: u32,
+}
+
+impl<F: Fingerprint> Memtable<F> {
+    /// An empty memtable for about `capacity` operations.
+    pub(crate) fn new(capacity: usize) -> Result<Self> {
+        let capacity = capacity as u64;
+        let layout = Layout::rotations(F::BITS, TABLES)?;
+        let tables = layout.tables::<F>();
+        let shape = |table: &Table<F>| {
+            let bits = directory_bits(table.lead_bits, capacity).min(table.lead_bits);
+            TableShape::uniform(table.lead_bits, bits, capacity)
+        };
+        let shapes: Vec<TableShape> = tables.iter().map(shape).collect();
+        let heads = shapes.iter().map(|shape| vec![NONE; 1 << shape.directory_bits]).collect();
+        let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
+        let (chunks, rows) = (Vec::new(), Vec::new());
+        Ok(Self { changes: Changes::new(), layout, tables, shapes, capacity, by_k, heads, chunks, rows })
+    }
+
+    /// Applies an operation.
+    pub(crate) fn apply(&mut self, operation: Operation<'_, F>) {
+        let rows = &mut self.rows;
+        let fresh = self.changes.apply(operation, |number| rows[number as usize] = None);
+        let row = match operation {
+            Operation::Insert { row, .. } => Some(row),
+            Operation::InsertKeyed(record) => Some(record.row),
+            Operation::Delete(_) | Operation::Checkpoint(_) => None,
+        };
+        if let (Some(number), Some(row)) = (fresh, row) {
+            self.rows.push(Some(row));
+            self.file(number, row.fingerprint);
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.changes = Changes::new();
+        self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
+        self.chunks.clear();
+        self.rows.clear();
+    }
+
+    /// Files an insertion in every table.
+    fn file(&mut self, number: u32, fingerprint: F) {
+        for (index, table) in self.tables.iter().enumerate() {
+            let (cell, word) = place(table, &self.shapes[index], fingerprint);
+            let head = &mut self.heads[index][cell];
+            let full = self.chunks.get(*head as usize).is_none_or(|chunk| chunk.len == CHUNK);
+            if full {
+                let next = std::mem::replace(head, to_u32(self.chunks.len()));
+                self.chunks.push(Chunk { words: [0; CHUNK], insertions: [0; CHUNK], len: 0, next });
+            }
+            let chunk = &mut self.chunks[*head as usize];
+            chunk.words[chunk.len] = word;
+            chunk.insertions[chunk.len] = number;
+            chunk.len += 1;
+        }
+    }
+
+    /// Appends every row within `k` bits of a fingerprint, in no particular order.
+    pub(crate) fn search(&self, query: F, k: u32, kernel: Kernel, found: &mut Vec<Match<F>>) {
+        let k = k.min(F::BITS);
+        let prepared = self.by_k[k as usize]
+            .get_or_init(|| Prepared::new(&self.layout, self.shapes.clone(), self.capacity, k));
+        match &prepared.choice.strategy {
+            Strategy::Scan => found.extend(self.rows.iter().flatten().filter_map(|row| near(row, query, k))),
+            Strategy::Probe(plan) => self.probe(query, prepared, plan, kernel, found),
+        }
+    }
+
+    fn probe(&self, query: F, prepared: &Prepared, plan: &Plan, kernel: Kernel, found: &mut Vec<Match<F>>) {
+        let mut passed = Vec::new();
+        for (index, _, masks) in prepared.probes(plan) {
+            let (own, word) = place(&self.tables[index], &self.shapes[index], query);
+            for &mask in masks {
+                let mut at = self.heads[index][own ^ mask as usize];
+                while let Some(chunk) = self.chunks.get(at as usize) {
+                    passed.clear();
+                    let left = prepared.k - mask.count_ones();
+                    kernel.filter(&chunk.words[..chunk.len], word, left, &mut passed);
+                    let rows = passed
+                        .iter()
+                        .filter_map(|&nth| self.rows[chunk.insertions[nth as usize] as usize].as_ref());
+                    found.extend(
+                        rows.filter(|row| {
+                            plan.reports(|table| &self.tables[table], index, row.fingerprint ^ query)
+                        })
+                        .filter_map(|row| near(row, query, prepared.k)),
+                    );
+                    at = chunk.next;
+                }
+            }
+        }
+    }
+}
+
+/// The cell of a fingerprint in a table, and the word behind the cell's bits.
+#[inline]
+fn place<F: Fingerprint>(table: &Table<F>, shape: &TableShape, fingerprint: F) -> (usize, u32) {
+    let permuted = table.permute(fingerprint);
+    let word = permuted.bits(shape.directory_bits, HI_BITS);
+    (to_usize(permuted.bits(0, shape.directory_bits)), to_u32(to_usize(word)))
+}
+
+fn near<F: Fingerprint>(row: &Row<F>, query: F, k: u32) -> Option<Match<F>> {
+    let distance = row.fingerprint.distance(query);
+    (distance <= k).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::fingerprint::mix64;
+
+    #[test]
+    fn searches_equal_brute_force_while_rows_come_and_go() {
+        let mut memtable = Memtable::<u64>::new(1 << 12).unwrap();
+        let mut expected: BTreeSet<(u64, u64)> = BTreeSet::new();
+        for round in 0..2 {
+            for i in 0..6000u64 {
+                // A few centres, some of them crowded, with up to three bits flipped.
+                let flips = (0..i % 4).fold(0, |mask, nth| mask | 1 << (mix64(i + nth * 77) % 64));
+                let row = Row { fingerprint: mix64(i % 300 / (1 + i % 5)) ^ flips, id: i % 1000 };
+                memtable.apply(Operation::Insert { row, automatic: false });
+                expected.insert((row.fingerprint, row.id));
+                if i % 11 == 0 {
+                    let gone = mix64(i) % 1000;
+                    memtable.apply(Operation::Delete(gone));
+                    expected.retain(|&(_, id)| id != gone);
+                }
+                if i % 97 == 0 {
+                    for k in [0, 1, 3, 6, 11, 64, 1000] {
+                        let query = row.fingerprint ^ (i & 3);
+                        let mut found = Vec::new();
+                        memtable.search(query, k, Kernel::detect(), &mut found);
+                        let near = |&(fingerprint, id): &(u64, u64)| near(&Row { fingerprint, id }, query, k);
+                        let brute: BTreeSet<Match<u64>> = expected.iter().filter_map(near).collect();
+                        assert_eq!(found.len(), brute.len(), "round {round}, k = {k}");
+                        assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), brute);
+                    }
+                }
+            }
+            memtable.clear();
+            expected.clear();
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The keys of a run's rows.
+
+use std::ops::Range;
+
+use super::page_file::{Belongs, PageFile, PageFileWriter};
+use crate::util::cast::to_usize;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, MAGIC, RECORDS, SECTIONS};
+use crate::format::manifest::{FileRecord, KeysRecord};
+use crate::format::paged::Header;
+use crate::format::{Encoder, Flaw};
+use crate::storage::{Access, Storage, names};
+
+/// Every so many records, the system is asked for as many more.
+const AHEAD_RECORDS: u64 = 1 << 14;
+
+/// An open keys file.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    pub(crate) file: PageFile,
+    pub(crate) info: KeysInfo,
+}
+
+impl Keys {
+    /// What the keys file of a run must look like.
+    pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
+        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
+        Belongs { name: names::keys(run), header, section_names: &SECTIONS }
+    }
+
+    /// Maps a keys file and checks it against what is known of it.
+    pub(crate) fn open(storage: &dyn Storage, belongs: &Belongs, record: KeysRecord) -> Result<Self> {
+        let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
+        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, record.file)?;
+        let flaw = |flaw: Flaw| flaw.of(file.path());
+        let info = KeysInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
+        let tell = |count, sum| format!("{count} keys, key sum {sum}");
+        let (expected, found) = (tell(record.count, record.key_sum), tell(info.count, info.key_sum));
+        Flaw::unless_equal("footer", file.footer_offset(), expected, found).map_err(flaw)?;
+        Ok(Self { file, info })
+    }
+
+    /// Calls `visit` with every record of a row. Cost: a binary search over the ids.
+    pub(crate) fn of_row<F: Fingerprint>(
+        &self,
+        row: Row<F>,
+        visit: &mut dyn FnMut(KeyRecord<'_, F>),
+    ) -> Result<()> {
+        for index in self.of_id(row.id)? {
+            let record = self.record::<F>(index)?;
+            if record.row == row {
+                visit(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// The records of an id.
+    pub(crate) fn of_id(&self, id: u64) -> Result<Range<u64>> {
+        let start = self.first_from(|other| other < id)?;
+        let mut end = start;
+        while end < self.info.count && self.id(end)? == id {
+            end += 1;
+        }
+        Ok(start..end)
+    }
+
+    /// The first record of which `is_before` does not hold for the id.
+    fn first_from(&self, is_before: impl Fn(u64) -> bool) -> Result<u64> {
+        let (mut low, mut high) = (0, self.info.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_before(self.id(middle)?) { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// Record number `index`, below the count.
+    pub(crate) fn record<F: Fingerprint>(&self, index: u64) -> Result<KeyRecord<'_, F>> {
+        let start = if index == 0 { 0 } else { self.number(ENDS, index - 1)? };
+        let end = self.number(ENDS, index)?;
+        let records = self.file.section(RECORDS);
+        if start > end || end > records.len_bytes {
+            let place = self.file.section(ENDS).offset + index * 8;
+            return Err(self.file.flaw(place, format!("{start} to {}", records.len_bytes), end));
+        }
+        let at = records.offset + start;
+        let bytes = self.file.bytes(to_usize(at)..to_usize(records.offset + end))?;
+        KeyRecord::decode(self.id(index)?, bytes, at).map_err(|flaw| flaw.of(self.file.path()))
+    }
+
+    fn id(&self, index: u64) -> Result<u64> {
+        self.number(IDS, index)
+    }
+
+    fn number(&self, section: usize, index: u64) -> Result<u64> {
+        let at = to_usize(self.file.section(section).offset + index * 8);
+        Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
+    }
+
+    /// Reads all records in order, checking it and their sum.
+    pub(crate) fn cursor<F: Fingerprint>(&self) -> KeyCursor<'_, F> {
+        KeyCursor { keys: self, next: 0, sum: 0, last: None }
+    }
+
+    /// Asks the system for records soon to be read.
+    fn will_need(&self, from: u64) -> Result<()> {
+        let end = (from + AHEAD_RECORDS).min(self.info.count);
+        for section in [IDS, ENDS] {
+            let base = self.file.section(section).offset;
+            self.file.will_need(to_usize(base + from * 8)..to_usize(base + end * 8));
+        }
+        let base = self.file.section(RECORDS).offset;
+        let start = if from == 0 { 0 } else { self.number(ENDS, from - 1)? };
+        let end = self.number(ENDS, end - 1)?.min(self.info.record_bytes);
+        self.file.will_need(to_usize(base + start.min(end))..to_usize(base + end));
+        Ok(())
+    }
+}
+
+/// Walks over the records of a keys file.
+pub(crate) struct KeyCursor<'a, F> {
+    keys: &'a Keys,
+    next: u64,
+    sum: u64,
+    last: Option<KeyRecord<'a, F>>,
+}
+
+impl<'a, F: Fingerprint> KeyCursor<'a, F> {
+    /// The next record; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<KeyRecord<'a, F>>> {
+        let Keys { file, info } = self.keys;
+        if self.next == info.count {
+            Flaw::unless_equal("key ids", file.footer_offset(), info.key_sum, self.sum)
+                .map_err(|flaw| flaw.of(file.path()))?;
+            return Ok(None);
+        }
+        if self.next.is_multiple_of(AHEAD_RECORDS) {
+            self.keys.will_need(self.next)?;
+        }
+        let record = self.keys.record::<F>(self.next)?;
+        if self.last.is_some_and(|last| last.place() >= record.place()) {
+            let place = file.section(IDS).offset + self.next * 8;
+            return Err(file.flaw(place, "ascending ids, fingerprints and keys", record.row.id));
+        }
+        self.last = Some(record);
+        self.sum = self.sum.wrapping_add(record.hash());
+        self.next += 1;
+        Ok(Some(record))
+    }
+}
+
+/// Writes a keys file of the records that `visit_all` hands out in order, which `info` counts.
+pub(crate) fn write_keys<F: Fingerprint>(
+    storage: &dyn Storage,
+    belongs: &Belongs,
+    info: KeysInfo,
+    visit_all: impl FnOnce(&mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()>,
+) -> Result<FileRecord> {
+    let mut file = PageFileWriter::create(storage, belongs, &info.section_lens())?;
+    let (mut end, mut bytes) = (0u64, Encoder::default());
+    visit_all(&mut |record| {
+        bytes.bytes.clear();
+        record.encode(&mut bytes);
+        end += bytes.bytes.len() as u64;
+        file.put(IDS, &record.row.id.to_le_bytes())?;
+        file.put(ENDS, &end.to_le_bytes())?;
+        file.put(RECORDS, &bytes.bytes)
+    })?;
+    file.finish(info.attributes())
+}

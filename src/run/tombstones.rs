@@ -1,0 +1,85 @@
+//! The ids that a run deletes from older runs.
+
+use std::sync::OnceLock;
+
+use super::page_file::{Belongs, PageFile, PageFileWriter};
+use crate::util::cast::to_usize;
+use crate::error::Result;
+use crate::format::Flaw;
+use crate::format::manifest::{FileRecord, RunRecord};
+use crate::format::paged::Header;
+use crate::format::tombstones::{DELETED, MAGIC, SECTIONS, TombstonesInfo};
+use crate::storage::{Access, Storage, names};
+
+/// An open tombstones file.
+#[derive(Debug)]
+pub(crate) struct Tombstones {
+    pub(crate) file: PageFile,
+    pub(crate) info: TombstonesInfo,
+    /// Set once every page and the order of ids have been checked.
+    checked: OnceLock<()>,
+}
+
+impl Tombstones {
+    /// What the tombstones file of a run must look like.
+    pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
+        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
+        Belongs { name: names::tombstones(run), header, section_names: &SECTIONS }
+    }
+
+    /// Maps a tombstones file and checks it against what the manifest says of its run.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        belongs: &Belongs,
+        run: &RunRecord,
+        record: FileRecord,
+    ) -> Result<Self> {
+        let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
+        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, record)?;
+        let flaw = |flaw: Flaw| flaw.of(file.path());
+        let info = TombstonesInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
+        Flaw::unless_equal("footer", file.footer_offset(), run.tombstones, info.count).map_err(flaw)?;
+        Ok(Self { file, info, checked: OnceLock::new() })
+    }
+
+    /// Whether the run deletes an id from older runs. The first call for an id in range reads the file.
+    #[inline]
+    pub(crate) fn contains(&self, id: u64) -> Result<bool> {
+        let in_range = (self.info.smallest_id..=self.info.largest_id).contains(&id);
+        Ok(in_range && self.ids()?.binary_search(&id).is_ok())
+    }
+
+    /// All ids, ascending.
+    pub(crate) fn ids(&self) -> Result<&[u64]> {
+        let section = self.file.section(DELETED);
+        let start = to_usize(section.offset);
+        let range = start..start + to_usize(section.len_bytes);
+        if self.checked.get().is_none() {
+            self.check(bytemuck::cast_slice(self.file.bytes(range.clone())?))?;
+            self.checked.get_or_init(|| ());
+        }
+        Ok(bytemuck::cast_slice(self.file.checked_bytes(range)))
+    }
+
+    fn check(&self, ids: &[u64]) -> Result<()> {
+        let ascending = ids.iter().zip(ids.iter().skip(1)).all(|(left, right)| left < right);
+        let ends = (ids.first().copied(), ids.last().copied());
+        if ascending && ends == (Some(self.info.smallest_id), Some(self.info.largest_id)) {
+            return Ok(());
+        }
+        let expected = format!("ascending ids from {} to {}", self.info.smallest_id, self.info.largest_id);
+        Err(self.file.flaw(self.file.section(DELETED).offset, expected, "others"))
+    }
+}
+
+/// Writes `count` ids that `visit_all` hands out in ascending order, block by block.
+pub(crate) fn write_tombstones(
+    storage: &dyn Storage,
+    belongs: &Belongs,
+    info: TombstonesInfo,
+    visit_all: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
+) -> Result<FileRecord> {
+    let mut file = PageFileWriter::create(storage, belongs, &TombstonesInfo::section_lens(info.count))?;
+    visit_all(&mut |ids| file.put(DELETED, bytemuck::cast_slice(ids)))?;
+    file.finish(info.attributes())
+}

@@ -1,0 +1,516 @@
+//! Power cuts, failing calls and full disks, on a simulated disk.
+//!
+//! The oracle is history: whatever happens, the database must equal the effect of the first j operations,
+//! for one j that is not below the last acknowledged one. Comparing whole states catches holes and
+//! deleted rows that come back, which looking for single rows does not.
+//!
+//! `NEARPRINT_CRASH_STATES=N` makes the long test go on until N states have been recovered and checked.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex};
+
+use crate::error::{Error, Result};
+use crate::fingerprint::{Row, mix64};
+use crate::layout::cost::ALWAYS_PROBES;
+use crate::log::manifest;
+use crate::options::Options;
+use crate::database::snapshot::{Snapshot, verify_all};
+use crate::storage::Storage;
+use crate::testing::simulated::{Doubt, SimulatedDisk};
+use crate::database::writer::Writer;
+
+/// What a program does with a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Insert(Row<u64>),
+    Delete(u64),
+    Upsert(Row<u64>),
+    Checkpoint(u64),
+    Commit,
+    Flush,
+    Compact,
+    /// Close, and open again.
+    Reopen,
+    /// Drop without closing, and open again: what a killed process and the next one do.
+    Abandon,
+}
+
+/// The rows, and one under [`CHECKPOINT`] whose fingerprint is the checkpoint, where there is one.
+type State = BTreeSet<Row<u64>>;
+const CHECKPOINT: u64 = u64::MAX;
+
+/// Rows with odd ids have this key, and the others none.
+fn key_of(row: Row<u64>) -> Option<(String, Vec<u8>)> {
+    let text = row.fingerprint.to_le_bytes()[..(row.id % 8) as usize].to_vec();
+    (row.id % 2 == 1).then(|| (format!("key of {}", row.fingerprint), text))
+}
+
+fn insert(writer: &mut Writer<u64>, row: Row<u64>) -> Result<()> {
+    let Row { fingerprint, id } = row;
+    match key_of(row) {
+        Some((key, text)) => writer.insert_keyed(fingerprint, Some(id), &key, &text).map(drop),
+        None => writer.insert(fingerprint, Some(id)).map(drop),
+    }
+}
+
+/// Sectors that are lost or kept each by itself at one moment.
+const SECTORS_TRIED: usize = 3;
+
+/// Steps and the state after each of them.
+struct History {
+    steps: Vec<Step>,
+    states: Vec<State>,
+}
+
+impl History {
+    fn of(steps: Vec<Step>) -> Self {
+        let mut states = vec![State::new()];
+        for step in &steps {
+            let mut state = states.last().unwrap().clone();
+            match *step {
+                Step::Insert(row) => drop(state.insert(row)),
+                Step::Delete(id) => state.retain(|row| row.id != id),
+                Step::Upsert(row) => {
+                    state.retain(|old| old.id != row.id);
+                    state.insert(row);
+                }
+                Step::Checkpoint(number) => {
+                    state.retain(|row| row.id != CHECKPOINT);
+                    state.extend((number != 0).then_some(Row { fingerprint: number, id: CHECKPOINT }));
+                }
+                _ => {}
+            }
+            states.push(state);
+        }
+        Self { steps, states }
+    }
+
+    /// A random program: a few ids, few fingerprints, so that steps meet each other.
+    fn random(seed: u64, len: u64) -> Self {
+        let step = |i: u64| {
+            let dice = mix64(seed.wrapping_mul(1 << 20) + i);
+            let id = mix64(dice) % 12;
+            let row = Row { fingerprint: mix64(mix64(dice + 1) % 9) ^ (1 << (dice >> 40 & 63)), id };
+            match dice % 21 {
+                20 => Step::Checkpoint(dice >> 20 & 3),
+                0..8 => Step::Insert(row),
+                8..11 => Step::Delete(id),
+                11..13 => Step::Upsert(row),
+                13..17 => Step::Commit,
+                17 => Step::Flush,
+                18 if dice >> 10 & 3 == 0 => Step::Compact,
+                18 => Step::Reopen,
+                _ => Step::Abandon,
+            }
+        };
+        let all = (0..len).map(step).flat_map(|step| match step {
+            // What is not committed is forgotten; the history would end there.
+            Step::Abandon => vec![Step::Commit, step],
+            step => vec![step],
+        });
+        Self::of(all.collect())
+    }
+}
+
+fn options() -> Options {
+    Options::new().layout("rotations:2".parse().unwrap()).threads(1).memtable_rows(4).background_merges(false)
+}
+
+fn fresh() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    manifest::replace(&disk, &manifest::fresh(64, &options().keys(true)).unwrap()).unwrap();
+    disk
+}
+
+fn open(disk: &SimulatedDisk) -> Result<Writer<u64>> {
+    Writer::open(Arc::new(disk.clone()), options())
+}
+
+/// How far a program has come: steps begun, steps whose effect is acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reached {
+    begun: usize,
+    acknowledged: usize,
+}
+
+/// Runs the steps, and goes on after errors as a program would that has some left to do: with the same
+/// writer as long as it takes operations, with a new one where it does not.
+fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec<Error> {
+    let mut errors = Vec::new();
+    let mut writer = None;
+    let mut forgotten = false;
+    for (index, &step) in history.steps.iter().enumerate() {
+        if forgotten {
+            // Operations that were not committed went with their writer: the history ends here.
+            break;
+        }
+        let again = |error| {
+            errors.push(error);
+            open(disk)
+        };
+        let Ok(mut opened) = writer.take().map_or_else(|| open(disk).or_else(again), Ok) else { break };
+        let (result, is_durable) = match step {
+            Step::Insert(row) => (insert(&mut opened, row), false),
+            Step::Delete(id) => (opened.delete(id), false),
+            Step::Upsert(row) => (opened.delete(row.id).and_then(|()| insert(&mut opened, row)), false),
+            Step::Checkpoint(0) => (opened.set_checkpoint(b""), false),
+            Step::Checkpoint(number) => (opened.set_checkpoint(&number.to_le_bytes()), false),
+            Step::Commit => (opened.commit(), true),
+            Step::Flush => (opened.flush(), true),
+            Step::Compact => (opened.compact(), true),
+            Step::Reopen | Step::Abandon => (Ok(()), false),
+        };
+        reached.lock().unwrap().begun = index + 1;
+        match result {
+            Ok(()) if is_durable => reached.lock().unwrap().acknowledged = index + 1,
+            Ok(()) => {}
+            Err(Error::Poisoned { .. }) => forgotten = true,
+            Err(error) => errors.push(error),
+        }
+        match step {
+            Step::Reopen => match opened.close() {
+                Ok(()) => reached.lock().unwrap().acknowledged = index + 1,
+                Err(error) => {
+                    errors.push(error);
+                    forgotten = true;
+                }
+            },
+            Step::Abandon => {
+                drop(opened);
+                forgotten = reached.lock().unwrap().acknowledged < last_operation(history, index);
+            }
+            _ => writer = Some(opened),
+        }
+    }
+    errors
+}
+
+/// The number of steps up to the last one before `index` that changes anything.
+fn last_operation(history: &History, index: usize) -> usize {
+    let changes = |step: &Step| {
+        matches!(step, Step::Insert(_) | Step::Delete(_) | Step::Upsert(_) | Step::Checkpoint(_))
+    };
+    history.steps[..index].iter().rposition(changes).map_or(0, |last| last + 1)
+}
+
+fn rows(snapshot: &Snapshot<u64>) -> State {
+    let mut state: State = snapshot.all_rows().into_iter().collect();
+    for &row in &state {
+        let keys = snapshot.keys_of(row).unwrap();
+        assert!(keys.into_iter().map(|key| (key.key, key.text)).eq(key_of(row)), "{row:?}");
+    }
+    let number = snapshot.manifest().checkpoint.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    state.extend(number.map(|fingerprint| Row { fingerprint, id: CHECKPOINT }));
+    state
+}
+
+/// Reads a database without changing it.
+fn read(disk: &SimulatedDisk) -> State {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    rows(&Snapshot::open(&storage, &options(), None).unwrap())
+}
+
+/// Whatever one table alone can find is found, and nothing else.
+fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
+    let state: State = state.iter().filter(|row| row.id != CHECKPOINT).copied().collect();
+    ALWAYS_PROBES.set(true);
+    assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "the tables are used");
+    for flip in [1u64 << 63, 1 << 20] {
+        for row in &state {
+            // One flipped bit in the lead of one of the two tables leaves the other one to find it.
+            let query = row.fingerprint ^ flip;
+            let near = |row: &&Row<u64>| (row.fingerprint ^ query).count_ones() <= 1;
+            let expected: State = state.iter().filter(near).copied().collect();
+            let found = snapshot.query(query, 1).unwrap();
+            let found = found.iter().map(|found| Row { fingerprint: found.fingerprint, id: found.id });
+            assert_eq!(found.collect::<State>(), expected);
+        }
+    }
+}
+
+/// Checks what a crash has left: the state is one that the history allows, recovery keeps it, every table
+/// agrees, and nothing is left behind. Returns the state and how many states were looked at.
+fn check(disk: &SimulatedDisk, history: &History, reached: Reached, thorough: bool) -> u64 {
+    let state = read(disk);
+    let allowed = &history.states[reached.acknowledged..=reached.begun];
+    assert!(allowed.contains(&state), "{reached:?}: {state:?} of {:?}", history.steps);
+    let mut states = 1;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    if thorough {
+        let log = seen.clone();
+        disk.on_call(move |frozen, _| log.lock().unwrap().push(frozen.clone()));
+    }
+    open(disk).unwrap().close().unwrap();
+    for again in std::mem::take(&mut *seen.lock().unwrap()) {
+        for kept in [false, true] {
+            assert_eq!(read(&again.crash(&mut |_| kept)), state, "a second crash changes nothing");
+            states += 1;
+        }
+    }
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let snapshot = Snapshot::open(&storage, &options(), None).unwrap();
+    assert_eq!(rows(&snapshot), state, "recovery keeps what readers saw");
+    check_tables(&snapshot, &state);
+    let manifest = manifest::of::<u64>(disk).unwrap();
+    assert_eq!(verify_all::<u64>(disk, &manifest, &options()).unwrap().damage, []);
+    let named: BTreeSet<String> = manifest.file_names().collect();
+    assert!(
+        disk.names().iter().all(|name| named.contains(name)),
+        "{:?} are more than {named:?}",
+        disk.names()
+    );
+    assert_eq!(manifest.live_wal, None, "a closed database has no log");
+    states
+}
+
+/// All doubts about names and lengths, and a few of the many about sectors.
+fn some_of(doubts: Vec<Doubt>) -> Vec<Doubt> {
+    let is_sector = |doubt: &Doubt| matches!(doubt, Doubt::Sector { .. });
+    let (sectors, mut some): (Vec<Doubt>, Vec<Doubt>) = doubts.into_iter().partition(is_sector);
+    let step = (sectors.len() / SECTORS_TRIED).max(1);
+    some.extend(sectors.into_iter().step_by(step));
+    some
+}
+
+/// Decides what a crash keeps: nothing, everything, all but one or one alone, or at random.
+fn fates(doubts: &[Doubt], random: u64) -> Vec<Box<dyn FnMut(Doubt) -> bool>> {
+    let mut fates: Vec<Box<dyn FnMut(Doubt) -> bool>> = vec![Box::new(|_| false), Box::new(|_| true)];
+    for &one in doubts {
+        fates.push(Box::new(move |doubt| doubt == one));
+        fates.push(Box::new(move |doubt| doubt != one));
+    }
+    for seed in 0..random {
+        let mut dice = mix64(seed + doubts.len() as u64 * 977);
+        fates.push(Box::new(move |_| {
+            dice = mix64(dice.wrapping_add(1));
+            dice & 1 == 0
+        }));
+    }
+    fates
+}
+
+/// Cuts the power before every call of a program, with every single doubt going either way and some
+/// random combinations. Returns the number of states checked.
+fn crash_everywhere(history: &History, random: u64, thorough_every: u64) -> u64 {
+    let disk = fresh();
+    let reached = Arc::new(Mutex::new(Reached::default()));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (log, at) = (seen.clone(), reached.clone());
+    // A step may be half done at a call: it counts as begun.
+    disk.on_call(move |frozen, _| {
+        let at = *at.lock().unwrap();
+        log.lock().unwrap().push((frozen.clone(), Reached { begun: at.begun + 1, ..at }));
+    });
+    let errors = run(&disk, history, &reached);
+    assert!(errors.is_empty(), "{errors:?}");
+    let end = *reached.lock().unwrap();
+    let mut moments = std::mem::take(&mut *seen.lock().unwrap());
+    moments.push((disk, end));
+    let mut states = 0;
+    for (moment, mut reached) in moments {
+        reached.begun = reached.begun.min(history.steps.len());
+        for mut fate in fates(&some_of(moment.doubts()), random) {
+            let thorough = thorough_every > 0 && states % thorough_every == 0;
+            states += check(&moment.crash(&mut *fate), history, reached, thorough);
+        }
+        // A killed process loses nothing that was written.
+        states += check(&moment, history, reached, false);
+    }
+    states
+}
+
+fn row(fingerprint: u64, id: u64) -> Row<u64> {
+    Row { fingerprint, id }
+}
+
+/// Short programs that walk through every kind of change.
+fn small_programs() -> Vec<History> {
+    use Step::{Abandon, Commit, Compact, Delete, Flush, Insert, Reopen, Upsert};
+    let programs = [
+        vec![Insert(row(1, 1)), Commit, Insert(row(2, 2)), Insert(row(2, 3)), Commit, Delete(1), Commit],
+        vec![
+            Insert(row(1, 1)),
+            Flush,
+            Delete(1),
+            Insert(row(3, 3)),
+            Flush,
+            Insert(row(4, 4)),
+            Commit,
+            Compact,
+        ],
+        vec![
+            Insert(row(1, 1)),
+            Insert(row(1, 2)),
+            Reopen,
+            Upsert(row(9, 1)),
+            Commit,
+            Abandon,
+            Delete(2),
+            Reopen,
+        ],
+        vec![
+            Insert(row(7, 7)),
+            Commit,
+            Abandon,
+            Insert(row(8, 8)),
+            Commit,
+            Abandon,
+            Delete(7),
+            Commit,
+            Abandon,
+        ],
+        vec![
+            Insert(row(1, 1)),
+            Insert(row(2, 1)),
+            Insert(row(3, 1)),
+            Insert(row(4, 1)),
+            Insert(row(5, 1)),
+            Commit,
+            Delete(1),
+            Commit,
+            Insert(row(6, 1)),
+            Compact,
+            Delete(1),
+            Compact,
+        ],
+    ];
+    programs.into_iter().map(History::of).collect()
+}
+
+#[test]
+fn a_power_cut_at_any_call_leaves_a_prefix_of_the_history() {
+    let states: u64 = small_programs().iter().map(|program| crash_everywhere(program, 2, 61)).sum();
+    println!("{states} states recovered and checked");
+    assert!(states > 10_000, "{states} states");
+}
+
+#[test]
+fn random_programs_survive_power_cuts() {
+    let wanted: u64 = std::env::var("NEARPRINT_CRASH_STATES").map_or(5_000, |count| count.parse().unwrap());
+    let first = std::env::var("NEARPRINT_CRASH_SEED").map_or(0, |seed| seed.parse().unwrap());
+    let (mut states, mut seed) = (0, first);
+    while states < wanted {
+        states += crash_everywhere(&History::random(seed, 24), 2, 97);
+        seed += 1;
+    }
+    println!("{states} states of {} random programs recovered and checked", seed - first);
+}
+
+/// Runs a program with faults, then cuts the power, and checks what is left.
+fn with_faults(history: &History, faults: impl Fn(&SimulatedDisk)) -> (Vec<Error>, SimulatedDisk, Reached) {
+    let disk = fresh();
+    let before = disk.calls();
+    assert_eq!(before, disk.calls());
+    faults(&disk);
+    let reached = Mutex::new(Reached::default());
+    let errors = run(&disk, history, &reached);
+    let reached = reached.into_inner().unwrap();
+    disk.heal();
+    (errors, disk, reached)
+}
+
+/// The number of calls that a program makes when nothing fails, those of its preparation included.
+fn calls_of(history: &History) -> u64 {
+    let (errors, disk, _) = with_faults(history, |_| ());
+    assert!(errors.is_empty(), "{errors:?}");
+    disk.calls()
+}
+
+#[test]
+fn an_error_at_any_call_loses_nothing_acknowledged() {
+    let kinds = [ErrorKind::Other, ErrorKind::StorageFull, ErrorKind::PermissionDenied];
+    let mut cases = 0;
+    for program in small_programs().into_iter().chain((100..106).map(|seed| History::random(seed, 24))) {
+        let calls = calls_of(&program);
+        for call in fresh().calls()..calls {
+            for kind in kinds {
+                let (_, disk, reached) = with_faults(&program, |disk| disk.fail_at(call, kind));
+                check(&disk.crash(&mut |_| false), &program, reached, false);
+                check(&disk.crash(&mut |_| true), &program, reached, false);
+                check(&disk, &program, reached, false);
+                cases += 1;
+            }
+        }
+    }
+    println!("{cases} failing calls");
+}
+
+#[test]
+fn a_full_disk_is_survived_by_the_same_writer() {
+    let mut cases = 0;
+    for program in small_programs() {
+        for call in fresh().calls()..calls_of(&program) {
+            let (errors, disk, reached) =
+                with_faults(&program, |disk| disk.fail_from(call, ErrorKind::StorageFull));
+            assert!(errors.iter().all(|error| matches!(error, Error::DiskFull { .. })), "{errors:?}");
+            check(&disk.crash(&mut |_| false), &program, reached, false);
+            check(&disk, &program, reached, false);
+            cases += 1;
+        }
+    }
+    println!("{cases} moments at which the disk was full");
+}
+
+/// The same writer goes on when there is room again, and forgets nothing.
+#[test]
+fn a_full_disk_that_is_freed_takes_everything() {
+    let rows: Vec<Row<u64>> = (0..11).map(|i| row(mix64(i), i)).collect();
+    for call in 0..200 {
+        let disk = fresh();
+        let mut writer = open(&disk).unwrap();
+        disk.fail_from(disk.calls() + call, ErrorKind::StorageFull);
+        let mut failures = 0;
+        for &Row { fingerprint, id } in &rows {
+            insert(&mut writer, Row { fingerprint, id }).unwrap();
+            if let Err(error) = writer.commit() {
+                assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+                failures += 1;
+            }
+        }
+        disk.heal();
+        writer.commit().unwrap();
+        assert_eq!(read(&disk.crash(&mut |_| false)), rows.iter().copied().collect::<State>());
+        writer.close().unwrap();
+        check_tables(
+            &Snapshot::open(&(Arc::new(disk.clone()) as _), &options(), None).unwrap(),
+            &read(&disk),
+        );
+        assert!(failures > 0 || call > 50, "call {call}");
+    }
+}
+
+/// After a sync that failed there are no more acknowledgements, and opening again has every row that was.
+#[test]
+fn a_failed_sync_poisons_the_writer_for_good() {
+    let program = [1u64, 2, 3, 4, 5, 6, 7, 8, 9];
+    let mut poisoned = 0;
+    for call in 0..150 {
+        let disk = fresh();
+        let mut writer = open(&disk).unwrap();
+        disk.fail_at(disk.calls() + call, ErrorKind::Other);
+        let mut acknowledged = State::new();
+        let mut is_poisoned = false;
+        for (index, &id) in program.iter().enumerate() {
+            let inserted = insert(&mut writer, row(id << 40, id));
+            let committed = inserted.and_then(|()| writer.commit());
+            assert!(!is_poisoned || matches!(committed, Err(Error::Poisoned { .. })), "{committed:?}");
+            if committed.is_ok() {
+                acknowledged = program[..=index].iter().map(|&id| row(id << 40, id)).collect();
+            }
+            is_poisoned = writer.check_poison().is_err();
+        }
+        if is_poisoned {
+            poisoned += 1;
+            assert!(matches!(writer.flush(), Err(Error::Poisoned { .. })));
+            assert!(matches!(writer.compact(), Err(Error::Poisoned { .. })));
+            assert!(matches!(writer.close(), Err(Error::Poisoned { .. })));
+        } else {
+            drop(writer);
+        }
+        for kept in [false, true] {
+            assert!(read(&disk.crash(&mut |_| kept)).is_superset(&acknowledged), "call {call}");
+        }
+    }
+    assert!(poisoned > 20, "{poisoned} calls were syncs, renames or folder syncs");
+}

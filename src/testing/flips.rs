@@ -1,0 +1,137 @@
+//! Every bit of a small, cleanly closed database, flipped: `verify` says so, and queries give the exact
+//! answer or an error.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+use crate::fingerprint::{Fingerprint, Row, U256, mix64};
+use crate::format::manifest::Manifest;
+use crate::log::manifest;
+use crate::options::Options;
+use crate::run::verify_file;
+use crate::database::snapshot::Snapshot;
+use crate::testing::simulated::SimulatedDisk;
+use crate::storage::{Storage, names};
+use crate::database::writer::Writer;
+
+/// Flips of which one is also tried on queries.
+const FLIPS_PER_QUERY: usize = 61;
+
+/// Any fingerprint, always the same for a number.
+fn value<F: Fingerprint>(number: u64) -> F {
+    let word =
+        |value: F, word: u32| value | F::from_bits(mix64(number + u64::from(word) * 7919), word * 64, 64);
+    (0..F::BITS / 64).fold(F::default(), word)
+}
+
+/// Two runs, the younger one with tombstones and fingerprints that have several ids.
+fn small<F: Fingerprint>(layout: &str) -> (SimulatedDisk, Vec<Row<F>>) {
+    let options = Options::new().layout(layout.parse().unwrap()).background_merges(false).keys(true);
+    let disk = SimulatedDisk::new();
+    manifest::replace(&disk, &manifest::fresh(F::BITS, &options).unwrap()).unwrap();
+    let mut writer = Writer::<F>::open(Arc::new(disk.clone()), options).unwrap();
+    for i in 0..40 {
+        writer.insert(value(i), Some(i)).unwrap();
+    }
+    writer.flush().unwrap();
+    writer.delete(3).unwrap();
+    for i in 50..53 {
+        writer.insert_keyed(value(1000), Some(i), &format!("key {i}"), b"a text").unwrap();
+    }
+    for i in 40..44 {
+        writer.insert(value(i), Some(i)).unwrap();
+    }
+    writer.close().unwrap();
+    let mut rows: Vec<Row<F>> =
+        (0..44).filter(|&i| i != 3).map(|id| Row { fingerprint: value(id), id }).collect();
+    rows.extend((50..53).map(|id| Row { fingerprint: value(1000), id }));
+    rows.sort_unstable();
+    (disk, rows)
+}
+
+fn rows<F: Fingerprint>(disk: &SimulatedDisk) -> Result<Vec<Row<F>>> {
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let snapshot = Snapshot::open(&storage, &Options::new().threads(1), None)?;
+    let mut rows = Vec::new();
+    snapshot.rows(|row| {
+        let keys: Vec<String> = snapshot.keys_of(row)?.into_iter().map(|key| key.key).collect();
+        let expected = (row.id >= 50).then(|| format!("key {}", row.id));
+        assert!(keys.into_iter().eq(expected), "{row:?}");
+        rows.push(row);
+        Ok::<(), Error>(())
+    })?;
+    let mut queried = BTreeSet::new();
+    for i in (0..44).chain([1000]) {
+        let found = snapshot.query(value::<F>(i) ^ F::from_bits(6, F::BITS - 3, 3), 2)?;
+        queried.extend(found.iter().map(|found| Row { fingerprint: found.fingerprint, id: found.id }));
+    }
+    assert!(rows.iter().copied().eq(queried), "two ways to the same rows");
+    Ok(rows)
+}
+
+/// Flips bits of one file and checks that each is noticed.
+fn flip_all<F: Fingerprint>(
+    disk: &SimulatedDisk,
+    expected: &[Row<F>],
+    name: &str,
+    noticed: &dyn Fn(&SimulatedDisk) -> bool,
+) {
+    let own = disk.crash(&mut |_| true);
+    let sound = own.file_bytes(name).unwrap();
+    for bit in 0..sound.len() * 8 {
+        let mut flipped = sound.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        own.set_file_bytes(name, flipped);
+        assert!(noticed(&own), "bit {bit} of {name}");
+        if bit % FLIPS_PER_QUERY == 0 {
+            match rows::<F>(&own) {
+                Ok(found) => assert_eq!(found, expected, "bit {bit} of {name}"),
+                Err(error) => assert!(matches!(error, Error::Corrupt(_)), "bit {bit} of {name}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_closed_database_is_noticed() {
+    every_flipped_bit_is_noticed::<u64>("rotations:1");
+}
+
+#[test]
+fn every_flipped_bit_of_a_wide_database_is_noticed() {
+    every_flipped_bit_is_noticed::<U256>("rotations:2");
+}
+
+fn every_flipped_bit_is_noticed<F: Fingerprint>(layout: &str) {
+    let (disk, expected) = small::<F>(layout);
+    assert_eq!(rows::<F>(&disk).unwrap(), expected);
+    let manifest: Manifest = manifest::of::<F>(&disk).unwrap();
+    let young = manifest.runs.last().unwrap().clone();
+    let run = young.run;
+    let tables = (0..young.segments.len()).map(|table| names::segment(run, table));
+    let files: Vec<String> =
+        tables.chain([names::rows(run), names::tombstones(run), names::keys(run)]).collect();
+    let bits = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for (index, name) in files.iter().enumerate() {
+            let (disk, expected, manifest, young, bits) = (&disk, &expected, &manifest, &young, &bits);
+            scope.spawn(move || {
+                let check = |disk: &SimulatedDisk| {
+                    !verify_file::<F>(disk, manifest, young, index).unwrap().is_empty()
+                };
+                assert!(!check(disk), "sound before");
+                flip_all(disk, expected, name, &check);
+                bits.fetch_add(disk.file_bytes(name).unwrap().len() as u64 * 8, Ordering::Relaxed);
+            });
+        }
+    });
+    flip_all(&disk, &expected, names::MANIFEST, &|disk| {
+        matches!(manifest::of::<F>(disk), Err(Error::Corrupt(_)))
+    });
+    println!(
+        "{} bits flipped",
+        bits.into_inner() + disk.file_bytes(names::MANIFEST).unwrap().len() as u64 * 8
+    );
+}

@@ -1,0 +1,303 @@
+//! Sound databases as files in memory, and changes to them that the checksums do not show.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::input::Input;
+use crate::util::cast::to_usize;
+use crate::fingerprint::Fingerprint;
+use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::paged::{
+    ATTRIBUTES, CRCS_PER_PAGE, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages, crc_place,
+};
+use crate::format::rows::row_hash;
+use crate::format::wal::{Content, Operation};
+use crate::options::Options;
+use crate::build::{Counts, Target, write_run};
+use crate::run::{Rows, Run, Segment};
+use crate::testing::simulated::SimulatedDisk;
+use crate::storage::{Access, Storage, names};
+use crate::log::wal::Wal;
+use crate::log::manifest;
+use crate::{Result, Row};
+
+/// A run to be written.
+pub(super) struct NewRun {
+    pub(super) layout: String,
+    pub(super) rows: Vec<Row<u64>>,
+    /// Ascending.
+    pub(super) deleted: Vec<u64>,
+}
+
+/// The files of a database, with what the manifest says.
+#[derive(Clone)]
+pub(super) struct Files {
+    pub(super) by_name: BTreeMap<String, Vec<u8>>,
+    manifest: Manifest,
+}
+
+/// Where the attributes stand in a footer page.
+const ATTRIBUTES_AT: usize = 16;
+
+impl Files {
+    /// A database of these runs, oldest first, and of a log with some more operations.
+    pub(super) fn build(options: &Options, runs: &[NewRun], logged: &[Operation<u64>]) -> Result<Self> {
+        let disk = SimulatedDisk::new();
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let mut manifest = manifest::fresh(64, options)?;
+        for run in runs {
+            let record = write(&storage, options, &mut manifest, run)?;
+            manifest.largest_id = manifest.largest_id.max(run.rows.iter().map(|row| row.id).max());
+            manifest.runs.push(record);
+        }
+        if !logged.is_empty() {
+            let mut log = Wal::create(&*storage, &manifest)?;
+            let mut content = Content::default();
+            logged.iter().for_each(|&operation| content.push(operation));
+            log.append(&content)?;
+            (manifest.live_wal, manifest.next_wal) = (Some(log.number), log.number + 1);
+        }
+        manifest::replace(&*storage, &manifest)?;
+        let content = |name: String| (name.clone(), disk.file_bytes(&name).unwrap_or_default());
+        Ok(Self { by_name: disk.names().into_iter().map(content).collect(), manifest })
+    }
+
+    /// A disk with these files.
+    pub(super) fn disk(&self) -> SimulatedDisk {
+        let disk = SimulatedDisk::new();
+        self.by_name.iter().for_each(|(name, bytes)| disk.set_file_bytes(name, bytes.clone()));
+        disk
+    }
+
+    /// The names of the files of runs, those of run `only` where one is given.
+    pub(super) fn of_runs(&self, only: Option<u64>) -> Vec<String> {
+        let wanted = |name: &&String| match only {
+            Some(run) => name.starts_with(&format!("{run:08}")),
+            None => name.starts_with(|first: char| first.is_ascii_digit()),
+        };
+        self.by_name.keys().filter(wanted).cloned().collect()
+    }
+
+    /// Changes some bytes of some of the named files.
+    pub(super) fn edit(&mut self, names: &[String], input: &mut Input<'_>, most: usize) {
+        for _ in 0..most {
+            if input.is_empty() || names.is_empty() {
+                return;
+            }
+            let name = &names[input.below(names.len())];
+            if let Some(bytes) = self.by_name.get_mut(name) {
+                edit(bytes, input);
+            }
+        }
+    }
+
+    /// Makes checksums right, and the manifest's records of them. Where `mode` says so, also what the
+    /// manifest repeats of the footers, and the sums over the data.
+    pub(super) fn repair(&mut self, mode: u8) {
+        let (agree, sums) = (mode & 1 == 1, mode & 2 == 2);
+        for index in 0..self.manifest.runs.len() {
+            let mut record = self.manifest.runs[index].clone();
+            self.seal(&mut record);
+            if agree {
+                self.copy_counts(&mut record);
+            }
+            if sums {
+                // Where the data cannot be read, wrong sums will not be what keeps it from being read.
+                let _ = self.add_up(&mut record);
+            }
+            self.manifest.runs[index] = record;
+        }
+        self.by_name.insert(names::MANIFEST.into(), self.manifest.encode());
+    }
+
+    /// Puts the checksums of a run's files right and notes them in its record.
+    fn seal(&mut self, record: &mut RunRecord) {
+        let run = record.run;
+        let segments = record.segments.iter_mut().enumerate();
+        let rows = (names::rows(run), &mut record.rows_file);
+        let deleted = record.tombstones_file.iter_mut().map(|file| (names::tombstones(run), file));
+        let files = segments.map(|(table, file)| (names::segment(run, table), file));
+        for (name, file) in files.chain([rows]).chain(deleted) {
+            let Some(bytes) = self.by_name.get_mut(&name) else { continue };
+            seal_pages(bytes);
+            file.len_bytes = bytes.len() as u64;
+            file.footer_crc = bytes.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
+        }
+    }
+
+    /// Has the manifest say what the footers say.
+    fn copy_counts(&self, record: &mut RunRecord) {
+        let [entries, fingerprint_sum, ..] = self.attributes(&names::segment(record.run, 0));
+        let [_, rows, row_sum, ..] = self.attributes(&names::rows(record.run));
+        let [tombstones, ..] = self.attributes(&names::tombstones(record.run));
+        (record.entries, record.fingerprint_sum) = (entries, fingerprint_sum);
+        (record.rows, record.row_sum) = (rows, row_sum);
+        if record.tombstones_file.is_some() {
+            record.tombstones = tombstones;
+        }
+    }
+
+    fn attributes(&self, name: &str) -> [u64; ATTRIBUTES] {
+        let bytes = self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        let at = bytes.len().saturating_sub(PAGE_BYTES) + ATTRIBUTES_AT;
+        let words = bytes.get(at..at + ATTRIBUTES * 8).unwrap_or(&[0; ATTRIBUTES * 8]);
+        let mut attributes = [0; ATTRIBUTES];
+        attributes.iter_mut().zip(words.as_chunks().0).for_each(|(to, from)| *to = u64::from_le_bytes(*from));
+        attributes
+    }
+
+    fn set_attribute(&mut self, name: &str, index: usize, value: u64) {
+        let Some(bytes) = self.by_name.get_mut(name) else { return };
+        let at = bytes.len().saturating_sub(PAGE_BYTES) + ATTRIBUTES_AT + index * 8;
+        if let Some(place) = bytes.get_mut(at..at + 8) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    /// Gives table 0 and the rows the sums that their data have.
+    fn add_up(&mut self, record: &mut RunRecord) -> Result<()> {
+        let id = self.manifest.database_id;
+        let natural = names::segment(record.run, 0);
+        let disk = self.disk();
+        let belongs = Segment::<u64>::belongs(id, record.run, 0);
+        let open = |record: &RunRecord| {
+            Segment::<u64>::map(
+                &disk,
+                &belongs,
+                record.layout.table(0),
+                record.segments[0],
+                Access::Random,
+                None,
+            )
+        };
+        let segment = open(record)?;
+        let (mut cursor, mut block, mut sum) = (segment.cursor(), Vec::new(), 0u64);
+        while cursor.next_block(&mut block)? {
+            sum = block.iter().fold(sum, |sum, value| sum.wrapping_add(value.hash64()));
+        }
+        let mut squares = 0u64;
+        for cell in 0..segment.cells() {
+            squares += (segment.bucket(cell, 1)?.len() as u64).pow(2);
+        }
+        self.set_attribute(&natural, 1, sum);
+        self.set_attribute(&natural, 2, squares);
+        record.fingerprint_sum = sum;
+        let belongs = Rows::belongs(id, record.run, 64);
+        let rows = Rows::open(&disk, &belongs, record, Some(u64::MAX))?;
+        let run = Run { record: record.clone(), segments: vec![segment], rows, tombstones: None, keys: None };
+        let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
+        while cursor.next_block(&mut block)? {
+            let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);
+            sum = block.iter().fold(sum, |sum, row| sum.wrapping_add(hash(row)));
+        }
+        self.set_attribute(&names::rows(record.run), 2, sum);
+        record.row_sum = sum;
+        self.seal(record);
+        Ok(())
+    }
+}
+
+fn write(
+    storage: &Arc<dyn Storage>,
+    options: &Options,
+    manifest: &mut Manifest,
+    run: &NewRun,
+) -> Result<RunRecord> {
+    let mut rows = run.rows.clone();
+    rows.sort_unstable();
+    rows.dedup();
+    let counts = Counts::of(&&rows[..], 0, options)?;
+    let (database_id, number) = (manifest.database_id, manifest.take_run_number());
+    let target = Target { storage, options, database_id, width: 64, run: number };
+    let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, options.k, counts.entries)?;
+    write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted, &())
+}
+
+/// One change to a file.
+fn edit(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
+    let kind = input.byte() % 12;
+    let (page, pages) = (usize::from(input.byte()), bytes.len() / PAGE_BYTES);
+    let page = page.checked_rem(pages).unwrap_or_default() * PAGE_BYTES;
+    match kind {
+        0 => bytes.truncate(page + usize::from(input.u16()) % PAGE_BYTES),
+        1 => bytes.resize(bytes.len() + usize::from(input.byte()) * 512, input.byte()),
+        2 => bytes[page..].iter_mut().take(PAGE_BYTES).for_each(|byte| *byte = 0),
+        3 => {
+            let from = usize::from(input.byte()).checked_rem(pages).unwrap_or_default() * PAGE_BYTES;
+            let copy: Vec<u8> = bytes[from..].iter().copied().take(PAGE_BYTES).collect();
+            bytes[page..].iter_mut().zip(copy).for_each(|(to, from)| *to = from);
+        }
+        4 | 5 => {
+            let word = usize::from(input.byte() % 32) * 8;
+            let at = bytes.len().saturating_sub(PAGE_BYTES) + word;
+            let value = if kind == 4 { input.edge() } else { input.u64() };
+            put(bytes, at, &value.to_le_bytes());
+        }
+        6 | 7 => {
+            let at = page + place(input, 4);
+            let value = if kind == 6 { u32::from(input.u16()) } else { u32::from_le_bytes(input.array()) };
+            put(bytes, at, &value.to_le_bytes());
+        }
+        8 => {
+            let at = page + place(input, 8);
+            put(bytes, at, &input.edge().to_le_bytes());
+        }
+        9 => {
+            let (a, b) = (page + place(input, 4), page + place(input, 4));
+            for (a, b) in (a..a + 4).zip(b..b + 4) {
+                if a.max(b) < bytes.len() {
+                    bytes.swap(a, b);
+                }
+            }
+        }
+        10 => {
+            let at = page + place(input, 1);
+            let step = input.byte();
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = byte.wrapping_add(step);
+            }
+        }
+        _ => {
+            let at = page + place(input, 1);
+            let len = input.below(16);
+            put(bytes, at, input.take(len));
+        }
+    }
+}
+
+/// A place in a page: near its start more often, where most of what a small file has stands.
+fn place(input: &mut Input<'_>, unit: usize) -> usize {
+    let near = input.byte();
+    if near < 192 { usize::from(near) * unit } else { usize::from(input.u16()) % PAGE_BYTES }
+}
+
+/// Overwrites as much as is there.
+pub(super) fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
+    bytes.iter_mut().skip(at).zip(new).for_each(|(to, from)| *to = *from);
+}
+
+/// Puts every checksum of a file of pages right, as far as its length can be one of such a file.
+fn seal_pages(bytes: &mut [u8]) {
+    let pages = (bytes.len() / PAGE_BYTES) as u64;
+    if pages < 2 || !bytes.len().is_multiple_of(PAGE_BYTES) {
+        return;
+    }
+    let least = (pages - 2) * CRCS_PER_PAGE as u64 / (CRCS_PER_PAGE as u64 + 1);
+    let data_pages = (least..pages).rev().find(|&data| data + checksum_pages(data) + 2 <= pages);
+    let data_pages = data_pages.unwrap_or(0);
+    for number in 1..=data_pages {
+        let crc = crc32fast::hash(page(bytes, number));
+        let (crc_page, at) = crc_place(number, data_pages);
+        put(page(bytes, crc_page), at, &crc.to_le_bytes());
+    }
+    for number in [0].into_iter().chain(data_pages + 1..pages) {
+        let page = page(bytes, number);
+        let crc = crc32fast::hash(&page[..PAGE_CRC_OFFSET]);
+        put(page, PAGE_CRC_OFFSET, &crc.to_le_bytes());
+    }
+}
+
+fn page(bytes: &mut [u8], number: u64) -> &mut [u8] {
+    let start = to_usize(number) * PAGE_BYTES;
+    &mut bytes[start..start + PAGE_BYTES]
+}

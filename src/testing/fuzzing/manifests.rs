@@ -1,0 +1,67 @@
+//! The manifest: bytes to struct and back, and a database of nothing else.
+
+use std::sync::Arc;
+
+use super::input::Input;
+use super::options;
+use crate::format::manifest::{Manifest, PREFIX_BYTES};
+use crate::testing::simulated::SimulatedDisk;
+use crate::storage::{Storage, names};
+use crate::{Result, Snapshot, Writer};
+
+/// Decodes bytes as a manifest: what decodes encodes to the same bytes, and a database with this
+/// manifest can be opened and written to, or refuses. In some inputs the length and the checksum are
+/// put right.
+pub fn manifest(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let mode = input.byte();
+    let mut file = input.rest().to_vec();
+    if mode & 1 == 1 {
+        reseal(&mut file);
+    }
+    if let Ok(manifest) = Manifest::decode(&file) {
+        assert!(manifest.encode() == file, "a manifest that is encoded otherwise");
+        if mode & 2 == 2 {
+            let _ = write_to(file);
+        }
+    }
+}
+
+/// Puts length and checksum right.
+pub(super) fn reseal(file: &mut [u8]) {
+    let len = file.len() as u64;
+    if let Some(place) = file.get_mut(PREFIX_BYTES - 8..PREFIX_BYTES) {
+        place.copy_from_slice(&len.to_le_bytes());
+    }
+    if let Some((body, crc)) = file.split_last_chunk_mut::<4>() {
+        *crc = crc32fast::hash(body).to_le_bytes();
+    }
+}
+
+fn write_to(file: Vec<u8>) -> Result<()> {
+    let disk = SimulatedDisk::new();
+    disk.set_file_bytes(names::MANIFEST, file);
+    let storage: Arc<dyn Storage> = Arc::new(disk);
+    let before = Snapshot::<u64>::open(&storage, &options(), None)?;
+    let _ = (before.stats(), before.explain(3), before.verify()?);
+    let mut writer = Writer::<u64>::open(storage, options())?;
+    let id = writer.insert(7, None)?;
+    writer.insert(8, Some(id ^ 1))?;
+    writer.commit()?;
+    writer.delete(id ^ 1)?;
+    writer.flush()?;
+    let after = writer.snapshot()?;
+    assert_eq!(after.query(7, 0)?.len(), 1, "what was inserted is there");
+    writer.close()
+}
+
+/// Golden manifests, and one with everything in it.
+#[cfg(test)]
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let golden = ["empty", "one-row", "repeated", "wide-ids"].map(|name| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1");
+        std::fs::read(std::path::Path::new(folder).join(name).join(names::MANIFEST)).unwrap()
+    });
+    let full = crate::format::manifest::tests::sample().encode();
+    golden.into_iter().chain([full]).map(|file| [&[3], &file[..]].concat()).collect()
+}

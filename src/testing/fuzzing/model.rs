@@ -1,0 +1,437 @@
+//! A writer on a disk that fails and loses power, against a model of what it was told.
+//!
+//! The operations are totally ordered. Whatever happens, the database holds the effect of a prefix of
+//! them that contains everything acknowledged.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::input::Input;
+use super::options;
+use super::oracle::{Rows, near, rows_in_order};
+use crate::fingerprint::mix64;
+use crate::options::Options;
+use crate::storage::Storage;
+use crate::testing::simulated::{Doubt, SimulatedDisk};
+use crate::log::manifest;
+use crate::{Error, Result, Row, Snapshot, Writer};
+
+/// Operations that one input may ask for.
+const MOST_STEPS: usize = 100;
+/// Rows that a model may hold, so that comparing them stays cheap.
+const MOST_ROWS: usize = 400;
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Insert(Row<u64>),
+    Delete(u64),
+}
+
+/// What the database was told.
+#[derive(Clone, Default)]
+struct History {
+    /// The effect of everything acknowledged.
+    durable: Rows,
+    /// Everything since.
+    tail: Vec<Operation>,
+    /// The largest id ever acknowledged, in rows deleted since too.
+    largest_id: Option<u64>,
+}
+
+impl History {
+    /// The effect of the first operations of the tail.
+    fn after(&self, count: usize) -> Rows {
+        let mut rows = self.durable.clone();
+        self.tail[..count].iter().for_each(|&operation| apply(&mut rows, operation));
+        rows
+    }
+
+    fn now(&self) -> Rows {
+        self.after(self.tail.len())
+    }
+
+    fn acknowledge(&mut self) {
+        self.keep(self.tail.len());
+    }
+
+    /// Takes a prefix of the tail for durable and forgets the rest.
+    fn keep(&mut self, count: usize) {
+        self.durable = self.after(count);
+        for operation in &self.tail[..count] {
+            if let Operation::Insert(row) = operation {
+                self.largest_id = self.largest_id.max(Some(row.id));
+            }
+        }
+        self.tail.clear();
+    }
+
+    /// The shortest prefix that gives these rows: of a longer one that gives them too, nobody can tell
+    /// whether its ids were stored.
+    fn prefix_with(&self, rows: &Rows) -> Option<usize> {
+        let mut state = self.durable.clone();
+        let mut count = 0;
+        while state != *rows {
+            apply(&mut state, *self.tail.get(count)?);
+            count += 1;
+        }
+        Some(count)
+    }
+}
+
+fn apply(rows: &mut Rows, operation: Operation) {
+    match operation {
+        Operation::Insert(row) => {
+            rows.insert(row);
+        }
+        Operation::Delete(id) => rows.retain(|row| row.id != id),
+    }
+}
+
+/// The disk as it was just before a call, with what had been promised then.
+type Frozen = Arc<Mutex<Option<SimulatedDisk>>>;
+
+/// A writer and all that is known about its disk.
+struct World {
+    disk: SimulatedDisk,
+    options: Options,
+    writer: Option<Writer<u64>>,
+    /// An older reader, for `refresh`.
+    reader: Option<Snapshot<u64>>,
+    history: History,
+    frozen: Frozen,
+    /// Calls may fail, so errors are no surprise and what readers see may be more than was promised.
+    faulty: bool,
+}
+
+/// Does what an input says: operations, queries, crashes, faults.
+pub fn model_ops(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2"]);
+    let memtable_rows = usize::from(input.byte() % 24);
+    let options = options().k(1).memtable_rows(memtable_rows);
+    let options = options.layout(layout.parse().expect("a layout"));
+    let disk = SimulatedDisk::new();
+    let fresh = manifest::fresh(64, &options).expect("ids are fixed");
+    manifest::replace(&disk, &fresh).expect("a sound disk");
+    let mut world = World {
+        disk,
+        options,
+        writer: None,
+        reader: None,
+        history: History::default(),
+        frozen: Frozen::default(),
+        faulty: false,
+    };
+    world.reopen();
+    for _ in 0..MOST_STEPS {
+        if input.is_empty() {
+            break;
+        }
+        world.step(&mut input);
+    }
+    world.crash(&mut |_| true);
+}
+
+impl World {
+    fn step(&mut self, input: &mut Input<'_>) {
+        let before = self.history.clone();
+        match input.byte() % 32 {
+            0..=6 => self.insert(input),
+            7 => self.insert_automatic(input),
+            8..=9 => self.operate(Operation::Delete(small_id(input))),
+            10..=11 => self.upsert(input),
+            12..=16 => self.durably(Writer::commit),
+            17..=18 => self.durably(Writer::flush),
+            19 => self.durably(Writer::compact),
+            20..=21 => self.query(input),
+            22 => self.writers_snapshot(),
+            23 => self.read_from_outside(),
+            24 => self.close(),
+            25 => self.drop_and_reopen(),
+            26..=27 => return self.crash(&mut random_fate(input)),
+            28..=29 => self.arm(input),
+            30 => self.fail_soon(input),
+            _ => self.fill_up(input),
+        }
+        let frozen = self.frozen.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(disk) = frozen {
+            // Of what this step promised, nothing had been promised yet.
+            let told = mem::take(&mut self.history);
+            let unacknowledged = told.tail.is_empty() && !before.tail.is_empty();
+            self.history = if unacknowledged { before } else { History { tail: told.tail, ..before } };
+            self.writer = None;
+            self.reader = None;
+            self.disk = disk;
+            // The process was killed, or the power was cut.
+            if input.flag() {
+                self.reopen();
+            } else {
+                self.crash(&mut random_fate(input));
+            }
+        }
+    }
+
+    fn writer(&mut self) -> &mut Writer<u64> {
+        self.writer.as_mut().expect("there is always a writer between steps")
+    }
+
+    fn insert(&mut self, input: &mut Input<'_>) {
+        let row = Row { fingerprint: input.fingerprint(), id: small_id(input) };
+        if self.history.durable.len() + self.history.tail.len() < MOST_ROWS {
+            self.operate(Operation::Insert(row));
+        }
+    }
+
+    /// Ids are given out in ascending order and never twice.
+    fn insert_automatic(&mut self, input: &mut Input<'_>) {
+        let fingerprint = input.fingerprint();
+        match self.writer().insert(fingerprint, None) {
+            Ok(id) => {
+                let stood = self.history.largest_id;
+                assert!(stood < Some(id), "id {id} was given out before; the largest was {stood:?}");
+                self.history.tail.push(Operation::Insert(Row { fingerprint, id }));
+            }
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    fn operate(&mut self, operation: Operation) {
+        let done = match operation {
+            Operation::Insert(row) => self.writer().insert(row.fingerprint, Some(row.id)).map(drop),
+            Operation::Delete(id) => self.writer().delete(id),
+        };
+        match done {
+            Ok(()) => self.history.tail.push(operation),
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    fn upsert(&mut self, input: &mut Input<'_>) {
+        let row = Row { fingerprint: input.fingerprint(), id: small_id(input) };
+        match self.writer().upsert(row.fingerprint, row.id) {
+            Ok(()) => self.history.tail.extend([Operation::Delete(row.id), Operation::Insert(row)]),
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    /// Something after which everything is durable.
+    fn durably(&mut self, work: fn(&mut Writer<u64>) -> Result<()>) {
+        match work(self.writer()) {
+            Ok(()) => self.history.acknowledge(),
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    /// An error is fine where calls fail. A writer that takes no more makes room for another.
+    fn expect_failure(&mut self, error: Error) {
+        assert!(self.faulty, "no call has failed, and yet: {error}");
+        if matches!(error, Error::Poisoned { .. }) {
+            self.drop_and_reopen();
+        }
+    }
+
+    fn query(&mut self, input: &mut Input<'_>) {
+        let (query, k) = (input.fingerprint(), input.k());
+        let expected = near(&self.history.now(), query, k);
+        match self.writer().query(query, k) {
+            Ok(found) => assert_eq!(found, expected, "query {query:#x} at {k}"),
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    /// The writer's own snapshot has what is not committed, too.
+    fn writers_snapshot(&mut self) {
+        match self.writer().snapshot().and_then(|snapshot| rows_in_order(&snapshot)) {
+            Ok(rows) => assert!(rows.iter().eq(&self.history.now()), "the writer's snapshot"),
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    /// Readers see what was acknowledged, and no more where nothing has failed.
+    fn read_from_outside(&mut self) {
+        let storage: Arc<dyn Storage> = Arc::new(self.disk.clone());
+        let opened = match self.reader.take() {
+            Some(reader) => reader.refresh(),
+            None => Snapshot::open(&storage, &self.options, None),
+        };
+        match opened.and_then(|reader| Ok((rows_in_order(&reader)?, reader))) {
+            Ok((rows, reader)) => {
+                let rows = rows.into_iter().collect();
+                let prefix = self.history.prefix_with(&rows);
+                assert!(prefix.is_some(), "readers see no prefix: {rows:?}");
+                assert!(self.faulty || rows == self.history.durable, "readers see what was not committed");
+                self.reader = Some(reader);
+            }
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    fn close(&mut self) {
+        match self.writer.take().map_or(Ok(()), Writer::close) {
+            Ok(()) => self.history.acknowledge(),
+            Err(error) => assert!(self.faulty, "no call has failed, and yet: {error}"),
+        }
+        self.reopen();
+    }
+
+    fn drop_and_reopen(&mut self) {
+        self.writer = None;
+        self.reopen();
+    }
+
+    /// Another writer on the same disk. Tries until no call fails any more.
+    fn reopen(&mut self) {
+        let storage: Arc<dyn Storage> = Arc::new(self.disk.clone());
+        self.disk.heal();
+        let opened = (0..20).find_map(|_| match Writer::open(storage.clone(), self.options.clone()) {
+            Ok(writer) => Some(writer),
+            Err(error) => {
+                assert!(self.faulty, "the database cannot be opened: {error}");
+                None
+            }
+        });
+        let writer = opened.expect("a disk that has ceased to fail can be opened");
+        let rows = writer.snapshot().and_then(|snapshot| rows_in_order(&snapshot));
+        self.writer = Some(writer);
+        match rows {
+            Ok(rows) => self.recovered(&rows.into_iter().collect()),
+            Err(error) => self.expect_failure(error),
+        }
+    }
+
+    /// What a new writer finds has to be the effect of a prefix with everything acknowledged.
+    fn recovered(&mut self, rows: &Rows) {
+        let found = self.history.prefix_with(rows);
+        let told = (&self.history.durable, &self.history.tail);
+        assert!(found.is_some(), "no prefix gives {rows:?}; acknowledged and since then: {told:?}");
+        self.history.keep(found.unwrap_or_default());
+    }
+
+    /// Cuts the power. In recovering it is cut again, which changes nothing.
+    fn crash(&mut self, fate: &mut dyn FnMut(Doubt) -> bool) {
+        self.writer = None;
+        self.reader = None;
+        self.disk = self.disk.crash(fate);
+        self.faulty = false;
+        *self.frozen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let again = self.crash_in_recovery(fate);
+        self.reopen();
+        let first = self.history.durable.clone();
+        if let Some(disk) = again {
+            let storage: Arc<dyn Storage> = Arc::new(disk);
+            let writer = Writer::<u64>::open(storage.clone(), self.options.clone()).expect("opens again");
+            writer.close().expect("a sound disk");
+            let snapshot = Snapshot::open(&storage, &self.options, None).expect("a sound database");
+            let rows: BTreeSet<_> = rows_in_order(&snapshot).expect("sound rows").into_iter().collect();
+            assert_eq!(rows, first, "a second crash, in recovery, changed something");
+            assert_eq!(snapshot.verify().expect("files can be read").damage, []);
+        }
+    }
+
+    /// A copy of the disk on which recovery is cut short.
+    fn crash_in_recovery(&self, fate: &mut dyn FnMut(Doubt) -> bool) -> Option<SimulatedDisk> {
+        let copy = self.disk.crash(&mut |_| true);
+        let at = (0..6).fold(0, |bits, index| bits << 1 | u64::from(fate(Doubt::FolderOperation { index })));
+        let frozen = Frozen::default();
+        freeze(&copy, at, &frozen);
+        let storage: Arc<dyn Storage> = Arc::new(copy);
+        drop(Writer::<u64>::open(storage, self.options.clone()));
+        let caught = frozen.lock().unwrap_or_else(PoisonError::into_inner).take();
+        caught.map(|disk| disk.crash(fate))
+    }
+
+    /// Has a copy of the disk made at one of the next calls.
+    fn arm(&mut self, input: &mut Input<'_>) {
+        freeze(&self.disk, self.disk.calls() + input.below(80) as u64, &self.frozen);
+    }
+
+    fn fail_soon(&mut self, input: &mut Input<'_>) {
+        let call = self.disk.calls() + input.below(60) as u64;
+        let kind = input.pick(&[ErrorKind::Other, ErrorKind::StorageFull, ErrorKind::PermissionDenied]);
+        self.disk.fail_at(call, kind);
+        self.faulty = true;
+    }
+
+    /// Fills the disk, or empties it.
+    fn fill_up(&mut self, input: &mut Input<'_>) {
+        let call = self.disk.calls() + input.below(40) as u64;
+        if input.flag() {
+            self.disk.heal();
+        } else {
+            self.disk.fail_from(call, ErrorKind::StorageFull);
+            self.faulty = true;
+        }
+    }
+}
+
+/// Keeps a copy of the disk as it is before a call.
+fn freeze(disk: &SimulatedDisk, at: u64, to: &Frozen) {
+    let to = to.clone();
+    disk.on_call(move |frozen, call| {
+        let mut slot = to.lock().unwrap_or_else(PoisonError::into_inner);
+        if call == at {
+            *slot = Some(frozen.clone());
+        }
+    });
+}
+
+fn small_id(input: &mut Input<'_>) -> u64 {
+    u64::from(input.byte() % 24)
+}
+
+/// Keeps everything in doubt, nothing, or this and that.
+fn random_fate(input: &mut Input<'_>) -> impl FnMut(Doubt) -> bool + use<> {
+    let (seed, mut turn) = (u64::from(input.u16()), 0u64);
+    move |_| {
+        turn += 1;
+        match seed % 8 {
+            0 => true,
+            1 => false,
+            2 => !mix64(seed ^ mix64(turn)).is_multiple_of(8),
+            3 => mix64(seed ^ mix64(turn)).is_multiple_of(8),
+            _ => mix64(seed ^ mix64(turn)).is_multiple_of(2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a killed writer leaves, with nothing wrong with the disk.
+    fn killed_while_flushing() -> Vec<SimulatedDisk> {
+        let options = options();
+        let disk = SimulatedDisk::new();
+        manifest::replace(&disk, &manifest::fresh(64, &options).unwrap()).unwrap();
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let mut writer = Writer::<u64>::open(storage, options).unwrap();
+        writer.insert(7, Some(1)).unwrap();
+        writer.commit().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = seen.clone();
+        disk.on_call(move |frozen, _| log.lock().unwrap().push(frozen.clone()));
+        writer.flush().unwrap();
+        seen.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn regression_what_a_new_writer_finds_is_durable_before_anything_is_removed() {
+        for disk in killed_while_flushing() {
+            let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+            let opened = Arc::new(Mutex::new(Vec::new()));
+            let log = opened.clone();
+            disk.on_call(move |frozen, _| log.lock().unwrap().push(frozen.clone()));
+            drop(Writer::<u64>::open(storage, options()).unwrap());
+            for disk in opened.lock().unwrap().iter() {
+                for lost in 0..12 {
+                    let left = disk.crash(&mut |doubt| doubt != Doubt::FolderOperation { index: lost });
+                    let storage: Arc<dyn Storage> = Arc::new(left);
+                    let snapshot = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
+                    assert_eq!(snapshot.query(7, 0).unwrap().len(), 1, "a row that was acknowledged");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What answers have to be, by the shortest code that tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::input::Input;
+use crate::{Match, Pair, Result, Row, Snapshot, num_differing_bits};
+
+pub(super) type Rows = BTreeSet<Row<u64>>;
+
+/// All rows, in the order in which they come.
+pub(super) fn rows_in_order(snapshot: &Snapshot<u64>) -> Result<Vec<Row<u64>>> {
+    let mut rows = Vec::new();
+    snapshot.rows(|row| {
+        rows.push(row);
+        Ok::<(), crate::Error>(())
+    })?;
+    Ok(rows)
+}
+
+/// What a query has to find.
+pub(super) fn near(rows: &Rows, query: u64, k: u32) -> Vec<Match<u64>> {
+    let found = rows.iter().map(|&Row { fingerprint, id }| Match {
+        distance: num_differing_bits(fingerprint, query),
+        fingerprint,
+        id,
+    });
+    let mut found: Vec<Match<u64>> = found.filter(|found| found.distance <= k).collect();
+    found.sort_unstable();
+    found
+}
+
+/// All pairs of distinct values within k.
+pub(super) fn all_pairs(values: &BTreeSet<u64>, k: u32) -> BTreeSet<Pair<u64>> {
+    let mut pairs = BTreeSet::new();
+    for &a in values {
+        for &b in values.range(a..).skip(1) {
+            let distance = num_differing_bits(a, b);
+            if distance <= k {
+                pairs.insert(Pair { a, b, distance });
+            }
+        }
+    }
+    pairs
+}
+
+/// Groups of rows that pairs connect, those of two rows or more.
+fn clusters(rows: &Rows, pairs: &BTreeSet<Pair<u64>>) -> Vec<Vec<Row<u64>>> {
+    let mut leader: BTreeMap<u64, u64> = rows.iter().map(|row| (row.fingerprint, row.fingerprint)).collect();
+    for pair in pairs {
+        let (a, b) = (leader[&pair.a], leader[&pair.b]);
+        leader.values_mut().filter(|value| **value == a.max(b)).for_each(|value| *value = a.min(b));
+    }
+    let mut groups: BTreeMap<u64, Vec<Row<u64>>> = BTreeMap::new();
+    rows.iter().for_each(|&row| groups.entry(leader[&row.fingerprint]).or_default().push(row));
+    groups.into_values().filter(|group| group.len() > 1).collect()
+}
+
+/// Asks for everything there is and compares it with what it has to be.
+pub(super) fn compare(snapshot: &Snapshot<u64>, rows: &Rows, input: &mut Input<'_>) -> Result<()> {
+    assert!(rows_in_order(snapshot)?.iter().eq(rows), "rows");
+    for _ in 0..1 + input.below(3) {
+        let (query, k, count) = (any_query(rows, input), input.k(), input.below(300));
+        let expected = near(rows, query, k);
+        assert_eq!(snapshot.query(query, k)?, expected, "query {query:#x} at {k}");
+        let first = &expected[..count.min(expected.len())];
+        assert_eq!(snapshot.nearest(query, count, k)?, first, "nearest to {query:#x} up to {k}");
+    }
+    compare_pairs(snapshot, rows, input.k())
+}
+
+/// Near some row, or anywhere.
+fn any_query(rows: &Rows, input: &mut Input<'_>) -> u64 {
+    let nth = input.u16();
+    let random = input.fingerprint();
+    match rows.iter().nth(usize::from(nth) % (rows.len() + 1)) {
+        Some(row) => row.fingerprint ^ (random & random.rotate_left(7) & random.rotate_left(22)),
+        None => random,
+    }
+}
+
+/// Pairs and clusters. Where there would be many, k is lowered.
+pub(super) fn compare_pairs(snapshot: &Snapshot<u64>, rows: &Rows, k: u32) -> Result<()> {
+    let k = if rows.len() > 200 { k.min(4) } else { k };
+    let values: BTreeSet<u64> = rows.iter().map(|row| row.fingerprint).collect();
+    let expected = all_pairs(&values, k);
+    let mut pairs = Vec::new();
+    snapshot.pairs(k, |block| {
+        pairs.extend_from_slice(block);
+        Ok::<(), crate::Error>(())
+    })?;
+    assert_eq!(pairs.len(), expected.len(), "each pair once at {k}");
+    assert_eq!(pairs.into_iter().collect::<BTreeSet<_>>(), expected, "pairs at {k}");
+    let mut found = Vec::new();
+    snapshot.clusters(k, |cluster| {
+        found.push(cluster.to_vec());
+        Ok::<(), crate::Error>(())
+    })?;
+    assert_eq!(found, clusters(rows, &expected), "clusters at {k}");
+    Ok(())
+}

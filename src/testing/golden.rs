@@ -1,0 +1,319 @@
+//! Holds the code against FORMAT.md and the golden databases.
+//!
+//! To write the golden files of a new format version: `NEARPRINT_WRITE_GOLDEN=1 cargo test golden`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::format::{VERSION, keys, manifest, paged, rows, segment, tombstones, wal};
+use crate::layout::{MAX_TABLES, cost};
+use crate::{Database, Fingerprint, Options, Row, U256};
+
+/// A golden database: name, layout, rows.
+type Golden<F> = (&'static str, &'static str, Vec<Row<F>>);
+
+fn mixed(count: u64, id: fn(u64) -> u64) -> Vec<Row<u64>> {
+    let value = |i: u64| crate::fingerprint::mix64(i % (count / 3 * 2)) >> (i % 2 * 3);
+    (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect()
+}
+
+/// Rows of a wider fingerprint, some of which agree in their first 64 bits.
+fn widened<F: Fingerprint>() -> Vec<Row<F>> {
+    let word = |value: u64, word: u32| {
+        F::from_bits(crate::fingerprint::mix64(value + u64::from(word)), word * 64, 64)
+    };
+    let widen = |Row { fingerprint, id }: Row<u64>| {
+        let first = F::from_bits(fingerprint, 0, 64);
+        let fingerprint = (1..F::BITS / 64).fold(first, |value, at| value | word(id % 97, at));
+        Row { fingerprint, id }
+    };
+    mixed(600, |i| i + 7).into_iter().map(widen).collect()
+}
+
+fn golden_128() -> Vec<Golden<u128>> {
+    vec![("bits-128", "rotations:4", widened())]
+}
+
+fn golden_256() -> Vec<Golden<U256>> {
+    let one = U256::from_words([0x89ab_cdef_0123_4567, 3, 2, 0x0123_4567_89ab_cdef]);
+    vec![
+        ("bits-256", "rotations:3", widened()),
+        ("one-wide-row", "rotations:2", vec![Row { fingerprint: one, id: 42 }]),
+    ]
+}
+
+fn golden() -> Vec<Golden<u64>> {
+    vec![
+        ("empty", "auto", vec![]),
+        ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
+        ("repeated", "rotations:3", mixed(5000, |i| i + 1_000_000)),
+        ("wide-ids", "blocks:5,2", mixed(60, |i| i << 58)),
+    ]
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1").join(name)
+}
+
+fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
+    crate::log::manifest::fixed::fix_ids();
+    let options = Options::new().layout(layout.parse().unwrap());
+    let mut builder = Database::<F>::build(path, options).unwrap();
+    for row in rows {
+        builder.push(row.fingerprint, Some(row.id)).unwrap();
+    }
+    builder.finish().unwrap();
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+/// Databases that a writer made: `living` has two runs, the younger with tombstones, and knows of automatic
+/// ids; `unflushed` is what a killed process leaves, a run and a log.
+fn write_living(path: &Path, flushes: bool) {
+    crate::log::manifest::fixed::fix_ids();
+    let options = Options::new().layout("rotations:2".parse().unwrap()).background_merges(false);
+    let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
+    for i in 0..100 {
+        writer.insert(crate::fingerprint::mix64(i), (i % 2 == 0).then_some(1000 + i)).unwrap();
+    }
+    writer.flush().unwrap();
+    writer.delete(1002).unwrap();
+    writer.insert(7, None).unwrap();
+    writer.upsert(8, 1004).unwrap();
+    writer.commit().unwrap();
+    writer.delete(1006).unwrap();
+    writer.commit().unwrap();
+    if flushes {
+        writer.close().unwrap();
+    } else {
+        drop(writer);
+    }
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+fn living_rows() -> Vec<Row<u64>> {
+    // Every other id was given, and the automatic ones follow the one before.
+    let kept = (0..100).map(|i| Row { fingerprint: crate::fingerprint::mix64(i), id: 1000 + i });
+    let mut rows: Vec<Row<u64>> = kept.filter(|row| ![1002, 1004, 1006].contains(&row.id)).collect();
+    rows.extend([Row { fingerprint: 7, id: 1100 }, Row { fingerprint: 8, id: 1004 }]);
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
+    for (name, flushes) in [("living", true), ("unflushed", false)] {
+        if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+            let _ = fs::remove_dir_all(folder(name));
+            write_living(&folder(name), flushes);
+        }
+        let home = tempfile::tempdir().unwrap();
+        let again = home.path().join(name);
+        write_living(&again, flushes);
+        assert!(files(&again) == files(&folder(name)), "{name} is no longer written as it was");
+        let snapshot = Database::<u64>::open(folder(name)).unwrap().snapshot().unwrap();
+        assert_eq!(snapshot.all_rows(), living_rows());
+        assert_eq!(snapshot.verify().unwrap().damage, []);
+        assert_eq!(snapshot.stats().largest_id, Some(1100));
+    }
+}
+
+/// A database with keys and texts: a run, a younger one with tombstones, and a log with a checkpoint.
+fn write_keyed(path: &Path) {
+    crate::log::manifest::fixed::fix_ids();
+    let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false);
+    let options = options.keys(true).recipe("a recipe");
+    let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
+    for i in 0..20usize {
+        let text = "text ".repeat(i);
+        writer
+            .insert_keyed(crate::fingerprint::mix64(i as u64 / 2), None, &format!("key {i}"), text.as_bytes())
+            .unwrap();
+    }
+    writer.flush().unwrap();
+    writer.delete(keys::hash_key(b"key 3")).unwrap();
+    writer.insert_keyed(5, Some(6), "key 3", b"other").unwrap();
+    writer.insert_keyed(5, Some(6), "key 4", b"").unwrap();
+    writer.set_checkpoint(b"half way").unwrap();
+    writer.flush().unwrap();
+    writer.insert_keyed(9, Some(10), "in the log", b"1234567").unwrap();
+    writer.set_checkpoint(b"further").unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+#[test]
+fn a_golden_database_with_keys_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("keyed"));
+        write_keyed(&folder("keyed"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("keyed");
+    write_keyed(&again);
+    assert!(files(&again) == files(&folder("keyed")), "no longer written as it was");
+    let snapshot = Database::<u64>::open(folder("keyed")).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+    let rows = snapshot.all_rows();
+    assert_eq!(rows.len(), 21);
+    let keys: Vec<String> =
+        rows.iter().flat_map(|&row| snapshot.keys_of(row).unwrap()).map(|key| key.key).collect();
+    assert_eq!(keys.len(), 22);
+    let of_five = snapshot.keys_of(Row { fingerprint: 5, id: 6 }).unwrap();
+    let found: Vec<_> = of_five.iter().map(|key| (key.key.as_str(), key.stamp, &key.text[..])).collect();
+    assert_eq!(found, [("key 3", 20, &b"other"[..]), ("key 4", 21, b"")]);
+    assert_eq!(snapshot.recipe(), Some("a recipe"));
+    assert_eq!(Database::<u64>::open(&again).unwrap().writer().unwrap().checkpoint(), Some(&b"further"[..]));
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn golden_databases_are_read_and_rewritten_byte_by_byte() {
+    read_and_rewrite(golden());
+    read_and_rewrite(golden_128());
+    read_and_rewrite(golden_256());
+}
+
+fn read_and_rewrite<F: Fingerprint>(golden: Vec<Golden<F>>) {
+    for (name, layout, rows) in golden {
+        if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+            let _ = fs::remove_dir_all(folder(name));
+            write(&folder(name), layout, &rows);
+        }
+        let home = tempfile::tempdir().unwrap();
+        let again = home.path().join(name);
+        write(&again, layout, &rows);
+        assert!(files(&again) == files(&folder(name)), "{name} is no longer written as it was");
+
+        let snapshot = Database::<F>::open(folder(name)).unwrap().snapshot().unwrap();
+        let mut expected = rows;
+        expected.sort_unstable();
+        expected.dedup();
+        assert_eq!(snapshot.all_rows(), expected);
+        assert_eq!(snapshot.verify().unwrap().damage, []);
+        for row in expected {
+            let near = row.fingerprint ^ F::from_bits(0b1001, F::BITS - 4, 4);
+            assert!(snapshot.query(near, 2).unwrap().iter().any(|found| found.id == row.id));
+        }
+    }
+}
+
+fn document() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")).unwrap()
+}
+
+/// The rows of all tables with a given header, cell by cell.
+fn table_rows(document: &str, header: &str) -> Vec<Vec<Vec<String>>> {
+    let mut tables = Vec::new();
+    let mut lines = document.lines();
+    while let Some(line) = lines.next() {
+        if line == header {
+            let cells =
+                |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
+            tables.push(lines.by_ref().skip(1).take_while(|line| line.starts_with('|')).map(cells).collect());
+        }
+    }
+    tables
+}
+
+#[test]
+fn constants_in_the_document_are_those_of_the_code() {
+    let code: BTreeMap<&str, u64> = BTreeMap::from([
+        ("VERSION", u64::from(VERSION)),
+        ("PAGE_BYTES", paged::PAGE_BYTES as u64),
+        ("PAGE_CRC_OFFSET", paged::PAGE_CRC_OFFSET as u64),
+        ("CRCS_PER_PAGE", paged::CRCS_PER_PAGE as u64),
+        ("ATTRIBUTES", paged::ATTRIBUTES as u64),
+        ("MAX_SECTIONS", paged::MAX_SECTIONS as u64),
+        ("HI_BITS", u64::from(crate::layout::HI_BITS)),
+        ("MAX_ENTRIES", segment::MAX_ENTRIES),
+        ("MIN_DIRECTORY_BITS", u64::from(cost::MIN_DIRECTORY_BITS)),
+        ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),
+        ("SAMPLE_ENTRIES", rows::SAMPLE_ENTRIES),
+        ("RANK_ROWS", rows::RANK_ROWS),
+        ("MAX_TABLES", MAX_TABLES as u64),
+        ("PREFIX_BYTES", manifest::PREFIX_BYTES as u64),
+        ("MAX_RANGES", manifest::MAX_RANGES as u64),
+        ("MAX_RECIPE_BYTES", manifest::MAX_RECIPE_BYTES as u64),
+        ("MAX_CHECKPOINT_BYTES", manifest::MAX_CHECKPOINT_BYTES as u64),
+        ("MAX_KEY_BYTES", keys::MAX_KEY_BYTES as u64),
+        ("LOG_HEADER_BYTES", wal::HEADER_BYTES as u64),
+        ("FRAME_HEADER_BYTES", wal::FRAME_HEADER_BYTES as u64),
+    ]);
+    let document = document();
+    let tables = table_rows(&document, "| constant | value | meaning |");
+    let told: BTreeMap<String, u64> =
+        tables[0].iter().map(|row| (row[0].trim_matches('`').to_string(), row[1].parse().unwrap())).collect();
+    assert_eq!(told.iter().map(|(name, value)| (name.as_str(), *value)).collect::<BTreeMap<_, _>>(), code);
+
+    let magics = BTreeMap::from([
+        ("MANIFEST", manifest::MAGIC),
+        ("SEGMENT", segment::MAGIC),
+        ("ROWS", rows::MAGIC),
+        ("TOMBSTONES", tombstones::MAGIC),
+        ("KEYS", keys::MAGIC),
+        ("LOG", wal::MAGIC),
+        ("FOOTER", paged::FOOTER_MAGIC),
+    ]);
+    let tables = table_rows(&document, "| magic | bytes | stands at the start of |");
+    assert_eq!(tables[0].len(), magics.len());
+    for row in &tables[0] {
+        let bytes: Vec<u8> =
+            row[1].trim_matches('`').split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+        assert_eq!(bytes, magics[row[0].trim_matches('`')], "{}", row[0]);
+    }
+}
+
+#[test]
+fn fields_in_the_document_follow_each_other_without_a_gap() {
+    let tables = table_rows(&document(), "| offset | size | field |");
+    assert_eq!(tables.len(), 11);
+    for table in tables {
+        for pair in table.windows(2) {
+            let number = |text: &String| text.parse::<u64>().ok();
+            if let (Some(offset), Some(size), Some(next)) =
+                (number(&pair[0][0]), number(&pair[0][1]), number(&pair[1][0]))
+            {
+                assert_eq!(offset + size, next, "{pair:?}");
+            }
+        }
+    }
+}
+
+/// The hexdump in the document, file by file: offset and bytes of each line.
+#[test]
+fn the_hexdump_in_the_document_is_the_golden_database() {
+    let document = document();
+    let dump = document.split("```hexdump\n").skip(1).map(|part| part.split("```").next().unwrap());
+    let mut seen = 0;
+    for part in dump {
+        let mut lines = part.lines();
+        let name = lines.next().unwrap();
+        let database = if name.starts_with("wal") { "unflushed" } else { "one-row" };
+        let bytes = fs::read(folder(database).join(name)).unwrap();
+        let mut covered = vec![false; bytes.len()];
+        for line in lines {
+            let mut words = line.split("  ").next().unwrap().split(' ');
+            let start = usize::from_str_radix(words.next().unwrap(), 16).unwrap();
+            for (at, word) in words.enumerate() {
+                assert_eq!(
+                    bytes[start + at],
+                    u8::from_str_radix(word, 16).unwrap(),
+                    "{name} {start:x} + {at}"
+                );
+                covered[start + at] = true;
+            }
+        }
+        let hidden = bytes.iter().zip(&covered).filter(|(byte, covered)| **byte != 0 && !**covered).count();
+        let directory =
+            if Path::new(name).extension().is_some_and(|extension| extension == "seg") { 255 } else { 0 };
+        assert!(hidden <= directory, "{name}: the dump leaves out {hidden} bytes that are not zero");
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
+}

@@ -1,0 +1,134 @@
+//! Sorting many fingerprints on all cores.
+//!
+//! One round of distribution by leading bits leaves pieces that fit a core's cache, and those are sorted by
+//! comparing, on all threads. A second round in the cache gained nothing over the standard library's sort.
+//! Values that share their leading bits stay in one piece, which one thread sorts.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::util::cast::to_usize;
+use crate::fingerprint::Fingerprint;
+
+/// Values of a piece: 256 KiB of 64-bit ones.
+const CACHED: usize = 1 << 15;
+/// Leading bits that are looked at, at most: more pieces would be written to too far apart.
+const MOST_BITS: u32 = 12;
+
+/// Sorts values on so many threads. `scratch` is made as long as they are, and may be used again.
+pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threads: usize) {
+    let bits = (values.len() / CACHED).max(1).ilog2().min(MOST_BITS);
+    if bits == 0 {
+        return values.sort_unstable();
+    }
+    in_pieces(values, scratch, bits, threads, |from, to| {
+        to.copy_from_slice(from);
+        to.sort_unstable();
+    });
+}
+
+/// Brings values into the order of their `bits` leading bits, on so many threads; those that share them
+/// stay in the order that they are in. `scratch` as in [`sort`].
+pub(crate) fn group<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, bits: u32, threads: usize) {
+    let first = (values.len() / CACHED).max(1).ilog2().min(MOST_BITS).min(bits);
+    in_pieces(values, scratch, first, threads, |from, to| {
+        if first == bits {
+            to.copy_from_slice(from);
+        } else {
+            distribute(from, to, first, bits - first);
+        }
+    });
+}
+
+/// Distributes values by their leading bits, and has each piece arranged on its way back.
+fn in_pieces<F: Fingerprint>(
+    values: &mut [F],
+    scratch: &mut Vec<F>,
+    bits: u32,
+    threads: usize,
+    arrange: impl Fn(&[F], &mut [F]) + Sync,
+) {
+    scratch.resize(values.len(), F::default());
+    let ends = distribute(values, scratch, 0, bits);
+    let (mut from, mut to, mut pieces, mut start) = (&scratch[..], values, Vec::new(), 0);
+    for end in ends {
+        let ((piece_from, rest_from), (piece_to, rest_to)) =
+            (from.split_at(end - start), to.split_at_mut(end - start));
+        pieces.push((piece_from, piece_to));
+        (from, to, start) = (rest_from, rest_to, end);
+    }
+    let pieces = Mutex::new(pieces.into_iter());
+    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((from, to)) = next() {
+            arrange(from, to);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
+
+/// Moves values to where their bits `start..start + bits` say, keeping the order of those that share them.
+/// Returns where each of these pieces ends.
+fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -> Vec<usize> {
+    let piece = |value: F| to_usize(value.bits(start, bits));
+    let mut ends = vec![0; 1 << bits];
+    from.iter().for_each(|&value| ends[piece(value)] += 1);
+    let mut start = 0;
+    for end in &mut ends {
+        (*end, start) = (start, start + *end);
+    }
+    // Each entry runs from where its piece begins to where it ends.
+    for &value in from {
+        let at = &mut ends[piece(value)];
+        to[*at] = value;
+        *at += 1;
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::mix64;
+
+    fn check<F: Fingerprint>(values: &[F]) {
+        let mut expected = values.to_vec();
+        expected.sort_unstable();
+        let mut scratch = Vec::new();
+        for threads in [1, 2, 5] {
+            let mut sorted = values.to_vec();
+            sort(&mut sorted, &mut scratch, threads);
+            assert!(sorted == expected, "{} values on {threads} threads", values.len());
+        }
+    }
+
+    #[test]
+    fn many_are_sorted_whatever_their_bits() {
+        for len in [0, 1, 2 * CACHED as u64 - 1, 2 * CACHED as u64, 600_000] {
+            let random = |at| mix64(at + len);
+            check(&(0..len).map(random).collect::<Vec<u64>>());
+            // All equal, all in few pieces, the most significant bits alone, and descending.
+            check(&vec![7u64; to_usize(len)]);
+            check(&(0..len).map(|at| random(at) >> 40).collect::<Vec<u64>>());
+            check(&(0..len).map(|at| random(at) & 0xc000_0000_0000_00ff).collect::<Vec<u64>>());
+            check(&(0..len).rev().collect::<Vec<u64>>());
+            for bits in [0, 3, 9, 16, 20] {
+                let values: Vec<u64> = (0..len).map(random).collect();
+                let mut expected = values.clone();
+                expected.sort_by_key(|value| value.bits(0, bits));
+                let mut grouped = values;
+                group(&mut grouped, &mut Vec::new(), bits, 2);
+                assert!(grouped == expected, "{len} values by {bits} bits");
+            }
+            check(
+                &(0..len)
+                    .map(|at| u128::from(random(at)) << 64 | u128::from(random(at + 9)))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+}

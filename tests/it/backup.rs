@@ -1,0 +1,209 @@
+//! Copies of a database, made while it changes.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::{Shape, all_rows, rows};
+use nearprint::{Database, Error, LayoutChoice, Options, Row, Snapshot};
+
+fn options() -> Options {
+    Options::new().threads(2).layout(LayoutChoice::Rotations { tables: 2 })
+}
+
+fn database(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
+    crate::common::build(&home.join("db"), rows, options());
+    Database::open_with(home.join("db"), options().memtable_rows(100)).unwrap()
+}
+
+/// Backs a snapshot up and checks that the copy is sound and holds the same.
+fn copy(snapshot: &Snapshot<u64>, to: &Path) -> Database<u64> {
+    snapshot.backup(to).unwrap();
+    let copy = Database::<u64>::open(to).unwrap();
+    assert_eq!(copy.verify().unwrap().damage, []);
+    let copied = copy.snapshot().unwrap();
+    assert!(all_rows(&copied) == all_rows(snapshot));
+    let (found, expected) = (copied.stats(), snapshot.stats());
+    assert_eq!((found.database_id, found.largest_id), (expected.database_id, expected.largest_id));
+    assert_eq!((found.rows, found.runs), (expected.rows, expected.runs));
+    copy
+}
+
+#[test]
+fn a_copy_is_a_database_of_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows(Shape::Equal, 700, 1);
+    let database = database(home.path(), &rows[..600]);
+    let mut writer = database.writer().unwrap();
+    for part in rows[600..].chunks(30) {
+        writer.insert_batch(part).unwrap();
+        writer.commit().unwrap();
+    }
+    writer.delete(3).unwrap();
+    writer.flush().unwrap();
+    let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
+    let mut other = copied.writer().unwrap();
+    assert_eq!(other.insert(1, None).unwrap(), 700);
+    other.compact().unwrap();
+    other.close().unwrap();
+    assert_eq!(all_rows(&copied.snapshot().unwrap()).len(), 700);
+    assert_eq!(all_rows(&database.snapshot().unwrap()).len(), 699);
+    copy(&copied.snapshot().unwrap(), &home.path().join("copy of the copy"));
+}
+
+#[test]
+fn an_empty_database_is_copied() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &[]);
+    let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
+    assert_eq!(copied.writer().unwrap().insert(1, None).unwrap(), 0);
+}
+
+#[test]
+fn what_is_only_in_the_log_is_in_the_copy() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows(Shape::Uniform, 60, 2);
+    let database = database(home.path(), &rows[..30]);
+    let mut writer = database.writer().unwrap();
+    writer.insert_batch(&rows[30..50]).unwrap();
+    writer.delete(4).unwrap();
+    assert_eq!(writer.insert(77, None).unwrap(), 50);
+    writer.commit().unwrap();
+    writer.insert(78, None).unwrap();
+    let committed = database.snapshot().unwrap();
+    let copied = copy(&committed, &home.path().join("committed"));
+    assert_eq!(all_rows(&committed).len(), 50);
+    copy(&writer.snapshot().unwrap(), &home.path().join("everything"));
+    drop(writer);
+    copy(&database.snapshot().unwrap(), &home.path().join("with a log that a crash left"));
+
+    // The copy knows which ids were given.
+    let mut other = copied.writer().unwrap();
+    let folder = home.path().join("runs");
+    let mut builder = Database::<u64>::build(&folder, options().first_id(50)).unwrap().runs_only();
+    builder.push(5, None).unwrap();
+    builder.finish().unwrap();
+    assert!(matches!(other.ingest(&[&folder]), Err(Error::Overlap { given_by_other: (50, 50), .. })));
+    assert_eq!(other.insert(79, None).unwrap(), 51);
+}
+
+#[test]
+fn what_comes_to_nothing_leaves_its_ids() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &[]);
+    let mut writer = database.writer().unwrap();
+    let id = writer.insert(5, Some(41)).unwrap();
+    writer.delete(id).unwrap();
+    writer.commit().unwrap();
+    let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
+    assert_eq!(copied.writer().unwrap().insert(5, None).unwrap(), 42);
+}
+
+#[test]
+fn adopted_runs_stay_adopted_in_the_copy() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &[]);
+    let folder = home.path().join("runs");
+    let mut builder = Database::<u64>::build(&folder, options()).unwrap().runs_only();
+    builder.push(5, Some(1)).unwrap();
+    builder.finish().unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.ingest(&[&folder]).unwrap();
+    writer.compact().unwrap();
+    let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
+    assert_eq!(copied.writer().unwrap().ingest(&[&folder]).unwrap().skipped, 1);
+}
+
+#[test]
+fn a_copy_is_made_while_a_writer_flushes_and_merges() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows(Shape::Uniform, 12_000, 3);
+    let database = database(home.path(), &rows[..1000]);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut writer = database.writer().unwrap();
+            for part in rows[1000..].chunks(40) {
+                writer.insert_batch(part).unwrap();
+                writer.commit().unwrap();
+            }
+            writer.close().unwrap();
+            done.store(true, Ordering::Release);
+        });
+        let mut copies = 0;
+        while !done.load(Ordering::Acquire) {
+            let snapshot = database.snapshot().unwrap();
+            copy(&snapshot, &home.path().join(format!("copy-{copies}")));
+            // Rows come in order, batch by batch.
+            let count = all_rows(&snapshot).len();
+            assert!(count == rows.len() || count.is_multiple_of(40), "{count}");
+            let newest = all_rows(&snapshot).iter().map(|row| row.id).max().unwrap();
+            assert_eq!(newest, count as u64 - 1);
+            copies += 1;
+        }
+        assert!(copies > 2, "{copies}");
+    });
+    copy(&database.snapshot().unwrap(), &home.path().join("last"));
+}
+
+#[test]
+fn an_old_snapshot_is_copied_when_its_files_have_gone() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows(Shape::Skewed, 2000, 4);
+    let database = database(home.path(), &rows[..1000]);
+    let old = database.snapshot().unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert_batch(&rows[1000..]).unwrap();
+    writer.compact().unwrap();
+    writer.close().unwrap();
+    let copied = copy(&old, &home.path().join("copy"));
+    assert_eq!(all_rows(&copied.snapshot().unwrap()).len(), 1000);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &rows(Shape::Equal, 50, 5));
+    let snapshot = database.snapshot().unwrap();
+    let before = fs::read(home.path().join("db/MANIFEST")).unwrap();
+    assert!(matches!(snapshot.backup(database.path()), Err(Error::AlreadyExists { .. })));
+    assert_eq!(fs::read(home.path().join("db/MANIFEST")).unwrap(), before);
+    fs::write(home.path().join("file"), "mine").unwrap();
+    let inside = database.path().join("copy");
+    assert!(matches!(snapshot.backup(&inside), Err(Error::Option(_))));
+    assert!(!inside.exists());
+    assert!(matches!(snapshot.backup(home.path().join("file")), Err(Error::AlreadyExists { .. })));
+    assert!(matches!(snapshot.backup(home.path().join("no/folder")), Err(Error::Io { .. })));
+}
+
+/// Also on pages that the snapshot has read and found right before.
+#[test]
+fn a_damaged_database_is_not_copied() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &rows(Shape::Equal, 700, 6));
+    let snapshot = database.snapshot().unwrap();
+    all_rows(&snapshot);
+    let dest = home.path().join("copy");
+    for entry in fs::read_dir(database.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name == "LOCK" || name == "MANIFEST" {
+            continue;
+        }
+        let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let pages = file.metadata().unwrap().len() / 8192;
+        // Header and footer are made anew from what was checked when the snapshot was taken.
+        for page in 1..pages - 1 {
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, page * 8192 + 40).unwrap();
+            file.write_all_at(&[byte[0] ^ 1], page * 8192 + 40).unwrap();
+            let error = snapshot.backup(&dest).unwrap_err();
+            let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
+            assert_eq!((&damage.file, damage.offset / 8192), (&path, page));
+            assert!(!dest.exists() && !home.path().join("copy.building").exists());
+            file.write_all_at(&byte, page * 8192 + 40).unwrap();
+        }
+    }
+    copy(&snapshot, &dest);
+}

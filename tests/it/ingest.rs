@@ -1,0 +1,384 @@
+//! Runs built elsewhere and adopted.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::{Shape, all_rows, matches, rows};
+use nearprint::{Database, Error, LayoutChoice, Options, Row, Snapshot, Writer};
+
+/// Small steps, and merges only where a test asks for them.
+fn options() -> Options {
+    Options::new().threads(2).layout(LayoutChoice::Rotations { tables: 4 })
+}
+
+/// Builds a folder of runs.
+fn runs(home: &Path, name: &str, rows: &[Row<u64>], options: Options) -> PathBuf {
+    let path = home.join(name);
+    let mut builder = Database::<u64>::build(&path, options).unwrap().runs_only();
+    for row in rows {
+        builder.push(row.fingerprint, Some(row.id)).unwrap();
+    }
+    builder.finish().unwrap();
+    path
+}
+
+/// Builds a folder of runs that numbers its rows.
+fn numbered(home: &Path, name: &str, count: u64, first_id: u64) -> PathBuf {
+    let path = home.join(name);
+    let mut builder = Database::<u64>::build(&path, options().first_id(first_id)).unwrap().runs_only();
+    for value in 0..count {
+        builder.push(value * 977, None).unwrap();
+    }
+    builder.finish().unwrap();
+    path
+}
+
+fn database(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
+    let path = home.join("db");
+    crate::common::build(&path, rows, options());
+    Database::open_with(path, options()).unwrap()
+}
+
+/// Thirds of some rows, with what two of them share.
+fn thirds(seed: u64) -> (Vec<Row<u64>>, [Vec<Row<u64>>; 3]) {
+    let all = rows(Shape::Equal, 900, seed);
+    let parts = [all[..400].to_vec(), all[300..700].to_vec(), all[600..].to_vec()];
+    (all, parts)
+}
+
+fn holds(snapshot: &Snapshot<u64>, rows: &[Row<u64>]) {
+    let expected: BTreeSet<Row<u64>> = rows.iter().copied().collect();
+    assert!(all_rows(snapshot).iter().eq(&expected));
+    for row in rows.iter().step_by(53) {
+        assert_eq!(snapshot.query(row.fingerprint ^ 9, 4).unwrap(), matches(rows, row.fingerprint ^ 9, 4));
+    }
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+}
+
+fn files(folder: &Path) -> BTreeSet<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let content = |entry: fs::DirEntry| {
+        (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap_or_default())
+    };
+    entries.map(content).filter(|(name, _)| name != "LOCK").collect()
+}
+
+/// Counts of what was adopted, of what was skipped, and of rows.
+fn ingest(writer: &mut Writer<u64>, folders: &[&PathBuf]) -> (u64, u64, u64) {
+    let ingested = writer.ingest(folders).unwrap();
+    (ingested.adopted, ingested.skipped, ingested.rows)
+}
+
+/// Checks that an ingestion fails, and that neither the folder nor the writer is the worse for it.
+fn refused(database: &Database<u64>, folders: &[&PathBuf]) -> Error {
+    let mut writer = database.writer().unwrap();
+    let before = files(database.path());
+    let error = writer.ingest(folders).unwrap_err();
+    assert!(files(database.path()) == before, "nothing is left behind after {error}");
+    writer.insert(1, Some(950)).unwrap();
+    writer.commit().unwrap();
+    writer.delete(950).unwrap();
+    writer.commit().unwrap();
+    error
+}
+
+#[test]
+fn what_was_built_elsewhere_is_adopted() {
+    let home = tempfile::tempdir().unwrap();
+    let (all, [one, two, three]) = thirds(1);
+    let database = database(home.path(), &one);
+    let folders = [
+        &runs(home.path(), "two", &two, options()),
+        &runs(home.path(), "three", &three, options().memory_bytes(1 << 20)),
+    ];
+    let before = folders.map(|folder| files(folder));
+    let mut writer = database.writer().unwrap();
+    assert_eq!(ingest(&mut writer, &folders), (2, 0, two.len() as u64 + three.len() as u64));
+    holds(&writer.snapshot().unwrap(), &all);
+    holds(&database.snapshot().unwrap(), &all);
+    assert_eq!(writer.insert(7, None).unwrap(), 900, "behind the largest id of all");
+    writer.close().unwrap();
+    assert_eq!(database.verify().unwrap().damage, []);
+    assert!(folders.map(|folder| files(folder)) == before);
+}
+
+#[test]
+fn a_folder_of_runs_is_read_like_a_database_and_takes_no_writer() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, [one, ..]) = thirds(2);
+    let folder = runs(home.path(), "runs", &one, options());
+    let database = Database::<u64>::open(&folder).unwrap();
+    holds(&database.snapshot().unwrap(), &one);
+    assert!(matches!(database.writer(), Err(Error::Option(_))));
+    database.snapshot().unwrap().backup(home.path().join("copy")).unwrap();
+    assert!(matches!(
+        Database::<u64>::open(home.path().join("copy")).unwrap().writer(),
+        Err(Error::Option(_))
+    ));
+}
+
+#[test]
+fn a_run_is_adopted_once() {
+    let home = tempfile::tempdir().unwrap();
+    let (all, [one, two, three]) = thirds(3);
+    let database = database(home.path(), &one);
+    let (two, three) =
+        (runs(home.path(), "two", &two, options()), runs(home.path(), "three", &three, options()));
+    let copy = home.path().join("copy");
+    Database::<u64>::open(&two).unwrap().snapshot().unwrap().backup(&copy).unwrap();
+    let mut writer = database.writer().unwrap();
+    assert_eq!(ingest(&mut writer, &[&two, &copy, &two]).1, 2, "twice in one command, and as a copy");
+    let generation = writer.snapshot().unwrap().stats().generation;
+    assert_eq!(ingest(&mut writer, &[&copy]), (0, 1, 0));
+    assert_eq!(writer.snapshot().unwrap().stats().generation, generation, "and that changes nothing");
+    writer.compact().unwrap();
+    assert_eq!(ingest(&mut writer, &[&two]), (0, 1, 0));
+    assert_eq!(ingest(&mut writer, &[&two, &three]).1, 1);
+    writer.close().unwrap();
+    let mut writer = database.writer().unwrap();
+    assert_eq!(ingest(&mut writer, &[&two, &three]), (0, 2, 0));
+    holds(&database.snapshot().unwrap(), &all);
+    all.iter().for_each(|row| writer.delete(row.id).unwrap());
+    writer.compact().unwrap();
+    assert_eq!(ingest(&mut writer, &[&two]), (0, 1, 0), "not even when it has been deleted");
+    holds(&database.snapshot().unwrap(), &[]);
+}
+
+#[test]
+fn nothing_is_adopted_from_folders_without_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &[]);
+    let empty = runs(home.path(), "empty", &[], options());
+    assert_eq!(ingest(&mut database.writer().unwrap(), &[&empty, &empty]), (0, 0, 0));
+    assert_eq!(ingest(&mut database.writer().unwrap(), &[]), (0, 0, 0));
+}
+
+#[test]
+fn adopted_runs_are_the_newest() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &[Row { fingerprint: 1, id: 5 }]);
+    let folder = runs(home.path(), "runs", &[Row { fingerprint: 2, id: 5 }], options());
+    let mut writer = database.writer().unwrap();
+    writer.insert(3, Some(6)).unwrap();
+    writer.delete(5).unwrap();
+    ingest(&mut writer, &[&folder]);
+    let expected = [Row { fingerprint: 2, id: 5 }, Row { fingerprint: 3, id: 6 }];
+    holds(&database.snapshot().unwrap(), &expected);
+    writer.delete(5).unwrap();
+    writer.commit().unwrap();
+    holds(&database.snapshot().unwrap(), &expected[1..]);
+    writer.compact().unwrap();
+    holds(&database.snapshot().unwrap(), &expected[1..]);
+}
+
+#[test]
+fn the_order_of_folders_shows_in_the_order_of_runs_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let (all, [one, two, three]) = thirds(4);
+    let one = [&one[..], &rows(Shape::Uniform, 20_000, 9)[1000..]].concat();
+    let (two, three) =
+        (runs(home.path(), "two", &two, options()), runs(home.path(), "three", &three, options()));
+    let all = [&all[..], &one[..]].concat();
+    let mut orders = Vec::new();
+    for (name, folders) in [("a", [&two, &three]), ("b", [&three, &two])] {
+        let home = home.path().join(name);
+        let database = database_in(&home, &one);
+        let mut writer = database.writer().unwrap();
+        ingest(&mut writer, &folders);
+        let snapshot = writer.snapshot().unwrap();
+        holds(&snapshot, &all);
+        orders.push(snapshot.stats().runs.iter().map(|run| run.rows).collect::<Vec<_>>());
+    }
+    assert_eq!(orders, [[one.len() as u64, 400, 300], [one.len() as u64, 300, 400]]);
+}
+
+fn database_in(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
+    fs::create_dir(home).unwrap();
+    database(home, rows)
+}
+
+#[test]
+fn ids_that_two_have_given_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let database = database(home.path(), &[]);
+    let (low, high) = (numbered(home.path(), "low", 50, 10), numbered(home.path(), "high", 50, 59));
+    let mut writer = database.writer().unwrap();
+    let before = files(database.path());
+    let error = writer.ingest(&[&high, &low]).unwrap_err();
+    let Error::Overlap { path, given, other, given_by_other } = error else { panic!("{error}") };
+    assert_eq!((path, given, other, given_by_other), (low.clone(), (10, 59), high.clone(), (59, 108)));
+    assert!(files(database.path()) == before);
+
+    writer.insert(1, Some(8)).unwrap();
+    assert_eq!(writer.insert(1, None).unwrap(), 9);
+    assert_eq!(ingest(&mut writer, &[&low]), (1, 0, 50));
+    assert!(matches!(writer.ingest(&[&high]), Err(Error::Overlap { given_by_other: (9, 59), .. })));
+    let above = numbered(home.path(), "above", 5, 60);
+    assert_eq!(ingest(&mut writer, &[&above, &low]), (1, 1, 5), "the skipped one overlaps with itself");
+    assert_eq!(writer.insert(2, None).unwrap(), 65);
+    let next = numbered(home.path(), "next", 5, 65);
+    let error = writer.ingest(&[&next]).unwrap_err();
+    assert!(matches!(error, Error::Overlap { given_by_other: (9, 65), .. }), "not committed yet: {error}");
+}
+
+#[test]
+fn damage_is_refused_and_leaves_nothing_behind() {
+    let home = tempfile::tempdir().unwrap();
+    let (all, [one, two, three]) = thirds(5);
+    let database = database(home.path(), &one);
+    let (two, three) =
+        (runs(home.path(), "two", &two, options()), runs(home.path(), "three", &three, options()));
+    for (name, sound) in files(&three) {
+        let file = three.join(&name);
+        for at in (0..sound.len()).step_by(8191).chain([sound.len() - 1]) {
+            let mut damaged = sound.clone();
+            damaged[at] ^= 16;
+            fs::write(&file, damaged).unwrap();
+            let error = refused(&database, &[&two, &three]);
+            assert_eq!(error.corruption().map(|damage| &damage.file), Some(&file), "{name} at {at}: {error}");
+        }
+        fs::write(&file, &sound[..sound.len() - 1]).unwrap();
+        assert!(matches!(refused(&database, &[&two, &three]), Error::Corrupt(_)), "{name} cut short");
+        fs::remove_file(&file).unwrap();
+        let error = refused(&database, &[&two, &three]);
+        assert!(matches!(error, Error::Corrupt(_) | Error::NotADatabase { .. }), "{name} missing: {error}");
+        fs::write(&file, sound).unwrap();
+    }
+    holds(&database.snapshot().unwrap(), &one);
+    ingest(&mut database.writer().unwrap(), &[&two, &three]);
+    holds(&database.snapshot().unwrap(), &all);
+}
+
+/// Changes a byte of a data page and makes all checksums fit.
+fn forge(file: &Path, at: usize) {
+    const PAGE: usize = 8192;
+    let mut bytes = fs::read(file).unwrap();
+    let data_pages = bytes.len() / PAGE - 3;
+    bytes[at] ^= 1;
+    let page = at / PAGE;
+    let checksums = (1 + data_pages) * PAGE;
+    let crc = crc32fast::hash(&bytes[page * PAGE..(page + 1) * PAGE]);
+    bytes[checksums + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
+    let crc = crc32fast::hash(&bytes[checksums..checksums + PAGE - 4]);
+    bytes[checksums + PAGE - 4..checksums + PAGE].copy_from_slice(&crc.to_le_bytes());
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn good_checksums_are_not_enough() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, [one, two, _]) = thirds(9);
+    let database = database(home.path(), &one);
+    for (name, at, section) in [
+        ("00000001.rows", 8192, "footer"),
+        ("00000001-t1.seg", 8192 * 3, "footer"),
+        ("00000001-t2.seg", 8192 * 2 - 1, "directory"),
+    ] {
+        let folder = runs(home.path(), &format!("for {name}"), &two, options());
+        forge(&folder.join(name), at);
+        let error = refused(&database, &[&folder]);
+        let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
+        assert_eq!((&damage.file, damage.section), (&folder.join(name), section), "{error}");
+    }
+}
+
+/// Makes a folder claim to hold fingerprints of 128 bits.
+fn widen(folder: &Path) {
+    let file = folder.join("MANIFEST");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[56..60].copy_from_slice(&128u32.to_le_bytes());
+    let body = bytes.len() - 4;
+    let crc = crc32fast::hash(&bytes[..body]).to_le_bytes();
+    bytes[body..].copy_from_slice(&crc);
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn runs_must_fit_the_database() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, [one, two, _]) = thirds(6);
+    let at = home.path();
+    let database = database(at, &one);
+    let other = runs(at, "other", &two, options().layout(LayoutChoice::Rotations { tables: 3 }));
+    let Error::Mismatch { path, found, expected } = refused(&database, &[&other]) else { panic!() };
+    assert_eq!((&path, &*found, &*expected), (&other, "layout rotations:3", "layout rotations:4"));
+    let auto = runs(at, "auto", &two, options().layout(LayoutChoice::Auto));
+    assert!(matches!(refused(&database, &[&auto]), Error::Mismatch { .. }));
+    let wide = runs(at, "wide", &[], options());
+    widen(&wide);
+    assert!(matches!(refused(&database, &[&wide]), Error::Width { database: 128, requested: 64, .. }));
+    let writable = at.join("writable");
+    crate::common::build(&writable, &two, options());
+    let error = refused(&database, &[&writable]);
+    assert!(matches!(&error, Error::Option(why) if why.contains("--runs-only")), "{error}");
+    assert!(matches!(refused(&database, &[&database.path().to_path_buf()]), Error::Option(_)));
+    assert!(matches!(refused(&database, &[&at.join("nowhere")]), Error::NotADatabase { .. }));
+
+    let any_k = runs(at, "any-k", &two, options().k(5));
+    assert_eq!(ingest(&mut database.writer().unwrap(), &[&any_k]).0, 1, "rotations serve every k");
+    for layout in [LayoutChoice::Auto, LayoutChoice::Blocks { blocks: 6, lead: 2 }] {
+        let at = at.join(format!("with {layout}"));
+        fs::create_dir(&at).unwrap();
+        crate::common::build(&at.join("db"), &one, options().layout(layout));
+        let database = Database::open_with(at.join("db"), options()).unwrap();
+        let other = runs(&at, "other", &two, options().layout(layout).k(4));
+        assert!(matches!(refused(&database, &[&other]), Error::Mismatch { .. }));
+        let same = runs(&at, "same", &two, options().layout(layout));
+        assert_eq!(ingest(&mut database.writer().unwrap(), &[&same]).0, 1);
+    }
+}
+
+#[test]
+fn readers_see_all_of_an_ingestion_or_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let all = rows(Shape::Uniform, 6000, 7);
+    let database = database(home.path(), &all[..1000]);
+    let folders: Vec<PathBuf> = all[1000..]
+        .chunks(500)
+        .enumerate()
+        .map(|(index, part)| runs(home.path(), &format!("{index}"), part, options()))
+        .collect();
+    let old = database.snapshot().unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut snapshot = database.snapshot().unwrap();
+            let mut seen = BTreeSet::new();
+            while !done.load(Ordering::Acquire) {
+                snapshot = snapshot.refresh().unwrap();
+                seen.insert(all_rows(&snapshot).len());
+            }
+            seen
+        });
+        let mut writer = database.writer().unwrap();
+        for pair in folders.chunks(2) {
+            ingest(&mut writer, &pair.iter().collect::<Vec<_>>());
+        }
+        writer.close().unwrap();
+        done.store(true, Ordering::Release);
+        let seen = reader.join().unwrap();
+        assert!(seen.iter().all(|rows| rows % 1000 == 0), "{seen:?}");
+    });
+    assert_eq!(all_rows(&old).len(), 1000, "though its files may have gone");
+    holds(&old.refresh().unwrap(), &all);
+}
+
+#[test]
+fn many_runs_at_once_are_merged_as_the_policy_says() {
+    let home = tempfile::tempdir().unwrap();
+    let all = rows(Shape::Uniform, 4000, 8);
+    let folders: Vec<PathBuf> = all
+        .chunks(100)
+        .enumerate()
+        .map(|(index, part)| runs(home.path(), &format!("{index}"), part, options()))
+        .collect();
+    let database = database(home.path(), &[]);
+    let mut writer = database.writer().unwrap();
+    assert_eq!(ingest(&mut writer, &folders.iter().collect::<Vec<_>>()), (40, 0, 4000));
+    writer.close().unwrap();
+    let snapshot = database.snapshot().unwrap();
+    assert!(snapshot.stats().runs.len() <= 6);
+    holds(&snapshot, &all);
+}
