@@ -34,10 +34,10 @@ pub enum Stage {
 }
 
 /// Told how many more units of a stage are done, also none; may end the work, and then does so for good.
-pub(crate) type Tick<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
+pub(crate) type ProgressFn<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 
 /// For work that nobody listens to.
-pub(crate) const NO_TICK: Tick<'static> = &|_| Ok(());
+pub(crate) const NO_PROGRESS: ProgressFn<'static> = &|_| Ok(());
 
 /// Listens to long operations, and may end them.
 ///

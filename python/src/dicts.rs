@@ -39,7 +39,7 @@ pub(crate) fn run<'py>(py: Python<'py>, run: &RunExplanation) -> PyResult<Bound<
     let tables = PyList::empty(py);
     for table in &run.tables {
         tables.append(dict_of!(
-            py, table; lead_bits, directory_bits, radius, probes, mean_bucket, typical_bucket
+            py, table; prefix_bits, directory_bits, radius, probes, mean_bucket, typical_bucket
         ))?;
     }
     dict.set_item("tables", tables)?;

@@ -45,10 +45,9 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
             raise(py, &CORRUPTION, "CorruptionError", (why, place.0, place.1, place.2))
         }
         Error::Locked { .. } => raise(py, &LOCKED, "LockedError", (why,)),
-        Error::Option(_)
-        | Error::Width { .. }
-        | Error::Mismatch { .. }
-        | Error::Overlap { .. } => input_error(py, &why),
+        Error::Option(_) | Error::Width { .. } | Error::Mismatch { .. } | Error::Overlap { .. } => {
+            input_error(py, &why)
+        }
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => general_error(py, &why),
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use nearprint_text::recipe::{Weight, weighted};
 use nearprint::{Options, Result, find_all_with, find_clusters_with};
+use nearprint_text::recipe::{Weight, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;

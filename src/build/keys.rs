@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, KeysInfo};
 use crate::format::manifest::KeysRecord;
-use crate::run::{Belongs, KeyCursor, Keys, Tombstones, write_keys};
+use crate::run::{FileSpec, KeyCursor, Keys, Tombstones, write_keys};
 use crate::storage::{Storage, names};
 
 /// Records of keys in ascending order of their places, to be walked over any number of times.
@@ -23,7 +23,7 @@ impl<F> KeySource<F> for () {
 /// Writes a keys file of all records, durably. Nothing where there are none.
 pub(super) fn write_source<F: Fingerprint>(
     storage: &dyn Storage,
-    belongs: &Belongs,
+    spec: &FileSpec,
     source: &(impl KeySource<F> + ?Sized),
 ) -> Result<Option<KeysRecord>> {
     let mut info = KeysInfo::default();
@@ -34,7 +34,7 @@ pub(super) fn write_source<F: Fingerprint>(
     if info.count == 0 {
         return Ok(None);
     }
-    let file = write_keys(storage, belongs, info, |visit| source.for_each(visit))?;
+    let file = write_keys(storage, spec, info, |visit| source.for_each(visit))?;
     Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, file }))
 }
 
@@ -58,7 +58,7 @@ impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
             let mut first: Option<KeyRecord<'_, F>> = None;
             for ((head, cursor), input) in heads.iter_mut().zip(&mut cursors).zip(&self.0) {
                 if let Some(record) = head.filter(|record| record.place() == place) {
-                    first = first.filter(|first| first.stamp <= record.stamp).or(Some(record));
+                    first = first.filter(|first| first.sequence <= record.sequence).or(Some(record));
                     *head = input.next(cursor)?;
                 }
             }
@@ -90,7 +90,7 @@ pub(crate) struct KeySorter<F> {
     memory_bytes: usize,
     held_bytes: usize,
     held: Vec<HeldKey<F>>,
-    pieces: Vec<(Belongs, KeysRecord)>,
+    pieces: Vec<(FileSpec, KeysRecord)>,
 }
 
 /// By what records are ordered; the earliest of several first.
@@ -99,7 +99,7 @@ struct HeldKey<F> {
     id: u64,
     fingerprint: F,
     key: Box<[u8]>,
-    stamp: u64,
+    sequence: u64,
     text: Box<[u8]>,
 }
 
@@ -114,9 +114,9 @@ impl<F: Fingerprint> KeySorter<F> {
     }
 
     pub(crate) fn push(&mut self, target: Target<'_>, record: &KeyRecord<'_, F>) -> Result<()> {
-        let KeyRecord { row: Row { fingerprint, id }, stamp, key, text } = *record;
+        let KeyRecord { row: Row { fingerprint, id }, sequence, key, text } = *record;
         self.held_bytes += size_of::<HeldKey<F>>() + key.len() + text.len();
-        self.held.push(HeldKey { id, fingerprint, key: key.into(), stamp, text: text.into() });
+        self.held.push(HeldKey { id, fingerprint, key: key.into(), sequence, text: text.into() });
         if self.held_bytes >= self.memory_bytes { self.spill(target) } else { Ok(()) }
     }
 
@@ -145,27 +145,26 @@ impl<F: Fingerprint> KeySorter<F> {
         &self,
         target: Target<'_>,
         source: &dyn KeySource<F>,
-    ) -> Result<Option<(Belongs, KeysRecord)>> {
-        let mut belongs = Keys::belongs(target.database_id, target.run, target.width);
+    ) -> Result<Option<(FileSpec, KeysRecord)>> {
+        let mut spec = Keys::file_spec(target.database_id, target.run, target.width);
         let number = self.pieces.last().map_or(0, |piece| piece.0.header.table) + 1;
-        belongs.header.table = number;
-        belongs.name = names::spill(target.run, NO_TABLE, u64::from(number));
-        Ok(write_source(&**target.storage, &belongs, source)?.map(|record| (belongs, record)))
+        spec.header.table = number;
+        spec.name = names::spill(target.run, NO_TABLE, u64::from(number));
+        Ok(write_source(&**target.storage, &spec, source)?.map(|record| (spec, record)))
     }
 
     /// Hands all pieces to `work`, as one.
     fn merged<T>(&self, target: Target<'_>, work: impl FnOnce(&dyn KeySource<F>) -> Result<T>) -> Result<T> {
-        let open =
-            |(belongs, record): &(Belongs, KeysRecord)| Keys::open(&**target.storage, belongs, *record);
+        let open = |(spec, record): &(FileSpec, KeysRecord)| Keys::open(&**target.storage, spec, *record);
         let opened: Vec<Keys> = self.pieces.iter().map(open).collect::<Result<_>>()?;
         let inputs = opened.iter().map(|keys| KeysInput { keys, newer: Vec::new() }).collect();
         work(&MergedKeys(inputs))
     }
 
     fn remove_pieces(&mut self, storage: &dyn Storage) {
-        for (belongs, _) in self.pieces.drain(..) {
+        for (spec, _) in self.pieces.drain(..) {
             // What stays is removed with the staging folder, or by the next writer.
-            let _ = storage.remove(&belongs.name);
+            let _ = storage.remove(&spec.name);
         }
     }
 
@@ -195,7 +194,7 @@ impl<F: Fingerprint> KeySource<F> for HeldKeys<'_, F> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
         self.0.iter().try_for_each(|held| {
             let row = Row { fingerprint: held.fingerprint, id: held.id };
-            visit(KeyRecord { row, stamp: held.stamp, key: &held.key, text: &held.text })
+            visit(KeyRecord { row, sequence: held.sequence, key: &held.key, text: &held.text })
         })
     }
 }
@@ -206,7 +205,7 @@ impl Target<'_> {
         &self,
         source: &(impl KeySource<F> + ?Sized),
     ) -> Result<Option<KeysRecord>> {
-        let belongs = Keys::belongs(self.database_id, self.run, self.width);
-        write_source(&**self.storage, &belongs, source)
+        let spec = Keys::file_spec(self.database_id, self.run, self.width);
+        write_source(&**self.storage, &spec, source)
     }
 }

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Flaw;
 use crate::format::manifest::RunRecord;
-use crate::format::rows::row_hash;
+use crate::format::postings::row_hash;
 use crate::format::tombstones::TombstonesInfo;
 use crate::layout::{Layout, is_wide};
 use crate::run::{Cursor, RowCursor, Run, Segment, Tombstones};
@@ -95,7 +95,7 @@ impl<F: Fingerprint> Ledger<F> {
     /// What went in, less what was left out, has come out.
     fn check(&self, inputs: Inputs<'_, F>, row_sum: u64) -> Result<()> {
         let given = inputs.iter().fold(0u64, |sum, run| sum.wrapping_add(run.record.row_sum));
-        let rows = &inputs[0].rows.file;
+        let rows = &inputs[0].postings.file;
         Flaw::unless_equal("ids", rows.footer_offset(), given.wrapping_sub(self.removed), row_sum)
             .map_err(|flaw| flaw.of(rows.path()))
     }
@@ -166,7 +166,7 @@ struct RowReader<'a, F> {
 
 impl<F: Fingerprint> Blocks<Tagged<F>> for RowReader<'_, F> {
     fn next_block(&mut self, out: &mut Vec<Tagged<F>>) -> Result<()> {
-        let file = &self.run.rows.file;
+        let file = &self.run.postings.file;
         if !self.cursor.next_block(&mut self.block)? {
             return Flaw::unless_equal("ids", file.footer_offset(), self.run.record.row_sum, self.sum)
                 .map_err(|flaw| flaw.of(file.path()));

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::stream::{BLOCK, Blocks, Stream, for_each_distinct};
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::storage::{Folder, Input, Storage, names};
+use crate::util::cast::to_usize;
 
 /// What can be sorted and spilled.
 pub trait Record: Copy + Ord + Send + Sync + Debug {
@@ -220,10 +220,7 @@ impl<T: Record> Sorted<T> {
     ///
     /// # Errors
     /// [`Error::Io`] where a spilled piece cannot be read, and whatever `visit` returns.
-    pub fn for_each_block<E: From<Error>>(
-        &self,
-        visit: impl FnMut(&[T]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn for_each_block<E: From<Error>>(&self, visit: impl FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
         let mut streams: Vec<Stream<'_, T>> = self.buffer.chunks(self.piece).map(Stream::slice).collect();
         for spill in &self.spills {
             streams.push(read_spill(&*self.storage, spill, self.read_bytes)?);

@@ -13,8 +13,8 @@ use crate::format::manifest::FileRecord;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Table, is_wide};
 use crate::options::Stage;
-use crate::util::parallel;
 use crate::run::{Segment, SegmentWriter};
+use crate::util::parallel;
 
 /// A table that is given less sorts in many small pieces.
 const MEMORY_PER_TABLE: usize = 16 << 20;
@@ -107,11 +107,11 @@ impl<F: Fingerprint> TableWork<'_, F> {
     fn write(&self, number: usize, table: &Table<F>) -> Result<FileRecord> {
         let Target { storage, database_id, run, .. } = self.target;
         let entries = self.source.info.entries;
-        let belongs = Segment::<F>::belongs(database_id, run, number);
-        let path = storage.path(&belongs.name);
-        let bits = directory_bits(table.lead_bits, entries);
+        let spec = Segment::<F>::file_spec(database_id, run, number);
+        let path = storage.path(&spec.name);
+        let bits = directory_bits(table.prefix_bits, entries);
         let mut left = entries;
-        let mut writer = SegmentWriter::create(&**storage, &belongs, table.clone(), entries, bits)?;
+        let mut writer = SegmentWriter::create(&**storage, &spec, table.clone(), entries, bits)?;
         let mut push = |values: &[F], numbers: &[u32]| {
             // More or fewer only come from inputs whose tables disagree.
             left =

@@ -8,14 +8,14 @@ use super::tables;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{FileRecord, KeysRecord, RunRecord};
-use crate::format::rows::RowsInfo;
+use crate::format::postings::RowsInfo;
 use crate::format::segment::MAX_ENTRIES;
 use crate::format::tombstones::TombstonesInfo;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Layout, is_wide};
 use crate::log::manifest::random_id;
 use crate::options::{Options, Stage};
-use crate::run::{Rows, RowsWriter, Segment, SegmentWriter, Tombstones, Values, write_tombstones};
+use crate::run::{Postings, PostingsWriter, Segment, SegmentWriter, Tombstones, Values, write_tombstones};
 use crate::storage::{Access, Storage, names};
 
 /// Where a run is written, and as which.
@@ -89,7 +89,7 @@ pub(super) struct Begun<F> {
     pub(super) counts: Counts,
     pub(super) natural: Segment<F>,
     natural_file: FileRecord,
-    rows_file: FileRecord,
+    postings_file: FileRecord,
     pub(super) row_sum: u64,
 }
 
@@ -133,23 +133,27 @@ impl Target<'_> {
     ) -> Result<Begun<F>> {
         let storage = &**self.storage;
         let table = layout.table::<F>(0);
-        let belongs = Segment::<F>::belongs(self.database_id, self.run, 0);
-        let bits = directory_bits(table.lead_bits, counts.entries);
-        let mut natural = SegmentWriter::create(storage, &belongs, table.clone(), counts.entries, bits)?;
+        let spec = Segment::<F>::file_spec(self.database_id, self.run, 0);
+        let bits = directory_bits(table.prefix_bits, counts.entries);
+        let mut natural = SegmentWriter::create(storage, &spec, table.clone(), counts.entries, bits)?;
         let Counts { entries, rows, smallest_id, largest_id } = counts;
         let info = RowsInfo { entries, rows, row_sum: 0, smallest_id, largest_id };
         let mut postings =
-            RowsWriter::create(storage, &Rows::belongs(self.database_id, self.run, F::BITS), info)?;
+            PostingsWriter::create(storage, &Postings::file_spec(self.database_id, self.run, F::BITS), info)?;
         write_rows(self.options, source, counts, &mut natural, &mut postings)?;
-        let (rows_file, row_sum) = postings.finish()?;
+        let (postings_file, row_sum) = postings.finish()?;
         let (natural_file, _) = natural.finish()?;
         let values = if is_wide(F::BITS) {
-            Some(Values::written(storage, &Rows::belongs(self.database_id, self.run, F::BITS), rows_file)?)
+            Some(Values::written(
+                storage,
+                &Postings::file_spec(self.database_id, self.run, F::BITS),
+                postings_file,
+            )?)
         } else {
             None
         };
-        let natural = Segment::map(storage, &belongs, table, natural_file, Access::Sequential, values)?;
-        Ok(Begun { layout, counts, natural, natural_file, rows_file, row_sum })
+        let natural = Segment::map(storage, &spec, table, natural_file, Access::Sequential, values)?;
+        Ok(Begun { layout, counts, natural, natural_file, postings_file, row_sum })
     }
 
     /// Writes the tombstones, if there are any.
@@ -159,8 +163,8 @@ impl Target<'_> {
         visit_all: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
     ) -> Result<Option<(u64, FileRecord)>> {
         let Some(info) = info else { return Ok(None) };
-        let belongs = Tombstones::belongs(self.database_id, self.run, self.width);
-        Ok(Some((info.count, write_tombstones(&**self.storage, &belongs, info, visit_all)?)))
+        let spec = Tombstones::file_spec(self.database_id, self.run, self.width);
+        Ok(Some((info.count, write_tombstones(&**self.storage, &spec, info, visit_all)?)))
     }
 
     /// Describes the finished run.
@@ -183,7 +187,7 @@ impl Target<'_> {
             row_sum: begun.row_sum,
             tombstones: tombstones.map_or(0, |(count, _)| count),
             segments,
-            rows_file: begun.rows_file,
+            postings_file: begun.postings_file,
             tombstones_file: tombstones.map(|(_, file)| file),
             keys,
         })
@@ -205,7 +209,7 @@ fn write_rows<F: Fingerprint>(
     source: &(impl RowSource<F> + ?Sized),
     counts: Counts,
     natural: &mut SegmentWriter<F>,
-    postings: &mut RowsWriter,
+    postings: &mut PostingsWriter,
 ) -> Result<()> {
     let mut last = None;
     let mut hash = 0;

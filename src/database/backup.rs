@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
+use crate::database::snapshot::Snapshot;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::log::manifest;
 use crate::options::Stage;
-use crate::database::snapshot::Snapshot;
 use crate::storage::{Staging, refuse_inside};
 
 impl<F: Fingerprint> Snapshot<F> {

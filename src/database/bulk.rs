@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::build::{Counts, KeySorter, Sorter, SpillNames, Target, write_run};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::MAX_KEY_BYTES;
@@ -14,7 +15,6 @@ use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::manifest::{IdRanges, KeysKept, Manifest};
 use crate::log::manifest;
 use crate::options::{Options, Stage};
-use crate::build::{Counts, KeySorter, Sorter, SpillNames, Target, write_run};
 use crate::storage::{Staging, Storage};
 
 /// How often progress is reported, in rows.
@@ -49,7 +49,7 @@ pub struct Builder<F: Fingerprint> {
     /// Dropped before the folder that its files lie in.
     sorter: Sorter<Row<F>>,
     keys: KeySorter<F>,
-    next_stamp: u64,
+    next_sequence: u64,
     /// Of the database, before its first run.
     manifest: Manifest,
     options: Options,
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Builder<F> {
         Ok(Self {
             sorter: Sorter::new(folder(&staging), names, memory, options.threads),
             keys: KeySorter::new(options.memory_bytes / 3),
-            next_stamp: 0,
+            next_sequence: 0,
             manifest: manifest::fresh(F::BITS, &options)?,
             next_id: Some(options.first_id),
             options,
@@ -93,7 +93,7 @@ impl<F: Fingerprint> Builder<F> {
         self.adopted.clone_from(&old.adopted);
         self.runs_only |= old.runs_only;
         if let Some(kept) = old.keys {
-            self.next_stamp = self.next_stamp.max(kept.next_stamp);
+            self.next_sequence = self.next_sequence.max(kept.next_sequence);
         }
         self.manifest.checkpoint.clone_from(&old.checkpoint);
     }
@@ -154,7 +154,7 @@ impl<F: Fingerprint> Builder<F> {
         check_key(self.manifest.keys, key, text, self.staging.target())?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
         let row = Row { fingerprint, id };
-        let record = KeyRecord { row, stamp: self.next_stamp, key: key.as_bytes(), text };
+        let record = KeyRecord { row, sequence: self.next_sequence, key: key.as_bytes(), text };
         self.push_record(&record)?;
         Ok(id)
     }
@@ -162,7 +162,7 @@ impl<F: Fingerprint> Builder<F> {
     pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
         self.push(record.row.fingerprint, Some(record.row.id))?;
         let storage = folder(&self.staging);
-        self.next_stamp = self.next_stamp.max(record.stamp.saturating_add(1));
+        self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
         let target = target(&storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
         self.keys.push(target, record)
     }
@@ -187,7 +187,7 @@ impl<F: Fingerprint> Builder<F> {
         } = self;
         let (path, rows) = (staging.target().to_path_buf(), self.rows);
         if let Some(kept) = &mut manifest.keys {
-            kept.next_stamp = self.next_stamp;
+            kept.next_sequence = self.next_sequence;
         }
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
         manifest.adopted = adopted;

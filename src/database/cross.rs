@@ -3,10 +3,10 @@
 //! No join of tables is needed for this: both need not have the same layout, and the cost grows with the
 //! smaller one.
 
+use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::options::{Stage, Tick};
-use crate::database::snapshot::Snapshot;
+use crate::options::{ProgressFn, Stage};
 use crate::query::{Match, Pair};
 use crate::util::visitor::CallerError;
 
@@ -104,18 +104,18 @@ impl<F: Fingerprint> Snapshot<F> {
             true => (self, other, Side::First),
             false => (other, self, Side::Second),
         };
-        let tick = self.options().counter(Stage::Joining, asking.stats().fingerprints);
+        let progress = self.options().counter(Stage::Joining, asking.stats().fingerprints);
         let mut caller = CallerError::new();
         let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| caller.keep(visit(side, rows, matches));
         let mut waiting = Waiting::default();
         let walked = asking.rows(|row| {
             if waiting.is_full_for(row) {
-                waiting.ask(asked, k, &tick, &mut visit)?;
+                waiting.ask(asked, k, &progress, &mut visit)?;
             }
             waiting.push(row);
             Ok(())
         });
-        let done = walked.and_then(|()| waiting.ask(asked, k, &tick, &mut visit));
+        let done = walked.and_then(|()| waiting.ask(asked, k, &progress, &mut visit));
         caller.or(done)
     }
 }
@@ -166,11 +166,11 @@ impl<F: Fingerprint> Waiting<F> {
         &mut self,
         asked: &Snapshot<F>,
         k: u32,
-        tick: Tick<'_>,
+        progress: ProgressFn<'_>,
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        asked.query_batch_ticking(&self.fingerprints, k, tick, |_, matches| {
+        asked.query_batch_with(&self.fingerprints, k, progress, |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;

@@ -51,10 +51,10 @@ pub struct RunExplanation {
 #[non_exhaustive]
 pub struct TableExplanation {
     /// Bits that the table sorts by first.
-    pub lead_bits: u32,
+    pub prefix_bits: u32,
     /// Bits that its directory indexes.
     pub directory_bits: u32,
-    /// How many lead bits may differ for this table to answer; `None`: the table is not probed.
+    /// How many prefix bits may differ for this table to answer; `None`: the table is not probed.
     pub radius: Option<u32>,
     /// Directory look-ups per query.
     pub probes: f64,
@@ -80,8 +80,8 @@ impl Explanation {
     pub fn imagine<F: Fingerprint>(entries: u64, k: u32, tuned_k: u32, layout: LayoutChoice) -> Result<Self> {
         let layout = layout.layout(F::BITS, tuned_k, entries)?;
         let shape = |table| {
-            let lead = layout.lead_bits(table);
-            TableShape::uniform(lead, directory_bits(lead, entries), entries)
+            let prefix = layout.prefix_bits(table);
+            TableShape::uniform(prefix, directory_bits(prefix, entries), entries)
         };
         let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
         let choice = choose(&layout, &shapes, entries, k.min(F::BITS));
@@ -96,7 +96,7 @@ impl RunExplanation {
             Strategy::Scan => None,
         };
         let explain = |(table, shape): (usize, &TableShape)| TableExplanation {
-            lead_bits: shape.lead_bits,
+            prefix_bits: shape.prefix_bits,
             directory_bits: shape.directory_bits,
             radius: radius(table),
             probes: radius(table).map_or(0.0, |radius| ball(shape.probe_bits(), radius)),
@@ -144,15 +144,15 @@ impl RunExplanation {
         }
         let (count, layout, bytes) = (self.fingerprints, &self.layout, self.table_bytes);
         writeln!(f, "{count} distinct fingerprints, {layout}, {bytes:.1} bytes each for the tables")?;
-        writeln!(f, "  table  lead bits  directory bits  radius      probes  bucket (mean / typical)")?;
+        writeln!(f, "  table  prefix bits  directory bits  radius      probes  bucket (mean / typical)")?;
         for (number, table) in self.tables.iter().enumerate() {
-            let TableExplanation { lead_bits, directory_bits, probes, mean_bucket, typical_bucket, .. } =
+            let TableExplanation { prefix_bits, directory_bits, probes, mean_bucket, typical_bucket, .. } =
                 table;
             let radius = table.radius.map_or("unused".into(), |radius| radius.to_string());
             let buckets = format!("{mean_bucket:.1} / {typical_bucket:.1}");
             writeln!(
                 f,
-                "  {number:>5}  {lead_bits:>9}  {directory_bits:>14}  {radius:>6}  {probes:>10}  {buckets}"
+                "  {number:>5}  {prefix_bits:>9}  {directory_bits:>14}  {radius:>6}  {probes:>10}  {buckets}"
             )?;
         }
         let read = self.probes * 8.0 + self.candidates * 4.0;
@@ -178,13 +178,13 @@ impl RunExplanation {
             let sum: u32 = used.iter().map(|radius| radius + 1).sum();
             writeln!(
                 f,
-                "  why: {count} of {all} leads do not overlap, so {k} errors leave one of them within its radius \
+                "  why: {count} of {all} prefixes do not overlap, so {k} errors leave one of them within its radius \
                  (the radii + 1 add up to {sum} > {k}); the cheapest such plan; comparing all would take about {scan}"
             )
         } else {
             writeln!(
                 f,
-                "  why: however {k} errors fall on the blocks, one of these {count} of {all} leads stays within its \
+                "  why: however {k} errors fall on the blocks, one of these {count} of {all} prefixes stays within its \
                  radius; the cheapest such plan; comparing all would take about {scan}"
             )
         }

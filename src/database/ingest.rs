@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
@@ -13,7 +14,6 @@ use crate::log::manifest;
 use crate::options::{Options, Stage};
 use crate::run::{Run, verify};
 use crate::storage::Folder;
-use crate::database::writer::Writer;
 
 /// What [`Writer::ingest`] has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,7 +199,7 @@ fn take_over(manifest: &mut Manifest, sources: &[Source]) {
     for source in sources {
         manifest.largest_id = manifest.largest_id.max(source.manifest.largest_id);
         if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
-            kept.next_stamp = kept.next_stamp.max(more.next_stamp);
+            kept.next_sequence = kept.next_sequence.max(more.next_sequence);
         }
         manifest.adopted.extend(source.runs().map(|run| run.identity));
         source.manifest.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
@@ -213,8 +213,8 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::fingerprint::Row;
     use crate::database::snapshot::{Snapshot, verify_all};
+    use crate::fingerprint::Row;
     use crate::storage::Storage;
     use crate::testing::simulated::{Doubt, SimulatedDisk};
     use crate::{Database, fingerprint};

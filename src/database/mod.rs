@@ -17,15 +17,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::database::bulk::Builder;
+use crate::database::snapshot::{Snapshot, verify_all};
+use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::log::manifest;
 use crate::options::Options;
-use repair::Salvage;
 use crate::run::Verification;
-use crate::database::snapshot::{Snapshot, verify_all};
 use crate::storage::{Folder, Storage};
-use crate::database::writer::Writer;
+use repair::RepairReport;
 
 /// A handle on a database of fingerprints of one width.
 ///
@@ -154,8 +154,8 @@ impl<F: Fingerprint> Database<F> {
     /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`],
     /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::Option`] about `dest` and
     /// the options; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is no error: the
-    /// [`Salvage`] tells of it, and whether anything was saved.
-    pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<Salvage> {
+    /// [`RepairReport`] tells of it, and whether anything was saved.
+    pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
         repair::repair::<F>(path.as_ref(), dest.as_ref(), options, &mut |_| ())
     }
 

@@ -4,28 +4,28 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::memtable::changes::Changes;
-use crate::error::{Error, Result};
 use crate::database::explain::Explanation;
+use crate::database::stats::Stats;
+use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::kernel::Kernel;
 use crate::log::manifest;
-use crate::options::{NO_TICK, Options, Progress, Stage, Tick};
+use crate::log::wal::{self, Log};
+use crate::memtable::changes::ChangeSet;
+use crate::options::{NO_PROGRESS, Options, Progress, ProgressFn, Stage};
 use crate::query::batch::{self, Workers};
 use crate::query::clusters::{UnionFind, by_cluster};
 use crate::query::join::Pair;
 use crate::query::keys::RowKey;
 use crate::query::locate::Match;
+use crate::query::merged::MergedView;
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
 use crate::query::view::View;
-use crate::query::whole::Whole;
 use crate::run::{Run, Verification, verify};
-use crate::database::stats::Stats;
 use crate::storage::Storage;
 use crate::util::visitor::CallerError;
-use crate::log::wal::{self, Log};
 
 /// A stable view of a database. Cheap to clone, and shared freely between threads.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 None => Ok(Arc::new(Searchable::new(Run::open(&**storage, &manifest, record)?))),
             };
             let view = View::new(manifest.runs.iter().map(open).collect::<Result<_>>()?);
-            let mut changes = Changes::new();
+            let mut changes = ChangeSet::new();
             let mut log_bytes = 0;
             if let Some(log) = &log {
                 for operation in log.operations()?.1 {
@@ -96,7 +96,7 @@ impl<F: Fingerprint> Snapshot<F> {
         mut manifest: Manifest,
         options: Options,
         view: &View<F>,
-        changes: &Changes<F>,
+        changes: &ChangeSet<F>,
     ) -> Result<Self> {
         changes.note_in(&mut manifest);
         let layout = match manifest.runs.iter().max_by_key(|record| record.entries) {
@@ -177,7 +177,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Corrupt`](crate::Error::Corrupt) when a page that the answer needs is damaged.
     pub fn query(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         SEARCHER.with_borrow_mut(|searcher| {
-            let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel, NO_TICK));
+            let searcher = searcher.get_or_insert_with(|| Searcher::new(self.shared.kernel, NO_PROGRESS));
             let mut found = Vec::new();
             self.shared.view.search(searcher, &[fingerprint], k, usize::MAX, &mut found)?;
             let mut matches: Vec<Match<F>> = found.into_iter().map(|(_, found)| found).collect();
@@ -206,22 +206,22 @@ impl<F: Fingerprint> Snapshot<F> {
         k: u32,
         mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let tick = self.options().counter(Stage::Answering, fingerprints.len() as u64);
+        let progress = self.options().counter(Stage::Answering, fingerprints.len() as u64);
         let mut caller = CallerError::new();
         let visit = |index: usize, matches: &[Match<F>]| caller.keep(visit(index, matches));
-        let done = self.query_batch_ticking(fingerprints, k, &tick, visit);
+        let done = self.query_batch_with(fingerprints, k, &progress, visit);
         caller.or(done)
     }
 
     /// The same, telling somebody else of the queries that are answered.
-    pub(crate) fn query_batch_ticking(
+    pub(crate) fn query_batch_with(
         &self,
         fingerprints: &[F],
         k: u32,
-        tick: Tick<'_>,
+        progress: ProgressFn<'_>,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
-        batch::query(&self.shared.view, self.workers(tick), fingerprints, k, visit)
+        batch::query(&self.shared.view, self.workers(progress), fingerprints, k, visit)
     }
 
     /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit` as
@@ -236,11 +236,11 @@ impl<F: Fingerprint> Snapshot<F> {
         max_k: u32,
         mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let tick = self.options().counter(Stage::Answering, fingerprints.len() as u64);
-        let answer = |fingerprint| self.nearest_ticking(fingerprint, count, max_k, &tick);
+        let progress = self.options().counter(Stage::Answering, fingerprints.len() as u64);
+        let answer = |fingerprint| self.nearest_with(fingerprint, count, max_k, &progress);
         let mut caller = CallerError::new();
         let visit = |index: usize, matches: &[Match<F>]| caller.keep(visit(index, matches));
-        let done = batch::one_by_one(self.workers(&tick), fingerprints, visit, answer);
+        let done = batch::one_by_one(self.workers(&progress), fingerprints, visit, answer);
         caller.or(done)
     }
 
@@ -253,21 +253,21 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// As [`query`](Snapshot::query).
     pub fn nearest(&self, fingerprint: F, count: usize, max_k: u32) -> Result<Vec<Match<F>>> {
-        self.nearest_ticking(fingerprint, count, max_k, NO_TICK)
+        self.nearest_with(fingerprint, count, max_k, NO_PROGRESS)
     }
 
-    fn nearest_ticking(
+    fn nearest_with(
         &self,
         fingerprint: F,
         count: usize,
         max_k: u32,
-        tick: Tick<'_>,
+        progress: ProgressFn<'_>,
     ) -> Result<Vec<Match<F>>> {
         let max_k = max_k.min(F::BITS);
         let mut k = 0;
         loop {
             let mut matches = self.query(fingerprint, k)?;
-            tick(0)?;
+            progress(0)?;
             if matches.len() >= count || k == max_k {
                 matches.truncate(count);
                 return Ok(matches);
@@ -493,13 +493,13 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.view.runs()
     }
 
-    fn whole(&self) -> Whole<'_, F> {
-        Whole::new(&self.shared.view, self.shared.kernel, &self.shared.options)
+    fn whole(&self) -> MergedView<'_, F> {
+        MergedView::new(&self.shared.view, self.shared.kernel, &self.shared.options)
     }
 
     /// What works on batches: the kernel, and how many threads.
-    fn workers<'a>(&self, tick: Tick<'a>) -> Workers<'a> {
-        Workers { kernel: self.shared.kernel, threads: self.shared.options.threads, tick }
+    fn workers<'a>(&self, progress: ProgressFn<'a>) -> Workers<'a> {
+        Workers { kernel: self.shared.kernel, threads: self.shared.options.threads, progress }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::paged::hex;
-use crate::format::{keys, rows, segment, tombstones};
+use crate::format::{keys, postings, segment, tombstones};
 use crate::run::Run;
 
 /// What a database holds and how many bytes that takes.
@@ -20,7 +20,7 @@ pub struct Stats {
     pub database_id: String,
     /// Number of the manifest; each change adds one.
     pub generation: u64,
-    /// Rows, added up over the runs and what is in no run yet: deleted ones and repeated ones count until
+    /// Postings, added up over the runs and what is in no run yet: deleted ones and repeated ones count until
     /// they are merged away.
     pub rows: u64,
     /// Deleted ids that runs still keep a note of.
@@ -67,7 +67,7 @@ impl Stats {
         runs: impl Iterator<Item = &'a Run<F>>,
     ) -> Self {
         let manifest_bytes = manifest.encode().len() as u64;
-        let sections = segment::sections(F::BITS).iter().chain(rows::sections(F::BITS));
+        let sections = segment::sections(F::BITS).iter().chain(postings::sections(F::BITS));
         let sections = sections.chain(&tombstones::SECTIONS).chain(&keys::SECTIONS);
         let mut stats = Self {
             width: manifest.width,
@@ -99,8 +99,8 @@ impl Stats {
                 rows: run.record.rows,
                 tombstones: run.record.tombstones,
                 fingerprints: run.record.entries,
-                smallest_id: run.rows.info.smallest_id,
-                largest_id: run.rows.info.largest_id,
+                smallest_id: run.postings.info.smallest_id,
+                largest_id: run.postings.info.largest_id,
                 bytes,
             });
         }

@@ -1,7 +1,7 @@
 //! A keys file: the text keys of rows, and texts where a database keeps them, by (id, fingerprint, key).
 //!
 //! A row may have several keys: where two keys share an id, or where one row is given under two keys. Each
-//! comes with a stamp that tells which was there first.
+//! comes with a sequence number that tells which was there first.
 
 use super::paged::{ATTRIBUTES, Footer};
 use super::{Decoder, Encoder, Flaw};
@@ -22,7 +22,7 @@ pub const MAX_KEY_BYTES: usize = 1 << 16;
 pub(crate) struct KeyRecord<'a, F> {
     pub(crate) row: Row<F>,
     /// Smaller for what was inserted earlier.
-    pub(crate) stamp: u64,
+    pub(crate) sequence: u64,
     pub(crate) key: &'a [u8],
     /// Empty where the database keeps no texts.
     pub(crate) text: &'a [u8],
@@ -36,7 +36,7 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
 
     /// What [`KeysInfo::key_sum`] adds up.
     pub(crate) fn hash(&self) -> u64 {
-        let row = super::rows::row_hash(self.row.fingerprint.hash64(), self.row.id);
+        let row = super::postings::row_hash(self.row.fingerprint.hash64(), self.row.id);
         mix64(row.wrapping_add(hash_key(self.key)))
     }
 
@@ -48,7 +48,7 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
     /// Appends what stands in the section `records`.
     pub(crate) fn encode(&self, out: &mut Encoder) {
         self.row.fingerprint.write_le(&mut out.bytes);
-        out.u64(self.stamp).u32(u32::try_from(self.key.len()).unwrap_or(u32::MAX));
+        out.u64(self.sequence).u32(u32::try_from(self.key.len()).unwrap_or(u32::MAX));
         out.put(self.key).put(self.text);
     }
 
@@ -56,11 +56,16 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
     pub(crate) fn decode(id: u64, bytes: &'a [u8], offset: u64) -> Result<Self, Flaw> {
         let mut fields = Decoder::new("records", offset, bytes);
         let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
-        let (stamp, key_len) = (fields.u64()?, fields.u32()? as usize);
+        let (sequence, key_len) = (fields.u64()?, fields.u32()? as usize);
         if key_len > MAX_KEY_BYTES {
             return Err(fields.flaw(format!("a key of at most {MAX_KEY_BYTES} bytes"), key_len));
         }
-        Ok(Self { row: Row { fingerprint, id }, stamp, key: fields.take(key_len)?, text: fields.take_rest() })
+        Ok(Self {
+            row: Row { fingerprint, id },
+            sequence,
+            key: fields.take(key_len)?,
+            text: fields.take_rest(),
+        })
     }
 }
 

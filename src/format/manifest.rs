@@ -77,8 +77,8 @@ pub(crate) struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeysKept {
     pub(crate) texts: bool,
-    /// The stamp of the next key.
-    pub(crate) next_stamp: u64,
+    /// The sequence number of the next key.
+    pub(crate) next_sequence: u64,
 }
 
 /// One live run.
@@ -96,7 +96,7 @@ pub(crate) struct RunRecord {
     pub(crate) tombstones: u64,
     /// Table 0 first.
     pub(crate) segments: Vec<FileRecord>,
-    pub(crate) rows_file: FileRecord,
+    pub(crate) postings_file: FileRecord,
     /// Where there are tombstones.
     pub(crate) tombstones_file: Option<FileRecord>,
     /// Where rows have keys.
@@ -220,7 +220,7 @@ impl Manifest {
         let (kind, first, second) = match self.layout {
             LayoutChoice::Auto => (0, 0, 0),
             LayoutChoice::Rotations { tables } => (1, tables, 0),
-            LayoutChoice::Blocks { blocks, lead } => (2, blocks, lead),
+            LayoutChoice::Blocks { blocks, prefix } => (2, blocks, prefix),
         };
         let has_ids = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
         let runs_only = if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
@@ -235,7 +235,7 @@ impl Manifest {
         body.u64(self.next_run).u64(self.largest_id.unwrap_or(0));
         body.u64(self.live_wal.unwrap_or(0)).u64(self.next_wal).u64(self.next_frame);
         if let Some(keys) = self.keys {
-            body.u64(keys.next_stamp);
+            body.u64(keys.next_sequence);
         }
     }
 
@@ -256,8 +256,8 @@ impl Manifest {
         let layout = match (body.u32()?, body.u32()?, body.u32()?) {
             (0, 0, 0) => LayoutChoice::Auto,
             (1, tables @ 1..=64, 0) => LayoutChoice::Rotations { tables },
-            (2, blocks @ 1..=64, lead) if (1..=blocks).contains(&lead) => {
-                LayoutChoice::Blocks { blocks, lead }
+            (2, blocks @ 1..=64, prefix) if (1..=blocks).contains(&prefix) => {
+                LayoutChoice::Blocks { blocks, prefix }
             }
             other => return Err(body.flaw("a known layout", format!("{other:?}"))),
         };
@@ -287,9 +287,11 @@ impl Manifest {
         }
         let live_wal = (live_wal != 0).then_some(live_wal);
         let next_frame = body.u64()?;
-        let next_stamp = if keyed { body.u64()? } else { 0 };
-        let keys = keyed.then_some(KeysKept { texts: flags & FLAG_TEXTS != 0, next_stamp });
-        if [generation, next_run, next_wal, next_frame, next_stamp].iter().any(|&number| number > MAX_NUMBER)
+        let next_sequence = if keyed { body.u64()? } else { 0 };
+        let keys = keyed.then_some(KeysKept { texts: flags & FLAG_TEXTS != 0, next_sequence });
+        if [generation, next_run, next_wal, next_frame, next_sequence]
+            .iter()
+            .any(|&number| number > MAX_NUMBER)
         {
             return Err(body.flaw("numbers up to 2^63", "one that is larger"));
         }
@@ -317,10 +319,10 @@ impl Manifest {
 }
 
 impl RunRecord {
-    /// The records of all files: the segments, the rows file, the tombstones and the keys if there are any.
+    /// The records of all files: the segments, the postings file, the tombstones and the keys if there are any.
     pub(crate) fn files(&self) -> impl Iterator<Item = &FileRecord> {
         let keys = self.keys.iter().map(|keys| &keys.file);
-        self.segments.iter().chain([&self.rows_file]).chain(&self.tombstones_file).chain(keys)
+        self.segments.iter().chain([&self.postings_file]).chain(&self.tombstones_file).chain(keys)
     }
 
     fn encode(&self, keyed: bool, body: &mut Encoder) {
@@ -329,7 +331,7 @@ impl RunRecord {
         body.u64(self.tombstones);
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         body.u32(small(self.layout.block_count())).u32(small(self.layout.table_count()));
-        body.u64s(self.layout.leads());
+        body.u64s(self.layout.prefixes());
         let keys = self.keys.iter().map(|keys| &keys.file);
         for file in self.files().take(self.files().count() - keys.len()) {
             file.encode(body);
@@ -366,11 +368,11 @@ impl RunRecord {
         if tables > 64 {
             return Err(body.flaw("at most 64 tables", tables));
         }
-        let leads = (0..tables).map(|_| body.u64()).collect::<Result<Vec<_>, _>>()?;
-        let layout = Layout::from_parts(database.width, blocks, leads)
-            .ok_or_else(|| body.flaw("blocks and leads that make a layout", format!("{blocks} blocks")))?;
+        let prefixes = (0..tables).map(|_| body.u64()).collect::<Result<Vec<_>, _>>()?;
+        let layout = Layout::from_parts(database.width, blocks, prefixes)
+            .ok_or_else(|| body.flaw("blocks and prefixes that make a layout", format!("{blocks} blocks")))?;
         let segments = (0..tables).map(|_| FileRecord::decode(body)).collect::<Result<Vec<_>, _>>()?;
-        let rows_file = FileRecord::decode(body)?;
+        let postings_file = FileRecord::decode(body)?;
         let tombstones_file = if tombstones > 0 { Some(FileRecord::decode(body)?) } else { None };
         let keys = if database.keys.is_some() { KeysRecord::decode(body)? } else { None };
         Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
@@ -384,7 +386,7 @@ impl RunRecord {
             row_sum,
             tombstones,
             segments,
-            rows_file,
+            postings_file,
             tombstones_file,
             keys,
         })
@@ -547,7 +549,7 @@ pub(crate) mod tests {
             row_sum: 78,
             tombstones: run % 2,
             segments: vec![file(6), file(7), file(8)],
-            rows_file: file(9),
+            postings_file: file(9),
             tombstones_file: (run % 2 == 1).then(|| file(10)),
             keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, file: file(11) }),
         };
@@ -556,7 +558,7 @@ pub(crate) mod tests {
             database_id: [1; 16],
             width: 64,
             k: 3,
-            layout: LayoutChoice::Blocks { blocks: 6, lead: 2 },
+            layout: LayoutChoice::Blocks { blocks: 6, prefix: 2 },
             next_run: 9,
             largest_id: Some(u64::MAX),
             runs_only: false,
@@ -566,7 +568,7 @@ pub(crate) mod tests {
             runs: vec![run(7), run(2)],
             adopted: vec![[3; 16], [2; 16]],
             automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
-            keys: Some(KeysKept { texts: true, next_stamp: 50 }),
+            keys: Some(KeysKept { texts: true, next_sequence: 50 }),
             recipe: Some("some words".into()),
             checkpoint: vec![1, 2, 3],
         }
@@ -623,8 +625,8 @@ pub(crate) mod tests {
         refused(|manifest| manifest.largest_id = None);
         refused(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 65 });
         refused(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 0 });
-        refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 0 });
-        refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, lead: 6 });
+        refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 0 });
+        refused(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 6 });
         refused(|manifest| manifest.next_run = 7);
         refused(|manifest| (manifest.next_run, manifest.runs) = (0, Vec::new()));
         refused(|manifest| manifest.runs[1].run = 7);
@@ -637,7 +639,7 @@ pub(crate) mod tests {
     fn regression_numbers_that_cannot_be_counted_on_from_are_refused() {
         type Change = fn(&mut Manifest, u64);
         let changes: [Change; 5] = [
-            |manifest, number| manifest.keys = Some(KeysKept { texts: false, next_stamp: number }),
+            |manifest, number| manifest.keys = Some(KeysKept { texts: false, next_sequence: number }),
             |manifest, number| manifest.generation = number,
             |manifest, number| manifest.next_run = number,
             |manifest, number| manifest.next_wal = number,

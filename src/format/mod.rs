@@ -8,7 +8,7 @@
 pub(crate) mod keys;
 pub(crate) mod manifest;
 pub(crate) mod paged;
-pub(crate) mod rows;
+pub(crate) mod postings;
 pub(crate) mod segment;
 pub(crate) mod tombstones;
 pub(crate) mod wal;

@@ -1,4 +1,4 @@
-//! The frame that segments and rows files share: a header page, data pages, checksum pages and a
+//! The frame that segments and postings files share: a header page, data pages, checksum pages and a
 //! footer page, all of [`PAGE_BYTES`].
 //!
 //! A page of 8 KiB is short enough for CRC-32 to detect every error of up to three bits.
@@ -18,7 +18,7 @@ pub(crate) const ATTRIBUTES: usize = 8;
 /// The most sections of a file.
 pub(crate) const MAX_SECTIONS: usize = 8;
 
-/// What the header page says: to which database, run and table a file belongs.
+/// What the header page says: to which database, run and table a file spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) magic: [u8; 8],

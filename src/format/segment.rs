@@ -1,8 +1,8 @@
 //! A segment: the distinct fingerprints of a run in one table's order, in planes.
 //!
-//! With D directory bits, entry `e` of cell `c` is the D bits of `c`, then `hi[e]` (32 bits), then
+//! With D directory bits, entry `e` of bucket `c` is the D bits of `c`, then `hi[e]` (32 bits), then
 //! `lo[e]` (what remains of 64 bits). Of wider fingerprints one or three words of `hi` are here, and the number of
-//! the fingerprint in natural order; the whole of it stands in the rows file.
+//! the fingerprint in natural order; the whole of it stands in the postings file.
 
 use super::Flaw;
 use super::paged::{ATTRIBUTES, Footer};
@@ -13,7 +13,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89NPS\r\n\x1a\n";
 /// Index of the first sections.
 pub(crate) const DIRECTORY: usize = 0;
 pub(crate) const HI: usize = 1;
-/// The most distinct fingerprints of a run: their indexes, and the end of the last cell, are u32.
+/// The most distinct fingerprints of a run: their indexes, and the end of the last bucket, are u32.
 pub(crate) const MAX_ENTRIES: u64 = u32::MAX as u64;
 
 /// Index of the section behind the `hi` plane: `lo`, or `entry`.
@@ -31,8 +31,8 @@ pub(crate) struct SegmentInfo {
     /// Wrapping sum of the fingerprints' 64-bit hashes, taken in natural order: the same in every
     /// table of a run.
     pub(crate) fingerprint_sum: u64,
-    /// Sum over the cells of the square of their entries: how skewed the lead is.
-    pub(crate) cell_squares: u64,
+    /// Sum over the buckets of the square of their entries: how skewed the prefix is.
+    pub(crate) bucket_squares: u64,
     pub(crate) directory_bits: u32,
 }
 
@@ -63,13 +63,13 @@ impl SegmentInfo {
     }
 
     pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
-        [self.entries, self.fingerprint_sum, self.cell_squares, u64::from(self.directory_bits), 0, 0, 0, 0]
+        [self.entries, self.fingerprint_sum, self.bucket_squares, u64::from(self.directory_bits), 0, 0, 0, 0]
     }
 
     /// Reads the footer of a table's segment that stands at `offset`, and checks its sections against its
     /// counts.
     pub(crate) fn from_footer(footer: &Footer, offset: u64, width: u32, table: u32) -> Result<Self, Flaw> {
-        let [entries, fingerprint_sum, cell_squares, directory_bits, zeros @ ..] = footer.attributes;
+        let [entries, fingerprint_sum, bucket_squares, directory_bits, zeros @ ..] = footer.attributes;
         let flaw = |expected: &str, found: u64| Flaw::new("footer", offset, expected, found);
         if entries > MAX_ENTRIES {
             return Err(flaw("at most 2^32 - 1 entries", entries));
@@ -82,6 +82,6 @@ impl SegmentInfo {
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
         let expected = Self::section_lens(entries, directory_bits, width, table);
         Flaw::unless_equal("footer", offset, &expected[..], &lens)?;
-        Ok(Self { entries, fingerprint_sum, cell_squares, directory_bits })
+        Ok(Self { entries, fingerprint_sum, bucket_squares, directory_bits })
     }
 }

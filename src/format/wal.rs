@@ -417,7 +417,7 @@ mod tests {
         for len in 0..20 {
             let (row, key) = (Row { fingerprint: len as u64, id: u64::MAX - len as u64 }, &bytes[..len]);
             for text in [&bytes[..0], &bytes[len..40]] {
-                all.push(Operation::InsertKeyed(KeyRecord { row, stamp: 77, key, text }));
+                all.push(Operation::InsertKeyed(KeyRecord { row, sequence: 77, key, text }));
             }
             all.push(Operation::Checkpoint(key));
         }

@@ -128,8 +128,8 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::util::cast::{to_u32, to_usize};
     use crate::fingerprint::mix64;
+    use crate::util::cast::{to_u32, to_usize};
 
     #[test]
     fn every_kernel_adds_up_three_words() {

@@ -5,8 +5,8 @@
 //! ARCHITECTURE.md, "The cost model".
 
 use super::{HI_BITS, Layout, hi_words, is_wide};
-use crate::util::cast::to_u32;
 use crate::layout::plan::{MAX_PROOF_STEPS, Plan};
+use crate::util::cast::to_u32;
 
 /// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
 const PROBE_NS: (f64, f64) = (25.0, 38.0);
@@ -16,7 +16,7 @@ const WORD_NS: (f64, f64) = (4.0, 10.0);
 const CANDIDATE_NS: (f64, f64) = (0.12, 0.25);
 /// Nanoseconds for a candidate that passes the `hi` filter of a probe, and of a scan.
 const SURVIVOR_NS: (f64, f64) = (18.0, 6.0);
-/// Nanoseconds for one entry of a scan and one `hi` word, which reads every table cell in order.
+/// Nanoseconds for one entry of a scan and one `hi` word, which reads every table bucket in order.
 const SCAN_NS: f64 = 0.5;
 /// Nanoseconds for permuting the query for one table.
 const TABLE_NS: f64 = 8.0;
@@ -61,7 +61,7 @@ impl Model {
 /// What the cost of probing one table depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableShape {
-    pub(crate) lead_bits: u32,
+    pub(crate) prefix_bits: u32,
     pub(crate) directory_bits: u32,
     /// Entries sharing a random query's probed bits.
     pub(crate) mean_bucket: f64,
@@ -71,14 +71,14 @@ pub(crate) struct TableShape {
 
 impl TableShape {
     /// The shape for uniformly distributed fingerprints.
-    pub(crate) fn uniform(lead_bits: u32, directory_bits: u32, entries: u64) -> Self {
-        let mean = entries as f64 / f64::from(lead_bits.min(directory_bits)).exp2();
-        Self { lead_bits, directory_bits, mean_bucket: mean, typical_bucket: mean }
+    pub(crate) fn uniform(prefix_bits: u32, directory_bits: u32, entries: u64) -> Self {
+        let mean = entries as f64 / f64::from(prefix_bits.min(directory_bits)).exp2();
+        Self { prefix_bits, directory_bits, mean_bucket: mean, typical_bucket: mean }
     }
 
     /// The number of leading bits that a probe looks up.
     pub(crate) fn probe_bits(&self) -> u32 {
-        self.lead_bits.min(self.directory_bits)
+        self.prefix_bits.min(self.directory_bits)
     }
 }
 
@@ -131,8 +131,8 @@ pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u3
 /// The modelled time of a query at `k` against a run of `entries` uniform fingerprints, in nanoseconds.
 pub(crate) fn typical(layout: &Layout, entries: u64, k: u32) -> f64 {
     let shape = |table: usize| {
-        let lead = layout.lead_bits(table);
-        TableShape::uniform(lead, directory_bits(lead, entries), entries)
+        let prefix = layout.prefix_bits(table);
+        TableShape::uniform(prefix, directory_bits(prefix, entries), entries)
     };
     let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
     choose(layout, &shapes, entries, k).estimate.nanoseconds
@@ -180,7 +180,7 @@ fn thin_out(layout: &Layout, mut radii: Vec<i32>, k: u32, steps_left: &mut u32) 
     radii
 }
 
-/// A largest-first choice of tables whose leads do not overlap: all of them for rotations.
+/// A largest-first choice of tables whose prefixes do not overlap: all of them for rotations.
 fn disjoint_tables(layout: &Layout) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for table in 0..layout.table_count() {
@@ -191,7 +191,7 @@ fn disjoint_tables(layout: &Layout) -> Vec<usize> {
     chosen
 }
 
-/// The cheapest radii for tables with disjoint leads: the sum of (radius + 1) must be k + 1, and
+/// The cheapest radii for tables with disjoint prefixes: the sum of (radius + 1) must be k + 1, and
 /// the costs add up, so a table-by-table recurrence over that sum finds the minimum.
 pub(crate) fn spread(
     table_count: usize,
@@ -241,14 +241,14 @@ fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, model: &Model) -> 
 
 fn table_estimate(shape: &TableShape, radius: u32, entries: u64, model: &Model) -> Estimate {
     if radius >= shape.probe_bits() {
-        // Every cell would be probed: a scan does the same in order.
+        // Every bucket would be probed: a scan does the same in order.
         return Estimate { nanoseconds: f64::INFINITY, ..Estimate::default() };
     }
     let probes = ball(shape.probe_bits(), radius);
     let hot = (shape.mean_bucket + shape.typical_bucket) / 2.0;
     let candidates = (hot + (probes - 1.0) * (hot + shape.mean_bucket) / 2.0).min(entries as f64);
-    let cells = f64::from(shape.directory_bits - shape.probe_bits()).exp2();
-    let nanoseconds = model.probes(probes + (cells - 1.0) * probes / 8.0, candidates);
+    let buckets = f64::from(shape.directory_bits - shape.probe_bits()).exp2();
+    let nanoseconds = model.probes(probes + (buckets - 1.0) * probes / 8.0, candidates);
     Estimate { probes, candidates, nanoseconds }
 }
 
@@ -269,16 +269,16 @@ pub(crate) fn ball(bits: u32, radius: u32) -> f64 {
 }
 
 /// How many leading bits a segment of `entries` indexes: a bucket holds about 16 entries, never
-/// fewer bits than the leading byte, and no more than the lead where that is longer.
-pub(crate) fn directory_bits(lead_bits: u32, entries: u64) -> u32 {
+/// fewer bits than the leading byte, and no more than the prefix where that is longer.
+pub(crate) fn directory_bits(prefix_bits: u32, entries: u64) -> u32 {
     let nearest_power = (entries.max(1).saturating_mul(3) / 2).ilog2();
     let wanted = nearest_power.saturating_sub(4);
-    wanted.min(lead_bits).clamp(MIN_DIRECTORY_BITS, MAX_DIRECTORY_BITS)
+    wanted.min(prefix_bits).clamp(MIN_DIRECTORY_BITS, MAX_DIRECTORY_BITS)
 }
 
 /// The leading byte is always indexed.
 pub(crate) const MIN_DIRECTORY_BITS: u32 = 8;
-/// 2^28 cells of 16 entries hold all that a run may.
+/// 2^28 buckets of 16 entries hold all that a run may.
 pub(crate) const MAX_DIRECTORY_BITS: u32 = 28;
 
 /// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and in proportion beyond.
@@ -289,8 +289,8 @@ pub(super) fn best_rotations(width: u32, k: u32, entries: u64) -> Layout {
         .filter_map(|tables| Layout::rotations(width, tables).ok())
         .map(|layout| {
             let shapes: Vec<TableShape> = (0..layout.table_count())
-                .map(|table| layout.lead_bits(table))
-                .map(|lead| TableShape::uniform(lead, directory_bits(lead, entries), entries))
+                .map(|table| layout.prefix_bits(table))
+                .map(|prefix| TableShape::uniform(prefix, directory_bits(prefix, entries), entries))
                 .collect();
             (choose(&layout, &shapes, entries, k).estimate.nanoseconds, layout)
         })
@@ -305,8 +305,8 @@ mod tests {
     fn chosen(tables: u32, entries: u64, k: u32) -> Choice {
         let layout = Layout::rotations(64, tables).unwrap();
         let shapes: Vec<TableShape> = (0..layout.table_count())
-            .map(|table| layout.lead_bits(table))
-            .map(|lead| TableShape::uniform(lead, directory_bits(lead, entries), entries))
+            .map(|table| layout.prefix_bits(table))
+            .map(|prefix| TableShape::uniform(prefix, directory_bits(prefix, entries), entries))
             .collect();
         choose(&layout, &shapes, entries, k)
     }
@@ -332,8 +332,8 @@ mod tests {
             let shapes: Vec<TableShape> = (0..layout.table_count())
                 .map(|t| {
                     TableShape::uniform(
-                        layout.lead_bits(t),
-                        directory_bits(layout.lead_bits(t), 1 << 24),
+                        layout.prefix_bits(t),
+                        directory_bits(layout.prefix_bits(t), 1 << 24),
                         1 << 24,
                     )
                 })
@@ -367,12 +367,12 @@ mod tests {
     #[test]
     fn regression_plans_for_any_layout_are_made_in_a_moment() {
         use crate::fingerprint::mix64;
-        // Leads that overlap here and there, as a file may have them: no proof comes to an end.
-        let lead = |table: u64| (0..2).fold(0, |lead, nth| lead | 1 << (mix64(table * 2 + nth) % 64));
-        let leads = std::iter::once(0b11).chain((1..64).map(lead)).collect();
-        let layout = Layout::from_parts(64, 64, leads).unwrap();
+        // Prefixes that overlap here and there, as a file may have them: no proof comes to an end.
+        let prefix = |table: u64| (0..2).fold(0, |prefix, nth| prefix | 1 << (mix64(table * 2 + nth) % 64));
+        let prefixes = std::iter::once(0b11).chain((1..64).map(prefix)).collect();
+        let layout = Layout::from_parts(64, 64, prefixes).unwrap();
         let shapes: Vec<TableShape> =
-            (0..64).map(|table| TableShape::uniform(layout.lead_bits(table), 8, 1000)).collect();
+            (0..64).map(|table| TableShape::uniform(layout.prefix_bits(table), 8, 1000)).collect();
         let start = std::time::Instant::now();
         (20..32).for_each(|k| drop(choose(&layout, &shapes, 1000, k)));
         assert!(start.elapsed().as_secs() < 10, "{:?} for twelve plans", start.elapsed());

@@ -1,17 +1,17 @@
-//! Small families of leads that k errors cannot all touch.
+//! Small families of prefixes that k errors cannot all touch.
 //!
-//! A family of `lead`-sets of `blocks` blocks serves k errors when every set of k blocks misses at
+//! A family of `prefix`-sets of `blocks` blocks serves k errors when every set of k blocks misses at
 //! least one of them; seen from the other side, every set of `blocks - k` blocks contains one: a
-//! Turán system T(blocks, blocks - k, lead). All combinations with `lead = blocks - k` are the
+//! Turán system T(blocks, blocks - k, prefix). All combinations with `prefix = blocks - k` are the
 //! tables of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007);
-//! shorter leads need far fewer tables.
+//! shorter prefixes need far fewer tables.
 
 use std::fmt;
 
 use super::MAX_TABLES;
 use crate::fingerprint::mix64;
 
-/// Error patterns times leads that a search may look at, about a second of work.
+/// Error patterns times prefixes that a search may look at, about a second of work.
 const MAX_WORK: u64 = 20_000_000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum CoveringError {
 impl fmt::Display for CoveringError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooManyTables => write!(f, "needs more than {MAX_TABLES} tables; try a smaller lead"),
+            Self::TooManyTables => write!(f, "needs more than {MAX_TABLES} tables; try a smaller prefix"),
             Self::TooManyCombinations => {
                 f.write_str("too many combinations to search; try fewer blocks or rotations:T")
             }
@@ -31,23 +31,23 @@ impl fmt::Display for CoveringError {
     }
 }
 
-/// Finds a family as bit sets of blocks; the first is blocks `0..lead`. The same arguments always
-/// give the same family. Needs `1 <= lead <= blocks - k` and `blocks <= 64`.
-pub(super) fn search(blocks: u32, lead: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
-    if lead * (k + 1) <= blocks {
-        // k errors touch at most k of k + 1 disjoint leads, and k leads could all be touched.
-        return Ok((0..=k).map(|table| low_bits(lead) << (table * lead)).collect());
+/// Finds a family as bit sets of blocks; the first is blocks `0..prefix`. The same arguments always
+/// give the same family. Needs `1 <= prefix <= blocks - k` and `blocks <= 64`.
+pub(super) fn search(blocks: u32, prefix: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
+    if prefix * (k + 1) <= blocks {
+        // k errors touch at most k of k + 1 disjoint prefixes, and k prefixes could all be touched.
+        return Ok((0..=k).map(|table| low_bits(prefix) << (table * prefix)).collect());
     }
-    if binomial(blocks, k).saturating_mul(binomial(blocks, lead)) > MAX_WORK {
+    if binomial(blocks, k).saturating_mul(binomial(blocks, prefix)) > MAX_WORK {
         return Err(CoveringError::TooManyCombinations);
     }
     let patterns = subsets(blocks, k);
-    let candidates = subsets(blocks, lead);
+    let candidates = subsets(blocks, prefix);
     let tries = (MAX_WORK / (16 * (patterns.len() * candidates.len()) as u64)).clamp(1, 200);
     let mut family = greedy(&patterns, &candidates, Vec::new(), 0);
     for seed in 1..tries {
         let kept =
-            family.iter().copied().filter(|lead| mix64(lead ^ mix64(seed)).is_multiple_of(2)).collect();
+            family.iter().copied().filter(|prefix| mix64(prefix ^ mix64(seed)).is_multiple_of(2)).collect();
         let rebuilt = greedy(&patterns, &candidates, kept, seed);
         if rebuilt.len() <= family.len() {
             family = rebuilt;
@@ -85,14 +85,15 @@ fn subsets(count: u32, size: u32) -> Vec<u64> {
     sets
 }
 
-/// Adds to `family`, again and again, the lead that serves the most patterns not served yet; the
+/// Adds to `family`, again and again, the prefix that serves the most patterns not served yet; the
 /// seed decides between equals.
 fn greedy(patterns: &[u64], candidates: &[u64], mut family: Vec<u64>, seed: u64) -> Vec<u64> {
     let mut open = patterns.to_vec();
-    open.retain(|&pattern| family.iter().all(|lead| lead & pattern != 0));
+    open.retain(|&pattern| family.iter().all(|prefix| prefix & pattern != 0));
     while !open.is_empty() && family.len() <= MAX_TABLES {
-        let serves = |lead: u64| open.iter().filter(|&&pattern| pattern & lead == 0).count();
-        let Some(&best) = candidates.iter().max_by_key(|&&lead| (serves(lead), mix64(lead ^ mix64(seed))))
+        let serves = |prefix: u64| open.iter().filter(|&&pattern| pattern & prefix == 0).count();
+        let Some(&best) =
+            candidates.iter().max_by_key(|&&prefix| (serves(prefix), mix64(prefix ^ mix64(seed))))
         else {
             break;
         };
@@ -110,8 +111,10 @@ fn relabel(family: Vec<u64>, blocks: u32) -> Vec<u64> {
     let names: Vec<u32> = inside.chain(outside).collect();
     family
         .iter()
-        .map(|lead| {
-            (0..blocks).filter(|&new| lead >> names[new as usize] & 1 == 1).fold(0, |set, new| set | 1 << new)
+        .map(|prefix| {
+            (0..blocks)
+                .filter(|&new| prefix >> names[new as usize] & 1 == 1)
+                .fold(0, |set, new| set | 1 << new)
         })
         .collect()
 }
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn families_serve_every_pattern_and_are_as_small_as_known() {
-        for (blocks, lead, k, known) in [
+        for (blocks, prefix, k, known) in [
             (6, 2, 3, 6),
             (8, 3, 3, 8),
             (5, 2, 3, 10),
@@ -133,12 +136,12 @@ mod tests {
             (5, 4, 1, 5),
             (3, 3, 0, 1),
         ] {
-            let family = search(blocks, lead, k).unwrap();
-            assert!(family.len() <= known, "{blocks},{lead} for {k}: {} tables", family.len());
-            assert_eq!(family[0], low_bits(lead));
-            assert!(family.iter().all(|set| set.count_ones() == lead && set >> blocks == 0));
+            let family = search(blocks, prefix, k).unwrap();
+            assert!(family.len() <= known, "{blocks},{prefix} for {k}: {} tables", family.len());
+            assert_eq!(family[0], low_bits(prefix));
+            assert!(family.iter().all(|set| set.count_ones() == prefix && set >> blocks == 0));
             for pattern in subsets(blocks, k) {
-                assert!(family.iter().any(|set| set & pattern == 0), "{blocks},{lead}: {pattern:b}");
+                assert!(family.iter().any(|set| set & pattern == 0), "{blocks},{prefix}: {pattern:b}");
             }
         }
     }

@@ -54,12 +54,12 @@ pub enum LayoutChoice {
         tables: u32,
     },
     /// M blocks, S of which lead each table; as few tables as make every way of spreading k errors
-    /// leave one lead untouched.
+    /// leave one prefix untouched.
     Blocks {
         /// Number of blocks, 1 to 64.
         blocks: u32,
-        /// Blocks in each lead, 1 to `blocks - k`.
-        lead: u32,
+        /// Blocks in each prefix, 1 to `blocks - k`.
+        prefix: u32,
     },
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for LayoutChoice {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Rotations { tables } => write!(f, "rotations:{tables}"),
-            Self::Blocks { blocks, lead } => write!(f, "blocks:{blocks},{lead}"),
+            Self::Blocks { blocks, prefix } => write!(f, "blocks:{blocks},{prefix}"),
         }
     }
 }
@@ -81,8 +81,8 @@ impl FromStr for LayoutChoice {
         let parsed = match text.split_once(':') {
             None if text == "auto" => Some(Self::Auto),
             Some(("rotations", tables)) => number(tables).map(|tables| Self::Rotations { tables }),
-            Some(("blocks", rest)) => rest.split_once(',').and_then(|(blocks, lead)| {
-                Some(Self::Blocks { blocks: number(blocks)?, lead: number(lead)? })
+            Some(("blocks", rest)) => rest.split_once(',').and_then(|(blocks, prefix)| {
+                Some(Self::Blocks { blocks: number(blocks)?, prefix: number(prefix)? })
             }),
             _ => None,
         };
@@ -101,18 +101,18 @@ impl LayoutChoice {
         match self {
             Self::Auto => Ok(cost::best_rotations(width, k, entries)),
             Self::Rotations { tables } => Layout::rotations(width, tables),
-            Self::Blocks { blocks, lead } => Layout::covering(width, blocks, lead, k),
+            Self::Blocks { blocks, prefix } => Layout::covering(width, blocks, prefix, k),
         }
     }
 }
 
-/// The blocks of a width and the lead of every table. Table 0 is always the natural order.
+/// The blocks of a width and the prefix of every table. Table 0 is always the natural order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     width: u32,
     blocks: Vec<Block>,
     /// One bit set of blocks per table: bit `b` stands for block `b`.
-    leads: Vec<u64>,
+    prefixes: Vec<u64>,
 }
 
 impl Layout {
@@ -121,39 +121,40 @@ impl Layout {
         if !(1..=64).contains(&tables) {
             return Err(Error::Option(format!("rotations:{tables}: between 1 and 64 tables are possible")));
         }
-        Ok(Self { width, blocks: split(width, tables), leads: (0..tables).map(|b| 1 << b).collect() })
+        Ok(Self { width, blocks: split(width, tables), prefixes: (0..tables).map(|b| 1 << b).collect() })
     }
 
-    /// `blocks` blocks with leads of `lead` blocks, such that k errors always miss one lead.
-    pub(crate) fn covering(width: u32, blocks: u32, lead: u32, k: u32) -> Result<Self> {
-        let why = |text: String| Error::Option(format!("blocks:{blocks},{lead} for k = {k}: {text}"));
-        if !(1..=64).contains(&blocks) || lead == 0 {
-            return Err(why("1 to 64 blocks and a lead of at least one block are possible".into()));
+    /// `blocks` blocks with prefixes of `prefix` blocks, such that k errors always miss one prefix.
+    pub(crate) fn covering(width: u32, blocks: u32, prefix: u32, k: u32) -> Result<Self> {
+        let why = |text: String| Error::Option(format!("blocks:{blocks},{prefix} for k = {k}: {text}"));
+        if !(1..=64).contains(&blocks) || prefix == 0 {
+            return Err(why("1 to 64 blocks and a prefix of at least one block are possible".into()));
         }
-        if lead > blocks || k > blocks - lead {
+        if prefix > blocks || k > blocks - prefix {
             return Err(why(format!(
-                "k errors can touch every lead unless M - S >= k; try a lead of at most {}",
+                "k errors can touch every prefix unless M - S >= k; try a prefix of at most {}",
                 blocks.saturating_sub(k)
             )));
         }
-        let leads = covering::search(blocks, lead, k).map_err(|error| why(error.to_string()))?;
-        Ok(Self { width, blocks: split(width, blocks), leads })
+        let prefixes = covering::search(blocks, prefix, k).map_err(|error| why(error.to_string()))?;
+        Ok(Self { width, blocks: split(width, blocks), prefixes })
     }
 
     /// Rebuilds a layout from what a file says. `None` where the parts break a rule.
-    pub(crate) fn from_parts(width: u32, blocks: u32, leads: Vec<u64>) -> Option<Self> {
-        if !(1..=64).contains(&blocks) || blocks > width || leads.is_empty() || leads.len() > MAX_TABLES {
+    pub(crate) fn from_parts(width: u32, blocks: u32, prefixes: Vec<u64>) -> Option<Self> {
+        if !(1..=64).contains(&blocks) || blocks > width || prefixes.is_empty() || prefixes.len() > MAX_TABLES
+        {
             return None;
         }
         let all = u64::MAX >> (64 - blocks);
-        if leads.iter().any(|&lead| lead == 0 || lead & !all != 0) {
+        if prefixes.iter().any(|&prefix| prefix == 0 || prefix & !all != 0) {
             return None;
         }
-        let first = leads.first()?;
+        let first = prefixes.first()?;
         if first & first.wrapping_add(1) != 0 {
             return None;
         }
-        Some(Self { width, blocks: split(width, blocks), leads })
+        Some(Self { width, blocks: split(width, blocks), prefixes })
     }
 
     pub(crate) fn width(&self) -> u32 {
@@ -164,26 +165,26 @@ impl Layout {
         self.blocks.len()
     }
 
-    /// The lead of each table as a bit set of blocks.
-    pub(crate) fn leads(&self) -> &[u64] {
-        &self.leads
+    /// The prefix of each table as a bit set of blocks.
+    pub(crate) fn prefixes(&self) -> &[u64] {
+        &self.prefixes
     }
 
     pub(crate) fn table_count(&self) -> usize {
-        self.leads.len()
+        self.prefixes.len()
     }
 
     /// The number of bits that lead table `table`.
-    pub(crate) fn lead_bits(&self, table: usize) -> u32 {
-        self.blocks_of(self.leads[table]).map(|block| block.len).sum()
+    pub(crate) fn prefix_bits(&self, table: usize) -> u32 {
+        self.blocks_of(self.prefixes[table]).map(|block| block.len).sum()
     }
 
-    /// Whether no two of the given tables share a lead block.
+    /// Whether no two of the given tables share a prefix block.
     pub(crate) fn disjoint(&self, mut tables: impl Iterator<Item = usize>) -> bool {
         let mut seen = 0u64;
         tables.all(|table| {
-            let fresh = seen & self.leads[table] == 0;
-            seen |= self.leads[table];
+            let fresh = seen & self.prefixes[table] == 0;
+            seen |= self.prefixes[table];
             fresh
         })
     }
@@ -203,26 +204,26 @@ impl Layout {
         self.blocks.iter().enumerate().filter(move |(b, _)| set >> b & 1 == 1).map(|(_, block)| *block)
     }
 
-    /// The order in which table `table` writes the blocks: the lead ascending, then the others from
-    /// the one behind the last lead block on, wrapping around.
+    /// The order in which table `table` writes the blocks: the prefix ascending, then the others from
+    /// the one behind the last prefix block on, wrapping around.
     fn block_order(&self, table: usize) -> Vec<Block> {
-        let lead = self.leads[table];
-        let behind = 64 - lead.leading_zeros() as usize;
+        let prefix = self.prefixes[table];
+        let behind = 64 - prefix.leading_zeros() as usize;
         let rest = (0..self.blocks.len())
             .map(|step| (behind + step) % self.blocks.len())
-            .filter(|b| lead >> b & 1 == 0)
+            .filter(|b| prefix >> b & 1 == 0)
             .map(|b| self.blocks[b]);
-        self.blocks_of(lead).chain(rest).collect()
+        self.blocks_of(prefix).chain(rest).collect()
     }
 }
 
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lead = self.leads[0].count_ones();
-        if lead == 1 && self.leads.len() == self.blocks.len() {
-            write!(f, "rotations:{}", self.leads.len())
+        let prefix = self.prefixes[0].count_ones();
+        if prefix == 1 && self.prefixes.len() == self.blocks.len() {
+            write!(f, "rotations:{}", self.prefixes.len())
         } else {
-            write!(f, "blocks:{},{lead}", self.blocks.len())
+            write!(f, "blocks:{},{prefix}", self.blocks.len())
         }
     }
 }
@@ -239,24 +240,24 @@ fn split(width: u32, count: u32) -> Vec<Block> {
         .collect()
 }
 
-/// One permutation of the bits: the lead in front.
+/// One permutation of the bits: the prefix in front.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<F> {
     /// Number of bits brought to the front.
-    pub(crate) lead_bits: u32,
+    pub(crate) prefix_bits: u32,
     /// Where those bits stand in natural order.
-    pub(crate) lead_mask: F,
+    pub(crate) prefix_mask: F,
     permutation: Permutation<F>,
 }
 
 impl<F: Fingerprint> Table<F> {
     fn new(layout: &Layout, table: usize) -> Self {
-        let lead_mask = layout
-            .blocks_of(layout.leads[table])
+        let prefix_mask = layout
+            .blocks_of(layout.prefixes[table])
             .fold(F::default(), |mask, block| mask | F::ones(block.start, block.len));
         Self {
-            lead_bits: layout.lead_bits(table),
-            lead_mask,
+            prefix_bits: layout.prefix_bits(table),
+            prefix_mask,
             permutation: Permutation::new(&layout.block_order(table)),
         }
     }
@@ -284,8 +285,8 @@ mod tests {
             let (px, py) = (table.permute(x), table.permute(y));
             assert_eq!(table.restore(px), x);
             assert_eq!(px.distance(py), x.distance(y));
-            let lead = |p: F| p & F::ones(0, table.lead_bits);
-            assert_eq!(lead(px).distance(lead(py)), ((x ^ y) & table.lead_mask).count_ones());
+            let prefix = |p: F| p & F::ones(0, table.prefix_bits);
+            assert_eq!(prefix(px).distance(prefix(py)), ((x ^ y) & table.prefix_mask).count_ones());
             if index == 0 {
                 assert_eq!(px, x, "table 0 is the natural order");
             }
@@ -294,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn permutations_keep_distances_and_bring_the_lead_to_the_front(
+        fn permutations_keep_distances_and_bring_the_prefix_to_the_front(
             tables in 1u32..=64, m in 1u32..=9, s in 1u32..=4, k in 0u32..=4, x: u64, y: u64, wide: u128,
         ) {
             check_tables(&Layout::rotations(64, tables).unwrap(), x, y);
@@ -332,17 +333,17 @@ mod tests {
         let refused = |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::Option(_)));
         assert!(refused(LayoutChoice::Rotations { tables: 0 }, 3));
         assert!(refused(LayoutChoice::Rotations { tables: 65 }, 3));
-        assert!(refused(LayoutChoice::Blocks { blocks: 6, lead: 4 }, 3));
-        assert!(refused(LayoutChoice::Blocks { blocks: 6, lead: 0 }, 3));
-        assert!(refused(LayoutChoice::Blocks { blocks: 65, lead: 2 }, 3));
-        assert!(refused(LayoutChoice::Blocks { blocks: 40, lead: 20 }, 10));
+        assert!(refused(LayoutChoice::Blocks { blocks: 6, prefix: 4 }, 3));
+        assert!(refused(LayoutChoice::Blocks { blocks: 6, prefix: 0 }, 3));
+        assert!(refused(LayoutChoice::Blocks { blocks: 65, prefix: 2 }, 3));
+        assert!(refused(LayoutChoice::Blocks { blocks: 40, prefix: 20 }, 10));
     }
 
     #[test]
     fn parts_from_a_file_are_checked() {
         assert!(Layout::from_parts(64, 4, vec![1, 2, 4, 8]).is_some());
         assert!(Layout::from_parts(64, 64, vec![u64::MAX]).is_some());
-        for (blocks, leads) in [
+        for (blocks, prefixes) in [
             (0, vec![1]),
             (65, vec![1]),
             (4, vec![]),
@@ -352,7 +353,7 @@ mod tests {
             (4, vec![5]),
             (4, vec![1; 65]),
         ] {
-            assert!(Layout::from_parts(64, blocks, leads.clone()).is_none(), "{blocks} {leads:?}");
+            assert!(Layout::from_parts(64, blocks, prefixes.clone()).is_none(), "{blocks} {prefixes:?}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Plans: how far each table looks, and the proof that nothing is missed.
 //!
 //! A plan gives every table a radius. It is valid for k when every way of spreading k bit errors
-//! over the blocks leaves a table with at most its radius of errors in its lead.
+//! over the blocks leaves a table with at most its radius of errors in its prefix.
 
 use super::{Layout, Table};
 use crate::fingerprint::Fingerprint;
 
-/// Steps that the validity proofs for overlapping leads may take, in the making of one plan, before they
+/// Steps that the validity proofs for overlapping prefixes may take, in the making of one plan, before they
 /// count as failed: layouts are read from files, and some would keep the adversary busy for hours.
 pub(crate) const MAX_PROOF_STEPS: u32 = 200_000;
 
@@ -50,7 +50,7 @@ impl Plan {
         (0..self.radii.len()).filter_map(|table| Some((table, self.radius(table)?)))
     }
 
-    /// Whether a match met in `table` is reported there: its lead distance is within the radius,
+    /// Whether a match met in `table` is reported there: its prefix distance is within the radius,
     /// and no earlier table is responsible for it. `difference` is query XOR match in natural order.
     ///
     /// Exactly one table reports each match, so answers need no set to drop duplicates.
@@ -61,7 +61,7 @@ impl Plan {
         table: usize,
         difference: F,
     ) -> bool {
-        let responsible = |i: usize| lead_distance(tables(i), difference) <= self.radii[i];
+        let responsible = |i: usize| prefix_distance(tables(i), difference) <= self.radii[i];
         responsible(table) && !(0..table).any(responsible)
     }
     /// Whether it can be told from some bits of a match that a table before `table` reports it.
@@ -75,15 +75,16 @@ impl Plan {
         known: F,
     ) -> bool {
         (0..table).any(|i| {
-            let lead = tables(i);
-            lead.lead_mask & !known == F::default() && lead_distance(lead, difference) <= self.radii[i]
+            let prefix = tables(i);
+            prefix.prefix_mask & !known == F::default()
+                && prefix_distance(prefix, difference) <= self.radii[i]
         })
     }
 }
 
 #[inline]
-fn lead_distance<F: Fingerprint>(table: &Table<F>, difference: F) -> i32 {
-    (difference & table.lead_mask).count_ones().cast_signed()
+fn prefix_distance<F: Fingerprint>(table: &Table<F>, difference: F) -> i32 {
+    (difference & table.prefix_mask).count_ones().cast_signed()
 }
 
 /// Whether the radii are proved to miss nothing within k bits.
@@ -97,11 +98,11 @@ fn is_valid(layout: &Layout, radii: &[i32], k: u32, steps_left: &mut u32) -> boo
     !Adversary { layout, needs, steps_left }.escapes(k, 0)
 }
 
-/// Looks for a way to place errors so that every table has more than its radius in its lead.
+/// Looks for a way to place errors so that every table has more than its radius in its prefix.
 /// Ignores that a block holds only so many bits, which can only make the adversary stronger.
 struct Adversary<'a> {
     layout: &'a Layout,
-    /// Errors still missing in each table's lead.
+    /// Errors still missing in each table's prefix.
     needs: Vec<i32>,
     steps_left: &'a mut u32,
 }
@@ -122,7 +123,7 @@ impl Adversary<'_> {
         let mut excluded = excluded;
         for block in 0..self.layout.block_count() {
             let bit = 1u64 << block;
-            if self.layout.leads()[hardest] & bit == 0 || excluded & bit != 0 {
+            if self.layout.prefixes()[hardest] & bit == 0 || excluded & bit != 0 {
                 continue;
             }
             self.place(bit, 1);
@@ -137,8 +138,8 @@ impl Adversary<'_> {
     }
 
     fn place(&mut self, block: u64, errors: i32) {
-        for (need, lead) in self.needs.iter_mut().zip(self.layout.leads()) {
-            if lead & block != 0 {
+        for (need, prefix) in self.needs.iter_mut().zip(self.layout.prefixes()) {
+            if prefix & block != 0 {
                 *need -= errors;
             }
         }
@@ -170,11 +171,11 @@ mod tests {
         }
         spread(&mut Vec::new(), k.cast_signed(), layout.block_count(), &mut |errors| {
             (0..radii.len()).any(|table| {
-                let lead: i32 = (0..errors.len())
-                    .filter(|b| layout.leads()[table] >> b & 1 == 1)
+                let prefix: i32 = (0..errors.len())
+                    .filter(|b| layout.prefixes()[table] >> b & 1 == 1)
                     .map(|b| errors[b])
                     .sum();
-                lead <= radii[table]
+                prefix <= radii[table]
             })
         })
     }

@@ -29,7 +29,7 @@ pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
         runs: Vec::new(),
         adopted: Vec::new(),
         automatic: IdRanges::default(),
-        keys: options.keys.map(|texts| KeysKept { texts, next_stamp: 0 }),
+        keys: options.keys.map(|texts| KeysKept { texts, next_sequence: 0 }),
         recipe: options.recipe.clone(),
         checkpoint: Vec::new(),
     })

@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
@@ -11,6 +10,7 @@ use crate::format::manifest::Manifest;
 use crate::format::wal::{Content, Frames, HEADER_BYTES, Operation, WalHeader, operations};
 use crate::log::manifest::random_id;
 use crate::storage::{Input, Output, Storage, names};
+use crate::util::cast::to_usize;
 
 /// A log that takes frames.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::build::{Counts, KeySource, Target, write_run};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
@@ -12,13 +13,12 @@ use crate::format::wal::Operation;
 use crate::layout::Layout;
 use crate::options::Options;
 use crate::query::prepare::Searchable;
-use crate::build::{Counts, KeySource, Target, write_run};
 use crate::run::Run;
 use crate::storage::{Memory, Storage};
 
 /// Operations, applied in order.
 #[derive(Debug, Default)]
-pub(crate) struct Changes<F> {
+pub(crate) struct ChangeSet<F> {
     /// By (id, fingerprint), each with the number of the insertion that made it stand.
     rows: BTreeMap<(u64, F), u32>,
     deleted: BTreeSet<u64>,
@@ -30,7 +30,7 @@ pub(crate) struct Changes<F> {
     keys: BTreeMap<(u64, F), Vec<Key>>,
     /// Bytes of all keys and texts that were given.
     key_bytes: usize,
-    next_stamp: u64,
+    next_sequence: u64,
     /// `None` where nothing was said.
     checkpoint: Option<Vec<u8>>,
 }
@@ -38,12 +38,12 @@ pub(crate) struct Changes<F> {
 /// A key of a row, as in [`KeyRecord`].
 #[derive(Debug)]
 struct Key {
-    stamp: u64,
+    sequence: u64,
     key: Box<[u8]>,
     text: Box<[u8]>,
 }
 
-impl<F: Fingerprint> Changes<F> {
+impl<F: Fingerprint> ChangeSet<F> {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -53,12 +53,12 @@ impl<F: Fingerprint> Changes<F> {
         self.operations
     }
 
-    /// Has a manifest say what changes beside rows: ids and stamps given, and how far a job has come.
+    /// Has a manifest say what changes beside rows: ids and sequence numbers given, and how far a job has come.
     pub(crate) fn note_in(&self, manifest: &mut Manifest) {
         manifest.largest_id = manifest.largest_id.max(self.largest_id);
         self.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
         if let Some(kept) = &mut manifest.keys {
-            kept.next_stamp = kept.next_stamp.max(self.next_stamp);
+            kept.next_sequence = kept.next_sequence.max(self.next_sequence);
         }
         if let Some(checkpoint) = &self.checkpoint {
             manifest.checkpoint.clone_from(checkpoint);
@@ -80,9 +80,9 @@ impl<F: Fingerprint> Changes<F> {
         self.key_bytes
     }
 
-    /// The stamp behind the largest of any key; 0 where there was none.
-    pub(crate) fn next_stamp(&self) -> u64 {
-        self.next_stamp
+    /// The sequence number behind the largest of any key; 0 where there was none.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.next_sequence
     }
 
     /// How far a job has come, where that was said: empty once it has ended.
@@ -129,11 +129,14 @@ impl<F: Fingerprint> Changes<F> {
     }
 
     fn add_key(&mut self, record: &KeyRecord<'_, F>) {
-        self.next_stamp = self.next_stamp.max(record.stamp.saturating_add(1));
+        self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
         self.key_bytes += record.key.len() + record.text.len();
         let keys = self.keys.entry((record.row.id, record.row.fingerprint)).or_default();
         if let Err(place) = keys.binary_search_by(|known| (*known.key).cmp(record.key)) {
-            keys.insert(place, Key { stamp: record.stamp, key: record.key.into(), text: record.text.into() });
+            keys.insert(
+                place,
+                Key { sequence: record.sequence, key: record.key.into(), text: record.text.into() },
+            );
         }
     }
 
@@ -169,7 +172,7 @@ impl<F: Fingerprint> Changes<F> {
         if has_older_runs { self.deleted.iter().copied().collect() } else { Vec::new() }
     }
 
-    /// A run in memory that holds the changes, which `manifest` has [noted](Changes::note_in); nothing where
+    /// A run in memory that holds the changes, which `manifest` has [noted](ChangeSet::note_in); nothing where
     /// they come to nothing.
     pub(crate) fn to_run(
         &self,
@@ -191,7 +194,7 @@ impl<F: Fingerprint> Changes<F> {
     }
 }
 
-impl<F: Fingerprint> KeySource<F> for Changes<F> {
+impl<F: Fingerprint> KeySource<F> for ChangeSet<F> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
         self.keys.iter().try_for_each(|(&(id, fingerprint), keys)| {
             keys.iter().try_for_each(|key| visit(key.record(Row { fingerprint, id })))
@@ -201,7 +204,7 @@ impl<F: Fingerprint> KeySource<F> for Changes<F> {
 
 impl Key {
     fn record<F>(&self, row: Row<F>) -> KeyRecord<'_, F> {
-        KeyRecord { row, stamp: self.stamp, key: &self.key, text: &self.text }
+        KeyRecord { row, sequence: self.sequence, key: &self.key, text: &self.text }
     }
 }
 
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn operations_apply_in_order() {
-        let mut changes = Changes::new();
+        let mut changes = ChangeSet::new();
         let mut undone = Vec::new();
         assert_eq!(changes.apply(insert(1, 7), |_| ()), Some(0));
         assert_eq!(changes.apply(insert(1, 7), |_| ()), None, "rows are a set");

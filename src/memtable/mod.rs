@@ -8,8 +8,6 @@ pub(crate) mod changes;
 
 use std::sync::OnceLock;
 
-use crate::util::cast::{to_u32, to_usize};
-use crate::memtable::changes::Changes;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::wal::Operation;
@@ -17,8 +15,10 @@ use crate::kernel::Kernel;
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Layout, Table};
+use crate::memtable::changes::ChangeSet;
 use crate::query::Match;
 use crate::query::prepare::Prepared;
+use crate::util::cast::{to_u32, to_usize};
 
 /// Tables of the index: four blocks serve k = 3 with four look-ups.
 const TABLES: u32 = 4;
@@ -30,20 +30,20 @@ const NONE: u32 = u32::MAX;
 /// Changes and an index over their rows.
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
-    pub(crate) changes: Changes<F>,
+    pub(crate) changes: ChangeSet<F>,
     layout: Layout,
     tables: Vec<Table<F>>,
     shapes: Vec<TableShape>,
     capacity: u64,
     by_k: Box<[OnceLock<Prepared>]>,
-    /// For each table, the first chunk of each cell.
+    /// For each table, the first chunk of each bucket.
     heads: Vec<Vec<u32>>,
     chunks: Vec<Chunk>,
     /// By the number of their insertion; `None` where it was undone.
     rows: Vec<Option<Row<F>>>,
 }
 
-/// Some insertions of one cell, and where the cell's others are.
+/// Some insertions of one bucket, and where the bucket's others are.
 #[derive(Debug)]
 struct Chunk {
     words: [u32; CHUNK],
@@ -59,14 +59,14 @@ impl<F: Fingerprint> Memtable<F> {
         let layout = Layout::rotations(F::BITS, TABLES)?;
         let tables = layout.tables::<F>();
         let shape = |table: &Table<F>| {
-            let bits = directory_bits(table.lead_bits, capacity).min(table.lead_bits);
-            TableShape::uniform(table.lead_bits, bits, capacity)
+            let bits = directory_bits(table.prefix_bits, capacity).min(table.prefix_bits);
+            TableShape::uniform(table.prefix_bits, bits, capacity)
         };
         let shapes: Vec<TableShape> = tables.iter().map(shape).collect();
         let heads = shapes.iter().map(|shape| vec![NONE; 1 << shape.directory_bits]).collect();
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
         let (chunks, rows) = (Vec::new(), Vec::new());
-        Ok(Self { changes: Changes::new(), layout, tables, shapes, capacity, by_k, heads, chunks, rows })
+        Ok(Self { changes: ChangeSet::new(), layout, tables, shapes, capacity, by_k, heads, chunks, rows })
     }
 
     /// Applies an operation.
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        self.changes = Changes::new();
+        self.changes = ChangeSet::new();
         self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
         self.chunks.clear();
         self.rows.clear();
@@ -95,8 +95,8 @@ impl<F: Fingerprint> Memtable<F> {
     /// Files an insertion in every table.
     fn file(&mut self, number: u32, fingerprint: F) {
         for (index, table) in self.tables.iter().enumerate() {
-            let (cell, word) = place(table, &self.shapes[index], fingerprint);
-            let head = &mut self.heads[index][cell];
+            let (bucket, word) = place(table, &self.shapes[index], fingerprint);
+            let head = &mut self.heads[index][bucket];
             let full = self.chunks.get(*head as usize).is_none_or(|chunk| chunk.len == CHUNK);
             if full {
                 let next = std::mem::replace(head, to_u32(self.chunks.len()));
@@ -146,7 +146,7 @@ impl<F: Fingerprint> Memtable<F> {
     }
 }
 
-/// The cell of a fingerprint in a table, and the word behind the cell's bits.
+/// The bucket of a fingerprint in a table, and the word behind the bucket's bits.
 #[inline]
 fn place<F: Fingerprint>(table: &Table<F>, shape: &TableShape, fingerprint: F) -> (usize, u32) {
     let permuted = table.permute(fingerprint);

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
-use crate::options::Tick;
+use crate::options::ProgressFn;
 use crate::util::parallel::{self, Sink};
 
 /// Queries that are answered together where a sweep was given up.
@@ -31,7 +31,7 @@ pub(crate) struct Workers<'a> {
     pub(crate) kernel: Kernel,
     pub(crate) threads: usize,
     /// Told how many queries have been answered more.
-    pub(crate) tick: Tick<'a>,
+    pub(crate) progress: ProgressFn<'a>,
 }
 
 /// The matches of some queries, one after the other.
@@ -171,16 +171,16 @@ fn in_order<F: Fingerprint>(
     answer: impl Fn(Range<usize>, &mut Searcher<'_>, Sink<'_, Answers<F>>) -> Result<()> + Sync,
 ) -> Result<()> {
     let mut index = 0;
-    let Workers { kernel, threads, tick } = workers;
+    let Workers { kernel, threads, progress } = workers;
     parallel::ordered(
         threads,
         count.div_ceil(at_once),
-        || Searcher::new(kernel, tick),
+        || Searcher::new(kernel, progress),
         |item, searcher, sink| {
             let range = item * at_once..((item + 1) * at_once).min(count);
             let answered = range.len() as u64;
             answer(range, searcher, sink)?;
-            tick(answered)
+            progress(answered)
         },
         |answers| {
             answers.each().try_for_each(|matches| {

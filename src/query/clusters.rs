@@ -1,10 +1,10 @@
 //! Clusters: connected components of the pairs within k.
 
 use super::join::Pair;
-use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::prefetch;
+use crate::util::cast::{to_u32, to_usize};
 
 /// A fingerprint of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub(crate) fn by_cluster<T>(members: &[Member<T>]) -> impl Iterator<Item = &[Mem
 pub(crate) struct Sorted<'a, F> {
     values: &'a [F],
     bits: u32,
-    /// Where the values of each cell start, and where the last one's end.
+    /// Where the values of each bucket start, and where the last one's end.
     starts: Vec<u32>,
 }
 
@@ -100,27 +100,27 @@ impl<'a, F: Fingerprint> Sorted<'a, F> {
     pub(super) fn new(values: &'a [F]) -> Self {
         let bits = values.len().max(1).ilog2().saturating_sub(3).min(28);
         let mut starts = vec![0; (1 << bits) + 1];
-        let (mut cell, mut at) = (0, 0);
+        let (mut bucket, mut at) = (0, 0);
         for value in values {
             let own = to_usize(value.bits(0, bits));
-            while cell < own {
-                cell += 1;
-                starts[cell] = at;
+            while bucket < own {
+                bucket += 1;
+                starts[bucket] = at;
             }
             at += 1;
         }
-        starts[cell + 1..].fill(at);
+        starts[bucket + 1..].fill(at);
         Self { values, bits, starts }
     }
 
-    fn cell(&self, value: F) -> usize {
+    fn bucket(&self, value: F) -> usize {
         to_usize(value.bits(0, self.bits))
     }
 
     /// Where a value stands.
     pub(super) fn index_of(&self, value: F) -> Option<u32> {
-        let cell = self.cell(value);
-        let (start, end) = (self.starts[cell], self.starts[cell + 1]);
+        let bucket = self.bucket(value);
+        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
         let found = self.values[start as usize..end as usize].binary_search(&value).ok()?;
         Some(start + to_u32(found))
     }
@@ -128,8 +128,8 @@ impl<'a, F: Fingerprint> Sorted<'a, F> {
     /// Asks for what looking up the ends of pairs will read.
     pub(super) fn prefetch(&self, pairs: &[Pair<F>]) {
         let ends = || pairs.iter().flat_map(|pair| [pair.a, pair.b]);
-        ends().for_each(|end| prefetch(&self.starts, self.cell(end)));
-        ends().for_each(|end| prefetch(self.values, self.starts[self.cell(end)] as usize));
+        ends().for_each(|end| prefetch(&self.starts, self.bucket(end)));
+        ends().for_each(|end| prefetch(self.values, self.starts[self.bucket(end)] as usize));
     }
 }
 

@@ -9,13 +9,13 @@
 use std::ops::{ControlFlow, Range};
 
 use super::prepare::masks_within;
-use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Table, is_wide};
-use crate::options::Tick;
+use crate::options::ProgressFn;
+use crate::util::cast::{to_u32, to_usize};
 use crate::util::parallel::{self, Sink};
 
 /// Two fingerprints and how far they are apart.
@@ -38,7 +38,7 @@ const LOOK_ABOVE: usize = 64;
 /// Groups up to this size are compared as they are.
 pub(super) const SPLIT_ABOVE: usize = 2048;
 /// Pairs that one thread compares between two looks at whether to go on: some ten milliseconds.
-const COMPARED_BETWEEN_TICKS: usize = 1 << 26;
+const COMPARED_BETWEEN_CHECKS: usize = 1 << 26;
 /// What a pair costs that passes the filter, in pairs that do not.
 const PASSED_COST: usize = 32;
 /// Up to so many bits a filter of one word lets few random pairs pass: 0.35%.
@@ -64,24 +64,22 @@ pub(super) struct Join<'a, F> {
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
     /// Told how many fingerprints of a table have been joined more.
-    pub(super) tick: Tick<'a>,
+    pub(super) progress: ProgressFn<'a>,
 }
 
 impl<F: Fingerprint> Join<'_, F> {
-    /// Finds the pairs that table `table` has to report, comparing groups of `prefix_bits`.
+    /// Finds the pairs that table `table` has to report, comparing groups of `group_bits`.
     pub(super) fn run(
         &self,
         table: usize,
         groups: &dyn Groups<F>,
-        prefix_bits: u32,
+        group_bits: u32,
         consume: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
     ) -> Result<()> {
         let radius = u32::try_from(self.plan.radii()[table]).unwrap_or(0);
-        let masks: Vec<u32> = masks_within(prefix_bits, radius)
-            .into_iter()
-            .filter(|mask| mask.count_ones() <= self.k)
-            .collect();
-        let prefixes = 1usize << prefix_bits;
+        let masks: Vec<u32> =
+            masks_within(group_bits, radius).into_iter().filter(|mask| mask.count_ones() <= self.k).collect();
+        let prefixes = 1usize << group_bits;
         let items = usize::try_from(groups.len() / ITEM_FINGERPRINTS + 1)
             .map_or(prefixes, |items| items.min(prefixes));
         parallel::ordered(
@@ -90,8 +88,8 @@ impl<F: Fingerprint> Join<'_, F> {
             || Worker::new(self, table),
             |item, worker, sink| {
                 let range = prefixes * item / items..prefixes * (item + 1) / items;
-                worker.groups(groups, range, prefix_bits, &masks, sink)?;
-                (self.tick)(groups.len() / items as u64)
+                worker.groups(groups, range, group_bits, &masks, sink)?;
+                (self.progress)(groups.len() / items as u64)
             },
             |block: Vec<Pair<F>>| consume(&block),
         )
@@ -108,11 +106,11 @@ struct Worker<'a, F> {
     passed: Vec<u32>,
     passed_pairs: Vec<(u32, u32)>,
     found: Vec<Pair<F>>,
-    /// Pairs compared since the last tick.
+    /// Pairs compared since the last progress.
     compared: usize,
     /// Masks in which a pair must differ: it is found in another part otherwise.
     differ: Vec<F>,
-    /// Leads of earlier tables, in this table's order: a pair that agrees there is reported there.
+    /// Prefixes of earlier tables, in this table's order: a pair that agrees there is reported there.
     earlier: Vec<F>,
 }
 
@@ -121,7 +119,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let (group, other, found, differ) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let used = join.plan.used().map(|(earlier, _)| earlier).take_while(|&earlier| earlier < table);
         let earlier =
-            used.map(|earlier| join.tables[table].permute(join.tables[earlier].lead_mask)).collect();
+            used.map(|earlier| join.tables[table].permute(join.tables[earlier].prefix_mask)).collect();
         let (words, passed, passed_pairs) = (Words::new::<F>(join.k), Vec::new(), Vec::new());
         Self { join, table, group, other, words, passed, passed_pairs, found, compared: 0, differ, earlier }
     }
@@ -131,27 +129,27 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         &mut self,
         groups: &dyn Groups<F>,
         range: Range<usize>,
-        prefix_bits: u32,
+        group_bits: u32,
         masks: &[u32],
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> Result<()> {
-        groups.will_need(&range, prefix_bits)?;
+        groups.will_need(&range, group_bits)?;
         for prefix in range {
             let mut group = std::mem::take(&mut self.group);
             group.clear();
-            groups.read(prefix, prefix_bits, &mut group)?;
+            groups.read(prefix, group_bits, &mut group)?;
             if group.is_empty() {
                 self.group = group;
                 continue;
             }
-            let mut flow = self.inside(&mut group, prefix_bits, sink);
+            let mut flow = self.inside(&mut group, group_bits, sink);
             for &mask in masks.iter().skip(1) {
                 let partner = prefix ^ mask as usize;
                 if partner > prefix && flow.is_continue() {
                     let mut other = std::mem::take(&mut self.other);
                     other.clear();
-                    groups.read(partner, prefix_bits, &mut other)?;
-                    flow = self.across(&group, &other, prefix_bits, mask.count_ones(), sink);
+                    groups.read(partner, group_bits, &mut other)?;
+                    flow = self.across(&group, &other, group_bits, mask.count_ones(), sink);
                     self.other = other;
                 }
             }
@@ -255,10 +253,10 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
 
     /// Hands pairs on where there are enough of them; ends the work where nobody wants more.
     fn hand_on_full(&mut self, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
-        if self.compared > COMPARED_BETWEEN_TICKS {
+        if self.compared > COMPARED_BETWEEN_CHECKS {
             self.compared = 0;
-            // The error comes back with the tick at the end of the item.
-            if (self.join.tick)(0).is_err() {
+            // The error comes back with the progress at the end of the item.
+            if (self.join.progress)(0).is_err() {
                 return ControlFlow::Break(());
             }
         }

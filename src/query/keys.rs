@@ -12,7 +12,7 @@ pub struct RowKey {
     /// The key; bytes that are no UTF-8 are replaced.
     pub key: String,
     /// Smaller for a key that was inserted earlier.
-    pub stamp: u64,
+    pub sequence: u64,
     /// The text that was inserted with the key; empty where the database keeps none.
     pub text: Vec<u8>,
 }
@@ -20,7 +20,7 @@ pub struct RowKey {
 impl RowKey {
     pub(crate) fn of<F>(record: &KeyRecord<'_, F>) -> Self {
         let key = String::from_utf8_lossy(record.key).into_owned();
-        Self { key, stamp: record.stamp, text: record.text.to_vec() }
+        Self { key, sequence: record.sequence, text: record.text.to_vec() }
     }
 
     /// By key, each once: the earliest.

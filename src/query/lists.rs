@@ -2,7 +2,6 @@
 
 use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE};
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::fingerprint::Row;
@@ -11,6 +10,7 @@ use crate::layout::cost::ball;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
 use crate::options::{Options, Stage};
+use crate::util::cast::to_usize;
 use crate::util::sort;
 use crate::util::visitor::CallerError;
 
@@ -21,21 +21,21 @@ const SMALL_LIST: usize = 4096;
 struct ListGroups<'a, F> {
     /// Permuted, distinct, ascending as far as the prefix goes.
     values: &'a [F],
-    prefix_bits: u32,
+    group_bits: u32,
     /// Start of each prefix, and the end of the last.
     starts: Vec<usize>,
 }
 
 impl<'a, F: Fingerprint> ListGroups<'a, F> {
-    fn new(values: &'a [F], prefix_bits: u32) -> Self {
-        let mut starts = vec![0; (1 << prefix_bits) + 1];
+    fn new(values: &'a [F], group_bits: u32) -> Self {
+        let mut starts = vec![0; (1 << group_bits) + 1];
         for &value in values {
-            starts[to_usize(value.bits(0, prefix_bits)) + 1] += 1;
+            starts[to_usize(value.bits(0, group_bits)) + 1] += 1;
         }
         for prefix in 1..starts.len() {
             starts[prefix] += starts[prefix - 1];
         }
-        Self { values, prefix_bits, starts }
+        Self { values, group_bits, starts }
     }
 }
 
@@ -45,7 +45,7 @@ impl<F: Fingerprint> Groups<F> for ListGroups<'_, F> {
     }
 
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()> {
-        debug_assert_eq!(bits, self.prefix_bits);
+        debug_assert_eq!(bits, self.group_bits);
         out.extend_from_slice(&self.values[self.starts[prefix]..self.starts[prefix + 1]]);
         Ok(())
     }
@@ -65,18 +65,18 @@ fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     }
     let rotations = |tables: u32| {
         let layout = Layout::rotations(F::BITS, tables).ok()?;
-        let shortest = layout.lead_bits(layout.table_count() - 1);
+        let shortest = layout.prefix_bits(layout.table_count() - 1);
         // The radii + 1 must add up to k + 1.
         let radius = |table| (k + 1) / tables + u32::from(table < (k + 1) % tables) - 1;
         let radii: Vec<u32> = (0..tables).map(radius).collect();
-        let prefix_bits = shortest.min(size.saturating_sub(2)).min(24);
-        let cost = radii.iter().map(|&radius| table_cost(len, prefix_bits, radius, k)).sum::<f64>();
-        Some((cost, layout, radii, prefix_bits))
+        let group_bits = shortest.min(size.saturating_sub(2)).min(24);
+        let cost = radii.iter().map(|&radius| table_cost(len, group_bits, radius, k)).sum::<f64>();
+        Some((cost, layout, radii, group_bits))
     };
     let best = (1..=(k + 1).min(64)).filter_map(rotations).min_by(|a, b| a.0.total_cmp(&b.0));
     match best {
-        Some((cost, layout, radii, prefix_bits)) if cost < (len as f64).powi(2) / 2.0 * COMPARE_NS => {
-            (layout, radii.iter().map(|&radius| radius.cast_signed()).collect(), prefix_bits)
+        Some((cost, layout, radii, group_bits)) if cost < (len as f64).powi(2) / 2.0 * COMPARE_NS => {
+            (layout, radii.iter().map(|&radius| radius.cast_signed()).collect(), group_bits)
         }
         _ => all_with_all(),
     }
@@ -91,14 +91,14 @@ const QUERY_NS: f64 = 6.0;
 const COMPARE_NS: f64 = 0.25;
 
 /// What joining one table costs at a radius, in nanoseconds, for random values.
-fn table_cost(len: usize, prefix_bits: u32, radius: u32, k: u32) -> f64 {
-    let (len, groups) = (len as f64, f64::from(prefix_bits).exp2());
+fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
+    let (len, groups) = (len as f64, f64::from(group_bits).exp2());
     let group = len / groups;
     let inside = match radius {
         0 if group > SPLIT_ABOVE as f64 => SPLIT_NS * f64::from(k + 1),
         _ => QUERY_NS + group / 2.0 * COMPARE_NS,
     };
-    let others = (ball(prefix_bits, radius) - 1.0) / 2.0;
+    let others = (ball(group_bits, radius) - 1.0) / 2.0;
     let across = OTHER_GROUP_NS + group * (QUERY_NS + group * COMPARE_NS);
     len * (GROUP_NS + inside) + groups * others * across
 }
@@ -157,11 +157,12 @@ pub(super) fn join_sorted<F: Fingerprint>(
     visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
     let (k, threads) = (k.min(F::BITS), options.threads);
-    let (layout, radii, prefix_bits) = list_layout::<F>(k, natural.len());
+    let (layout, radii, group_bits) = list_layout::<F>(k, natural.len());
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
-    let tick = options.counter(Stage::Joining, (natural.len() * tables.len()) as u64);
-    let join = Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, tick: &tick };
+    let progress = options.counter(Stage::Joining, (natural.len() * tables.len()) as u64);
+    let join =
+        Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, progress: &progress };
     let (mut permuted, mut scratch) = (Vec::new(), Vec::new());
     for (index, table) in tables.iter().enumerate() {
         let values = if index == 0 {
@@ -169,10 +170,10 @@ pub(super) fn join_sorted<F: Fingerprint>(
         } else {
             permuted.clear();
             permuted.extend(natural.iter().map(|&value| table.permute(value)));
-            sort::group(&mut permuted, &mut scratch, prefix_bits, threads);
+            sort::group(&mut permuted, &mut scratch, group_bits, threads);
             &permuted
         };
-        join.run(index, &ListGroups::new(values, prefix_bits), prefix_bits, visit)?;
+        join.run(index, &ListGroups::new(values, group_bits), group_bits, visit)?;
     }
     Ok(())
 }

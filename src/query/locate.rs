@@ -4,10 +4,10 @@
 //! goes in stages over all hits of a group, each asking for what the next one reads.
 
 use super::search::Hit;
-use crate::util::cast::to_u32;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::run::Run;
+use crate::util::cast::to_u32;
 
 /// A stored row near a query.
 ///
@@ -49,12 +49,12 @@ fn rows_of_some<F: Fingerprint>(
 ) -> Result<()> {
     find_entries(run, hits)?;
     for hit in hits.iter() {
-        run.rows.prefetch_near(hit.entry as usize)?;
+        run.postings.prefetch_near(hit.entry as usize)?;
     }
     let mut ids = Vec::new();
     for &Hit { query, distance, fingerprint, entry } in hits.iter() {
         ids.clear();
-        run.rows.ids_of(entry as usize, &mut ids)?;
+        run.postings.ids_of(entry as usize, &mut ids)?;
         found.extend(ids.iter().map(|&id| (query, Match { distance, fingerprint, id })));
     }
     Ok(())
@@ -66,11 +66,11 @@ fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()>
     let missing = |hit: &Hit<F>| hit.entry == Hit::<F>::NOT_LOCATED;
     hits.iter()
         .filter(|hit| missing(hit))
-        .for_each(|hit| natural.prefetch_cell(natural.cell_of(hit.fingerprint)));
+        .for_each(|hit| natural.prefetch_bucket(natural.bucket_of(hit.fingerprint)));
     for hit in hits.iter() {
         let near =
             if missing(hit) { natural.prefetch_place_of(hit.fingerprint)? } else { hit.entry as usize };
-        run.rows.prefetch_sample(near);
+        run.postings.prefetch_sample(near);
     }
     for hit in hits.iter_mut().filter(|hit| missing(hit)) {
         let entry = natural.find(hit.fingerprint)?;

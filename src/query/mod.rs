@@ -8,11 +8,11 @@ pub(crate) mod join;
 pub(crate) mod keys;
 mod lists;
 pub(crate) mod locate;
+pub(crate) mod merged;
 mod order;
 pub(crate) mod prepare;
 pub(crate) mod search;
 pub(crate) mod view;
-pub(crate) mod whole;
 
 pub use join::Pair;
 pub use keys::RowKey;

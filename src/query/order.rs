@@ -3,11 +3,11 @@
 use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind};
 use super::join::Pair;
 use super::locate::one_less;
-use super::whole::Whole;
-use crate::util::cast::to_u32;
+use super::merged::MergedView;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::run::{Cursor, Run};
+use crate::util::cast::to_u32;
 
 /// The distinct fingerprints, ascending: the entries of the only run, or a merged list where there are several.
 pub(crate) enum Order<'a, F> {
@@ -33,9 +33,9 @@ impl<F: Fingerprint> Order<'_, F> {
     }
 
     /// Which fingerprints stand for two rows or more.
-    pub(crate) fn with_several_ids(&self, whole: &Whole<'_, F>) -> Result<Vec<bool>> {
+    pub(crate) fn with_several_ids(&self, whole: &MergedView<'_, F>) -> Result<Vec<bool>> {
         match self {
-            Self::Entries(run) => run.rows.entries_of_several_rows(),
+            Self::Entries(run) => run.postings.entries_of_several_rows(),
             Self::Values(values, _) => {
                 let mut several = vec![false; values.len()];
                 let (mut at, mut last) = (0, None);
@@ -68,17 +68,22 @@ impl<F: Fingerprint> Order<'_, F> {
     /// Asks for the ids of a fingerprint that will be wanted soon.
     pub(crate) fn prefetch_ids(&self, member: &Member<F>) -> Result<()> {
         match self {
-            Self::Entries(run) => run.rows.prefetch_near(member.index),
+            Self::Entries(run) => run.postings.prefetch_near(member.index),
             Self::Values(..) => Ok(()),
         }
     }
 
     /// Replaces `ids` by those of a fingerprint.
-    pub(crate) fn ids_of(&self, whole: &Whole<'_, F>, member: &Member<F>, ids: &mut Vec<u64>) -> Result<()> {
+    pub(crate) fn ids_of(
+        &self,
+        whole: &MergedView<'_, F>,
+        member: &Member<F>,
+        ids: &mut Vec<u64>,
+    ) -> Result<()> {
         match self {
             Self::Entries(run) => {
                 ids.clear();
-                run.rows.ids_of(member.index, ids)
+                run.postings.ids_of(member.index, ids)
             }
             Self::Values(..) => whole.view.ids_of(member.value, ids),
         }
@@ -102,7 +107,7 @@ impl<F: Fingerprint> Numbers<'_, F> {
                 Self::Values(values, _) => values.prefetch(some),
                 Self::Entries(run) => {
                     let natural = run.natural();
-                    ends().for_each(|end| natural.prefetch_cell(natural.cell_of(end)));
+                    ends().for_each(|end| natural.prefetch_bucket(natural.bucket_of(end)));
                     ends().try_for_each(|end| natural.prefetch_place_of(end).map(drop))?;
                 }
             }

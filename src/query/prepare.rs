@@ -25,7 +25,7 @@ pub(crate) struct Prepared {
     /// Whether some stored fingerprints meet far larger buckets than random ones do, so that a
     /// query had better look at its own buckets before it settles on a plan.
     pub(crate) skewed: bool,
-    /// For each table and radius, which cells to probe: XOR masks of the query's own cell.
+    /// For each table and radius, which buckets to probe: XOR masks of the query's own bucket.
     masks: Vec<Box<[OnceLock<Vec<u32>>]>>,
 }
 
@@ -66,10 +66,10 @@ impl Prepared {
         self.choice.strategy == Strategy::Scan
     }
 
-    /// The cells that a table probes at a radius, nearest first.
+    /// The buckets that a table probes at a radius, nearest first.
     pub(crate) fn masks(&self, table: usize, radius: u32) -> &[u32] {
         let radius = radius.min(self.k);
-        self.masks[table][radius as usize].get_or_init(|| cell_masks(&self.shapes[table], radius, self.k))
+        self.masks[table][radius as usize].get_or_init(|| bucket_masks(&self.shapes[table], radius, self.k))
     }
 
     /// The tables that a plan uses, each with its radius and masks.
@@ -79,8 +79,8 @@ impl Prepared {
 }
 
 /// All masks with at most `radius` ones in the probed bits and at most k in all: where the
-/// directory has more bits than the lead, a lead's bucket is many neighbouring cells.
-fn cell_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<u32> {
+/// directory has more bits than the prefix, a prefix's bucket is many neighbouring buckets.
+fn bucket_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<u32> {
     let below = shape.directory_bits - shape.probe_bits();
     let mut masks = Vec::new();
     for flips in masks_within(shape.probe_bits(), radius) {
@@ -125,10 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_longer_than_the_lead_is_probed_over_all_its_cells() {
+    fn a_directory_longer_than_the_prefix_is_probed_over_all_its_buckets() {
         let shape = TableShape::uniform(4, 8, 1000);
-        assert_eq!(cell_masks(&shape, 0, 64).len(), 16);
-        assert_eq!(cell_masks(&shape, 1, 64).len(), 5 * 16);
-        assert_eq!(cell_masks(&shape, 1, 1).len(), 1 + 4 + 4);
+        assert_eq!(bucket_masks(&shape, 0, 64).len(), 16);
+        assert_eq!(bucket_masks(&shape, 1, 64).len(), 5 * 16);
+        assert_eq!(bucket_masks(&shape, 1, 1).len(), 1 + 4 + 4);
     }
 }

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::prepare::{Prepared, Searchable};
-use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::{Kernel, prefetch};
@@ -15,8 +14,9 @@ use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
 use crate::layout::{Table, is_wide};
-use crate::options::Tick;
+use crate::options::ProgressFn;
 use crate::run::{Run, Segment};
+use crate::util::cast::{to_u32, to_usize};
 
 /// A stored fingerprint within k of a query.
 #[derive(Clone, Copy, Debug)]
@@ -35,33 +35,33 @@ impl<F> Hit<F> {
     pub(crate) const NOT_LOCATED: u32 = u32::MAX;
 }
 
-/// Buckets larger than this are narrowed to the whole lead by binary search.
+/// Buckets larger than this are narrowed to the whole prefix by binary search.
 const NARROW_ABOVE: usize = 64;
-/// Cells that a scan takes all queries over before it goes on, so that they stay in cache.
-const SCAN_CELLS: usize = 1 << 12;
+/// Buckets that a scan takes all queries over before it goes on, so that they stay in cache.
+const SCAN_BUCKETS: usize = 1 << 12;
 /// Queries that go through the stages together: as many as the cache holds the buckets of.
 const GROUP: usize = 16;
-/// So many queries are worth putting in the order of their cells, table by table.
+/// So many queries are worth putting in the order of their buckets, table by table.
 const SWEEP_FROM: usize = 1 << 12;
 /// Queries that go through the stages together in a sweep.
 const SWEPT_TOGETHER: usize = 64;
 /// So many times as many are those whose buckets are asked of the system beforehand.
 const SWEPT_AHEAD: usize = 32;
 /// Queries that go through a table between two looks at whether to go on: a tenth of a second where they are dear.
-const LOOKED_UP_BETWEEN_TICKS: usize = 1 << 10;
-/// What a scan of [`SCAN_CELLS`] counts as among these.
+const LOOKED_UP_BETWEEN_CHECKS: usize = 1 << 10;
+/// What a scan of [`SCAN_BUCKETS`] counts as among these.
 const SCANNED: usize = 1 << 6;
 /// A query whose own buckets make it so many times costlier than expected gets a plan of its own.
 const REPLAN_ABOVE: f64 = 2.0;
 
-/// One cell to look into for one query.
+/// One bucket to look into for one query.
 #[derive(Debug)]
 struct Probe {
     query: u32,
     table: u32,
     radius: u32,
     mask: u32,
-    cell: u32,
+    bucket: u32,
     start: u32,
     end: u32,
 }
@@ -106,7 +106,7 @@ impl<'a, F> Group<'a, F> {
 #[derive(Debug)]
 pub(crate) struct Searcher<'a> {
     kernel: Kernel,
-    tick: Ticking<'a>,
+    progress: CancelCheck<'a>,
     probes: Vec<Probe>,
     passed: Vec<u32>,
     survivors: Vec<Survivor>,
@@ -117,34 +117,42 @@ pub(crate) struct Searcher<'a> {
 }
 
 /// Asks now and then whether to go on.
-struct Ticking<'a> {
-    tick: Tick<'a>,
+struct CancelCheck<'a> {
+    progress: ProgressFn<'a>,
     /// Queries that have gone through a table since.
     looked_up: usize,
 }
 
-impl Ticking<'_> {
+impl CancelCheck<'_> {
     fn count(&mut self, queries: usize) -> Result<()> {
         self.looked_up += queries;
-        if self.looked_up < LOOKED_UP_BETWEEN_TICKS {
+        if self.looked_up < LOOKED_UP_BETWEEN_CHECKS {
             return Ok(());
         }
         self.looked_up = 0;
-        (self.tick)(0)
+        (self.progress)(0)
     }
 }
 
-impl std::fmt::Debug for Ticking<'_> {
+impl std::fmt::Debug for CancelCheck<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ticking").field("looked_up", &self.looked_up).finish_non_exhaustive()
+        f.debug_struct("CancelCheck").field("looked_up", &self.looked_up).finish_non_exhaustive()
     }
 }
 
 impl<'a> Searcher<'a> {
-    pub(crate) fn new(kernel: Kernel, tick: Tick<'a>) -> Self {
+    pub(crate) fn new(kernel: Kernel, progress: ProgressFn<'a>) -> Self {
         let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
         let (order, own_plans) = (Vec::new(), Vec::new());
-        Self { kernel, tick: Ticking { tick, looked_up: 0 }, probes, passed, survivors, order, own_plans }
+        Self {
+            kernel,
+            progress: CancelCheck { progress, looked_up: 0 },
+            probes,
+            passed,
+            survivors,
+            order,
+            own_plans,
+        }
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
@@ -167,7 +175,7 @@ impl<'a> Searcher<'a> {
                 if prepared.skewed {
                     for some in queries.chunks(SWEPT_TOGETHER) {
                         self.plan_each(run, prepared, some)?;
-                        self.tick.count(some.len())?;
+                        self.progress.count(some.len())?;
                     }
                 }
                 if queries.len() >= SWEEP_FROM {
@@ -181,14 +189,14 @@ impl<'a> Searcher<'a> {
                         .take(GROUP)
                         .for_each(|(index, &query)| self.probe_tables(&group, index, query));
                     self.search_probes(&group, hits)?;
-                    self.tick.count(GROUP)?;
+                    self.progress.count(GROUP)?;
                 }
                 Ok(hits.len() <= most)
             }
         }
     }
 
-    /// Table by table, with the queries in the order of their cells: a bucket comes out of memory once for all
+    /// Table by table, with the queries in the order of their buckets: a bucket comes out of memory once for all
     /// queries that need it, and buckets come in the order in which they lie there.
     fn sweep<F: Fingerprint>(
         &mut self,
@@ -197,13 +205,13 @@ impl<'a> Searcher<'a> {
         hits: &mut Vec<Hit<F>>,
     ) -> Result<bool> {
         for (table, segment) in group.run.segments.iter().enumerate() {
-            // The cell in the upper half, the index of the query in the lower one.
+            // The bucket in the upper half, the index of the query in the lower one.
             let mut order = std::mem::take(&mut self.order);
             order.clear();
             for (index, &query) in (0u32..).zip(group.queries) {
                 if group.plan_of(index, &self.own_plans).radius(table).is_some() {
-                    let cell = cell_number(segment, segment.table.permute(query));
-                    order.push(u64::from(cell) << 32 | u64::from(index));
+                    let bucket = bucket_number(segment, segment.table.permute(query));
+                    order.push(u64::from(bucket) << 32 | u64::from(index));
                 }
             }
             order.sort_unstable();
@@ -219,7 +227,7 @@ impl<'a> Searcher<'a> {
                     self.probe_table(group, index, table, low_half(entry >> 32));
                 }
                 self.search_probes(group, hits)?;
-                self.tick.count(some.len())?;
+                self.progress.count(some.len())?;
                 if hits.len() > most {
                     return Ok(false);
                 }
@@ -239,11 +247,11 @@ impl<'a> Searcher<'a> {
     /// Stage 1 for one query.
     fn probe_tables<F: Fingerprint>(&mut self, group: &Group<'_, F>, index: u32, query: F) {
         for (table, segment) in group.run.segments.iter().enumerate() {
-            self.probe_table(group, index, table, cell_number(segment, segment.table.permute(query)));
+            self.probe_table(group, index, table, bucket_number(segment, segment.table.permute(query)));
         }
     }
 
-    /// Stage 1: which cells of a table to look into about a query's own one; asks for their directory words.
+    /// Stage 1: which buckets of a table to look into about a query's own one; asks for their directory words.
     #[inline]
     fn probe_table<F: Fingerprint>(&mut self, group: &Group<'_, F>, query: u32, table: usize, own: u32) {
         let Some(radius) = group.plan_of(query, &self.own_plans).radius(table) else { return };
@@ -252,9 +260,9 @@ impl<'a> Searcher<'a> {
         }
         let segment = &group.run.segments[table];
         for &mask in group.prepared.masks(table, radius) {
-            let cell = own ^ mask;
-            segment.prefetch_cell(cell as usize);
-            self.probes.push(Probe { query, table: to_u32(table), radius, mask, cell, start: 0, end: 0 });
+            let bucket = own ^ mask;
+            segment.prefetch_bucket(bucket as usize);
+            self.probes.push(Probe { query, table: to_u32(table), radius, mask, bucket, start: 0, end: 0 });
         }
     }
 
@@ -263,13 +271,13 @@ impl<'a> Searcher<'a> {
         for segment in &run.segments {
             queries
                 .iter()
-                .for_each(|&query| segment.prefetch_cell(segment.cell_of(segment.table.permute(query))));
+                .for_each(|&query| segment.prefetch_bucket(segment.bucket_of(segment.table.permute(query))));
         }
         let expected = REPLAN_ABOVE * prepared.choice.estimate.nanoseconds;
         for &query in queries {
             let mut own = 0;
             for segment in &run.segments {
-                own += lead_bucket(segment, segment.table.permute(query), 0)?.len();
+                own += prefix_entries(segment, segment.table.permute(query), 0)?.len();
             }
             let dear = prepared.model.probes(0.0, own as f64) > expected;
             self.own_plans.push(if dear { replan(run, prepared, query)? } else { None });
@@ -277,18 +285,18 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 2: from cells to entries; asks for their `hi` words. Empty buckets are dropped.
+    /// Stage 2: from buckets to entries; asks for their `hi` words. Empty buckets are dropped.
     fn find_buckets<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         let mut kept = 0;
         for index in 0..self.probes.len() {
             let probe = &self.probes[index];
             let segment = &group.run.segments[probe.table as usize];
-            let bucket = segment.bucket(probe.cell as usize, 1)?;
-            if bucket.is_empty() {
+            let range = segment.entries_in(probe.bucket as usize, 1)?;
+            if range.is_empty() {
                 continue;
             }
-            segment.prefetch_hi(&bucket);
-            let (start, end) = (to_u32(bucket.start), to_u32(bucket.end));
+            segment.prefetch_hi(&range);
+            let (start, end) = (to_u32(range.start), to_u32(range.end));
             self.probes[kept] = Probe { start, end, ..self.probes[index] };
             kept += 1;
         }
@@ -303,17 +311,18 @@ impl<'a> Searcher<'a> {
         for (index, probe) in (0u32..).zip(probes.iter()) {
             let segment = &group.run.segments[probe.table as usize];
             let permuted = segment.table.permute(group.queries[probe.query as usize]);
-            let mut bucket = probe.start as usize..probe.end as usize;
-            if bucket.len() > NARROW_ABOVE && probe.mask.count_ones() == probe.radius {
-                bucket = narrow(segment, permuted, bucket)?;
+            let mut range = probe.start as usize..probe.end as usize;
+            if range.len() > NARROW_ABOVE && probe.mask.count_ones() == probe.radius {
+                range = narrow(segment, permuted, range)?;
             }
             let left = group.prepared.k - probe.mask.count_ones();
-            let words = segment.hi(&bucket)?;
+            let words = segment.hi(&range)?;
             segment.near(*kernel, words, permuted, left, passed);
             for &at in passed.iter() {
-                let (place, hi) = (to_u32(bucket.start) + at, words.first(at as usize));
+                let (place, hi) = (to_u32(range.start) + at, words.first(at as usize));
                 let plan = group.plan_of(probe.query, own_plans);
-                let difference = segment.table.restore(segment.leading_difference(probe.cell, hi, permuted));
+                let difference =
+                    segment.table.restore(segment.leading_difference(probe.bucket, hi, permuted));
                 if !plan.reported_before(
                     group.tables(),
                     probe.table as usize,
@@ -323,7 +332,7 @@ impl<'a> Searcher<'a> {
                     segment.prefetch_rest(place as usize);
                     if probe.table > 0 && !is_wide(F::BITS) {
                         let value = group.queries[probe.query as usize] ^ difference;
-                        group.run.natural().prefetch_cell_if_known(value, segment.known_bits());
+                        group.run.natural().prefetch_bucket_if_known(value, segment.known_bits());
                     }
                     survivors.push(Survivor { probe: index, place, hi });
                 }
@@ -341,10 +350,10 @@ impl<'a> Searcher<'a> {
             }
         }
         for &Survivor { probe, place, hi } in &self.survivors {
-            let Probe { query, table, cell, .. } = self.probes[probe as usize];
+            let Probe { query, table, bucket, .. } = self.probes[probe as usize];
             let plan = group.plan_of(query, &self.own_plans);
             let segment = &group.run.segments[table as usize];
-            let fingerprint = segment.natural_value(cell as usize, hi, place as usize)?;
+            let fingerprint = segment.natural_value(bucket as usize, hi, place as usize)?;
             let difference = fingerprint ^ group.queries[query as usize];
             let distance = difference.count_ones();
             if distance <= group.prepared.k && plan.reports(group.tables(), table as usize, difference) {
@@ -359,7 +368,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Compares with every entry of table 0, leaving out cells that differ too much by themselves.
+    /// Compares with every entry of table 0, leaving out buckets that differ too much by themselves.
     fn scan<F: Fingerprint>(
         &mut self,
         run: &Run<F>,
@@ -370,32 +379,32 @@ impl<'a> Searcher<'a> {
     ) -> Result<bool> {
         let (segment, k) = (run.natural(), prepared.k);
         let mut first = 0;
-        while first < segment.cells() {
-            let cells = first..(first + SCAN_CELLS).min(segment.cells());
-            segment.will_need_cells(first, 2 * SCAN_CELLS)?;
+        while first < segment.buckets() {
+            let buckets = first..(first + SCAN_BUCKETS).min(segment.buckets());
+            segment.will_need_buckets(first, 2 * SCAN_BUCKETS)?;
             for (index, &query) in (0u32..).zip(queries) {
-                let own = cell_number(segment, query);
-                for cell in to_u32(cells.start)..to_u32(cells.end) {
-                    let Some(left) = k.checked_sub((cell ^ own).count_ones()) else { continue };
-                    let bucket = segment.bucket(cell as usize, 1)?;
-                    let words = segment.hi(&bucket)?;
+                let own = bucket_number(segment, query);
+                for bucket in to_u32(buckets.start)..to_u32(buckets.end) {
+                    let Some(left) = k.checked_sub((bucket ^ own).count_ones()) else { continue };
+                    let range = segment.entries_in(bucket as usize, 1)?;
+                    let words = segment.hi(&range)?;
                     segment.near(self.kernel, words, query, left, &mut self.passed);
                     for &at in &self.passed {
-                        let entry = bucket.start + at as usize;
+                        let entry = range.start + at as usize;
                         let hi = words.first(at as usize);
-                        let fingerprint = segment.natural_value(cell as usize, hi, entry)?;
+                        let fingerprint = segment.natural_value(bucket as usize, hi, entry)?;
                         let distance = fingerprint.distance(query);
                         if distance <= k {
                             hits.push(Hit { query: index, distance, fingerprint, entry: to_u32(entry) });
                         }
                     }
                 }
-                self.tick.count(SCANNED)?;
+                self.progress.count(SCANNED)?;
                 if hits.len() > most {
                     return Ok(false);
                 }
             }
-            first = cells.end;
+            first = buckets.end;
         }
         Ok(true)
     }
@@ -403,9 +412,9 @@ impl<'a> Searcher<'a> {
 
 /// Asks the system for the buckets of neighbouring queries in the order of a sweep, where few others lie between.
 fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
-    let cell = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
-    let cells = cell(some.first())..cell(some.last()) + 1;
-    if cells.len() <= some.len() { segment.will_need_hi(cells) } else { Ok(()) }
+    let bucket = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
+    let buckets = bucket(some.first())..bucket(some.last()) + 1;
+    if buckets.len() <= some.len() { segment.will_need_hi(buckets) } else { Ok(()) }
 }
 
 #[inline]
@@ -413,32 +422,32 @@ fn low_half(word: u64) -> u32 {
     to_u32(to_usize(word & u64::from(u32::MAX)))
 }
 
-/// The cell of a permuted value; a directory has at most 2^28.
+/// The bucket of a permuted value; a directory has at most 2^28.
 #[inline]
-fn cell_number<F: Fingerprint>(segment: &Segment<F>, permuted: F) -> u32 {
-    to_u32(segment.cell_of(permuted))
+fn bucket_number<F: Fingerprint>(segment: &Segment<F>, permuted: F) -> u32 {
+    to_u32(segment.bucket_of(permuted))
 }
 
-/// The part of a cell's bucket whose entries share the query's whole lead, where the lead is longer
+/// The entries of a bucket that share the query's whole prefix, where the prefix is longer
 /// than the directory.
-fn narrow<F: Fingerprint>(segment: &Segment<F>, permuted: F, bucket: Range<usize>) -> Result<Range<usize>> {
-    let beyond = segment.table.lead_bits.saturating_sub(segment.directory_bits()).min(32);
+fn narrow<F: Fingerprint>(segment: &Segment<F>, permuted: F, range: Range<usize>) -> Result<Range<usize>> {
+    let beyond = segment.table.prefix_bits.saturating_sub(segment.directory_bits()).min(32);
     if beyond == 0 {
-        return Ok(bucket);
+        return Ok(range);
     }
-    let words = segment.hi(&bucket)?;
-    let lead = |hi: u32| hi >> (32 - beyond);
-    let wanted = lead(segment.hi_of(permuted));
-    let start = words.partition(0..words.len(), |hi| lead(hi) < wanted);
-    let end = words.partition(start..words.len(), |hi| lead(hi) == wanted);
-    Ok(bucket.start + start..bucket.start + end)
+    let words = segment.hi(&range)?;
+    let prefix = |hi: u32| hi >> (32 - beyond);
+    let wanted = prefix(segment.hi_of(permuted));
+    let start = words.partition(0..words.len(), |hi| prefix(hi) < wanted);
+    let end = words.partition(start..words.len(), |hi| prefix(hi) == wanted);
+    Ok(range.start + start..range.start + end)
 }
 
 /// The entries that share the probed bits of a value with `flips` applied to them.
-fn lead_bucket<F: Fingerprint>(segment: &Segment<F>, permuted: F, flips: u32) -> Result<Range<usize>> {
-    let below = segment.directory_bits().saturating_sub(segment.table.lead_bits);
-    let first = ((cell_number(segment, permuted) >> below) ^ flips) << below;
-    segment.bucket(first as usize, 1 << below)
+fn prefix_entries<F: Fingerprint>(segment: &Segment<F>, permuted: F, flips: u32) -> Result<Range<usize>> {
+    let below = segment.directory_bits().saturating_sub(segment.table.prefix_bits);
+    let first = ((bucket_number(segment, permuted) >> below) ^ flips) << below;
+    segment.entries_in(first as usize, 1 << below)
 }
 
 /// A plan from this query's own bucket sizes at radius 0 and 1, and the mean beyond.
@@ -446,10 +455,10 @@ fn replan<F: Fingerprint>(run: &Run<F>, prepared: &Prepared, query: F) -> Result
     let mut near = Vec::with_capacity(run.segments.len());
     for (segment, shape) in run.segments.iter().zip(&prepared.shapes) {
         let permuted = segment.table.permute(query);
-        let own = lead_bucket(segment, permuted, 0)?.len();
+        let own = prefix_entries(segment, permuted, 0)?.len();
         let mut around = own;
         for bit in 0..shape.probe_bits() {
-            around += lead_bucket(segment, permuted, 1 << bit)?.len();
+            around += prefix_entries(segment, permuted, 1 << bit)?.len();
         }
         near.push((own as f64, around as f64));
     }
@@ -477,7 +486,7 @@ mod tests {
     use crate::database::bulk::build_runs;
     use crate::fingerprint::Row;
     use crate::fingerprint::mix64;
-    use crate::options::NO_TICK;
+    use crate::options::NO_PROGRESS;
 
     fn skewed_rows() -> Vec<Row<u64>> {
         // A tenth shares five values of the first 16 bits.
@@ -493,7 +502,7 @@ mod tests {
             let home = tempfile::tempdir().unwrap();
             let database = build_runs(&home.path().join("db"), &[(layout, &rows)]).unwrap();
             let snapshot = database.snapshot().unwrap();
-            let mut searcher = Searcher::new(Kernel::detect(), NO_TICK);
+            let mut searcher = Searcher::new(Kernel::detect(), NO_PROGRESS);
             for hot in [&rows[0], &rows[10], &rows[40]] {
                 let mut hits = Vec::new();
                 searcher
@@ -501,13 +510,13 @@ mod tests {
                     .unwrap();
                 assert!(hits.iter().any(|hit| hit.fingerprint == hot.fingerprint));
                 let candidates: u32 = searcher.probes.iter().map(|probe| probe.end - probe.start).sum();
-                assert!(candidates < most, "{layout}: {candidates} candidates; a hot bucket has 8,000");
+                assert!(candidates < most, "{layout}: {candidates} candidates; a hot range has 8,000");
             }
         }
     }
 
     #[test]
-    fn lead_buckets_hold_what_shares_the_probed_bits() {
+    fn prefix_entries_hold_what_shares_the_probed_bits() {
         let rows = &skewed_rows()[..5000];
         for (layout, bits) in [("rotations:4", 8), ("rotations:16", 4), ("rotations:64", 1)] {
             let home = tempfile::tempdir().unwrap();
@@ -519,7 +528,7 @@ mod tests {
                 let shares =
                     |row: &&Row<u64>| row.fingerprint.bits(0, bits) == query.bits(0, bits) ^ u64::from(flips);
                 let expected = rows.iter().filter(shares).count();
-                assert_eq!(lead_bucket(natural, query, flips).unwrap().len(), expected, "{layout}");
+                assert_eq!(prefix_entries(natural, query, flips).unwrap().len(), expected, "{layout}");
             }
         }
     }

@@ -1,21 +1,21 @@
 //! Copies a run to another folder, under another number or into another database.
 //!
-//! Only the header page says to which database and run a file belongs; it is written anew, and all other
+//! Only the header page says to which database and run a file spec; it is written anew, and all other
 //! pages are taken over as they are. Each page is checked as it is written, whether or not somebody has
 //! checked it before: the copy may be all that is left one day.
 
 use std::io::{self, ErrorKind};
 
-use super::page_file::{Belongs, PageFile};
+use super::page_file::{FileSpec, PageFile};
 use super::verify::read_crcs;
-use super::{Keys, Rows, Run, Segment, Tombstones};
-use crate::util::cast::to_usize;
+use super::{Keys, Postings, Run, Segment, Tombstones};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::{PAGE_BYTES, encode_checksum_pages};
 use crate::storage::{Input, Storage};
+use crate::util::cast::to_usize;
 
 /// Pages copied at once.
 const BATCH_PAGES: usize = 128;
@@ -34,10 +34,10 @@ impl<F: Fingerprint> Run<F> {
         report: Report<'_>,
     ) -> Result<RunRecord> {
         let tables = self.record.segments.len();
-        let segments = (0..tables).map(|table| Segment::<F>::belongs(database_id, number, table));
-        let rows = Rows::belongs(database_id, number, F::BITS);
-        let tombstones = Tombstones::belongs(database_id, number, F::BITS);
-        let keys = Keys::belongs(database_id, number, F::BITS);
+        let segments = (0..tables).map(|table| Segment::<F>::file_spec(database_id, number, table));
+        let rows = Postings::file_spec(database_id, number, F::BITS);
+        let tombstones = Tombstones::file_spec(database_id, number, F::BITS);
+        let keys = Keys::file_spec(database_id, number, F::BITS);
         let tombstones = self.tombstones.iter().map(|_| tombstones.clone());
         let keys = self.keys.iter().map(|_| keys.clone());
         let places = segments.chain([rows]).chain(tombstones).chain(keys);
@@ -57,7 +57,7 @@ impl RunRecord {
 
 impl PageFile {
     /// Writes the file under another name and header, and syncs it.
-    fn copy(&self, to: &dyn Storage, place: &Belongs, record: FileRecord, report: Report<'_>) -> Result<()> {
+    fn copy(&self, to: &dyn Storage, place: &FileSpec, record: FileRecord, report: Report<'_>) -> Result<()> {
         let path = to.path(&place.name);
         let crcs = read_crcs(&Mapped(self.unchecked()), self)?;
         let mut output = to.create(&place.name).map_err(Error::io("create", &path))?;

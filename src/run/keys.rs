@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::page_file::{Belongs, PageFile, PageFileWriter};
-use crate::util::cast::to_usize;
+use super::page_file::{FileSpec, PageFile, PageFileWriter};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, MAGIC, RECORDS, SECTIONS};
@@ -11,6 +10,7 @@ use crate::format::manifest::{FileRecord, KeysRecord};
 use crate::format::paged::Header;
 use crate::format::{Encoder, Flaw};
 use crate::storage::{Access, Storage, names};
+use crate::util::cast::to_usize;
 
 /// Every so many records, the system is asked for as many more.
 const AHEAD_RECORDS: u64 = 1 << 14;
@@ -24,15 +24,15 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// What the keys file of a run must look like.
-    pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
+    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        Belongs { name: names::keys(run), header, section_names: &SECTIONS }
+        FileSpec { name: names::keys(run), header, section_names: &SECTIONS }
     }
 
     /// Maps a keys file and checks it against what is known of it.
-    pub(crate) fn open(storage: &dyn Storage, belongs: &Belongs, record: KeysRecord) -> Result<Self> {
-        let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
-        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, record.file)?;
+    pub(crate) fn open(storage: &dyn Storage, spec: &FileSpec, record: KeysRecord) -> Result<Self> {
+        let bytes = super::run::map(storage, &spec.name, Access::Random)?;
+        let file = PageFile::open(spec, storage.path(&spec.name), bytes, record.file)?;
         let flaw = |flaw: Flaw| flaw.of(file.path());
         let info = KeysInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
         let tell = |count, sum| format!("{count} keys, key sum {sum}");
@@ -154,11 +154,11 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
 /// Writes a keys file of the records that `visit_all` hands out in order, which `info` counts.
 pub(crate) fn write_keys<F: Fingerprint>(
     storage: &dyn Storage,
-    belongs: &Belongs,
+    spec: &FileSpec,
     info: KeysInfo,
     visit_all: impl FnOnce(&mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()>,
 ) -> Result<FileRecord> {
-    let mut file = PageFileWriter::create(storage, belongs, &info.section_lens())?;
+    let mut file = PageFileWriter::create(storage, spec, &info.section_lens())?;
     let (mut end, mut bytes) = (0u64, Encoder::default());
     visit_all(&mut |record| {
         bytes.bytes.clear();

@@ -1,12 +1,12 @@
-//! Segments, rows files and the files beside them: read in place, written once.
+//! Segments, postings files and the files beside them: read in place, written once.
 
 #![warn(clippy::indexing_slicing)]
 
 mod copy;
 mod keys;
 mod page_file;
+mod postings;
 mod reader;
-mod rows;
 mod run;
 mod tombstones;
 mod values;
@@ -14,9 +14,9 @@ mod verify;
 mod writer;
 
 pub(crate) use keys::{KeyCursor, Keys, write_keys};
-pub(crate) use page_file::Belongs;
+pub(crate) use page_file::FileSpec;
+pub(crate) use postings::{Postings, PostingsWriter};
 pub(crate) use reader::{Cursor, Segment};
-pub(crate) use rows::{Rows, RowsWriter};
 pub(crate) use run::{RowCursor, Run};
 pub(crate) use tombstones::{Tombstones, write_tombstones};
 pub(crate) use values::Values;

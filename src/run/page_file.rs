@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::format::manifest::FileRecord;
 use crate::format::paged::{
@@ -15,10 +14,11 @@ use crate::format::paged::{
 use crate::format::{Flaw, check_crc};
 use crate::kernel::prefetch;
 use crate::storage::{Bytes, Output, Storage};
+use crate::util::cast::to_usize;
 
 /// Where a file stands and what its header must say.
 #[derive(Clone, Debug)]
-pub(crate) struct Belongs {
+pub(crate) struct FileSpec {
     pub(crate) name: String,
     pub(crate) header: Header,
     pub(crate) section_names: &'static [&'static str],
@@ -65,7 +65,7 @@ const LINES_AHEAD: usize = 17;
 
 impl PageFile {
     /// Checks length, header page and footer page; reads nothing else.
-    pub(crate) fn open(belongs: &Belongs, path: PathBuf, bytes: Bytes, record: FileRecord) -> Result<Self> {
+    pub(crate) fn open(spec: &FileSpec, path: PathBuf, bytes: Bytes, record: FileRecord) -> Result<Self> {
         let flaw = |flaw: Flaw| flaw.of(&path);
         let found_len = bytes.len() as u64;
         bytes.will_need(0..PAGE_BYTES);
@@ -76,16 +76,16 @@ impl PageFile {
             .zip(bytes.len().checked_sub(PAGE_BYTES).and_then(|start| bytes.get(start..)))
             .ok_or_else(|| Flaw::new("length", 0, "a header and a footer page", found_len))
             .map_err(flaw)?;
-        belongs.header.check(first).map_err(|problem| problem.of(&path))?;
+        spec.header.check(first).map_err(|problem| problem.of(&path))?;
         let footer_offset = found_len - PAGE_BYTES as u64;
         let footer = Footer::decode(last, footer_offset, found_len).map_err(flaw)?;
         let footer_crc = last.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
         check_crc("footer", footer_offset, record.footer_crc, footer_crc).map_err(flaw)?;
-        Flaw::unless_equal("footer", footer_offset, belongs.section_names.len(), footer.sections.len())
+        Flaw::unless_equal("footer", footer_offset, spec.section_names.len(), footer.sections.len())
             .map_err(flaw)?;
         let pages = bytes.len() / PAGE_BYTES;
         let (checked, asked) = (Pages::none(pages), Pages::none(pages));
-        Ok(Self { path, bytes, footer, section_names: belongs.section_names, checked, asked })
+        Ok(Self { path, bytes, footer, section_names: spec.section_names, checked, asked })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -251,10 +251,10 @@ struct Stream {
 }
 
 impl PageFileWriter {
-    pub(super) fn create(storage: &dyn Storage, belongs: &Belongs, section_lens: &[u64]) -> Result<Self> {
-        let path = storage.path(&belongs.name);
-        let mut output = storage.create(&belongs.name).map_err(Error::io("create", &path))?;
-        output.write_all_at(&belongs.header.encode(), 0).map_err(Error::io("write", &path))?;
+    pub(super) fn create(storage: &dyn Storage, spec: &FileSpec, section_lens: &[u64]) -> Result<Self> {
+        let path = storage.path(&spec.name);
+        let mut output = storage.create(&spec.name).map_err(Error::io("create", &path))?;
+        output.write_all_at(&spec.header.encode(), 0).map_err(Error::io("write", &path))?;
         let footer = Footer::plan(section_lens);
         let stream = |&section: &Section| {
             let pages = to_usize(section.len_bytes).div_ceil(PAGE_BYTES);

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::page_file::{Belongs, PageFile};
+use super::page_file::{FileSpec, PageFile};
 use super::values::Values;
-use crate::util::cast::{to_u32, to_usize};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
@@ -15,6 +14,7 @@ use crate::kernel::Kernel;
 use crate::layout::cost::TableShape;
 use crate::layout::{HI_BITS, Table, hi_words, is_wide};
 use crate::storage::{Access, Storage, names};
+use crate::util::cast::{to_u32, to_usize};
 
 /// One table of one run, open.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Segment<F> {
 
 impl<F: Fingerprint> Segment<F> {
     /// What the segment of a table must look like.
-    pub(crate) fn belongs(database_id: [u8; 16], run: u64, table: usize) -> Belongs {
+    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, table: usize) -> FileSpec {
         let header = Header {
             magic: MAGIC,
             database_id,
@@ -43,20 +43,20 @@ impl<F: Fingerprint> Segment<F> {
             table: u32::try_from(table).unwrap_or(u32::MAX),
             width: F::BITS,
         };
-        Belongs { name: names::segment(run, table), header, section_names: sections(F::BITS) }
+        FileSpec { name: names::segment(run, table), header, section_names: sections(F::BITS) }
     }
 
     /// Maps a segment and checks it against what the manifest says of its run, whose fingerprints stand in
     /// `values` where they are wide.
     pub(crate) fn open(
         storage: &dyn Storage,
-        belongs: &Belongs,
+        spec: &FileSpec,
         table: Table<F>,
         record: FileRecord,
         run: &RunRecord,
         values: Option<Values>,
     ) -> Result<Self> {
-        let segment = Self::map(storage, belongs, table, record, Access::Random, values)?;
+        let segment = Self::map(storage, spec, table, record, Access::Random, values)?;
         let footer = |expected: u64, found: u64, what: &str| {
             let what = |number| format!("{what} {number}");
             Flaw::unless_equal("footer", segment.file.footer_offset(), what(expected), what(found))
@@ -70,16 +70,16 @@ impl<F: Fingerprint> Segment<F> {
     /// Maps a segment that has just been written.
     pub(crate) fn map(
         storage: &dyn Storage,
-        belongs: &Belongs,
+        spec: &FileSpec,
         table: Table<F>,
         record: FileRecord,
         access: Access,
         values: Option<Values>,
     ) -> Result<Self> {
-        let path = storage.path(&belongs.name);
-        let bytes = super::run::map(storage, &belongs.name, access)?;
-        let file = PageFile::open(belongs, path, bytes, record)?;
-        let number = belongs.header.table;
+        let path = storage.path(&spec.name);
+        let bytes = super::run::map(storage, &spec.name, access)?;
+        let file = PageFile::open(spec, path, bytes, record)?;
+        let number = spec.header.table;
         let info = SegmentInfo::from_footer(&file.footer, file.footer_offset(), F::BITS, number)
             .map_err(|flaw| flaw.of(file.path()))?;
         let base = |section| to_usize(file.section(section).offset);
@@ -110,26 +110,27 @@ impl<F: Fingerprint> Segment<F> {
         self.info.directory_bits
     }
 
-    /// Number of cells of the directory.
-    pub(crate) fn cells(&self) -> usize {
+    /// Number of buckets of the directory.
+    pub(crate) fn buckets(&self) -> usize {
         1 << self.info.directory_bits
     }
 
     /// What the planner wants to know.
     pub(crate) fn shape(&self) -> TableShape {
-        let uniform = TableShape::uniform(self.table.lead_bits, self.info.directory_bits, self.info.entries);
-        let cells_per_lead = f64::from(self.info.directory_bits - uniform.probe_bits()).exp2();
-        let met = self.info.cell_squares as f64 / self.info.entries.max(1) as f64 * cells_per_lead;
+        let uniform =
+            TableShape::uniform(self.table.prefix_bits, self.info.directory_bits, self.info.entries);
+        let buckets_per_prefix = f64::from(self.info.directory_bits - uniform.probe_bits()).exp2();
+        let met = self.info.bucket_squares as f64 / self.info.entries.max(1) as f64 * buckets_per_prefix;
         TableShape {
             typical_bucket: met.clamp(uniform.mean_bucket, self.info.entries.max(1) as f64),
             ..uniform
         }
     }
 
-    /// Asks for the directory word of a cell.
+    /// Asks for the directory word of a bucket.
     #[inline]
-    pub(crate) fn prefetch_cell(&self, cell: usize) {
-        let start = self.directory_base + cell * 4;
+    pub(crate) fn prefetch_bucket(&self, bucket: usize) {
+        let start = self.directory_base + bucket * 4;
         self.file.prefetch(start..start + 8);
     }
 
@@ -146,10 +147,10 @@ impl<F: Fingerprint> Segment<F> {
     }
 
     /// Asks for the `hi` words and the rest about where a value stands in its bucket: fingerprints in a
-    /// cell are spread evenly, more or less. Returns that place.
+    /// bucket are spread evenly, more or less. Returns that place.
     pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
-        let bucket = self.bucket(self.cell_of(permuted), 1)?;
-        let place = bucket.start + likely_place(bucket.len(), self.hi_of(permuted));
+        let range = self.entries_in(self.bucket_of(permuted), 1)?;
+        let place = range.start + likely_place(range.len(), self.hi_of(permuted));
         self.prefetch_hi(&(place..place + 1));
         self.prefetch_rest(place);
         Ok(place)
@@ -175,39 +176,40 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// Asks for the directory word of the natural order's cell, if what is known of a value tells which.
+    /// Asks for the directory word of the natural order's bucket, if what is known of a value tells which.
     #[inline]
-    pub(crate) fn prefetch_cell_if_known(&self, natural: F, known: F) {
+    pub(crate) fn prefetch_bucket_if_known(&self, natural: F, known: F) {
         if F::ones(0, self.info.directory_bits) & !known == F::default() {
-            self.prefetch_cell(self.cell_of(natural));
+            self.prefetch_bucket(self.bucket_of(natural));
         }
     }
 
-    /// The bits, in natural order, that cell and `hi` word tell.
+    /// The bits, in natural order, that bucket and `hi` word tell.
     #[inline]
     pub(crate) fn known_bits(&self) -> F {
         self.known_bits
     }
 
-    /// Where an entry of which cell and `hi` word are known differs from a value, as far as known;
+    /// Where an entry of which bucket and `hi` word are known differs from a value, as far as known;
     /// in this table's order.
     #[inline]
-    pub(crate) fn leading_difference(&self, cell: u32, hi: u32, permuted: F) -> F {
+    pub(crate) fn leading_difference(&self, bucket: u32, hi: u32, permuted: F) -> F {
         let leading = F::ones(0, self.info.directory_bits + HI_BITS);
-        self.leading(u64::from(cell), hi) ^ (permuted & leading)
+        self.leading(u64::from(bucket), hi) ^ (permuted & leading)
     }
 
-    /// The entries of the cells `first..first + count`.
+    /// The entries of the buckets `first..first + count`.
     #[inline]
-    pub(crate) fn bucket(&self, first: usize, count: usize) -> Result<Range<usize>> {
-        let at = |cell: usize| self.directory_base + cell * 4;
+    pub(crate) fn entries_in(&self, first: usize, count: usize) -> Result<Range<usize>> {
+        let at = |bucket: usize| self.directory_base + bucket * 4;
         let word = |word: Option<&[u8; 4]>| word.map_or(0, |word| u32::from_le_bytes(*word)) as usize;
         let range = if count == 1 {
             let bytes = self.file.bytes(at(first)..at(first + 2))?;
             word(bytes.first_chunk())..word(bytes.last_chunk())
         } else {
-            let alone =
-                |cell: usize| Ok::<_, Error>(word(self.file.bytes(at(cell)..at(cell + 1))?.first_chunk()));
+            let alone = |bucket: usize| {
+                Ok::<_, Error>(word(self.file.bytes(at(bucket)..at(bucket + 1))?.first_chunk()))
+            };
             alone(first)?..alone(first + count)?
         };
         if range.start <= range.end && range.end <= self.entries() {
@@ -233,14 +235,14 @@ impl<F: Fingerprint> Segment<F> {
     }
 
     /// Checks what nothing else looks at: the bits of the `lo` plane above those that an entry needs are zero;
-    /// of wide fingerprints, cell and `hi` words are those of the value that stands in the rows file.
-    pub(super) fn check_place(&self, cell: usize, place: usize, value: F) -> Result<()> {
+    /// of wide fingerprints, bucket and `hi` words are those of the value that stands in the postings file.
+    pub(super) fn check_place(&self, bucket: usize, place: usize, value: F) -> Result<()> {
         if is_wide(F::BITS) {
-            if self.cell_of(value) != cell {
-                let offset = (self.directory_base + cell * 4) as u64;
+            if self.bucket_of(value) != bucket {
+                let offset = (self.directory_base + bucket * 4) as u64;
                 return Err(self.file.flaw(
                     offset,
-                    format!("fingerprints of cell {cell}"),
+                    format!("fingerprints of bucket {bucket}"),
                     format!("{value:?}"),
                 ));
             }
@@ -279,37 +281,37 @@ impl<F: Fingerprint> Segment<F> {
 
     /// The fingerprint at a place, in natural order.
     #[inline]
-    pub(crate) fn natural_value(&self, cell: usize, hi: u32, place: usize) -> Result<F> {
+    pub(crate) fn natural_value(&self, bucket: usize, hi: u32, place: usize) -> Result<F> {
         match &self.values {
-            None => Ok(self.table.restore(self.assemble(cell as u64, hi, self.lo(place)?))),
+            None => Ok(self.table.restore(self.assemble(bucket as u64, hi, self.lo(place)?))),
             Some(values) => values.get(self.entry_at(place)?),
         }
     }
 
     /// The same in this table's order.
     #[inline]
-    fn value(&self, cell: usize, hi: u32, place: usize) -> Result<F> {
+    fn value(&self, bucket: usize, hi: u32, place: usize) -> Result<F> {
         match &self.values {
-            None => Ok(self.assemble(cell as u64, hi, self.lo(place)?)),
+            None => Ok(self.assemble(bucket as u64, hi, self.lo(place)?)),
             Some(values) => Ok(self.table.permute(values.get(self.entry_at(place)?)?)),
         }
     }
 
-    /// The bits that cell and `hi` word tell, in this table's order.
+    /// The bits that bucket and `hi` word tell, in this table's order.
     #[inline]
-    fn leading(&self, cell: u64, hi: u32) -> F {
+    fn leading(&self, bucket: u64, hi: u32) -> F {
         let directory_bits = self.info.directory_bits;
-        F::from_bits(cell, 0, directory_bits) | F::from_bits(u64::from(hi), directory_bits, HI_BITS)
+        F::from_bits(bucket, 0, directory_bits) | F::from_bits(u64::from(hi), directory_bits, HI_BITS)
     }
 
     #[inline]
-    fn assemble(&self, cell: u64, hi: u32, lo: u64) -> F {
-        self.leading(cell, hi) | F::from_bits(lo, self.info.directory_bits + HI_BITS, self.lo_bits)
+    fn assemble(&self, bucket: u64, hi: u32, lo: u64) -> F {
+        self.leading(bucket, hi) | F::from_bits(lo, self.info.directory_bits + HI_BITS, self.lo_bits)
     }
 
-    /// The cell that a value of this table belongs to.
+    /// The bucket that a value of this table belongs to.
     #[inline]
-    pub(crate) fn cell_of(&self, permuted: F) -> usize {
+    pub(crate) fn bucket_of(&self, permuted: F) -> usize {
         to_usize(permuted.bits(0, self.info.directory_bits))
     }
 
@@ -337,20 +339,20 @@ impl<F: Fingerprint> Segment<F> {
         kernel.filter_triples(words.words.as_chunks().0, [word(0), word(1), word(2)], radius, passed);
     }
 
-    /// The entry that holds a value: first by a search over the `hi` words of its cell that starts where the
+    /// The entry that holds a value: first by a search over the `hi` words of its bucket that starts where the
     /// value would stand if they were spread evenly, then by a binary one over `lo` among the entries that
     /// share the `hi` word.
     pub(crate) fn find(&self, permuted: F) -> Result<Option<usize>> {
-        let cell = self.cell_of(permuted);
-        let bucket = self.bucket(cell, 1)?;
+        let bucket = self.bucket_of(permuted);
+        let range = self.entries_in(bucket, 1)?;
         let wanted = self.hi_of(permuted);
-        let words = self.hi(&bucket)?;
+        let words = self.hi(&range)?;
         let start = words.partition_near(likely_place(words.len(), wanted), |hi| hi < wanted);
         let equal = words.partition(start..words.len(), |hi| hi == wanted) - start;
-        let (mut low, mut high) = (bucket.start + start, bucket.start + start + equal);
+        let (mut low, mut high) = (range.start + start, range.start + start + equal);
         while low < high {
             let middle = low.midpoint(high);
-            let value = self.value(cell, wanted, middle)?;
+            let value = self.value(bucket, wanted, middle)?;
             if value == permuted {
                 return Ok(Some(middle));
             }
@@ -359,19 +361,19 @@ impl<F: Fingerprint> Segment<F> {
         Ok(None)
     }
 
-    /// Appends the values of the cells `first..first + count`, in order.
-    pub(crate) fn read_cells(&self, first: usize, count: usize, out: &mut Vec<F>) -> Result<()> {
+    /// Appends the values of the buckets `first..first + count`, in order.
+    pub(crate) fn read_buckets(&self, first: usize, count: usize, out: &mut Vec<F>) -> Result<()> {
         if let Some(values) = &self.values {
-            return self.read_wide(values, &self.bucket(first, count)?, out);
+            return self.read_wide(values, &self.entries_in(first, count)?, out);
         }
-        for cell in first..first + count {
-            let bucket = self.bucket(cell, 1)?;
-            let HiWords { words, .. } = self.hi(&bucket)?;
-            let start = self.rest_base + bucket.start * self.rest_bytes;
-            let lo = self.file.bytes(start..start + bucket.len() * self.rest_bytes)?;
+        for bucket in first..first + count {
+            let range = self.entries_in(bucket, 1)?;
+            let HiWords { words, .. } = self.hi(&range)?;
+            let start = self.rest_base + range.start * self.rest_bytes;
+            let lo = self.file.bytes(start..start + range.len() * self.rest_bytes)?;
             let lows = lo.chunks_exact(self.rest_bytes);
             out.extend(
-                words.iter().zip(lows).map(|(&hi, low)| self.assemble(cell as u64, hi, little_endian(low))),
+                words.iter().zip(lows).map(|(&hi, low)| self.assemble(bucket as u64, hi, little_endian(low))),
             );
         }
         Ok(())
@@ -394,20 +396,20 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Asks the system to read the `hi` words of some cells soon.
-    pub(crate) fn will_need_hi(&self, cells: Range<usize>) -> Result<()> {
-        let places = self.bucket(cells.start, cells.len())?;
+    /// Asks the system to read the `hi` words of some buckets soon.
+    pub(crate) fn will_need_hi(&self, buckets: Range<usize>) -> Result<()> {
+        let places = self.entries_in(buckets.start, buckets.len())?;
         self.file.will_need(self.hi_place(&places));
         Ok(())
     }
 
-    /// Asks the system to read the cells `first..first + count` soon, as far as there are so many.
-    pub(crate) fn will_need_cells(&self, first: usize, count: usize) -> Result<()> {
-        let end = (first + count).min(self.cells());
+    /// Asks the system to read the buckets `first..first + count` soon, as far as there are so many.
+    pub(crate) fn will_need_buckets(&self, first: usize, count: usize) -> Result<()> {
+        let end = (first + count).min(self.buckets());
         if first < end {
             self.file.will_need(self.directory_base + first * 4..self.directory_base + end * 4);
             self.will_need_hi(first..end)?;
-            let places = self.bucket(first, end - first)?;
+            let places = self.entries_in(first, end - first)?;
             match &self.values {
                 Some(values) if self.rest_bytes == 0 => values.will_need::<F>(&places),
                 _ => {
@@ -421,8 +423,8 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Reads all values in order.
     pub(crate) fn cursor(&self) -> Cursor<'_, F> {
-        let window = (self.cells() * AHEAD_ENTRIES / self.entries().max(1)).max(1);
-        Cursor { segment: self, cell: 0, asked: 0, window }
+        let window = (self.buckets() * AHEAD_ENTRIES / self.entries().max(1)).max(1);
+        Cursor { segment: self, bucket: 0, asked: 0, window }
     }
 }
 
@@ -505,30 +507,30 @@ const NEAR: usize = 8;
 /// Walks a segment from its first value to its last.
 pub(crate) struct Cursor<'a, F> {
     segment: &'a Segment<F>,
-    cell: usize,
-    /// Cells that the system has been asked for.
+    bucket: usize,
+    /// Buckets that the system has been asked for.
     asked: usize,
-    /// Cells that it is asked for at once.
+    /// Buckets that it is asked for at once.
     window: usize,
 }
 
 /// Entries that a walk asks the system for before it needs them.
 const AHEAD_ENTRIES: usize = 1 << 17;
 
-/// Values that a cursor hands out at once, or the content of one cell where that is more.
+/// Values that a cursor hands out at once, or the content of one bucket where that is more.
 const BLOCK: usize = 4096;
 
 impl<F: Fingerprint> Cursor<'_, F> {
     /// Replaces `out` by the next values. False at the end.
     pub(crate) fn next_block(&mut self, out: &mut Vec<F>) -> Result<bool> {
         out.clear();
-        while self.asked < (self.cell + self.window).min(self.segment.cells()) {
-            self.segment.will_need_cells(self.asked, self.window)?;
+        while self.asked < (self.bucket + self.window).min(self.segment.buckets()) {
+            self.segment.will_need_buckets(self.asked, self.window)?;
             self.asked += self.window;
         }
-        while out.len() < BLOCK && self.cell < self.segment.cells() {
-            self.segment.read_cells(self.cell, 1, out)?;
-            self.cell += 1;
+        while out.len() < BLOCK && self.bucket < self.segment.buckets() {
+            self.segment.read_buckets(self.bucket, 1, out)?;
+            self.bucket += 1;
         }
         Ok(!out.is_empty())
     }

@@ -4,13 +4,13 @@ use std::io::ErrorKind;
 
 use super::page_file::PageFile;
 use super::values::Values;
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Flaw;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::run::{Cursor, Keys, Rows, Segment, Tombstones};
+use crate::run::{Cursor, Keys, Postings, Segment, Tombstones};
 use crate::storage::{Access, Bytes, Storage};
+use crate::util::cast::to_usize;
 
 /// All files of one run, open and checked against the manifest.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Run<F> {
     pub(crate) record: RunRecord,
     /// Table 0 first.
     pub(crate) segments: Vec<Segment<F>>,
-    pub(crate) rows: Rows,
+    pub(crate) postings: Postings,
     pub(crate) tombstones: Option<Tombstones>,
     pub(crate) keys: Option<Keys>,
 }
@@ -26,13 +26,13 @@ pub(crate) struct Run<F> {
 impl<F: Fingerprint> Run<F> {
     /// Maps every file of a run. Reads header and footer pages only.
     pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, record: &RunRecord) -> Result<Self> {
-        let rows = open_rows::<F>(storage, manifest, record)?;
+        let postings = open_postings::<F>(storage, manifest, record)?;
         let segments = (0..record.segments.len())
-            .map(|table| open_segment(storage, manifest, record, table, rows.values()))
+            .map(|table| open_segment(storage, manifest, record, table, postings.values()))
             .collect::<Result<_>>()?;
         let tombstones = open_tombstones::<F>(storage, manifest, record)?;
         let keys = open_keys::<F>(storage, manifest, record)?;
-        Ok(Self { record: record.clone(), segments, rows, tombstones, keys })
+        Ok(Self { record: record.clone(), segments, postings, tombstones, keys })
     }
 
     /// The segment in natural order.
@@ -46,10 +46,13 @@ impl<F: Fingerprint> Run<F> {
     pub(crate) fn files(&self) -> impl Iterator<Item = &PageFile> {
         let segments = self.segments.iter().map(|segment| &segment.file);
         let tombstones = self.tombstones.iter().map(|tombstones| &tombstones.file);
-        segments.chain([&*self.rows.file]).chain(tombstones).chain(self.keys.iter().map(|keys| &keys.file))
+        segments
+            .chain([&*self.postings.file])
+            .chain(tombstones)
+            .chain(self.keys.iter().map(|keys| &keys.file))
     }
 
-    /// Bytes of each kind of section, the segments' added up: those of segments, of rows files, deleted, key
+    /// Bytes of each kind of section, the segments' added up: those of segments, of postings files, deleted, key
     /// ids, ends, records.
     pub(crate) fn section_bytes(&self) -> Vec<u64> {
         let lens = |file: &PageFile| {
@@ -59,7 +62,7 @@ impl<F: Fingerprint> Run<F> {
         for segment in self.segments.iter().skip(1) {
             sum.iter_mut().zip(lens(&segment.file)).for_each(|(total, len)| *total += len);
         }
-        sum.extend(lens(&self.rows.file));
+        sum.extend(lens(&self.postings.file));
         sum.push(self.tombstones.as_ref().map_or(0, |tombstones| tombstones.info.count * 8));
         sum.extend(self.keys.as_ref().map_or([0; 3], |keys| keys.info.section_lens()));
         sum
@@ -68,7 +71,7 @@ impl<F: Fingerprint> Run<F> {
     /// Appends the ids of a fingerprint that is in the run.
     pub(crate) fn ids_of(&self, fingerprint: F, out: &mut Vec<u64>) -> Result<()> {
         match self.natural().find(fingerprint)? {
-            Some(entry) => self.rows.ids_of(entry, out),
+            Some(entry) => self.postings.ids_of(entry, out),
             None => Ok(()),
         }
     }
@@ -109,18 +112,18 @@ impl<F: Fingerprint> RowCursor<'_, F> {
     /// Replaces `out` by the next rows. False at the end.
     pub(crate) fn next_block(&mut self, out: &mut Vec<Row<F>>) -> Result<bool> {
         out.clear();
-        let rows = &self.run.rows;
-        let end = (self.next_row + BLOCK_ROWS).min(to_usize(rows.info.rows));
+        let postings = &self.run.postings;
+        let end = (self.next_row + BLOCK_ROWS).min(to_usize(postings.info.rows));
         self.ids.clear();
         if self.next_row.is_multiple_of(AHEAD_ROWS) {
-            rows.will_need(self.next_row..self.next_row + 2 * AHEAD_ROWS);
+            postings.will_need(self.next_row..self.next_row + 2 * AHEAD_ROWS);
         }
-        rows.read_ids(self.next_row..end, &mut self.ids)?;
+        postings.read_ids(self.next_row..end, &mut self.ids)?;
         for (row, &id) in (self.next_row..end).zip(&self.ids) {
-            let starts = || rows.file.section(crate::format::rows::STARTS).offset;
-            let first = rows.is_start(row)?;
+            let starts = || postings.file.section(crate::format::postings::STARTS).offset;
+            let first = postings.is_start(row)?;
             if row == 0 && !first {
-                return Err(rows.file.flaw(starts(), "a start at row 0", "none"));
+                return Err(postings.file.flaw(starts(), "a start at row 0", "none"));
             }
             if first {
                 if self.at == self.block.len() {
@@ -128,7 +131,7 @@ impl<F: Fingerprint> RowCursor<'_, F> {
                     self.at = 0;
                 }
                 self.current = *self.block.get(self.at).ok_or_else(|| {
-                    rows.file.flaw(
+                    postings.file.flaw(
                         starts(),
                         "as many starts as fingerprints",
                         format!("one more at row {row}"),
@@ -140,8 +143,8 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         }
         self.next_row = end;
         if out.is_empty() && (self.at < self.block.len() || self.values.next_block(&mut self.block)?) {
-            let starts = rows.file.section(crate::format::rows::STARTS).offset;
-            return Err(rows.file.flaw(starts, "a start for every fingerprint", "fewer"));
+            let starts = postings.file.section(crate::format::postings::STARTS).offset;
+            return Err(postings.file.flaw(starts, "a start for every fingerprint", "fewer"));
         }
         Ok(!out.is_empty())
     }
@@ -155,20 +158,20 @@ pub(super) fn open_segment<F: Fingerprint>(
     table: usize,
     values: Option<Values>,
 ) -> Result<Segment<F>> {
-    let belongs = Segment::<F>::belongs(manifest.database_id, record.run, table);
+    let spec = Segment::<F>::file_spec(manifest.database_id, record.run, table);
     #[expect(clippy::indexing_slicing, reason = "the caller counts over the segments, one per table")]
     let file = record.segments[table];
-    Segment::open(storage, &belongs, record.layout.table(table), file, record, values)
+    Segment::open(storage, &spec, record.layout.table(table), file, record, values)
 }
 
-/// Opens the rows file of a run.
-pub(super) fn open_rows<F: Fingerprint>(
+/// Opens the postings file of a run.
+pub(super) fn open_postings<F: Fingerprint>(
     storage: &dyn Storage,
     manifest: &Manifest,
     record: &RunRecord,
-) -> Result<Rows> {
-    let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
-    Rows::open(storage, &belongs, record, manifest.largest_id)
+) -> Result<Postings> {
+    let spec = Postings::file_spec(manifest.database_id, record.run, F::BITS);
+    Postings::open(storage, &spec, record, manifest.largest_id)
 }
 
 /// Opens the tombstones of a run, if it has any.
@@ -177,8 +180,8 @@ pub(super) fn open_tombstones<F: Fingerprint>(
     manifest: &Manifest,
     record: &RunRecord,
 ) -> Result<Option<Tombstones>> {
-    let belongs = Tombstones::belongs(manifest.database_id, record.run, F::BITS);
-    record.tombstones_file.map(|file| Tombstones::open(storage, &belongs, record, file)).transpose()
+    let spec = Tombstones::file_spec(manifest.database_id, record.run, F::BITS);
+    record.tombstones_file.map(|file| Tombstones::open(storage, &spec, record, file)).transpose()
 }
 
 /// Opens the keys of a run, if it has any.
@@ -187,8 +190,8 @@ pub(super) fn open_keys<F: Fingerprint>(
     manifest: &Manifest,
     record: &RunRecord,
 ) -> Result<Option<Keys>> {
-    let belongs = Keys::belongs(manifest.database_id, record.run, F::BITS);
-    record.keys.map(|keys| Keys::open(storage, &belongs, keys)).transpose()
+    let spec = Keys::file_spec(manifest.database_id, record.run, F::BITS);
+    record.keys.map(|keys| Keys::open(storage, &spec, keys)).transpose()
 }
 
 /// Maps a file that the manifest names; a missing one is damage.

@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use super::page_file::{Belongs, PageFile, PageFileWriter};
-use crate::util::cast::to_usize;
+use super::page_file::{FileSpec, PageFile, PageFileWriter};
 use crate::error::Result;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::tombstones::{DELETED, MAGIC, SECTIONS, TombstonesInfo};
 use crate::storage::{Access, Storage, names};
+use crate::util::cast::to_usize;
 
 /// An open tombstones file.
 #[derive(Debug)]
@@ -22,20 +22,20 @@ pub(crate) struct Tombstones {
 
 impl Tombstones {
     /// What the tombstones file of a run must look like.
-    pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
+    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        Belongs { name: names::tombstones(run), header, section_names: &SECTIONS }
+        FileSpec { name: names::tombstones(run), header, section_names: &SECTIONS }
     }
 
     /// Maps a tombstones file and checks it against what the manifest says of its run.
     pub(crate) fn open(
         storage: &dyn Storage,
-        belongs: &Belongs,
+        spec: &FileSpec,
         run: &RunRecord,
         record: FileRecord,
     ) -> Result<Self> {
-        let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
-        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, record)?;
+        let bytes = super::run::map(storage, &spec.name, Access::Random)?;
+        let file = PageFile::open(spec, storage.path(&spec.name), bytes, record)?;
         let flaw = |flaw: Flaw| flaw.of(file.path());
         let info = TombstonesInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
         Flaw::unless_equal("footer", file.footer_offset(), run.tombstones, info.count).map_err(flaw)?;
@@ -75,11 +75,11 @@ impl Tombstones {
 /// Writes `count` ids that `visit_all` hands out in ascending order, block by block.
 pub(crate) fn write_tombstones(
     storage: &dyn Storage,
-    belongs: &Belongs,
+    spec: &FileSpec,
     info: TombstonesInfo,
     visit_all: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
 ) -> Result<FileRecord> {
-    let mut file = PageFileWriter::create(storage, belongs, &TombstonesInfo::section_lens(info.count))?;
+    let mut file = PageFileWriter::create(storage, spec, &TombstonesInfo::section_lens(info.count))?;
     visit_all(&mut |ids| file.put(DELETED, bytemuck::cast_slice(ids)))?;
     file.finish(info.attributes())
 }

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::page_file::{Belongs, PageFile};
-use crate::util::cast::to_usize;
+use super::page_file::{FileSpec, PageFile};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::FileRecord;
-use crate::format::rows::VALUES;
+use crate::format::postings::VALUES;
 use crate::storage::{Access, Storage};
+use crate::util::cast::to_usize;
 
-/// A section of the run's rows file: every fingerprint once, in natural order.
+/// A section of the run's postings file: every fingerprint once, in natural order.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     file: Arc<PageFile>,
@@ -24,10 +24,10 @@ impl Values {
         Self { file, base }
     }
 
-    /// Maps the fingerprints of a rows file that has just been written.
-    pub(crate) fn written(storage: &dyn Storage, belongs: &Belongs, record: FileRecord) -> Result<Self> {
-        let bytes = super::run::map(storage, &belongs.name, Access::Sequential)?;
-        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, record)?;
+    /// Maps the fingerprints of a postings file that has just been written.
+    pub(crate) fn written(storage: &dyn Storage, spec: &FileSpec, record: FileRecord) -> Result<Self> {
+        let bytes = super::run::map(storage, &spec.name, Access::Sequential)?;
+        let file = PageFile::open(spec, storage.path(&spec.name), bytes, record)?;
         let base = to_usize(file.section(VALUES).offset);
         Ok(Self::new(Arc::new(file), base))
     }

@@ -4,19 +4,19 @@
 use std::ops::Range;
 
 use super::page_file::PageFile;
-use super::run::{open_keys, open_rows, open_segment, open_tombstones};
-use super::{Keys, Rows, Run, Segment};
-use crate::util::cast::to_usize;
+use super::run::{open_keys, open_postings, open_segment, open_tombstones};
+use super::{Keys, Postings, Run, Segment};
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{CRCS_PER_PAGE, PAGE_BYTES, checksum_pages, unseal};
-use crate::format::rows::{RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
+use crate::format::postings::{RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
 use crate::layout::is_wide;
 use crate::options::{Options, Stage};
-use crate::util::parallel;
 use crate::storage::{Input, Storage};
+use crate::util::cast::to_usize;
+use crate::util::parallel;
 
 /// Pages read at once.
 const BATCH_PAGES: usize = 64;
@@ -66,7 +66,7 @@ pub(crate) fn verify<F: Fingerprint>(
     Ok(report)
 }
 
-/// Checks file `index` of a run: segment `index`; behind the segments the rows file, then the tombstones
+/// Checks file `index` of a run: segment `index`; behind the segments the postings file, then the tombstones
 /// and the keys as far as there are any.
 fn check_file<F: Fingerprint>(
     storage: &dyn Storage,
@@ -76,8 +76,9 @@ fn check_file<F: Fingerprint>(
     checked: &mut Verification,
 ) -> Result<()> {
     if index < record.segments.len() {
-        // Wide fingerprints stand in the rows file; what is wrong there is told once, about that file.
-        let values = open_rows::<F>(storage, manifest, record).ok().and_then(|rows| rows.values());
+        // Wide fingerprints stand in the postings file; what is wrong there is told once, about that file.
+        let values =
+            open_postings::<F>(storage, manifest, record).ok().and_then(|postings| postings.values());
         let is_readable = values.is_some() || !is_wide(F::BITS);
         let segment = open_segment::<F>(storage, manifest, record, index, values)?;
         if check_pages(storage, &segment.file, checked)? && is_readable {
@@ -102,14 +103,14 @@ fn check_file<F: Fingerprint>(
             if sound { tombstones.ids().map(drop) } else { Ok(()) }
         });
     }
-    let rows = open_rows::<F>(storage, manifest, record)?;
-    if check_pages(storage, &rows.file, checked)? {
-        check_starts(&rows)?;
+    let postings = open_postings::<F>(storage, manifest, record)?;
+    if check_pages(storage, &postings.file, checked)? {
+        check_starts(&postings)?;
         // The order of rows can only be checked where table 0 can be read.
-        let natural = open_segment::<F>(storage, manifest, record, 0, rows.values());
+        let natural = open_segment::<F>(storage, manifest, record, 0, postings.values());
         if natural.as_ref().is_ok_and(|segment| check_segment(segment).is_ok()) {
             let (record, segments) = (record.clone(), vec![natural?]);
-            check_rows(&Run { record, segments, rows, tombstones: None, keys: None })?;
+            check_rows(&Run { record, segments, postings, tombstones: None, keys: None })?;
         }
     }
     Ok(())
@@ -223,28 +224,28 @@ fn check_segment<F: Fingerprint>(segment: &Segment<F>) -> Result<()> {
     let mut last = None;
     let mut values = Vec::new();
     let directory = file.section(crate::format::segment::DIRECTORY).offset;
-    for cell in 0..segment.cells() {
-        let bucket = segment.bucket(cell, 1)?;
-        if bucket.start != entries {
-            return Err(file.flaw(directory + cell as u64 * 4, format!("start {entries}"), bucket.start));
+    for bucket in 0..segment.buckets() {
+        let range = segment.entries_in(bucket, 1)?;
+        if range.start != entries {
+            return Err(file.flaw(directory + bucket as u64 * 4, format!("start {entries}"), range.start));
         }
-        entries = bucket.end;
-        squares = squares.saturating_add((bucket.len() as u64).saturating_mul(bucket.len() as u64));
+        entries = range.end;
+        squares = squares.saturating_add((range.len() as u64).saturating_mul(range.len() as u64));
         values.clear();
-        segment.read_cells(cell, 1, &mut values)?;
+        segment.read_buckets(bucket, 1, &mut values)?;
         for (index, &value) in values.iter().enumerate() {
             if last >= Some(value) {
                 let hi = file.section(crate::format::segment::HI).offset;
-                let offset = hi + (bucket.start + index) as u64 * 4;
+                let offset = hi + (range.start + index) as u64 * 4;
                 return Err(file.flaw(offset, "ascending fingerprints", "one that is not larger"));
             }
             last = Some(value);
             sum = sum.wrapping_add(segment.table.restore(value).hash64());
-            segment.check_place(cell, bucket.start + index, value)?;
+            segment.check_place(bucket, range.start + index, value)?;
         }
     }
     let tell = |entries: u64, sum, squares| format!("{entries} entries, sum {sum}, squares {squares}");
-    let expected = tell(segment.info.entries, segment.info.fingerprint_sum, segment.info.cell_squares);
+    let expected = tell(segment.info.entries, segment.info.fingerprint_sum, segment.info.bucket_squares);
     Flaw::unless_equal("footer", file.footer_offset(), expected, tell(entries as u64, sum, squares))
         .map_err(|flaw| flaw.of(file.path()))
 }
@@ -261,7 +262,7 @@ fn check_keys<F: Fingerprint>(keys: &Keys) -> Result<()> {
 
 /// Order, counts and sum of the postings.
 fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
-    let rows = &run.rows;
+    let postings = &run.postings;
     let mut cursor = run.row_cursor();
     let mut block = Vec::new();
     let (mut sum, mut smallest, mut largest) = (0u64, u64::MAX, 0);
@@ -269,8 +270,12 @@ fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
     while cursor.next_block(&mut block)? {
         for &row in &block {
             if last >= Some(row) {
-                let offset = rows.file.section(crate::format::rows::IDS).offset;
-                return Err(rows.file.flaw(offset, "ascending ids for each fingerprint", format!("{row:?}")));
+                let offset = postings.file.section(crate::format::postings::IDS).offset;
+                return Err(postings.file.flaw(
+                    offset,
+                    "ascending ids for each fingerprint",
+                    format!("{row:?}"),
+                ));
             }
             last = Some(row);
             sum = sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
@@ -278,59 +283,63 @@ fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
             largest = largest.max(row.id);
         }
     }
-    if rows.info.rows == 0 {
+    if postings.info.rows == 0 {
         smallest = 0;
     }
     let tell = |sum, ids: Range<u64>| format!("row sum {sum}, ids {} to {}", ids.start, ids.end);
-    let expected = tell(rows.info.row_sum, rows.info.smallest_id..rows.info.largest_id);
-    Flaw::unless_equal("footer", rows.file.footer_offset(), expected, tell(sum, smallest..largest))
-        .map_err(|flaw| flaw.of(rows.file.path()))
+    let expected = tell(postings.info.row_sum, postings.info.smallest_id..postings.info.largest_id);
+    Flaw::unless_equal("footer", postings.file.footer_offset(), expected, tell(sum, smallest..largest))
+        .map_err(|flaw| flaw.of(postings.file.path()))
 }
 
 /// As many starts as entries, the first row one of them, and samples that agree.
-fn check_starts(rows: &Rows) -> Result<()> {
-    if rows.info.one_row_each() {
+fn check_starts(postings: &Postings) -> Result<()> {
+    if postings.info.one_row_each() {
         return Ok(());
     }
     let (starts, samples, ranks) = (STARTS, SAMPLES, RANKS);
-    let row_count = to_usize(rows.info.rows);
+    let row_count = to_usize(postings.info.rows);
     let mut entries = 0u64;
     for row in 0..row_count.next_multiple_of(64) {
         if row < row_count && (row as u64).is_multiple_of(RANK_ROWS) {
             let index = row / to_usize(RANK_ROWS);
-            let rank = rows.rank(index)? as u64;
+            let rank = postings.rank(index)? as u64;
             if rank != entries {
-                let offset = rows.file.section(ranks).offset + index as u64 * 4;
-                return Err(rows.file.flaw(offset, format!("rank {entries}"), rank));
+                let offset = postings.file.section(ranks).offset + index as u64 * 4;
+                return Err(postings.file.flaw(offset, format!("rank {entries}"), rank));
             }
         }
-        if rows.starts_word(row / 64)? >> (row % 64) & 1 == 0 {
+        if postings.starts_word(row / 64)? >> (row % 64) & 1 == 0 {
             if row == 0 {
-                return Err(rows.file.flaw(rows.file.section(starts).offset, "a start at row 0", "none"));
+                return Err(postings.file.flaw(
+                    postings.file.section(starts).offset,
+                    "a start at row 0",
+                    "none",
+                ));
             }
             continue;
         }
         if row >= row_count {
-            return Err(rows.file.flaw(
-                rows.file.section(starts).offset,
+            return Err(postings.file.flaw(
+                postings.file.section(starts).offset,
                 "no start behind the last row",
                 row,
             ));
         }
         if entries.is_multiple_of(SAMPLE_ENTRIES) {
             let index = to_usize(entries / SAMPLE_ENTRIES);
-            let sample = if entries < rows.info.entries { rows.sample(index)? } else { row as u64 };
+            let sample = if entries < postings.info.entries { postings.sample(index)? } else { row as u64 };
             if sample != row as u64 {
-                let offset = rows.file.section(samples).offset + index as u64 * 8;
-                return Err(rows.file.flaw(offset, format!("row {row}"), sample));
+                let offset = postings.file.section(samples).offset + index as u64 * 8;
+                return Err(postings.file.flaw(offset, format!("row {row}"), sample));
             }
         }
         entries += 1;
     }
-    if entries == rows.info.entries {
+    if entries == postings.info.entries {
         Ok(())
     } else {
-        let offset = rows.file.section(starts).offset;
-        Err(rows.file.flaw(offset, format!("{} starts", rows.info.entries), entries))
+        let offset = postings.file.section(starts).offset;
+        Err(postings.file.flaw(offset, format!("{} starts", postings.info.entries), entries))
     }
 }

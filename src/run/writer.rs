@@ -1,17 +1,17 @@
 //! Writes one segment from fingerprints in ascending permuted order.
 
-use super::page_file::{Belongs, PageFileWriter};
+use super::page_file::{FileSpec, PageFileWriter};
 use super::reader::hi_word;
-use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::FileRecord;
 use crate::format::segment::{DIRECTORY, HI, REST, SegmentInfo};
 use crate::layout::{HI_BITS, Table, hi_words, is_wide};
 use crate::storage::Storage;
+use crate::util::cast::{to_u32, to_usize};
 
-/// Starts of cells gathered before they go to the file: sparse data has long runs of empty cells.
-const CELLS_AT_ONCE: u64 = 1 << 16;
+/// Starts of buckets gathered before they go to the file: sparse data has long runs of empty buckets.
+const BUCKETS_AT_ONCE: u64 = 1 << 16;
 
 /// Takes the fingerprints block by block.
 pub(crate) struct SegmentWriter<F> {
@@ -19,11 +19,11 @@ pub(crate) struct SegmentWriter<F> {
     table: Table<F>,
     info: SegmentInfo,
     pushed: u64,
-    /// Cells whose start has been written.
-    started_cells: u64,
-    cell_start: u64,
+    /// Buckets whose start has been written.
+    started_buckets: u64,
+    bucket_start: u64,
     last: Option<F>,
-    cells: Vec<u32>,
+    buckets: Vec<u32>,
     hi: Vec<u32>,
     lo: Vec<u8>,
 }
@@ -32,21 +32,21 @@ impl<F: Fingerprint> SegmentWriter<F> {
     /// Starts a segment of exactly `entries` fingerprints.
     pub(crate) fn create(
         storage: &dyn Storage,
-        belongs: &Belongs,
+        spec: &FileSpec,
         table: Table<F>,
         entries: u64,
         directory_bits: u32,
     ) -> Result<Self> {
-        let lens = SegmentInfo::section_lens(entries, directory_bits, F::BITS, belongs.header.table);
+        let lens = SegmentInfo::section_lens(entries, directory_bits, F::BITS, spec.header.table);
         Ok(Self {
-            file: PageFileWriter::create(storage, belongs, &lens)?,
+            file: PageFileWriter::create(storage, spec, &lens)?,
             table,
-            info: SegmentInfo { entries, fingerprint_sum: 0, cell_squares: 0, directory_bits },
+            info: SegmentInfo { entries, fingerprint_sum: 0, bucket_squares: 0, directory_bits },
             pushed: 0,
-            started_cells: 0,
-            cell_start: 0,
+            started_buckets: 0,
+            bucket_start: 0,
             last: None,
-            cells: Vec::new(),
+            buckets: Vec::new(),
             hi: Vec::new(),
             lo: Vec::new(),
         })
@@ -58,9 +58,9 @@ impl<F: Fingerprint> SegmentWriter<F> {
         for &value in permuted {
             debug_assert!(self.last < Some(value), "ascending and distinct");
             self.last = Some(value);
-            let cell = value.bits(0, directory_bits);
-            if cell >= self.started_cells {
-                self.start_cells_up_to(cell)?;
+            let bucket = value.bits(0, directory_bits);
+            if bucket >= self.started_buckets {
+                self.start_buckets_up_to(bucket)?;
             }
             self.hi.extend((0..hi_words(F::BITS)).map(|word| hi_word(value, directory_bits, word)));
             if !is_wide(F::BITS) {
@@ -84,33 +84,33 @@ impl<F: Fingerprint> SegmentWriter<F> {
     /// Closes the file. Returns what the manifest keeps, and what the footer says.
     pub(crate) fn finish(mut self) -> Result<(FileRecord, SegmentInfo)> {
         assert_eq!(self.pushed, self.info.entries, "as many fingerprints as announced");
-        self.start_cells_up_to(1 << self.info.directory_bits)?;
+        self.start_buckets_up_to(1 << self.info.directory_bits)?;
         self.drain()?;
         Ok((self.file.finish(self.info.attributes())?, self.info))
     }
 
-    /// Writes the start of every cell up to and including `cell`: the number of entries so far.
-    fn start_cells_up_to(&mut self, cell: u64) -> Result<()> {
-        let size = self.pushed - self.cell_start;
-        self.info.cell_squares = self.info.cell_squares.saturating_add(size.saturating_mul(size));
-        self.cell_start = self.pushed;
-        while self.started_cells <= cell {
-            let missing = (cell + 1 - self.started_cells).min(CELLS_AT_ONCE);
-            self.cells.resize(self.cells.len() + to_usize(missing), to_u32(to_usize(self.pushed)));
-            self.started_cells += missing;
-            if self.cells.len() as u64 >= CELLS_AT_ONCE {
-                self.file.put(DIRECTORY, bytemuck::cast_slice(&self.cells))?;
-                self.cells.clear();
+    /// Writes the start of every bucket up to and including `bucket`: the number of entries so far.
+    fn start_buckets_up_to(&mut self, bucket: u64) -> Result<()> {
+        let size = self.pushed - self.bucket_start;
+        self.info.bucket_squares = self.info.bucket_squares.saturating_add(size.saturating_mul(size));
+        self.bucket_start = self.pushed;
+        while self.started_buckets <= bucket {
+            let missing = (bucket + 1 - self.started_buckets).min(BUCKETS_AT_ONCE);
+            self.buckets.resize(self.buckets.len() + to_usize(missing), to_u32(to_usize(self.pushed)));
+            self.started_buckets += missing;
+            if self.buckets.len() as u64 >= BUCKETS_AT_ONCE {
+                self.file.put(DIRECTORY, bytemuck::cast_slice(&self.buckets))?;
+                self.buckets.clear();
             }
         }
         Ok(())
     }
 
     fn drain(&mut self) -> Result<()> {
-        self.file.put(DIRECTORY, bytemuck::cast_slice(&self.cells))?;
+        self.file.put(DIRECTORY, bytemuck::cast_slice(&self.buckets))?;
         self.file.put(HI, bytemuck::cast_slice(&self.hi))?;
         self.file.put(REST, &self.lo)?;
-        self.cells.clear();
+        self.buckets.clear();
         self.hi.clear();
         self.lo.clear();
         Ok(())

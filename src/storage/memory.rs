@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Access, Bytes, Input, Lock, Output, Storage};
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
+use crate::util::cast::to_usize;
 
 /// Clones are the same folder. It has no lock.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ pub(crate) fn segment(run: u64, table: usize) -> String {
     format!("{run:08}-t{table}.seg")
 }
 
-/// The rows file of a run.
+/// The postings file of a run.
 pub(crate) fn rows(run: u64) -> String {
     format!("{run:08}.rows")
 }

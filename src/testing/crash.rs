@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
+use crate::database::snapshot::{Snapshot, verify_all};
+use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Row, mix64};
 use crate::layout::cost::ALWAYS_PROBES;
 use crate::log::manifest;
 use crate::options::Options;
-use crate::database::snapshot::{Snapshot, verify_all};
 use crate::storage::Storage;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
-use crate::database::writer::Writer;
 
 /// What a program does with a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +218,7 @@ fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
     assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "the tables are used");
     for flip in [1u64 << 63, 1 << 20] {
         for row in &state {
-            // One flipped bit in the lead of one of the two tables leaves the other one to find it.
+            // One flipped bit in the prefix of one of the two tables leaves the other one to find it.
             let query = row.fingerprint ^ flip;
             let near = |row: &&Row<u64>| (row.fingerprint ^ query).count_ones() <= 1;
             let expected: State = state.iter().filter(near).copied().collect();

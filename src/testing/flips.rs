@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::database::snapshot::Snapshot;
+use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row, U256, mix64};
 use crate::format::manifest::Manifest;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::run::verify_file;
-use crate::database::snapshot::Snapshot;
-use crate::testing::simulated::SimulatedDisk;
 use crate::storage::{Storage, names};
-use crate::database::writer::Writer;
+use crate::testing::simulated::SimulatedDisk;
 
 /// Flips of which one is also tried on queries.
 const FLIPS_PER_QUERY: usize = 61;

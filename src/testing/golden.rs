@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::format::{VERSION, keys, manifest, paged, rows, segment, tombstones, wal};
+use crate::format::{VERSION, keys, manifest, paged, postings, segment, tombstones, wal};
 use crate::layout::{MAX_TABLES, cost};
 use crate::{Database, Fingerprint, Options, Row, U256};
 
@@ -161,7 +161,7 @@ fn a_golden_database_with_keys_is_read_and_rewritten() {
         rows.iter().flat_map(|&row| snapshot.keys_of(row).unwrap()).map(|key| key.key).collect();
     assert_eq!(keys.len(), 22);
     let of_five = snapshot.keys_of(Row { fingerprint: 5, id: 6 }).unwrap();
-    let found: Vec<_> = of_five.iter().map(|key| (key.key.as_str(), key.stamp, &key.text[..])).collect();
+    let found: Vec<_> = of_five.iter().map(|key| (key.key.as_str(), key.sequence, &key.text[..])).collect();
     assert_eq!(found, [("key 3", 20, &b"other"[..]), ("key 4", 21, b"")]);
     assert_eq!(snapshot.recipe(), Some("a recipe"));
     assert_eq!(Database::<u64>::open(&again).unwrap().writer().unwrap().checkpoint(), Some(&b"further"[..]));
@@ -207,15 +207,17 @@ fn document() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")).unwrap()
 }
 
-/// The rows of all tables with a given header, cell by cell.
+/// The rows of all tables with a given header, bucket by bucket.
 fn table_rows(document: &str, header: &str) -> Vec<Vec<Vec<String>>> {
     let mut tables = Vec::new();
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
         if line == header {
-            let cells =
-                |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
-            tables.push(lines.by_ref().skip(1).take_while(|line| line.starts_with('|')).map(cells).collect());
+            let buckets = |line: &str| {
+                line.trim_matches('|').split('|').map(|bucket| bucket.trim().to_string()).collect()
+            };
+            tables
+                .push(lines.by_ref().skip(1).take_while(|line| line.starts_with('|')).map(buckets).collect());
         }
     }
     tables
@@ -234,8 +236,8 @@ fn constants_in_the_document_are_those_of_the_code() {
         ("MAX_ENTRIES", segment::MAX_ENTRIES),
         ("MIN_DIRECTORY_BITS", u64::from(cost::MIN_DIRECTORY_BITS)),
         ("MAX_DIRECTORY_BITS", u64::from(cost::MAX_DIRECTORY_BITS)),
-        ("SAMPLE_ENTRIES", rows::SAMPLE_ENTRIES),
-        ("RANK_ROWS", rows::RANK_ROWS),
+        ("SAMPLE_ENTRIES", postings::SAMPLE_ENTRIES),
+        ("RANK_ROWS", postings::RANK_ROWS),
         ("MAX_TABLES", MAX_TABLES as u64),
         ("PREFIX_BYTES", manifest::PREFIX_BYTES as u64),
         ("MAX_RANGES", manifest::MAX_RANGES as u64),
@@ -254,7 +256,7 @@ fn constants_in_the_document_are_those_of_the_code() {
     let magics = BTreeMap::from([
         ("MANIFEST", manifest::MAGIC),
         ("SEGMENT", segment::MAGIC),
-        ("ROWS", rows::MAGIC),
+        ("ROWS", postings::MAGIC),
         ("TOMBSTONES", tombstones::MAGIC),
         ("KEYS", keys::MAGIC),
         ("LOG", wal::MAGIC),

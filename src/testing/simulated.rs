@@ -12,9 +12,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::error::{Error, Result};
 use crate::storage::{Access, Bytes, Input, Lock, Output, Storage};
 use crate::util::cast::to_usize;
-use crate::error::{Error, Result};
 
 /// What a disk writes whole or not at all, in bytes.
 pub(crate) const SECTOR: usize = 512;

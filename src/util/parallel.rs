@@ -5,7 +5,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-
 /// Blocks that one item of work may be ahead of the consumer.
 const BLOCKS_AHEAD: usize = 4;
 

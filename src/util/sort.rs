@@ -6,8 +6,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::util::cast::to_usize;
 use crate::fingerprint::Fingerprint;
+use crate::util::cast::to_usize;
 
 /// Values of a piece: 256 KiB of 64-bit ones.
 const CACHED: usize = 1 << 15;

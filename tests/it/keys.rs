@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::Random;
 use nearprint::{Builder, Database, Error, Options, Row, RowKey, Snapshot};
 
-/// By row and key: the stamp and the text.
+/// By row and key: the sequence number and the text.
 type Model = BTreeMap<(Row<u64>, String), (u64, Vec<u8>)>;
 
 fn options() -> Options {
@@ -39,7 +39,7 @@ fn keys_of(snapshot: &Snapshot<u64>) -> Model {
         let keys = snapshot.keys_of(*row).unwrap();
         assert!(!keys.is_empty() && keys.is_sorted(), "{row:?}");
         keys.into_iter()
-            .map(|RowKey { key, stamp, text, .. }| ((*row, key), (stamp, text)))
+            .map(|RowKey { key, sequence, text, .. }| ((*row, key), (sequence, text)))
             .collect::<Vec<_>>()
     };
     rows.iter().flat_map(of_row).collect()
@@ -68,7 +68,7 @@ fn keys_come_and_go_with_their_rows() {
         let database = Database::<u64>::open_with(database.path(), options()).unwrap();
         let mut random = Random(seed);
         let mut model = Model::new();
-        let mut stamp = 0;
+        let mut sequence = 0;
         let mut writer = database.writer().unwrap();
         for step in 0..900 {
             match random.below(60) {
@@ -79,7 +79,7 @@ fn keys_come_and_go_with_their_rows() {
                     writer = database.writer().unwrap();
                 }
                 2 => {
-                    // What was not committed is gone, stamps of it too.
+                    // What was not committed is gone, sequence numbers of it too.
                     writer.commit().unwrap();
                     drop(writer);
                     check(&path, &model);
@@ -94,12 +94,12 @@ fn keys_come_and_go_with_their_rows() {
                     let (fingerprint, id, key, text) = some_row(&mut random);
                     let id = writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
                     let row = Row { fingerprint, id };
-                    model.entry((row, key)).or_insert((stamp, text));
+                    model.entry((row, key)).or_insert((sequence, text));
                     let keys = writer.keys_of(row).unwrap();
                     let expected = model.range((row, String::new())..).take_while(|((of, _), _)| *of == row);
-                    let found = keys.iter().map(|key| (&key.key, key.stamp, &key.text));
-                    assert!(found.eq(expected.map(|((_, key), (stamp, text))| (key, *stamp, text))));
-                    stamp += 1;
+                    let found = keys.iter().map(|key| (&key.key, key.sequence, &key.text));
+                    assert!(found.eq(expected.map(|((_, key), (sequence, text))| (key, *sequence, text))));
+                    sequence += 1;
                 }
             }
             if step % 50 == 0 {
@@ -117,10 +117,10 @@ fn keys_come_and_go_with_their_rows() {
 fn load(mut builder: Builder<u64>, seed: u64, rows: usize) -> Model {
     let mut random = Random(seed);
     let mut model = Model::new();
-    for stamp in 0..rows as u64 {
+    for sequence in 0..rows as u64 {
         let (fingerprint, id, key, text) = some_row(&mut random);
         let id = builder.push_keyed(fingerprint, id, &key, &text).unwrap();
-        model.entry((Row { fingerprint, id }, key)).or_insert((stamp, text));
+        model.entry((Row { fingerprint, id }, key)).or_insert((sequence, text));
     }
     builder.finish().unwrap();
     model
@@ -160,11 +160,11 @@ fn runs_with_keys_are_adopted_by_databases_that_keep_the_same() {
     writer.ingest(&[&runs]).unwrap();
     writer.compact().unwrap();
     writer.close().unwrap();
-    for (place, (stamp, text)) in more {
-        let known = model.entry(place).or_insert((stamp, text.clone()));
-        // Of two that were there first, the one with the smaller stamp stays; of equals, the older run's.
-        if stamp < known.0 {
-            *known = (stamp, text);
+    for (place, (sequence, text)) in more {
+        let known = model.entry(place).or_insert((sequence, text.clone()));
+        // Of two that were there first, the one with the smaller sequence number stays; of equals, the older run's.
+        if sequence < known.0 {
+            *known = (sequence, text);
         }
     }
     check(&path, &model);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{Random, Shape, build, rows};
-use nearprint::{Database, Error, FindingKind, Options, Row, Salvage};
+use nearprint::{Database, Error, FindingKind, Options, RepairReport, Row};
 
 const PAGE: usize = 8192;
 
@@ -29,7 +29,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
 
 /// Repairs, checks that the old database did not change, that the new one is sound and that the counts agree,
 /// and gives report and rows.
-fn repair(path: &Path) -> (Salvage, Rows) {
+fn repair(path: &Path) -> (RepairReport, Rows) {
     let contents = || files(path).iter().map(|file| fs::read(file).ok()).collect::<Vec<_>>();
     let before = (files(path), contents());
     let home = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ fn repair(path: &Path) -> (Salvage, Rows) {
     (salvage, found)
 }
 
-fn has(salvage: &Salvage, kind: FindingKind, file: &str) -> bool {
+fn has(salvage: &RepairReport, kind: FindingKind, file: &str) -> bool {
     salvage.findings.iter().any(|finding| finding.kind == kind && finding.file == file)
 }
 

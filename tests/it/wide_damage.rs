@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{Random, Shape, all_rows, build, rows};
-use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Salvage, U256};
+use nearprint::{Corruption, Database, Error, Fingerprint, Options, RepairReport, Row, U256};
 
 const PAGE: usize = 8192;
 
@@ -108,7 +108,7 @@ fn hostile_pages_with_good_checksums_never_panic() {
 }
 
 /// Repairs, checks that the new database is sound, and gives report and rows.
-fn repair<F: Fingerprint>(path: &Path) -> (Salvage, BTreeSet<Row<F>>) {
+fn repair<F: Fingerprint>(path: &Path) -> (RepairReport, BTreeSet<Row<F>>) {
     let home = tempfile::tempdir().unwrap();
     let dest = home.path().join("saved");
     let salvage = Database::<F>::repair(path, &dest, options("auto")).unwrap();

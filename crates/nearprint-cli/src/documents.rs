@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::Global;
 use super::failure::Failure;
-use nearprint_text::documents::{BadRecord, Fields, Format, Item, LineFile, Reader, ReaderOptions, Record};
 use nearprint_text::Result;
+use nearprint_text::documents::{BadRecord, Fields, Format, Item, LineFile, Reader, ReaderOptions, Record};
 
 /// Options about inputs, the same for every command that reads documents.
 #[derive(Clone, Debug, clap::Args)]

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use compat::{find_all_main, find_clusters_main};
 use commands::Command;
+pub use compat::{find_all_main, find_clusters_main};
 
 /// An exact, persistent database of fingerprints: which stored ones differ from this one by at most
 /// k bits?

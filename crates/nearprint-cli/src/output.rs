@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::failure::STDOUT;
-pub(super) use nearprint_text::documents::{escape, unescape};
 use nearprint::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
+pub(super) use nearprint_text::documents::{escape, unescape};
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -8,9 +8,9 @@ mod replay;
 
 use std::path::PathBuf;
 
-use input::Input;
 use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record};
 use crate::recipe::Recipe;
+use input::Input;
 
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =

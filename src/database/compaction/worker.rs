@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use crate::build::{Target, merge};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
 use crate::options::{Options, Progress, Stage};
 use crate::query::prepare::Searchable;
-use crate::build::{Target, merge};
 use crate::run::Run;
 use crate::storage::Storage;
 

@@ -1,6 +1,6 @@
 //! What the files tell where no manifest does.
 //!
-//! A run is a segment of table 0 and a rows file of the same number, of the same database. Nothing else
+//! A run is a segment of table 0 and a postings file of the same number, of the same database. Nothing else
 //! is used: the tables' layout is not known, nor which run is older, nor which files were of use.
 
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{FileRecord, Manifest, RunRecord};
 use crate::format::paged::{Footer, Header, PAGE_BYTES};
-use crate::format::rows::RowsInfo;
+use crate::format::postings::RowsInfo;
 use crate::format::segment::SegmentInfo;
 use crate::format::wal::WalHeader;
-use crate::format::{rows, segment};
+use crate::format::{postings, segment};
 use crate::layout::Layout;
 use crate::log::manifest;
 use crate::options::Options;
@@ -51,7 +51,7 @@ impl Found {
                     manifest.largest_id = manifest.largest_id.max(Some(largest_id));
                 }
                 None => {
-                    let what = "with its rows file no run that can be read without a manifest";
+                    let what = "with its postings file no run that can be read without a manifest";
                     findings.add(Kind::Lost, &names::segment(run, 0), what);
                 }
             }
@@ -116,7 +116,7 @@ fn most_common(storage: &dyn Storage, runs: &[u64], logs: &[u64]) -> Result<([u8
     let mut counts: BTreeMap<([u8; 16], u32), u64> = BTreeMap::new();
     let mut count = |database_id, width| *counts.entry((database_id, width)).or_default() += 1;
     for &run in runs {
-        for (magic, name) in [(segment::MAGIC, names::segment(run, 0)), (rows::MAGIC, names::rows(run))] {
+        for (magic, name) in [(segment::MAGIC, names::segment(run, 0)), (postings::MAGIC, names::rows(run))] {
             if let Ok(input) = open_file(storage, &name)?
                 && let Some(header) = header(&*input, magic)
             {
@@ -151,15 +151,16 @@ fn ends(storage: &dyn Storage, name: &str, magic: [u8; 8]) -> Result<Option<Ends
     Ok(read())
 }
 
-/// What a manifest would say of a run, if segment and rows file belong together; and its largest id.
+/// What a manifest would say of a run, if segment and postings file belong together; and its largest id.
 fn record<F: Fingerprint>(
     storage: &dyn Storage,
     database_id: [u8; 16],
     run: u64,
 ) -> Result<Option<(RunRecord, u64)>> {
     let natural = ends(storage, &names::segment(run, 0), segment::MAGIC)?;
-    let postings = ends(storage, &names::rows(run), rows::MAGIC)?;
-    let Some(((header, natural_file, natural), (rows_header, rows_file, postings))) = natural.zip(postings)
+    let postings = ends(storage, &names::rows(run), postings::MAGIC)?;
+    let Some(((header, natural_file, natural), (rows_header, postings_file, postings))) =
+        natural.zip(postings)
     else {
         return Ok(None);
     };
@@ -185,7 +186,7 @@ fn record<F: Fingerprint>(
         row_sum: rows_info.row_sum,
         tombstones: 0,
         segments: vec![natural_file],
-        rows_file,
+        postings_file,
         tombstones_file: None,
         keys: None,
     };

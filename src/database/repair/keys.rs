@@ -22,10 +22,10 @@ impl DamagedRun<'_> {
         let Self { storage, manifest, record } = self;
         let Some(known) = record.keys else { return Ok(()) };
         let name = names::keys(record.run);
-        let belongs = Keys::belongs(manifest.database_id, record.run, manifest.width);
+        let spec = Keys::file_spec(manifest.database_id, record.run, manifest.width);
         // What a manifest says may be anything; what it can mean, the file's length bounds.
         let count = known.count.min(known.file.len_bytes / 16);
-        let pages = match Pages::open(storage, &belongs, known.file, findings)? {
+        let pages = match Pages::open(storage, &spec, known.file, findings)? {
             Opened::Whole(pages) => Some(pages),
             Opened::WithoutFooter(pages) => pages.arrange([footer(count, known.file.len_bytes)], |_| true),
             Opened::Gone => None,

@@ -2,12 +2,12 @@
 
 use super::findings::{Findings, Kind};
 use super::pages::open_file;
-use crate::util::cast::to_usize;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{FRAME_HEADER_BYTES, Frame, Frames, HEADER_BYTES, Operation, WalHeader, operations};
 use crate::storage::{Input, Storage, names};
+use crate::util::cast::to_usize;
 
 /// Read at once; where that fails, as many zeros take its place.
 const PIECE_BYTES: usize = 8192;

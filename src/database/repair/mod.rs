@@ -24,16 +24,16 @@ use std::path::Path;
 
 pub use findings::{Finding, Kind};
 
+use crate::build::KeySource;
 use crate::database::bulk::Builder;
-use crate::memtable::changes::Changes;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::wal::Operation;
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
+use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
-use crate::build::KeySource;
 use crate::storage::{Folder, Storage, names, refuse_inside};
 use findings::Findings;
 use found::Found;
@@ -43,7 +43,7 @@ use run::{DamagedRun, Deleted};
 /// What a [repair](crate::Database::repair) has saved, and what it has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Salvage {
+pub struct RepairReport {
     /// Whether there is a new database. There is none where damage has left not a single row.
     pub made: bool,
     /// Rows of the new database.
@@ -60,7 +60,7 @@ pub struct Salvage {
     pub findings: Vec<Finding>,
 }
 
-impl Salvage {
+impl RepairReport {
     /// Whether the new database has everything that the old one had, and nothing that was deleted.
     #[must_use]
     pub fn is_complete(&self) -> bool {
@@ -90,7 +90,7 @@ pub fn repair<F: Fingerprint>(
     dest: &Path,
     options: Options,
     begun: &mut dyn FnMut(&Path),
-) -> Result<Salvage> {
+) -> Result<RepairReport> {
     let storage = Folder::new(path);
     let mut findings = Findings::default();
     let Source { mut manifest, logs } = Source::find::<F>(&storage, &options, &mut findings)?;
@@ -138,8 +138,8 @@ fn finish<F: Fingerprint>(
     manifest: &Manifest,
     totals: Totals,
     findings: Findings,
-) -> Result<Salvage> {
-    let mut salvage = Salvage {
+) -> Result<RepairReport> {
+    let mut salvage = RepairReport {
         made: false,
         rows: 0,
         lost_rows: totals.lost_rows,
@@ -194,8 +194,8 @@ fn read_logs<F: Fingerprint>(
     manifest: &Manifest,
     logs: &[u64],
     findings: &mut Findings,
-) -> Result<Changes<F>> {
-    let mut changes = Changes::new();
+) -> Result<ChangeSet<F>> {
+    let mut changes = ChangeSet::new();
     for &number in logs {
         let Some(log) = DamagedLog::read(storage, number, findings)? else { continue };
         for operation in log.operations::<F>(manifest, findings) {

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
 use super::findings::{Findings, Kind};
-use crate::util::cast::to_usize;
 use crate::error::{Error, Result};
 use crate::format::manifest::FileRecord;
 use crate::format::paged;
 use crate::format::paged::{CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages};
-use crate::run::Belongs;
+use crate::run::FileSpec;
 use crate::storage::{Input, Storage};
+use crate::util::cast::to_usize;
 
 /// An open file. Holds one page per section and 1/2048 of the file in checksums.
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl Pages {
     /// Header or footer has to show that it is the right file; the other may be damaged.
     pub(super) fn open(
         storage: &dyn Storage,
-        belongs: &Belongs,
+        spec: &FileSpec,
         record: FileRecord,
         findings: &mut Findings,
     ) -> Result<Opened> {
-        let name = &belongs.name;
+        let name = &spec.name;
         let mut damaged = |what: &str| findings.add(Kind::Damaged, name, what.to_string());
         let input = match open_file(storage, name)? {
             Ok(input) => input,
@@ -82,8 +82,8 @@ impl Pages {
             return Ok(Opened::Gone);
         }
         let header = read_page(&*input, 0).unwrap_or_default();
-        let known = belongs.header.check(&header).is_ok();
-        if !known && let Ok(foreign) = Header::decode(belongs.header.magic, &header) {
+        let known = spec.header.check(&header).is_ok();
+        if !known && let Ok(foreign) = Header::decode(spec.header.magic, &header) {
             damaged(&format!("is of database {}, run {}", paged::hex(&foreign.database_id), foreign.run));
             return Ok(Opened::Gone);
         }
@@ -99,16 +99,16 @@ impl Pages {
             slots: vec![Slot::default(); footer.sections.len()],
             unreadable: vec![BTreeSet::new(); footer.sections.len()],
             footer,
-            section_names: belongs.section_names,
+            section_names: spec.section_names,
             crcs: BTreeMap::new(),
         };
         match footer {
-            Some(footer) if footer.sections.len() == belongs.section_names.len() => {
+            Some(footer) if footer.sections.len() == spec.section_names.len() => {
                 Ok(Opened::Whole(opened(footer)))
             }
             _ if known => {
                 damaged("the footer page cannot be read");
-                Ok(Opened::WithoutFooter(opened(Footer::plan(&vec![0; belongs.section_names.len()]))))
+                Ok(Opened::WithoutFooter(opened(Footer::plan(&vec![0; spec.section_names.len()]))))
             }
             _ => {
                 damaged("nothing shows that it is the right file");

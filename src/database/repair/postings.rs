@@ -9,14 +9,14 @@ use std::ops::Range;
 use super::findings::{Findings, Kind};
 use super::gaps::Fingerprints;
 use super::pages::{Opened, Pages};
-use crate::util::cast::to_usize;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
-use crate::format::rows::{IDS, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
-use crate::run::Rows;
+use crate::format::postings::{IDS, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
+use crate::run::Postings as PostingsFile;
 use crate::storage::Storage;
+use crate::util::cast::to_usize;
 
 /// A row as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Posting {
     pub(super) id: Option<u64>,
 }
 
-/// An open rows file. Holds two numbers for every 4,096 rows.
+/// An open postings file. Holds two numbers for every 4,096 rows.
 #[derive(Debug)]
 pub(super) struct Postings {
     pages: Pages,
@@ -36,7 +36,7 @@ pub(super) struct Postings {
     before: Vec<Option<u64>>,
 }
 
-/// What became of opening a rows file.
+/// What became of opening a postings file.
 pub(super) enum Opening {
     Done(Postings),
     /// The footer is lost, and with it what the stored ids are relative to.
@@ -45,15 +45,15 @@ pub(super) enum Opening {
 }
 
 impl Postings {
-    /// Opens the rows file of a run of fingerprints of `width` bits.
+    /// Opens the postings file of a run of fingerprints of `width` bits.
     pub(super) fn open(
         storage: &dyn Storage,
         manifest: &Manifest,
         record: &RunRecord,
         findings: &mut Findings,
     ) -> Result<Opening> {
-        let belongs = Rows::belongs(manifest.database_id, record.run, manifest.width);
-        Ok(match Pages::open(storage, &belongs, record.rows_file, findings)? {
+        let spec = PostingsFile::file_spec(manifest.database_id, record.run, manifest.width);
+        Ok(match Pages::open(storage, &spec, record.postings_file, findings)? {
             Opened::Whole(pages) => match Self::of(pages, record, findings) {
                 Some(postings) => Opening::Done(postings),
                 None => Opening::Gone,
@@ -76,7 +76,7 @@ impl Postings {
         None
     }
 
-    /// The footers that a rows file may have had, given what ids may be relative to.
+    /// The footers that a postings file may have had, given what ids may be relative to.
     pub(super) fn footers(record: &RunRecord, bases: &[u64]) -> Vec<Footer> {
         let footer = |smallest_id: u64, largest_id: u64| {
             let RunRecord { entries, rows, row_sum, .. } = *record;

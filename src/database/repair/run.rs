@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
-use crate::format::rows::{RowsInfo, row_hash};
+use crate::format::postings::{RowsInfo, row_hash};
 use crate::format::tombstones::{DELETED, TombstonesInfo};
 use crate::run::Tombstones;
 use crate::storage::{Storage, names};
@@ -91,7 +91,7 @@ impl DamagedRun<'_> {
         Ok(())
     }
 
-    /// Makes up for the footer of a rows file. It alone tells what stored ids are relative to; but where
+    /// Makes up for the footer of a postings file. It alone tells what stored ids are relative to; but where
     /// everything else is sound, the sum over all rows proves a guess.
     fn guess<F: Fingerprint>(
         self,
@@ -100,7 +100,7 @@ impl DamagedRun<'_> {
     ) -> Result<Option<Postings>> {
         let Self { record, .. } = self;
         // The second keeps the lengths of sections, which a manifest may make up, within the file.
-        if fingerprints.lost() > 0 || record.rows > record.rows_file.len_bytes / 4 {
+        if fingerprints.lost() > 0 || record.rows > record.postings_file.len_bytes / 4 {
             return Ok(None);
         }
         for footer in Postings::footers(record, &self.bases()?) {
@@ -121,7 +121,7 @@ impl DamagedRun<'_> {
         let Self { storage, manifest, record } = self;
         let mut bases = vec![0, 1];
         for other in &manifest.runs {
-            let info = pages::footer_of(storage, &names::rows(other.run), other.rows_file)?
+            let info = pages::footer_of(storage, &names::rows(other.run), other.postings_file)?
                 .and_then(|footer| RowsInfo::from_footer(&footer, 0, manifest.width).ok());
             bases.extend(info.and_then(|info| info.largest_id.checked_add(1)));
         }
@@ -152,10 +152,10 @@ impl DamagedRun<'_> {
     pub(super) fn deleted(self, findings: &mut Findings) -> Result<Vec<u64>> {
         let Self { storage, manifest, record } = self;
         let Some(file) = record.tombstones_file else { return Ok(Vec::new()) };
-        let belongs = Tombstones::belongs(manifest.database_id, record.run, manifest.width);
+        let spec = Tombstones::file_spec(manifest.database_id, record.run, manifest.width);
         // What a manifest says may be anything; what it can mean, the file's length bounds.
         let count = record.tombstones.min(file.len_bytes / 8);
-        let pages = match Pages::open(storage, &belongs, file, findings)? {
+        let pages = match Pages::open(storage, &spec, file, findings)? {
             Opened::Whole(pages) => Some(pages),
             Opened::WithoutFooter(pages) => {
                 pages.arrange([Footer::plan(&TombstonesInfo::section_lens(count))], |_| true)
@@ -170,7 +170,7 @@ impl DamagedRun<'_> {
         let unknown = record.tombstones.saturating_sub(ids.len() as u64);
         if unknown > 0 {
             let what = format!("{unknown} deleted ids cannot be read: their rows may have come back");
-            findings.add(Kind::Note, &belongs.name, what);
+            findings.add(Kind::Note, &spec.name, what);
         }
         Ok(ids)
     }

@@ -35,17 +35,17 @@ pub(super) struct Step<F> {
 /// Where a walk over the entries stands.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<F> {
-    next_cell: u64,
+    next_bucket: u64,
     /// What is left of the entries at hand.
     entries: Range<u64>,
-    /// The cells that they belong to: one, or several where the directory does not tell.
-    cells: Range<u64>,
+    /// The buckets that they belong to: one, or several where the directory does not tell.
+    buckets: Range<u64>,
     last: Option<F>,
 }
 
 impl<F> Default for Walk<F> {
     fn default() -> Self {
-        Self { next_cell: 0, entries: 0..0, cells: 0..0, last: None }
+        Self { next_bucket: 0, entries: 0..0, buckets: 0..0, last: None }
     }
 }
 
@@ -58,12 +58,12 @@ impl<F: Fingerprint> DamagedTable<F> {
         number: usize,
         findings: &mut Findings,
     ) -> Result<Self> {
-        let belongs = Segment::<F>::belongs(manifest.database_id, record.run, number);
+        let spec = Segment::<F>::file_spec(manifest.database_id, record.run, number);
         let opened = match record.segments.get(number) {
-            Some(&file) => Pages::open(storage, &belongs, file, findings)?,
+            Some(&file) => Pages::open(storage, &spec, file, findings)?,
             None => Opened::Gone,
         };
-        let (entries, index) = (record.entries, belongs.header.table);
+        let (entries, index) = (record.entries, spec.header.table);
         let pages = match opened {
             Opened::Whole(pages) => Some(pages),
             Opened::WithoutFooter(pages) => arrange::<F>(pages, record, index),
@@ -83,14 +83,14 @@ impl<F: Fingerprint> DamagedTable<F> {
     /// The next entry; `None` at the end. There are exactly as many as the run has.
     pub(super) fn next(&mut self, walk: &mut Walk<F>) -> Option<Step<F>> {
         while walk.entries.is_empty() {
-            self.next_cells(walk)?;
+            self.next_buckets(walk)?;
         }
         let entry = walk.entries.next()?;
         let Some((pages, info)) = &mut self.file else {
             return Some(Step { value: None, bounds: (F::default(), F::ones(0, F::BITS)) });
         };
         let bits = info.directory_bits;
-        let (first, last) = (walk.cells.start, walk.cells.end.saturating_sub(1));
+        let (first, last) = (walk.buckets.start, walk.buckets.end.saturating_sub(1));
         let low = F::from_bits(first, 0, bits);
         let high = F::from_bits(last, 0, bits) | F::ones(bits, F::BITS - bits);
         let value = if first == last { rest_of::<F>(pages, *info, entry) } else { None };
@@ -104,7 +104,7 @@ impl<F: Fingerprint> DamagedTable<F> {
     /// the fingerprint; `None` at the end.
     pub(super) fn next_part(&mut self, walk: &mut Walk<F>, number: usize) -> Option<(Option<u64>, Part<F>)> {
         while walk.entries.is_empty() {
-            self.next_cells(walk)?;
+            self.next_buckets(walk)?;
         }
         let place = walk.entries.next()?;
         let (pages, info) = self.file.as_mut()?;
@@ -114,8 +114,8 @@ impl<F: Fingerprint> DamagedTable<F> {
             part.bits = part.bits | F::from_bits(value, start, len);
             part.known = part.known | F::ones(start, len);
         };
-        if walk.cells.end - walk.cells.start == 1 {
-            tell(walk.cells.start, 0, info.directory_bits);
+        if walk.buckets.end - walk.buckets.start == 1 {
+            tell(walk.buckets.start, 0, info.directory_bits);
         }
         let words = hi_words(F::BITS) as u64;
         for (word, start) in (place * words..(place + 1) * words).zip((info.directory_bits..).step_by(32)) {
@@ -127,20 +127,20 @@ impl<F: Fingerprint> DamagedTable<F> {
         Some((entry, Part { bits: natural(part.bits), known: natural(part.known) }))
     }
 
-    /// Goes to the next cell, or to the next cells of which the directory tells the end.
-    fn next_cells(&mut self, walk: &mut Walk<F>) -> Option<()> {
+    /// Goes to the next bucket, or to the next buckets of which the directory tells the end.
+    fn next_buckets(&mut self, walk: &mut Walk<F>) -> Option<()> {
         let start = walk.entries.end;
         let Some((pages, info)) = &mut self.file else {
             // The one walk over all entries, about which nothing is known.
             walk.entries = start..self.entries;
             return (start < self.entries).then_some(());
         };
-        let cells = 1u64 << info.directory_bits;
-        let first = walk.next_cell;
+        let buckets = 1u64 << info.directory_bits;
+        let first = walk.next_bucket;
         let mut end = first;
         let found = loop {
             end += 1;
-            if end >= cells {
+            if end >= buckets {
                 break self.entries;
             }
             match pages.number(DIRECTORY, end, 4) {
@@ -148,10 +148,10 @@ impl<F: Fingerprint> DamagedTable<F> {
                 _ => {}
             }
         };
-        if first >= cells {
+        if first >= buckets {
             return None;
         }
-        (walk.next_cell, walk.cells, walk.entries) = (end, first..end, start..found);
+        (walk.next_bucket, walk.buckets, walk.entries) = (end, first..end, start..found);
         Some(())
     }
 
@@ -162,7 +162,7 @@ impl<F: Fingerprint> DamagedTable<F> {
     }
 }
 
-/// The bits of an entry behind its cell.
+/// The bits of an entry behind its bucket.
 fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> Option<F> {
     let hi = pages.number(HI, entry, 4)?;
     let lo = pages.number(REST, entry, SegmentInfo::lo_bytes(info.directory_bits, F::BITS))?;
@@ -178,7 +178,7 @@ fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> 
 fn arrange<F: Fingerprint>(pages: Pages, record: &RunRecord, table: u32) -> Option<Pages> {
     let guess = |directory_bits| {
         let RunRecord { entries, fingerprint_sum, .. } = *record;
-        let info = SegmentInfo { entries, fingerprint_sum, cell_squares: 0, directory_bits };
+        let info = SegmentInfo { entries, fingerprint_sum, bucket_squares: 0, directory_bits };
         let mut footer = Footer::plan(&SegmentInfo::section_lens(entries, directory_bits, F::BITS, table));
         footer.attributes = info.attributes();
         footer

@@ -1,6 +1,6 @@
 //! The fingerprints of a run wider than 64 bits, with gaps filled from the tables.
 //!
-//! Each stands once as a whole, in the rows file. Every table has the number of each fingerprint and some of its
+//! Each stands once as a whole, in the postings file. Every table has the number of each fingerprint and some of its
 //! bits, of which all tables together have all: so what one lost page held can be put together again.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use super::table::{DamagedTable, Walk};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::format::rows::VALUES;
-use crate::run::Rows;
+use crate::format::postings::VALUES;
+use crate::run::Postings as PostingsFile;
 use crate::storage::{Storage, names};
 
 /// A fingerprint as far as it is known.
@@ -55,9 +55,9 @@ impl<F: Fingerprint> WideFingerprints<F> {
         record: &RunRecord,
         findings: &mut Findings,
     ) -> Result<Self> {
-        let belongs = Rows::belongs(manifest.database_id, record.run, F::BITS);
+        let spec = PostingsFile::file_spec(manifest.database_id, record.run, F::BITS);
         // What is wrong with the file as a whole is told by those who look for ids in it.
-        let pages = match Pages::open(storage, &belongs, record.rows_file, &mut Findings::default())? {
+        let pages = match Pages::open(storage, &spec, record.postings_file, &mut Findings::default())? {
             Opened::Whole(pages) => Some(pages),
             Opened::WithoutFooter(pages) => pages.arrange(Postings::footers(record, &[0]), |_| true),
             Opened::Gone => None,

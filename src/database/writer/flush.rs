@@ -1,12 +1,12 @@
 //! From the memtable to the log, and from the memtable to a run.
 
 use super::Writer;
+use crate::build::{Counts, Target, write_run};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::build::{Counts, Target, write_run};
-use crate::storage::{Storage, names};
 use crate::log::wal::{Log, Wal};
+use crate::storage::{Storage, names};
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and has the manifest name it.

@@ -21,9 +21,9 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_keys(|record| record.key == key.as_bytes())
     }
 
-    /// Deletes what was inserted with a key under this stamp or a later one.
-    pub fn delete_keys_since(&mut self, stamp: u64) -> Result<()> {
-        self.delete_keys(|record| record.stamp >= stamp).map(drop)
+    /// Deletes what was inserted with a key under this sequence number or a later one.
+    pub fn delete_keys_since(&mut self, sequence: u64) -> Result<()> {
+        self.delete_keys(|record| record.sequence >= sequence).map(drop)
     }
 
     /// Deletes the keys that `goes` picks, and the rows that have no others. A deletion by id takes everything

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Writer;
+use crate::build::remove_run;
 use crate::database::compaction::policy::{self, Size};
 use crate::database::compaction::{Job, Merged, Plan};
 use crate::error::{Error, Result};
@@ -13,7 +14,6 @@ use crate::layout::cost::typical;
 use crate::layout::{Layout, LayoutChoice};
 use crate::query::prepare::Searchable;
 use crate::query::view::View;
-use crate::build::remove_run;
 use crate::run::Run;
 
 /// While old runs are being merged, the few young ones that come meanwhile may be, too.

@@ -11,8 +11,10 @@ mod merging;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::build::remove_run;
 use crate::database::bulk::{NO_ID_LEFT, check_key};
 use crate::database::compaction::Job;
+use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
@@ -20,18 +22,16 @@ use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, Manifest, RunRecor
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
 use crate::log::manifest;
+use crate::log::wal::Wal;
 use crate::memtable::Memtable;
-use crate::options::{NO_TICK, Options, check_recipe};
+use crate::options::{NO_PROGRESS, Options, check_recipe};
 use crate::query::Match;
 use crate::query::keys::RowKey;
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
 use crate::query::view::View;
-use crate::build::remove_run;
 use crate::run::Run;
-use crate::database::snapshot::Snapshot;
 use crate::storage::{Guarded, Lock, Storage, names};
-use crate::log::wal::Wal;
 
 /// Inserts into and deletes from a database. There is one writer at a time, in all processes together;
 /// it never keeps readers waiting.
@@ -112,7 +112,7 @@ impl<F: Fingerprint> Writer<F> {
             path,
             options,
             kernel,
-            searcher: Searcher::new(kernel, NO_TICK),
+            searcher: Searcher::new(kernel, NO_PROGRESS),
             manifest,
             pending: Content::default(),
             wal: None,
@@ -149,9 +149,9 @@ impl<F: Fingerprint> Writer<F> {
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
-        let stamp = self.next_stamp();
+        let sequence = self.next_sequence();
         let row = Row { fingerprint, id };
-        self.apply(Operation::InsertKeyed(KeyRecord { row, stamp, key: key.as_bytes(), text }))?;
+        self.apply(Operation::InsertKeyed(KeyRecord { row, sequence, key: key.as_bytes(), text }))?;
         Ok(id)
     }
 
@@ -174,10 +174,10 @@ impl<F: Fingerprint> Writer<F> {
         (!noted.is_empty()).then_some(noted)
     }
 
-    /// The stamp of the next key.
-    pub fn next_stamp(&self) -> u64 {
-        let kept = self.manifest.keys.map_or(0, |kept| kept.next_stamp);
-        kept.max(self.memtable.changes.next_stamp())
+    /// The sequence number of the next key.
+    pub fn next_sequence(&self) -> u64 {
+        let kept = self.manifest.keys.map_or(0, |kept| kept.next_sequence);
+        kept.max(self.memtable.changes.next_sequence())
     }
 
     /// Whether rows have keys, and if so, whether texts are kept, too.

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::input::Input;
-use crate::util::cast::to_usize;
+use crate::build::{Counts, Target, write_run};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{
     ATTRIBUTES, CRCS_PER_PAGE, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages, crc_place,
 };
-use crate::format::rows::row_hash;
+use crate::format::postings::row_hash;
 use crate::format::wal::{Content, Operation};
-use crate::options::Options;
-use crate::build::{Counts, Target, write_run};
-use crate::run::{Rows, Run, Segment};
-use crate::testing::simulated::SimulatedDisk;
-use crate::storage::{Access, Storage, names};
-use crate::log::wal::Wal;
 use crate::log::manifest;
+use crate::log::wal::Wal;
+use crate::options::Options;
+use crate::run::{Postings, Run, Segment};
+use crate::storage::{Access, Storage, names};
+use crate::testing::simulated::SimulatedDisk;
+use crate::util::cast::to_usize;
 use crate::{Result, Row};
 
 /// A run to be written.
@@ -114,7 +114,7 @@ impl Files {
     fn seal(&mut self, record: &mut RunRecord) {
         let run = record.run;
         let segments = record.segments.iter_mut().enumerate();
-        let rows = (names::rows(run), &mut record.rows_file);
+        let rows = (names::rows(run), &mut record.postings_file);
         let deleted = record.tombstones_file.iter_mut().map(|file| (names::tombstones(run), file));
         let files = segments.map(|(table, file)| (names::segment(run, table), file));
         for (name, file) in files.chain([rows]).chain(deleted) {
@@ -159,11 +159,11 @@ impl Files {
         let id = self.manifest.database_id;
         let natural = names::segment(record.run, 0);
         let disk = self.disk();
-        let belongs = Segment::<u64>::belongs(id, record.run, 0);
+        let spec = Segment::<u64>::file_spec(id, record.run, 0);
         let open = |record: &RunRecord| {
             Segment::<u64>::map(
                 &disk,
-                &belongs,
+                &spec,
                 record.layout.table(0),
                 record.segments[0],
                 Access::Random,
@@ -176,15 +176,15 @@ impl Files {
             sum = block.iter().fold(sum, |sum, value| sum.wrapping_add(value.hash64()));
         }
         let mut squares = 0u64;
-        for cell in 0..segment.cells() {
-            squares += (segment.bucket(cell, 1)?.len() as u64).pow(2);
+        for bucket in 0..segment.buckets() {
+            squares += (segment.entries_in(bucket, 1)?.len() as u64).pow(2);
         }
         self.set_attribute(&natural, 1, sum);
         self.set_attribute(&natural, 2, squares);
         record.fingerprint_sum = sum;
-        let belongs = Rows::belongs(id, record.run, 64);
-        let rows = Rows::open(&disk, &belongs, record, Some(u64::MAX))?;
-        let run = Run { record: record.clone(), segments: vec![segment], rows, tombstones: None, keys: None };
+        let spec = Postings::file_spec(id, record.run, 64);
+        let postings = Postings::open(&disk, &spec, record, Some(u64::MAX))?;
+        let run = Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
         let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
         while cursor.next_block(&mut block)? {
             let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);

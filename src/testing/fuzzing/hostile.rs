@@ -9,8 +9,8 @@ use super::oracle::{Rows, compare, rows_in_order};
 use super::{log, options};
 use crate::fingerprint::mix64;
 use crate::format::wal::{HEADER_BYTES, Operation};
-use crate::testing::simulated::SimulatedDisk;
 use crate::storage::{Storage, names};
+use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Row, Snapshot, Writer};
 
 /// Changes at most so many places of a database.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::input::Input;
 use super::options;
 use super::oracle::{Rows, rows_in_order};
-use crate::memtable::changes::Changes;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{
     Content, FRAME_HEADER_BYTES, Frames, HEADER_BYTES, Operation, WalHeader, operations,
 };
-use crate::testing::simulated::SimulatedDisk;
-use crate::storage::{Storage, names};
 use crate::log::manifest;
+use crate::memtable::changes::ChangeSet;
+use crate::storage::{Storage, names};
+use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Row, Snapshot, Writer};
 
 const HEADER: WalHeader =
@@ -133,7 +133,7 @@ fn open(log: &[u8]) -> Result<()> {
     let before = rows_in_order(&read?)?;
     let after = rows_in_order(&Snapshot::open(&storage, &options, None)?)?;
     assert_eq!(before, after, "what was replayed");
-    let mut changes = Changes::new();
+    let mut changes = ChangeSet::new();
     for operation in self::read(log) {
         changes.apply(operation, |_| ());
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::input::Input;
 use super::options;
 use crate::format::manifest::{Manifest, PREFIX_BYTES};
-use crate::testing::simulated::SimulatedDisk;
 use crate::storage::{Storage, names};
+use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Snapshot, Writer};
 
 /// Decodes bytes as a manifest: what decodes encodes to the same bytes, and a database with this

@@ -12,10 +12,10 @@ use super::input::Input;
 use super::options;
 use super::oracle::{Rows, near, rows_in_order};
 use crate::fingerprint::mix64;
+use crate::log::manifest;
 use crate::options::Options;
 use crate::storage::Storage;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
-use crate::log::manifest;
 use crate::{Error, Result, Row, Snapshot, Writer};
 
 /// Operations that one input may ask for.

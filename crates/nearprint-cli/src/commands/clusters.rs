@@ -1,9 +1,9 @@
 //! `nearprint clusters`
 
+use super::pairs::{DEFAULT_K, Source, read_rows};
 use crate::failure::Failure;
 use crate::input::InputArgs;
 use crate::output::{Format, Output, each_key};
-use super::pairs::{DEFAULT_K, Source, read_rows};
 use crate::progress::Bars;
 use crate::width::{check_distance, with_width};
 use crate::{Global, values};

@@ -8,8 +8,8 @@ use crate::output::Output;
 use crate::recipe::RecipeArgs;
 use crate::width::{check_distance, with_width};
 use crate::{Global, values};
-use nearprint_text::recipe::Recipe;
 use nearprint::{Fingerprint, U256};
+use nearprint_text::recipe::Recipe;
 
 /// Tell in how many bits the fingerprints of two texts differ
 ///

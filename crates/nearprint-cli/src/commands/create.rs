@@ -6,8 +6,8 @@ use crate::Global;
 use crate::failure::Failure;
 use crate::values;
 use crate::width::{DEFAULT_WIDTH, with_width};
-use nearprint_text::recipe::Recipe;
 use nearprint::{Database, LayoutChoice, Options};
+use nearprint_text::recipe::Recipe;
 
 /// Make an empty database
 ///

@@ -10,11 +10,11 @@ use crate::failure::{Failure, say};
 use crate::recipe::RecipeArgs;
 use crate::width::{check_distance, with_width};
 use crate::{Global, interrupt, values};
+use nearprint::width_of;
+use nearprint_text::Error;
 use nearprint_text::dedup::{Confirm, Counts, Job, Keep};
 use nearprint_text::documents::Position;
 use nearprint_text::recipe::Recipe;
-use nearprint::width_of;
-use nearprint_text::Error;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
@@ -126,7 +126,9 @@ impl Args {
                 summarize(global, &counts, before, started);
                 Ok(())
             }
-            Err(Error::Engine(nearprint::Error::Interrupted)) => Err(Failure::CutOff { records: seen, goes_on: remembers }),
+            Err(Error::Engine(nearprint::Error::Interrupted)) => {
+                Err(Failure::CutOff { records: seen, goes_on: remembers })
+            }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => Err(other.into()),
         }

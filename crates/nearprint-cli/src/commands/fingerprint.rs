@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::output::{Format, Output, escape, json};
 use crate::recipe::RecipeArgs;
 use crate::width::with_width;
+use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
-use nearprint::{Fingerprint, Printed};
 
 /// Make fingerprints of texts
 ///

@@ -73,7 +73,7 @@ impl Args {
         let given = given.collect::<Result<Vec<_>, _>>()?;
         let open = |path: &PathBuf| Database::<F>::open_with(path, global.options())?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let mut asker = Asker { args: self, snapshots, pending: Vec::new(), out: Output::stdout() };
+        let mut asker = QueryRunner { args: self, snapshots, pending: Vec::new(), out: Output::stdout() };
         for &id in &self.id {
             for fingerprint in asker.fingerprints_of(id)? {
                 asker.row(fingerprint, None, None)?;
@@ -92,14 +92,14 @@ impl Args {
 type Visit<'a, F> = &'a mut dyn FnMut(usize, &[Match<F>]) -> Result<(), Error>;
 
 /// Collects queries and answers them batch by batch.
-struct Asker<'a, F> {
+struct QueryRunner<'a, F> {
     args: &'a Args,
     snapshots: Vec<Snapshot<F>>,
     pending: Vec<F>,
     out: Output,
 }
 
-impl<F: Fingerprint> RowSink<F> for Asker<'_, F> {
+impl<F: Fingerprint> RowSink<F> for QueryRunner<'_, F> {
     fn row(&mut self, fingerprint: F, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
         self.pending.push(fingerprint);
         let full = if self.snapshots.len() == 1 { BATCH } else { MERGED_BATCH };
@@ -112,7 +112,7 @@ impl<F: Fingerprint> RowSink<F> for Asker<'_, F> {
     }
 }
 
-impl<F: Fingerprint> Asker<'_, F> {
+impl<F: Fingerprint> QueryRunner<'_, F> {
     fn answer(&mut self) -> Result<(), Failure> {
         let queries = std::mem::take(&mut self.pending);
         let args = self.args;

@@ -9,7 +9,7 @@ use crate::progress::Bars;
 use crate::width::with_width;
 use crate::{Global, interrupt, values};
 use nearprint::internal::repair;
-use nearprint::{Error, Salvage, width_of_damaged};
+use nearprint::{Error, RepairReport, width_of_damaged};
 
 /// Save what can be read of a damaged database into a new one
 ///
@@ -66,7 +66,7 @@ impl Args {
     }
 }
 
-fn print(salvage: &Salvage) -> Result<(), Error> {
+fn print(salvage: &RepairReport) -> Result<(), Error> {
     let mut out = Output::stdout();
     for finding in &salvage.findings {
         out.write(|out| writeln!(out, "{}\t{}\t{}", finding.kind, finding.file, finding.what))?;

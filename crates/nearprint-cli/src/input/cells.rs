@@ -6,8 +6,8 @@ use clap::ValueEnum;
 
 use super::stream::Input;
 use super::{DEFAULT_KEY_FIELD, FoundRow, InputArgs, RowSink, parse_id};
-use nearprint::Fingerprint;
 use crate::failure::Failure;
+use nearprint::Fingerprint;
 use nearprint_text::documents::unescape;
 
 /// What a column may be.

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::stream::Input;
 use super::{DEFAULT_KEY_FIELD, FoundRow, InputArgs, RowSink, not_an_id, parse_id};
+use crate::failure::Failure;
 use nearprint::Fingerprint;
 use nearprint_text::internal::key_in;
-use crate::failure::Failure;
 
 impl InputArgs {
     pub(super) fn jsonl<F: Fingerprint>(

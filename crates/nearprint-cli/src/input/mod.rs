@@ -14,10 +14,10 @@ use clap::ValueEnum;
 
 use super::failure::Failure;
 use super::values;
-use nearprint_text::documents::Compression;
+use cells::Column;
 use nearprint::MAX_KEY_BYTES;
 use nearprint::{Fingerprint, Radix, U256};
-use cells::Column;
+use nearprint_text::documents::Compression;
 use stream::{Input, LineFailure};
 
 pub(crate) use npy::npy_header;

@@ -5,8 +5,8 @@ use std::io::Read;
 use super::RowSink;
 use super::raw::First;
 use super::stream::Input;
-use nearprint::Fingerprint;
 use crate::failure::Failure;
+use nearprint::Fingerprint;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Magic, version, and the length of the text that follows.

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::raw::First;
 use super::stream::LineFailure;
 use super::{DEFAULT_KEY_FIELD, FoundRow, InputArgs, RowSink, parse_id};
-use nearprint::Fingerprint;
 use crate::failure::Failure;
-use nearprint_text::internal::{Row, Rows, Value};
+use nearprint::Fingerprint;
 use nearprint_text::documents::{Fields, Input};
+use nearprint_text::internal::{Row, Rows, Value};
 
 /// Reads the rows of a file. Ids and keys are unsigned numbers or strings; a missing id is one to be given.
 pub(super) fn read<F: Fingerprint>(

@@ -4,8 +4,8 @@ use std::io::{BufRead, Read};
 
 use super::RowSink;
 use super::stream::Input;
-use nearprint::Fingerprint;
 use crate::failure::Failure;
+use nearprint::Fingerprint;
 
 /// Which byte of a fingerprint comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::RowSink;
-use nearprint::Error;
 use crate::failure::{Failure, STDIN};
+use nearprint::Error;
 use nearprint_text::documents::Compression;
 use nearprint_text::internal::open_compressed;
 

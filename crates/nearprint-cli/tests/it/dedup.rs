@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint_text::recipe::Recipe;
 use nearprint::{Database, num_differing_bits};
+use nearprint_text::recipe::Recipe;
 
 struct Document {
     key: String,

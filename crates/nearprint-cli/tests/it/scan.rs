@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::common::cli::{fails, nearprint, succeeds};
 use crate::common::{Random, clusters};
-use nearprint_text::recipe::Recipe;
 use nearprint::{Fingerprint, Row};
+use nearprint_text::recipe::Recipe;
 
 fn words(seed: u64, count: usize) -> String {
     let mut random = Random(seed);

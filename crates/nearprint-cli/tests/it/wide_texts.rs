@@ -6,8 +6,8 @@ use std::fs;
 
 use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint_text::recipe::Recipe;
 use nearprint::{Fingerprint, Printed, U256, num_differing_bits};
+use nearprint_text::recipe::Recipe;
 
 /// Lines of JSON of which every third has some words of the one before, and their texts.
 fn documents(count: usize) -> (Vec<String>, String) {

@@ -11,7 +11,7 @@ use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot};
 pub(super) struct Candidate {
     pub(super) distance: u32,
     /// Smaller for what was kept earlier.
-    pub(super) stamp: u64,
+    pub(super) sequence: u64,
     pub(super) key: String,
     /// What was stored beside the key.
     pub(super) text: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
-        (self.distance, self.stamp).cmp(&(other.distance, other.stamp))
+        (self.distance, self.sequence).cmp(&(other.distance, other.sequence))
     }
 }
 
@@ -41,17 +41,17 @@ pub(super) fn nearest<F: Fingerprint>(
             let keys = keys_of(row)?;
             if keys.is_empty() {
                 // A row that was inserted without a key goes by its id, before all that have one.
-                let (stamp, key) = (0, found.id.to_string());
-                candidates.push(Candidate { distance: found.distance, stamp, key, text: Vec::new() });
+                let (sequence, key) = (0, found.id.to_string());
+                candidates.push(Candidate { distance: found.distance, sequence, key, text: Vec::new() });
             }
-            candidates.extend(
-                keys.into_iter().filter(&counts).map(|RowKey { key, stamp, text, .. }| Candidate {
+            candidates.extend(keys.into_iter().filter(&counts).map(
+                |RowKey { key, sequence, text, .. }| Candidate {
                     distance: found.distance,
-                    stamp,
+                    sequence,
                     key,
                     text,
-                }),
-            );
+                },
+            ));
         }
         candidates.sort_by(Candidate::order);
         for candidate in candidates {
@@ -81,8 +81,8 @@ pub(super) fn decompress(bytes: &[u8], key: &str) -> Result<String> {
 /// What is known of a database that is only read.
 pub(super) struct Known<F> {
     pub(super) snapshot: Snapshot<F>,
-    /// Keys from this stamp on do not count.
-    pub(super) before_stamp: u64,
+    /// Keys from this sequence number on do not count.
+    pub(super) before_sequence: u64,
     pub(super) k: u32,
     pub(super) confirm: Option<Confirm>,
 }
@@ -95,7 +95,7 @@ impl<F: Fingerprint> Known<F> {
             &found,
             key,
             |row| self.snapshot.keys_of(row),
-            |key| key.stamp < self.before_stamp,
+            |key| key.sequence < self.before_sequence,
             |candidate| match &self.confirm {
                 None => Ok(true),
                 Some(confirm) => Ok(confirm.confirms(text, &decompress(&candidate.text, &candidate.key)?)),

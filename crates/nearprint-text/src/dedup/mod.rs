@@ -26,8 +26,8 @@ pub use progress::Counts;
 use crate::documents::{LineFile, Output, OutputOptions, Position, Reader, ReaderOptions, escape};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
-use nearprint::{Database, Fingerprint, Options, Writer};
 use index::Known;
+use nearprint::{Database, Fingerprint, Options, Writer};
 use progress::Checkpoint;
 
 /// Which of several near-duplicates is kept.
@@ -124,8 +124,8 @@ struct Work<'a, F: Fingerprint> {
     k: u32,
     recipe: Recipe,
     identity: String,
-    /// Keys from this stamp on are of this run.
-    first_stamp: u64,
+    /// Keys from this sequence number on are of this run.
+    first_sequence: u64,
     /// A database that is only read.
     known: Option<Known<F>>,
     /// Where what is kept is noted: the user's database, or one of the run's own.
@@ -161,13 +161,13 @@ impl<'a, F: Fingerprint> Work<'a, F> {
         let path = scratch.path().join("kept.np");
         let options = job.options.clone().k(k).keys(true);
         let writer = Database::<F>::create(&path, options)?.writer()?;
-        let first_stamp = known.as_ref().map_or(0, |(known, _)| known.before_stamp);
+        let first_sequence = known.as_ref().map_or(0, |(known, _)| known.before_sequence);
         let mut work = Self {
             job,
             k,
             identity: job.identity(reader, k, &recipe),
             recipe,
-            first_stamp,
+            first_sequence,
             known: known.map(|(known, _)| known),
             writer,
             is_own: true,
@@ -195,7 +195,7 @@ impl<'a, F: Fingerprint> Work<'a, F> {
         if job.restart
             && let Some(checkpoint) = unfinished.take()
         {
-            forget(&mut writer, checkpoint.first_stamp)?;
+            forget(&mut writer, checkpoint.first_sequence)?;
         }
         if let Some(checkpoint) = unfinished.as_ref().filter(|checkpoint| checkpoint.job != identity) {
             return Err(Error::Option(format!(
@@ -205,14 +205,14 @@ impl<'a, F: Fingerprint> Work<'a, F> {
                 checkpoint.counts.records
             )));
         }
-        let first_stamp =
-            unfinished.as_ref().map_or(writer.next_stamp(), |checkpoint| checkpoint.first_stamp);
+        let first_sequence =
+            unfinished.as_ref().map_or(writer.next_sequence(), |checkpoint| checkpoint.first_sequence);
         let mut work = Self {
             job,
             k,
             recipe,
             identity,
-            first_stamp,
+            first_sequence,
             known: None,
             writer,
             is_own: false,
@@ -292,7 +292,7 @@ impl<'a, F: Fingerprint> Work<'a, F> {
         let len_of = |file: &mut Option<LineFile>| file.as_mut().map_or(Ok(0), LineFile::flush_and_sync);
         let checkpoint = Checkpoint {
             job: self.identity.clone(),
-            first_stamp: self.first_stamp,
+            first_sequence: self.first_sequence,
             counts: self.counts,
             digest: self.digest,
             output_bytes: self.output.as_mut().map_or(Ok(0), Output::flush_and_sync)?,
@@ -450,13 +450,13 @@ fn read_only<F: Fingerprint>(job: &Job, path: &Path) -> Result<(Known<F>, Recipe
     let k = job.k.unwrap_or(snapshot.default_k());
     // What a run that was cut off has kept will be done again, or forgotten.
     let unfinished = snapshot.checkpoint().map(Checkpoint::decode).transpose()?;
-    let before_stamp = unfinished.map_or(u64::MAX, |checkpoint| checkpoint.first_stamp);
-    Ok((Known { snapshot, before_stamp, k, confirm: job.confirm }, recipe))
+    let before_sequence = unfinished.map_or(u64::MAX, |checkpoint| checkpoint.first_sequence);
+    Ok((Known { snapshot, before_sequence, k, confirm: job.confirm }, recipe))
 }
 
 /// Deletes what a run that was cut off has kept, and with it its checkpoint.
-fn forget<F: Fingerprint>(writer: &mut Writer<F>, first_stamp: u64) -> Result<()> {
-    writer.delete_keys_since(first_stamp)?;
+fn forget<F: Fingerprint>(writer: &mut Writer<F>, first_sequence: u64) -> Result<()> {
+    writer.delete_keys_since(first_sequence)?;
     writer.set_checkpoint(b"")?;
     writer.commit()?;
     Ok(())

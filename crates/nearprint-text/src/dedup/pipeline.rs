@@ -1,10 +1,10 @@
 //! Records and their fingerprints, made on all cores, in input order.
 
-use nearprint::Fingerprint;
 use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
 use crate::error::{Error, Result};
-use nearprint::MAX_KEY_BYTES;
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
+use nearprint::Fingerprint;
+use nearprint::MAX_KEY_BYTES;
 
 /// What became of a record.
 pub(super) struct Done<F> {

@@ -27,8 +27,8 @@ pub struct Counts {
 pub(super) struct Checkpoint {
     /// A hash of the inputs, the outputs and the options.
     pub(super) job: String,
-    /// Keys from this stamp on are of this job.
-    pub(super) first_stamp: u64,
+    /// Keys from this sequence number on are of this job.
+    pub(super) first_sequence: u64,
     pub(super) counts: Counts,
     /// What the records so far come to.
     pub(super) digest: u64,

@@ -161,7 +161,7 @@ fn known<F: Fingerprint>(work: &Work<'_, F>) -> Result<Option<Known<F>>> {
         return Ok(None);
     }
     let (snapshot, confirm) = (work.writer.snapshot()?, work.job.confirm);
-    Ok(Some(Known { snapshot, before_stamp: work.first_stamp, k: work.k, confirm }))
+    Ok(Some(Known { snapshot, before_sequence: work.first_sequence, k: work.k, confirm }))
 }
 
 /// The nearest of the documents kept so far, the earliest in input order of several.

@@ -8,9 +8,9 @@ use arrow_array::builder::{StringBuilder, UInt64Builder};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, ZstdLevel};
 
-use nearprint_text::internal::Table;
-use nearprint_text::Result;
 use nearprint::{Fingerprint, Printed, Row};
+use nearprint_text::Result;
+use nearprint_text::internal::Table;
 
 /// Rows that are written together.
 const BATCH_ROWS: usize = 1 << 16;

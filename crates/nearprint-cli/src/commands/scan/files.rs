@@ -6,11 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nearprint_text::documents::looks_binary;
-use nearprint::{Error, Result};
-use nearprint_text::recipe::Fingerprinter;
 use nearprint::internal as parallel;
+use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Stage};
+use nearprint_text::documents::looks_binary;
+use nearprint_text::recipe::Fingerprinter;
 
 /// Files that a thread takes at once.
 const FILES_AT_ONCE: usize = 32;

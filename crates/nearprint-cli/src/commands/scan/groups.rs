@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use super::files::Text;
-use nearprint_text::dedup::Confirm;
-use nearprint::{Error, Result};
 use nearprint::internal as parallel;
+use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Row, Stage};
+use nearprint_text::dedup::Confirm;
 
 /// Files that are connected by steps of few bits.
 pub(super) struct Group {
@@ -54,8 +54,7 @@ fn index_of<F>(row: &Row<F>) -> usize {
 
 fn group<F: Fingerprint>(cluster: &[Row<F>]) -> Group {
     let first = cluster.iter().min_by_key(|row| row.id).map(|row| row.fingerprint).unwrap_or_default();
-    let member =
-        |row: &Row<F>| Member { distance: row.fingerprint.distance(first), text: index_of(row) };
+    let member = |row: &Row<F>| Member { distance: row.fingerprint.distance(first), text: index_of(row) };
     let mut members: Vec<Member> = cluster.iter().map(member).collect();
     members.sort_unstable_by_key(|member| (member.distance, member.text));
     Group { members }

@@ -14,11 +14,11 @@ use crate::progress::Bars;
 use crate::recipe::RecipeArgs;
 use crate::width::{check_distance, with_width};
 use crate::{Global, values};
+use files::{Finder, Looked};
+use groups::Group;
 use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
-use files::{Finder, Looked};
-use groups::Group;
 use print::Style;
 
 /// Find near-duplicate files under folders

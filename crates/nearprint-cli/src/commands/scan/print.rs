@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::output::{escape, json};
 use super::files::Text;
 use super::groups::{Group, Member};
+use crate::output::{escape, json};
 
 /// How groups are printed.
 #[derive(Clone, Copy)]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::Known;
-use nearprint::Error;
 use crate::failure::Failure;
 use crate::output::unescape;
+use nearprint::Error;
 use nearprint_text::tune::Labels;
 
 /// Reads what is known about documents with these keys, or groups, each with its place.

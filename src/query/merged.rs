@@ -18,13 +18,13 @@ use crate::options::{Options, Stage};
 use crate::run::{RowCursor, Run};
 
 /// The runs of a snapshot.
-pub(crate) struct Whole<'a, F> {
+pub(crate) struct MergedView<'a, F> {
     pub(super) view: &'a View<F>,
     kernel: Kernel,
     options: &'a Options,
 }
 
-impl<'a, F: Fingerprint> Whole<'a, F> {
+impl<'a, F: Fingerprint> MergedView<'a, F> {
     pub(crate) fn new(view: &'a View<F>, kernel: Kernel, options: &'a Options) -> Self {
         Self { view, kernel, options }
     }
@@ -71,15 +71,15 @@ impl<'a, F: Fingerprint> Whole<'a, F> {
         let runs: Vec<&Run<F>> = self.view.runs().filter(|run| run.record.entries > 0).collect();
         let dead = self.view.dead()?;
         let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
-        let tick = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
+        let progress = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
         let (kernel, threads) = (self.kernel, self.options.threads);
-        let join = Join { kernel, threads, k, plan, tables: &tables, tick: &tick };
+        let join = Join { kernel, threads, k, plan, tables: &tables, progress: &progress };
         for (table, _) in plan.used() {
-            let lead = tables[table].lead_bits;
+            let prefix = tables[table].prefix_bits;
             let shortest = runs.iter().map(|run| run.segments[table].directory_bits()).min().unwrap_or(0);
             let mut dead: Vec<F> = dead.iter().map(|&natural| tables[table].permute(natural)).collect();
             dead.sort_unstable();
-            join.run(table, &RunGroups { runs: &runs, table, dead }, lead.min(shortest), visit)?;
+            join.run(table, &RunGroups { runs: &runs, table, dead }, prefix.min(shortest), visit)?;
         }
         Ok(())
     }
@@ -186,7 +186,7 @@ impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
         self.runs.iter().try_for_each(|run| {
             let segment = &run.segments[self.table];
             let below = segment.directory_bits() - bits;
-            segment.will_need_cells(prefixes.start << below, prefixes.len() << below)
+            segment.will_need_buckets(prefixes.start << below, prefixes.len() << below)
         })
     }
 
@@ -195,7 +195,7 @@ impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
         for run in self.runs {
             let segment = &run.segments[self.table];
             let below = segment.directory_bits() - bits;
-            segment.read_cells(prefix << below, 1 << below, out)?;
+            segment.read_buckets(prefix << below, 1 << below, out)?;
         }
         if self.runs.len() > 1 {
             // A few ascending runs, which the stable sort merges.

@@ -3,23 +3,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::page_file::{Belongs, PageFile, PageFileWriter};
+use super::page_file::{FileSpec, PageFile, PageFileWriter};
 use super::values::Values;
-use crate::util::cast::{to_u32, to_usize};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
-use crate::format::rows::{
+use crate::format::postings::{
     IDS, MAGIC, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, STARTS, VALUES, row_hash, sections,
 };
 use crate::layout::is_wide;
 use crate::storage::{Access, Storage, names};
+use crate::util::cast::{to_u32, to_usize};
 
-/// An open rows file.
+/// An open postings file.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct Postings {
     pub(crate) file: Arc<PageFile>,
     pub(crate) info: RowsInfo,
     width: u32,
@@ -29,26 +29,26 @@ pub(crate) struct Rows {
     ranks_base: usize,
 }
 
-impl Rows {
-    /// What the rows file of a run must look like.
-    pub(crate) fn belongs(database_id: [u8; 16], run: u64, width: u32) -> Belongs {
+impl Postings {
+    /// What the postings file of a run must look like.
+    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        Belongs { name: names::rows(run), header, section_names: sections(width) }
+        FileSpec { name: names::rows(run), header, section_names: sections(width) }
     }
 
-    /// Maps a rows file and checks it against what the manifest says of its run.
+    /// Maps a postings file and checks it against what the manifest says of its run.
     ///
     /// `largest_id` is the largest id ever stored in the database.
     pub(crate) fn open(
         storage: &dyn Storage,
-        belongs: &Belongs,
+        spec: &FileSpec,
         run: &RunRecord,
         largest_id: Option<u64>,
     ) -> Result<Self> {
-        let bytes = super::run::map(storage, &belongs.name, Access::Random)?;
-        let file = PageFile::open(belongs, storage.path(&belongs.name), bytes, run.rows_file)?;
+        let bytes = super::run::map(storage, &spec.name, Access::Random)?;
+        let file = PageFile::open(spec, storage.path(&spec.name), bytes, run.postings_file)?;
         let flaw = |flaw: Flaw| flaw.of(file.path());
-        let width = belongs.header.width;
+        let width = spec.header.width;
         let info = RowsInfo::from_footer(&file.footer, file.footer_offset(), width).map_err(flaw)?;
         let tell = |entries, rows, sum| format!("{entries} entries, {rows} rows, row sum {sum}");
         let expected = tell(run.entries, run.rows, run.row_sum);
@@ -80,7 +80,7 @@ impl Rows {
         self.read_ids(rows, out)
     }
 
-    /// Asks for what leads to an entry's rows: [`prefetch_near`](Rows::prefetch_near) reads it.
+    /// Asks for what leads to an entry's rows: [`prefetch_near`](Postings::prefetch_near) reads it.
     pub(crate) fn prefetch_sample(&self, entry: usize) {
         if self.info.one_row_each() {
             self.prefetch_id(entry);
@@ -247,8 +247,8 @@ impl Rows {
     }
 }
 
-/// Writes a rows file.
-pub(crate) struct RowsWriter {
+/// Writes a postings file.
+pub(crate) struct PostingsWriter {
     file: PageFileWriter,
     info: RowsInfo,
     entries: u64,
@@ -258,10 +258,10 @@ pub(crate) struct RowsWriter {
     bytes: Vec<u8>,
 }
 
-impl RowsWriter {
-    /// Starts a rows file with the counts and id range of `info`; its sum is computed here.
-    pub(crate) fn create(storage: &dyn Storage, belongs: &Belongs, info: RowsInfo) -> Result<Self> {
-        let file = PageFileWriter::create(storage, belongs, &info.section_lens(belongs.header.width))?;
+impl PostingsWriter {
+    /// Starts a postings file with the counts and id range of `info`; its sum is computed here.
+    pub(crate) fn create(storage: &dyn Storage, spec: &FileSpec, info: RowsInfo) -> Result<Self> {
+        let file = PageFileWriter::create(storage, spec, &info.section_lens(spec.header.width))?;
         Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0, bytes: Vec::new() })
     }
 

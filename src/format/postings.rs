@@ -1,4 +1,4 @@
-//! A rows file: for each fingerprint of table 0, in order, its ids in ascending order; and the fingerprint itself
+//! A postings file: for each fingerprint of table 0, in order, its ids in ascending order; and the fingerprint itself
 //! where that is wider than 64 bits.
 
 use super::Flaw;
@@ -28,7 +28,7 @@ pub(crate) const SAMPLE_ENTRIES: u64 = 512;
 /// Every so many rows, `ranks` tells how many entries have started before.
 pub(crate) const RANK_ROWS: u64 = 4096;
 
-/// What the footer of a rows file says.
+/// What the footer of a postings file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowsInfo {
     pub(crate) entries: u64,
