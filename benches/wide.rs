@@ -167,7 +167,7 @@ fn pairs_of_a_database<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
     bencher.bench_local(|| {
         let mut found = 0;
         snapshot
-            .pairs(F::KS[0], |block| {
+            .visit_pairs(F::KS[0], |block| {
                 found += block.len();
                 Ok::<(), nearprint::Error>(())
             })

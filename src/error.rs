@@ -65,7 +65,7 @@ pub enum Error {
         /// The width that was asked for.
         requested: u32,
     },
-    /// Runs were built in another way than the database needs that is to adopt them.
+    /// Runs to be ingested were built with other settings than those of the database.
     Mismatch {
         /// The folder of runs.
         path: PathBuf,
@@ -74,8 +74,8 @@ pub enum Error {
         /// How the database builds.
         expected: String,
     },
-    /// Two folders, or a folder and the database that is to adopt it, have given the same ids to rows
-    /// that came without one. Ends of the ranges are included.
+    /// Two folders, or a folder and the database that ingests it, gave the same ids to rows that came
+    /// without one. Ranges include both ends.
     Overlap {
         /// The folder of runs.
         path: PathBuf,
@@ -95,12 +95,97 @@ pub enum Error {
         /// The process that holds the lock, where it could be read.
         pid: Option<u32>,
     },
-    /// An option, or a combination of options, that cannot be.
-    Option(String),
+    /// A layout that no database can have.
+    InvalidLayout {
+        /// The layout, as it was given.
+        layout: String,
+        /// The rule that it breaks.
+        reason: String,
+    },
+    /// A distance that exceeds the width.
+    Distance {
+        /// The distance.
+        k: u32,
+        /// The width in bits.
+        width: u32,
+    },
+    /// There are no fingerprints of this width.
+    UnknownWidth {
+        /// The width, as it was given.
+        width: String,
+    },
+    /// Less memory than a build needs.
+    TooLittleMemory {
+        /// The memory that was given, in bytes.
+        bytes: usize,
+        /// The least memory, in bytes.
+        least: usize,
+    },
+    /// An empty recipe, or one of more than 4,096 bytes.
+    InvalidRecipe {
+        /// Its length in bytes.
+        len_bytes: usize,
+    },
+    /// The database has another recipe.
+    RecipeMismatch {
+        /// The database.
+        path: PathBuf,
+        /// The recipe of the database.
+        recipe: String,
+    },
+    /// A key, where the database stores none.
+    KeysNotStored {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A text, where the database stores none.
+    TextsNotStored {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A key of more than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES) bytes.
+    KeyTooLong {
+        /// The database.
+        path: PathBuf,
+        /// Its length in bytes.
+        len_bytes: usize,
+    },
+    /// A text of 4 GiB or more.
+    TextTooLong {
+        /// The database.
+        path: PathBuf,
+        /// Its length in bytes.
+        len_bytes: usize,
+    },
+    /// A writer was opened on a folder of runs, which databases only [ingest](crate::Writer::ingest).
+    RunsOnly {
+        /// The folder of runs.
+        path: PathBuf,
+    },
+    /// A database was to be ingested that was not [built](crate::Builder::runs_only) for it.
+    NotRunsOnly {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A new file or database was to be placed inside a database.
+    InsideDatabase {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// A path without a last component, such as `/` or `..`, cannot name a new database.
+    Unnamed {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// A mount point cannot be replaced by a new database.
+    MountPoint {
+        /// The path that was given.
+        path: PathBuf,
+    },
     /// A number would not fit the format: more than 2^32 - 1 distinct fingerprints in a run, or an
     /// automatic id past 2^64 - 1.
     Limit(&'static str),
-    /// The caller asked to stop. What was begun has been removed.
+    /// The progress callback cancelled the operation. What was begun has been removed.
     Interrupted,
 }
 
@@ -195,7 +280,45 @@ impl fmt::Display for Error {
                 write!(f, "{}: locked by another writer, process {pid}", path.display())
             }
             Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
-            Self::Option(why) => f.write_str(why),
+            Self::InvalidLayout { layout, reason } => write!(f, "{layout}: {reason}"),
+            Self::Distance { k, width } => {
+                write!(f, "k = {k}: fingerprints of {width} bits differ by at most {width}")
+            }
+            Self::UnknownWidth { width } => {
+                write!(f, "width {width}: fingerprints have 64, 128 or 256 bits")
+            }
+            Self::TooLittleMemory { least, .. } => write!(f, "memory: at least {least} bytes are needed"),
+            Self::InvalidRecipe { .. } => f.write_str("a recipe takes 1 to 4096 bytes"),
+            Self::RecipeMismatch { path, recipe } => {
+                write!(f, "{}: has another recipe: {recipe}", path.display())
+            }
+            Self::KeysNotStored { path } => {
+                write!(f, "{}: the database was made without keys", path.display())
+            }
+            Self::TextsNotStored { path } => {
+                write!(f, "{}: the database was made without texts", path.display())
+            }
+            Self::KeyTooLong { path, .. } => {
+                write!(f, "{}: a key takes at most 65,536 bytes", path.display())
+            }
+            Self::TextTooLong { path, .. } => write!(f, "{}: a text takes less than 4 GiB", path.display()),
+            Self::RunsOnly { path } => {
+                write!(f, "{}: holds runs to be ingested by a database, and takes no rows", path.display())
+            }
+            Self::NotRunsOnly { path } => write!(
+                f,
+                "{}: a database of its own; runs to be ingested are built with --runs-only",
+                path.display()
+            ),
+            Self::InsideDatabase { path } => {
+                write!(f, "{}: lies in the database; choose another place", path.display())
+            }
+            Self::MountPoint { path } => {
+                write!(f, "{}: a mount point cannot be replaced; choose a folder in it", path.display())
+            }
+            Self::Unnamed { path } => {
+                write!(f, "{}: a database needs a name of its own", path.display())
+            }
             Self::Limit(what) => write!(f, "limit reached: {what}"),
             Self::Interrupted => f.write_str("interrupted"),
         }

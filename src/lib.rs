@@ -5,11 +5,11 @@
 //! whatever its size.
 //!
 //! ```
-//! use nearprint::{Database, Options};
+//! use nearprint::{Database, Schema};
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("corpus.np");
-//! let mut builder = Database::<u64>::build(&path, Options::new())?;
+//! let mut builder = Database::<u64>::build(&path, Schema::new())?;
 //! for (id, fingerprint) in [0x1f3a_u64, 0x1f3b, 0xffff_0000].into_iter().enumerate() {
 //!     builder.push(fingerprint, Some(id as u64))?;
 //! }
@@ -33,6 +33,7 @@ mod layout;
 mod log;
 mod memtable;
 mod options;
+mod progress;
 mod query;
 mod run;
 mod storage;
@@ -41,20 +42,28 @@ mod storage;
 pub mod testing;
 mod util;
 
+pub use database::any::{AnyDatabase, DatabaseVisitor};
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
-pub use database::ingest::Ingested;
+pub use database::ingest::IngestReport;
 pub use database::repair::{Finding, Kind as FindingKind, RepairReport};
 pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};
+pub use database::streams::{RowPair, Stream};
 pub use database::writer::Writer;
 pub use database::{Database, width_of, width_of_damaged};
 pub use error::{Corruption, Error, Result};
-pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, num_differing_bits};
+pub use fingerprint::{
+    Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor, num_differing_bits,
+};
 pub use format::keys::MAX_KEY_BYTES;
+pub use format::schema::{KeyStorage, Schema};
 pub use layout::LayoutChoice;
-pub use options::{MIN_MEMORY_BYTES, Options, Progress, Stage};
-pub use query::{Match, Pair, RowKey, find_all, find_all_with, find_clusters, find_clusters_with};
+pub use options::{MIN_MEMORY_BYTES, Options};
+pub use progress::{Progress, Stage};
+pub use query::{
+    Match, Pair, RowKey, Rows, find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters,
+};
 pub use run::Verification;
 
 /// What the crates of this workspace share with the engine. Not part of the API: it may change with any version.
@@ -62,8 +71,7 @@ pub use run::Verification;
 pub mod internal {
     pub use crate::build::{Record, Sorted, Sorter};
     pub use crate::database::repair::repair;
-    pub use crate::fingerprint::mix64;
-    pub use crate::query::cluster_rows;
+    pub use crate::fingerprint::{Bits, mix64};
     pub use crate::util::parallel::{Sink, ordered, ordered_from};
 }
 

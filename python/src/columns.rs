@@ -72,7 +72,7 @@ impl<'a, F: Words> Gathered<'a, F> {
     /// With a column of that name for numbers that are given with each row; with one of distances, or not.
     pub(crate) fn new(snapshot: &'a Snapshot<F>, index_name: Option<&'static str>, distances: bool) -> Self {
         Self {
-            keys_from: snapshot.keeps_keys().map(|_| snapshot),
+            keys_from: snapshot.key_storage().map(|_| snapshot),
             index_name,
             indices: Vec::new(),
             ids: Vec::new(),

@@ -204,7 +204,7 @@ impl Core {
 
     /// `None`: no keys; else whether there are texts, too.
     fn keeps_keys(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        self.ask(py, |engine| engine.keeps_keys())
+        self.ask(py, |engine| engine.key_storage())
     }
 
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {

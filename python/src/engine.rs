@@ -273,7 +273,7 @@ impl<F: Words> Engine for Handle<F> {
     }
 
     fn keeps_keys(&self) -> Result<Option<bool>> {
-        Ok(self.snapshot()?.keeps_keys())
+        Ok(self.snapshot()?.key_storage())
     }
 
     fn checkpoint(&self, ticker: &Ticker) -> Result<Option<Vec<u8>>> {
@@ -304,7 +304,7 @@ impl<F: Words> Engine for Handle<F> {
         let mut rows = stats.rows;
         if stats.runs.len() > 1 || stats.tombstones > 0 {
             rows = 0;
-            snapshot.rows(|_| {
+            snapshot.visit_rows(|_| {
                 rows += 1;
                 ticker.check()
             })?;
@@ -347,7 +347,7 @@ impl<F: Words> Engine for Handle<F> {
 
     fn fingerprints_of(&self, ticker: &Ticker, id: u64) -> Result<Vec<u64>> {
         let mut found = Vec::new();
-        self.snapshot()?.rows(|row| {
+        self.snapshot()?.visit_rows(|row| {
             if row.id == id {
                 found.push(row.fingerprint);
             }
@@ -371,7 +371,7 @@ impl<F: Words> Engine for Handle<F> {
             Ask::Rows => Box::new(move |sink| send_rows(&snapshot, &ticker, sink)),
             Ask::Pairs { k, ids: false } => Box::new(move |sink| {
                 let mut pairs = Pairs::default();
-                snapshot.pairs(k, |block| {
+                snapshot.visit_pairs(k, |block| {
                     pairs.extend(block);
                     if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { ticker.check() }
                 })?;
@@ -379,7 +379,7 @@ impl<F: Words> Engine for Handle<F> {
             }),
             Ask::Pairs { k, ids: true } => Box::new(move |sink| {
                 let mut pairs = Pairs::of_rows();
-                snapshot.row_pairs(k, |a, b, distance| {
+                snapshot.visit_row_pairs(k, |a, b, distance| {
                     pairs.push_rows(a, b, distance);
                     if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { ticker.check() }
                 })?;
@@ -388,7 +388,7 @@ impl<F: Words> Engine for Handle<F> {
             Ask::Clusters { k } => Box::new(move |sink| {
                 let mut gathered = Gathered::new(&snapshot, Some("cluster"), false);
                 let mut cluster = 0;
-                snapshot.clusters(k, |rows| {
+                snapshot.visit_clusters(k, |rows| {
                     rows.iter().try_for_each(|&row| gathered.push(cluster, row, 0))?;
                     cluster += 1;
                     if gathered.len() >= BLOCK_ROWS { sink.send(gathered.take()) } else { ticker.check() }
@@ -410,12 +410,12 @@ impl<F: Words> Engine for Handle<F> {
                 if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { ticker.check() }
             };
             if ids {
-                one.cross_rows(&other, k, |a, b, distance| {
+                one.visit_cross_rows(&other, k, |a, b, distance| {
                     pairs.push_rows(a, b, distance);
                     send_full(&mut pairs)
                 })?;
             } else {
-                one.cross(&other, k, |block| {
+                one.visit_cross(&other, k, |block| {
                     pairs.extend(block);
                     send_full(&mut pairs)
                 })?;
@@ -510,7 +510,7 @@ impl<F: Words> Engine for Handle<F> {
 
 fn send_rows<F: Words>(snapshot: &Snapshot<F>, ticker: &Ticker, sink: &Sink) -> Result<()> {
     let mut gathered = Gathered::new(snapshot, None, false);
-    snapshot.rows(|row| {
+    snapshot.visit_rows(|row| {
         gathered.push(0, row, 0)?;
         if gathered.len() >= BLOCK_ROWS { sink.send(gathered.take()) } else { ticker.check() }
     })?;

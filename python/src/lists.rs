@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::{Options, Result, find_all_with, find_clusters_with};
+use nearprint::{Options, Result, visit_all, visit_all_clusters};
 use nearprint_text::recipe::{Weight, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
@@ -67,7 +67,7 @@ fn listened(
 
 fn send_pairs<F: Words>(list: Vec<F>, k: u32, options: &Options, sink: &Sink) -> Result<()> {
     let mut pairs = Pairs::default();
-    find_all_with(list, k, options, |block| {
+    visit_all(list, k, options, |block| {
         pairs.extend(block);
         if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { Ok(()) }
     })?;
@@ -80,7 +80,7 @@ fn send_clusters<F: Words>(list: Vec<F>, k: u32, options: &Options, sink: &Sink)
         let columns = Columns::default().with("cluster", Column::Indices(std::mem::take(clusters)));
         sink.send(columns.with("fingerprint", Column::Fingerprints(std::mem::take(words))))
     };
-    find_clusters_with(list, k, options, |members| {
+    visit_all_clusters(list, k, options, |members| {
         for &member in members {
             clusters.push(cluster);
             member.append_to(&mut words);

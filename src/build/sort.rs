@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::stream::{BLOCK, Blocks, Stream, for_each_distinct};
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Bits, Fingerprint, Row};
 use crate::storage::{Folder, Input, Storage, names};
 use crate::util::cast::to_usize;
 
@@ -25,11 +25,11 @@ impl<F: Fingerprint> Record for F {
     const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES;
 
     fn write_le(self, out: &mut Vec<u8>) {
-        Fingerprint::write_le(self, out);
+        Bits::write_le(self, out);
     }
 
     fn read_le(bytes: &[u8]) -> Self {
-        Fingerprint::read_le(bytes)
+        Bits::read_le(bytes)
     }
 }
 
@@ -37,13 +37,13 @@ impl<F: Fingerprint> Record for Row<F> {
     const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES + 8;
 
     fn write_le(self, out: &mut Vec<u8>) {
-        Fingerprint::write_le(self.fingerprint, out);
+        Bits::write_le(self.fingerprint, out);
         out.extend_from_slice(&self.id.to_le_bytes());
     }
 
     fn read_le(bytes: &[u8]) -> Self {
         let (fingerprint, id) = bytes.split_at(<F as Fingerprint>::LEN_BYTES);
-        Self { fingerprint: Fingerprint::read_le(fingerprint), id: Fingerprint::read_le(id) }
+        Self { fingerprint: Bits::read_le(fingerprint), id: Bits::read_le(id) }
     }
 }
 

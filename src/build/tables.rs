@@ -7,12 +7,12 @@ use super::sort::{Record, Sorter, SpillNames};
 use super::stream::for_each_distinct;
 use super::write::{Begun, Target};
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Bits, Fingerprint};
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Table, is_wide};
-use crate::options::Stage;
+use crate::progress::Stage;
 use crate::run::{Segment, SegmentWriter};
 use crate::util::parallel;
 
@@ -79,14 +79,14 @@ impl<F: Fingerprint> Record for Numbered<F> {
     const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES + 4;
 
     fn write_le(self, out: &mut Vec<u8>) {
-        Fingerprint::write_le(self.value, out);
+        Bits::write_le(self.value, out);
         out.extend_from_slice(&self.entry.to_le_bytes());
     }
 
     fn read_le(bytes: &[u8]) -> Self {
         let (value, entry) = bytes.split_at(<F as Fingerprint>::LEN_BYTES);
         let entry = entry.first_chunk().map_or(0, |entry| u32::from_le_bytes(*entry));
-        Self { value: Fingerprint::read_le(value), entry }
+        Self { value: Bits::read_le(value), entry }
     }
 }
 

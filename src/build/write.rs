@@ -14,7 +14,8 @@ use crate::format::tombstones::TombstonesInfo;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Layout, is_wide};
 use crate::log::manifest::random_id;
-use crate::options::{Options, Stage};
+use crate::options::Options;
+use crate::progress::Stage;
 use crate::run::{Postings, PostingsWriter, Segment, SegmentWriter, Tombstones, Values, write_tombstones};
 use crate::storage::{Access, Storage, names};
 

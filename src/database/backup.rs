@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::log::manifest;
-use crate::options::Stage;
+use crate::progress::Stage;
 use crate::storage::{Staging, refuse_inside};
 
 impl<F: Fingerprint> Snapshot<F> {
@@ -18,7 +18,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// folder; nothing stands there until the copy is complete and synced.
     ///
     /// Each page's checksum is verified as it is copied. The copy has the same database id, knows which ids
-    /// were given and which runs were adopted, and from then on is a database of its own.
+    /// were given and which runs were ingested, and from then on is a database of its own.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::Option`](crate::Error::Option) for a place in

@@ -13,8 +13,10 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::MAX_KEY_BYTES;
 use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::manifest::{IdRanges, KeysKept, Manifest};
+use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
-use crate::options::{Options, Stage};
+use crate::options::Options;
+use crate::progress::Stage;
 use crate::storage::{Staging, Storage};
 
 /// How often progress is reported, in rows.
@@ -34,10 +36,10 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 /// before removes everything.
 ///
 /// ```
-/// use nearprint::{Database, Options};
+/// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let mut builder = Database::<u64>::build(&path, Options::new())?;
+/// let mut builder = Database::<u64>::build(&path, Schema::new())?;
 /// builder.push(0x0123_4567_89ab_cdef, None)?;
 /// builder.push(0x0123_4567_89ab_cdee, Some(42))?;
 /// let database = builder.finish()?;
@@ -56,41 +58,42 @@ pub struct Builder<F: Fingerprint> {
     staging: Staging,
     runs_only: bool,
     automatic: IdRanges,
-    adopted: Vec<[u8; 16]>,
+    ingested: Vec<[u8; 16]>,
     largest_id: Option<u64>,
     next_id: Option<u64>,
     rows: u64,
 }
 
 impl<F: Fingerprint> Builder<F> {
-    pub(crate) fn begin(path: &Path, options: Options) -> Result<Self> {
-        options.check(F::BITS)?;
+    pub(crate) fn begin(path: &Path, schema: &Schema, options: Options) -> Result<Self> {
+        schema.check(F::BITS)?;
+        options.check()?;
         let staging = Staging::begin(path)?;
         // Keys, where there are any, take more of the memory than rows do.
-        let memory = if options.keys.is_some() { options.memory_bytes / 3 } else { options.memory_bytes };
+        let memory = if schema.keys.has_keys() { options.memory_bytes / 3 } else { options.memory_bytes };
         let names = SpillNames::new(FIRST_RUN, 0);
         Ok(Self {
             sorter: Sorter::new(folder(&staging), names, memory, options.threads),
             keys: KeySorter::new(options.memory_bytes / 3),
             next_sequence: 0,
-            manifest: manifest::fresh(F::BITS, &options)?,
-            next_id: Some(options.first_id),
+            manifest: manifest::fresh(F::BITS, schema)?,
+            next_id: Some(0),
             options,
             staging,
             runs_only: false,
             automatic: IdRanges::default(),
-            adopted: Vec::new(),
+            ingested: Vec::new(),
             largest_id: None,
             rows: 0,
         })
     }
 
     /// Takes over from a database that this one is to replace what it knows beside its rows: which ids
-    /// were given out, and which runs were adopted.
+    /// were given out, and which runs were ingested.
     pub(crate) fn take_over(&mut self, old: &Manifest) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
-        self.adopted.clone_from(&old.adopted);
+        self.ingested.clone_from(&old.ingested);
         self.runs_only |= old.runs_only;
         if let Some(kept) = old.keys {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
@@ -103,7 +106,22 @@ impl<F: Fingerprint> Builder<F> {
         self.rows == 0
     }
 
-    /// Makes a folder of runs instead, for databases to [adopt](crate::Writer::ingest). It is read like
+    /// The id of the first row that comes without one; 0 by default.
+    ///
+    /// ```
+    /// use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?.first_id(1000);
+    /// assert_eq!(builder.push(7, None)?, 1000);
+    /// # Ok::<(), nearprint::Error>(())
+    /// ```
+    #[must_use]
+    pub fn first_id(mut self, id: u64) -> Self {
+        self.next_id = self.next_id.max(Some(id));
+        self
+    }
+
+    /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It is read like
     /// a database and takes no writer.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
@@ -117,10 +135,10 @@ impl<F: Fingerprint> Builder<F> {
         self.staging.path()
     }
 
-    /// Whether rows have keys, and if so, whether texts are kept, too.
+    /// Whether rows have keys and texts.
     #[must_use]
-    pub fn keeps_keys(&self) -> Option<bool> {
-        self.manifest.keys.map(|keys| keys.texts)
+    pub fn key_storage(&self) -> KeyStorage {
+        KeyStorage::of(self.manifest.keys)
     }
 
     /// Adds a row and returns its id: the one given, or the larger of the options' first id and 1 + the
@@ -149,7 +167,7 @@ impl<F: Fingerprint> Builder<F> {
     /// given, or the 64-bit xxh3 of the key.
     ///
     /// # Errors
-    /// As [`push`](Builder::push); [`Error::Option`] as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
+    /// As [`push`](Builder::push); also as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
     pub fn push_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, self.staging.target())?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
@@ -181,7 +199,7 @@ impl<F: Fingerprint> Builder<F> {
             mut manifest,
             runs_only,
             automatic,
-            adopted,
+            ingested,
             largest_id,
             ..
         } = self;
@@ -190,14 +208,14 @@ impl<F: Fingerprint> Builder<F> {
             kept.next_sequence = self.next_sequence;
         }
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
-        manifest.adopted = adopted;
+        manifest.ingested = ingested;
         let sorted = sorter.finish()?;
         let counts = Counts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
             let run = manifest.take_run_number();
             let storage = folder(&staging);
             let to = target(&storage, &options, &manifest, F::BITS, run);
-            let layout = options.layout.layout(F::BITS, options.k, counts.entries)?;
+            let layout = manifest.layout_for(counts.entries)?;
             let record =
                 keys.finish(to, |keys| write_run(to, layout, Box::new(sorted), counts, &[], keys))?;
             manifest.runs.push(record);
@@ -220,14 +238,16 @@ fn target<'a>(
 
 /// Refuses a key or a text that a database does not keep.
 pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &Path) -> Result<()> {
-    let refuse = |why: &str| Err(Error::Option(format!("{}: {why}", path.display())));
+    let path = || path.to_path_buf();
     match kept {
-        None => refuse("the database was made without keys"),
+        None => Err(Error::KeysNotStored { path: path() }),
         Some(KeysKept { texts: false, .. }) if !text.is_empty() => {
-            refuse("the database was made without texts")
+            Err(Error::TextsNotStored { path: path() })
         }
-        Some(_) if key.len() > MAX_KEY_BYTES => refuse("a key takes at most 65,536 bytes"),
-        Some(_) if u32::try_from(text.len()).is_err() => refuse("a text takes less than 4 GiB"),
+        Some(_) if key.len() > MAX_KEY_BYTES => Err(Error::KeyTooLong { path: path(), len_bytes: key.len() }),
+        Some(_) if u32::try_from(text.len()).is_err() => {
+            Err(Error::TextTooLong { path: path(), len_bytes: text.len() })
+        }
         Some(_) => Ok(()),
     }
 }
@@ -236,9 +256,10 @@ pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &P
 #[cfg(test)]
 pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<crate::Database<u64>> {
     let staging = Staging::begin(path)?;
-    let mut manifest = manifest::fresh(64, &Options::new())?;
+    let mut manifest = manifest::fresh(64, &Schema::new())?;
+    let options = Options::new();
     for (layout, rows) in runs {
-        let options = Options::new().layout(layout.parse()?);
+        let layout: crate::LayoutChoice = layout.parse()?;
         let mut rows = rows.to_vec();
         rows.sort_unstable();
         rows.dedup();
@@ -246,7 +267,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let storage = folder(&staging);
         let (database_id, run) = (manifest.database_id, manifest.take_run_number());
         let to = Target { storage: &storage, options: &options, database_id, width: 64, run };
-        let layout = options.layout.layout(64, options.k, counts.entries)?;
+        let layout = layout.layout(64, manifest.k, counts.entries)?;
         let record = write_run(to, layout, Box::new(&rows[..]), counts, &[], &())?;
         manifest.runs.push(record);
         manifest.largest_id = manifest.largest_id.max(rows.iter().map(|row| row.id).max());
@@ -308,7 +329,7 @@ mod tests {
             .unwrap();
             let mut pairs = Vec::new();
             snapshot
-                .pairs(k, |block| {
+                .visit_pairs(k, |block| {
                     pairs.extend_from_slice(block);
                     Ok::<(), Error>(())
                 })
@@ -322,7 +343,7 @@ mod tests {
             let clusters = |snapshot: &crate::Snapshot<u64>| {
                 let mut clusters = Vec::new();
                 snapshot
-                    .clusters(k, |cluster| {
+                    .visit_clusters(k, |cluster| {
                         clusters.push(cluster.to_vec());
                         Ok::<(), Error>(())
                     })

@@ -6,7 +6,7 @@
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::options::{ProgressFn, Stage};
+use crate::progress::{ProgressFn, Stage};
 use crate::query::{Match, Pair};
 use crate::util::visitor::CallerError;
 
@@ -29,22 +29,22 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Corrupt`](crate::Error::Corrupt), and whatever `visit` returns.
     ///
     /// ```
-    /// use nearprint::{Database, Options, Pair};
+    /// use nearprint::{Database, Pair, Schema};
     ///
     /// # let home = tempfile::tempdir()?;
     /// let make = |name: &str, fingerprints: &[u64]| -> nearprint::Result<_> {
-    ///     let mut builder = Database::<u64>::build(home.path().join(name), Options::new())?;
+    ///     let mut builder = Database::<u64>::build(home.path().join(name), Schema::new())?;
     ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint, None).map(drop))?;
     ///     builder.finish()?.snapshot()
     /// };
     /// let (monday, tuesday) = (make("monday.np", &[0b1000, 0xffff])?, make("tuesday.np", &[0b1001, 0xffff])?);
     /// let mut found = Vec::new();
-    /// monday.cross(&tuesday, 3, |pairs| Ok(found.extend_from_slice(pairs)))?;
+    /// monday.visit_cross(&tuesday, 3, |pairs| Ok::<_, nearprint::Error>(found.extend_from_slice(pairs)))?;
     /// let expected = [(0b1000, 0b1001, 1), (0xffff, 0xffff, 0)];
     /// assert_eq!(found, expected.map(|(a, b, distance)| Pair { a, b, distance }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cross<E: From<Error>>(
+    pub fn visit_cross<E: From<Error>>(
         &self,
         other: &Self,
         k: u32,
@@ -68,12 +68,12 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// All pairs of a row of this database and a row of another one within `k` bits, as
-    /// `visit(a, b, distance)`, in the order of [`cross`](Snapshot::cross), those of two fingerprints by the
+    /// `visit(a, b, distance)`, in the order of [`visit_cross`](Snapshot::visit_cross), those of two fingerprints by the
     /// ids of the smaller database first.
     ///
     /// # Errors
-    /// As [`cross`](Snapshot::cross).
-    pub fn cross_rows<E: From<Error>>(
+    /// As [`visit_cross`](Snapshot::visit_cross).
+    pub fn visit_cross_rows<E: From<Error>>(
         &self,
         other: &Self,
         k: u32,
@@ -108,7 +108,7 @@ impl<F: Fingerprint> Snapshot<F> {
         let mut caller = CallerError::new();
         let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| caller.keep(visit(side, rows, matches));
         let mut waiting = Waiting::default();
-        let walked = asking.rows(|row| {
+        let walked = asking.visit_rows(|row| {
             if waiting.is_full_for(row) {
                 waiting.ask(asked, k, &progress, &mut visit)?;
             }

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Width;
 use crate::format::manifest::RunRecord;
+use crate::format::schema::Schema;
 use crate::format::segment::SegmentInfo;
+use crate::layout::Layout;
 use crate::layout::cost::{Choice, Estimate, Strategy, TableShape, ball, choose, directory_bits};
-use crate::layout::{Layout, LayoutChoice};
 use crate::query::prepare::Prepared;
 
 /// The plans for one k, run by run. Prints as the text of the `explain` command.
@@ -73,18 +74,28 @@ impl Explanation {
         Self { k, runs: runs.map(explain).collect() }
     }
 
-    /// What a database of `entries` uniformly distributed fingerprints would do: no files needed.
+    /// How a database of `entries` uniformly distributed fingerprints would answer. Needs no files.
     ///
     /// # Errors
-    /// [`Error::Option`](crate::Error::Option) for a layout that cannot be.
-    pub fn imagine<F: Fingerprint>(entries: u64, k: u32, tuned_k: u32, layout: LayoutChoice) -> Result<Self> {
-        let layout = layout.layout(F::BITS, tuned_k, entries)?;
+    /// [`Error::InvalidLayout`](crate::Error::InvalidLayout), [`Error::Distance`](crate::Error::Distance) for a
+    /// schema that no database of this width can have.
+    ///
+    /// ```
+    /// use nearprint::{Explanation, Schema, Width};
+    /// let explanation = Explanation::imagine(Width::W64, 50_000_000, 3, &Schema::new())?;
+    /// assert_eq!(explanation.runs[0].layout, "rotations:4");
+    /// # Ok::<(), nearprint::Error>(())
+    /// ```
+    pub fn imagine(width: Width, entries: u64, k: u32, schema: &Schema) -> Result<Self> {
+        let k = k.min(width.bits());
+        schema.check(width.bits())?;
+        let layout = schema.layout.layout(width.bits(), schema.k, entries)?;
         let shape = |table| {
             let prefix = layout.prefix_bits(table);
             TableShape::uniform(prefix, directory_bits(prefix, entries), entries)
         };
         let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
-        let choice = choose(&layout, &shapes, entries, k.min(F::BITS));
+        let choice = choose(&layout, &shapes, entries, k);
         Ok(Self { k, runs: vec![RunExplanation::new(None, &layout, entries, &shapes, &choice)] })
     }
 }

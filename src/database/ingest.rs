@@ -1,4 +1,4 @@
-//! Adoption of runs that were built elsewhere.
+//! Ingests runs that were built elsewhere.
 //!
 //! The folders are checked completely before anything is written. Then their runs are copied in, and one
 //! change of the manifest makes all of them live, or none.
@@ -11,19 +11,20 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
-use crate::options::{Options, Stage};
+use crate::options::Options;
+use crate::progress::Stage;
 use crate::run::{Run, verify};
 use crate::storage::Folder;
 
 /// What [`Writer::ingest`] has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ingested {
-    /// Runs that have been adopted.
-    pub adopted: u64,
-    /// Runs that had been adopted before, or come twice.
+pub struct IngestReport {
+    /// Runs that were ingested.
+    pub runs: u64,
+    /// Runs that were skipped: ingested before, or given twice.
     pub skipped: u64,
-    /// Rows of the runs that have been adopted.
+    /// Rows of the ingested runs.
     pub rows: u64,
 }
 
@@ -31,7 +32,7 @@ pub struct Ingested {
 struct Source {
     path: PathBuf,
     storage: Folder,
-    /// Names only those runs that are to be adopted.
+    /// Names only those runs that are to be ingested.
     manifest: Manifest,
 }
 
@@ -39,7 +40,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Adopts the runs of folders that were [built](crate::Builder::runs_only) for it as the newest, in
     /// the order given: all of them or none. Durable on return, as is everything inserted before.
     ///
-    /// The folders are read completely, checked, and left as they are. A run that was adopted before is
+    /// The folders are read completely, checked, and left as they are. A run that was ingested before is
     /// skipped, even if its rows have been merged or deleted since, wherever it has been copied to. Ids
     /// that the folders gave to rows without one must not have been given by another, or by the database.
     ///
@@ -47,35 +48,35 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::NotADatabase`], [`Error::Width`], [`Error::Mismatch`] for another layout or k,
     /// [`Error::Overlap`]; [`Error::Option`] for a folder that is not one of runs only; [`Error::Corrupt`]
     /// where something is damaged; [`Error::Interrupted`] when the progress listener says so; else as
-    /// [`commit`](Writer::commit). In each case nothing has been adopted.
-    pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<Ingested> {
+    /// [`commit`](Writer::commit). In each case nothing has been ingested.
+    pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
         self.check_poison()?;
         let read = |folder: &_| Source::read::<F>(AsRef::as_ref(folder), self.manifest());
         let mut sources: Vec<Source> = folders.iter().map(read).collect::<Result<_>>()?;
         let skipped = skip_known(&mut sources, self.manifest());
         if sources.is_empty() {
-            return Ok(Ingested { skipped, ..Ingested::default() });
+            return Ok(IngestReport { skipped, ..IngestReport::default() });
         }
         check_ids(self.path(), &self.automatic(), &sources)?;
         sources.iter().try_for_each(|source| source.verify::<F>(self.options()))?;
         // What was inserted before is older than the runs.
         self.flush()?;
-        self.adopt(&sources)?;
+        self.copy_and_publish(&sources)?;
         // Where merging fails it is still due, and the next flush tells.
         let _ = self.merge_if_due();
         let runs = || sources.iter().flat_map(Source::runs);
-        Ok(Ingested { adopted: runs().count() as u64, skipped, rows: runs().map(|run| run.rows).sum() })
+        Ok(IngestReport { runs: runs().count() as u64, skipped, rows: runs().map(|run| run.rows).sum() })
     }
 
     /// Copies all runs and makes them live. Where that fails, nothing of them stays.
-    fn adopt(&mut self, sources: &[Source]) -> Result<()> {
+    fn copy_and_publish(&mut self, sources: &[Source]) -> Result<()> {
         let mut numbers: Vec<(u64, usize)> = Vec::new();
         for run in sources.iter().flat_map(Source::runs) {
             numbers.push((self.take_run_number(), run.segments.len()));
         }
         let copied = self.copy(sources, &numbers);
-        let adopted = copied.and_then(|runs| self.publish(runs, |manifest| take_over(manifest, sources)));
-        adopted.inspect_err(|_| numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables)))
+        let ingested = copied.and_then(|runs| self.publish(runs, |manifest| take_over(manifest, sources)));
+        ingested.inspect_err(|_| numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables)))
     }
 
     fn copy(&self, sources: &[Source], numbers: &[(u64, usize)]) -> Result<Vec<RunRecord>> {
@@ -96,16 +97,13 @@ impl<F: Fingerprint> Writer<F> {
 }
 
 impl Source {
-    /// Reads the manifest of a folder, and checks that a database may adopt from it.
+    /// Reads the manifest of a folder, and checks that a database may ingest from it.
     fn read<F: Fingerprint>(path: &Path, database: &Manifest) -> Result<Self> {
         let storage = Folder::new(path);
         let manifest = manifest::of::<F>(&storage)?;
         let path = path.to_path_buf();
         if !manifest.runs_only {
-            return Err(Error::Option(format!(
-                "{}: a database of its own; runs to be ingested are built with --runs-only",
-                path.display()
-            )));
+            return Err(Error::NotRunsOnly { path });
         }
         let (found, expected) = (settings(&manifest), settings(database));
         if found != expected {
@@ -149,7 +147,7 @@ fn layout_settings(manifest: &Manifest) -> String {
 fn skip_known(sources: &mut Vec<Source>, database: &Manifest) -> u64 {
     let live = database.runs.iter().map(|run| run.identity);
     let mut known: std::collections::HashSet<[u8; 16]> =
-        database.adopted.iter().copied().chain(live).collect();
+        database.ingested.iter().copied().chain(live).collect();
     let mut skipped = 0;
     for source in &mut *sources {
         let given = source.manifest.runs.len();
@@ -194,14 +192,14 @@ fn first_overlap<'a>(givers: impl Iterator<Item = &'a IdRanges>) -> Option<[Give
     neighbours.find(|(left, right)| right.range.0 <= left.range.1).map(|(&left, &right)| [left, right])
 }
 
-/// Notes in a manifest what has been adopted, the runs themselves aside.
+/// Notes in a manifest what has been ingested, the runs themselves aside.
 fn take_over(manifest: &mut Manifest, sources: &[Source]) {
     for source in sources {
         manifest.largest_id = manifest.largest_id.max(source.manifest.largest_id);
         if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
             kept.next_sequence = kept.next_sequence.max(more.next_sequence);
         }
-        manifest.adopted.extend(source.runs().map(|run| run.identity));
+        manifest.ingested.extend(source.runs().map(|run| run.identity));
         source.manifest.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
     }
 }
@@ -263,7 +261,7 @@ mod tests {
             rows.insert(row);
             Ok::<(), Error>(())
         };
-        snapshot.rows(&mut note).unwrap();
+        snapshot.visit_rows(&mut note).unwrap();
         rows.len()
     }
 
@@ -280,12 +278,12 @@ mod tests {
             let result = writer.ingest(&folders);
             disk.heal();
             if let Ok(ingested) = result {
-                assert_eq!((ingested.adopted, ingested.rows), (2, 7));
+                assert_eq!((ingested.runs, ingested.rows), (2, 7));
                 break;
             }
             assert!(matches!(result, Err(Error::DiskFull { .. })), "{result:?}");
             assert_eq!(disk.names(), before);
-            assert_eq!(writer.ingest(&folders).unwrap().adopted, 2, "once there is room");
+            assert_eq!(writer.ingest(&folders).unwrap().runs, 2, "once there is room");
             drop(writer);
             assert_eq!(row_count(&disk), 8);
             failures += 1;
@@ -304,12 +302,12 @@ mod tests {
             disk.fail_at(first + call, ErrorKind::PermissionDenied);
             let result = writer.ingest(&folders);
             if disk.calls() <= first + call {
-                assert_eq!(result.unwrap().adopted, 2);
+                assert_eq!(result.unwrap().runs, 2);
                 break;
             }
             if result.is_err() && writer.check_poison().is_ok() {
                 assert_eq!(row_count(&disk), 1);
-                assert_eq!(writer.ingest(&folders).unwrap().adopted, 2);
+                assert_eq!(writer.ingest(&folders).unwrap().runs, 2);
             }
             drop(writer);
             self::writer(&disk).close().unwrap();

@@ -1,5 +1,7 @@
 //! A database: a folder that can be created, opened and read.
 
+mod answers;
+pub(crate) mod any;
 mod backup;
 pub(crate) mod bulk;
 mod compaction;
@@ -9,6 +11,8 @@ pub(crate) mod ingest;
 pub(crate) mod repair;
 pub(crate) mod snapshot;
 pub(crate) mod stats;
+pub(crate) mod streams;
+mod walks;
 pub(crate) mod writer;
 
 use std::cell::RefCell;
@@ -20,7 +24,8 @@ use crate::database::bulk::Builder;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Width};
+use crate::format::schema::Schema;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::run::Verification;
@@ -32,10 +37,10 @@ use repair::RepairReport;
 /// Opening reads a few pages per file, whatever the size. Reading goes through a [`Snapshot`].
 ///
 /// ```
-/// use nearprint::{Database, Options};
+/// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let mut builder = Database::<u64>::build(&path, Options::new())?;
+/// let mut builder = Database::<u64>::build(&path, Schema::new())?;
 /// builder.push(0b1111_0000, Some(7))?;
 /// builder.finish()?;
 ///
@@ -57,16 +62,33 @@ impl<F: Fingerprint> Database<F> {
     /// # Errors
     /// [`Error::AlreadyExists`]; [`Error::Option`] for a layout or k that cannot be;
     /// [`Error::Locked`] while another process builds under the same name; [`Error::Io`].
-    pub fn create(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        Self::build(path, options)?.finish()
+    pub fn create(path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
+        Self::create_with(path, schema, Options::new())
+    }
+
+    /// [`create`](Database::create) with options, which the handle keeps.
+    ///
+    /// # Errors
+    /// As [`create`](Database::create).
+    pub fn create_with(path: impl AsRef<Path>, schema: Schema, options: Options) -> Result<Self> {
+        Self::build_with(path, schema, options)?.finish()
     }
 
     /// Starts loading rows in bulk into a new database. `path` must not exist, or be an empty folder.
     ///
     /// # Errors
     /// As [`create`](Database::create).
-    pub fn build(path: impl AsRef<Path>, options: Options) -> Result<Builder<F>> {
-        Builder::begin(path.as_ref(), options)
+    pub fn build(path: impl AsRef<Path>, schema: Schema) -> Result<Builder<F>> {
+        Self::build_with(path, schema, Options::new())
+    }
+
+    /// [`build`](Database::build) with options: memory, threads, progress.
+    ///
+    /// # Errors
+    /// As [`create`](Database::create); [`Error::TooLittleMemory`].
+    #[expect(clippy::needless_pass_by_value, reason = "a schema is made for one database")]
+    pub fn build_with(path: impl AsRef<Path>, schema: Schema, options: Options) -> Result<Builder<F>> {
+        Builder::begin(path.as_ref(), &schema, options)
     }
 
     /// Opens a database with the default options.
@@ -164,18 +186,18 @@ impl<F: Fingerprint> Database<F> {
     }
 }
 
-/// The width in bits of a database's fingerprints: 64, 128 or 256; so that one knows which type to open it with.
+/// The width of a database's fingerprints. [`AnyDatabase`](any::AnyDatabase) opens one of any width.
 ///
 /// # Errors
-/// As [`Database::open`], but [`Error::Width`].
-pub fn width_of(path: impl AsRef<Path>) -> Result<u32> {
-    manifest::of_any_width(&Folder::new(path.as_ref())).map(|manifest| manifest.width)
+/// As [`Database::open`], without [`Error::Width`].
+pub fn width_of(path: impl AsRef<Path>) -> Result<Width> {
+    manifest::of_any_width(&Folder::new(path.as_ref())).and_then(|manifest| manifest.width.try_into())
 }
 
-/// The same for a database that may be damaged: where the manifest cannot be read, its files are asked.
+/// The width of a database that may be damaged: where the manifest cannot be read, that of its other files.
 ///
 /// # Errors
 /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`]; [`Error::Io`].
-pub fn width_of_damaged(path: impl AsRef<Path>) -> Result<u32> {
-    repair::width(&Folder::new(path.as_ref()))
+pub fn width_of_damaged(path: impl AsRef<Path>) -> Result<Width> {
+    repair::width(&Folder::new(path.as_ref()))?.try_into()
 }

@@ -1,6 +1,6 @@
 //! Counts and sizes of a database.
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
 use crate::format::paged::hex;
 use crate::format::{keys, postings, segment, tombstones};
@@ -10,8 +10,8 @@ use crate::run::Run;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Width of the fingerprints in bits.
-    pub width: u32,
+    /// Width of the fingerprints.
+    pub width: Width,
     /// The distance that layouts are tuned for.
     pub k: u32,
     /// The layout that was asked for: `auto`, `rotations:T` or `blocks:M,S`.
@@ -70,7 +70,7 @@ impl Stats {
         let sections = segment::sections(F::BITS).iter().chain(postings::sections(F::BITS));
         let sections = sections.chain(&tombstones::SECTIONS).chain(&keys::SECTIONS);
         let mut stats = Self {
-            width: manifest.width,
+            width: F::WIDTH,
             k: manifest.k,
             layout: manifest.layout.to_string(),
             database_id: hex(&manifest.database_id),

@@ -13,13 +13,13 @@ pub(crate) const PREFIX_BYTES: usize = 24;
 pub(crate) const TAG_DATABASE: [u8; 4] = *b"DATA";
 /// A record per live run, oldest first.
 pub(crate) const TAG_RUN: [u8; 4] = *b"RUN ";
-/// The identities of runs that were built elsewhere and adopted; at most once, behind the runs.
+/// The identities of runs that were built elsewhere and ingested; at most once, behind the runs.
 pub(crate) const TAG_ADOPTED: [u8; 4] = *b"ADPT";
 /// The ranges of ids that were given automatically; at most once.
 pub(crate) const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest ever.
 pub(crate) const FLAG_HAS_IDS: u32 = 1;
-/// Bit 1 of the flags: the folder holds runs for other databases to adopt.
+/// Bit 1 of the flags: the folder holds runs for other databases to ingest.
 pub(crate) const FLAG_RUNS_ONLY: u32 = 2;
 /// Bit 2 of the flags: rows have keys.
 pub(crate) const FLAG_KEYS: u32 = 4;
@@ -53,7 +53,7 @@ pub(crate) struct Manifest {
     pub(crate) next_run: u64,
     /// The largest id ever stored.
     pub(crate) largest_id: Option<u64>,
-    /// The folder holds runs for other databases to adopt, and takes no writer.
+    /// The folder holds runs for other databases to ingest, and takes no writer.
     pub(crate) runs_only: bool,
     /// The write-ahead log whose operations are in no run yet.
     pub(crate) live_wal: Option<u64>,
@@ -63,8 +63,8 @@ pub(crate) struct Manifest {
     pub(crate) next_frame: u64,
     /// Oldest first.
     pub(crate) runs: Vec<RunRecord>,
-    /// Identities of adopted runs, merged or not, in the order of adoption.
-    pub(crate) adopted: Vec<[u8; 16]>,
+    /// Identities of ingested runs, merged or not, in the order of ingestion.
+    pub(crate) ingested: Vec<[u8; 16]>,
     pub(crate) automatic: IdRanges,
     /// Where rows have keys.
     pub(crate) keys: Option<KeysKept>,
@@ -134,9 +134,9 @@ impl Manifest {
             record(&mut records, TAG_RUN, |body| run.encode(self.keys.is_some(), body));
         }
         let mut count = 1 + u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
-        if !self.adopted.is_empty() {
+        if !self.ingested.is_empty() {
             record(&mut records, TAG_ADOPTED, |body| {
-                for identity in &self.adopted {
+                for identity in &self.ingested {
                     body.put(identity);
                 }
             });
@@ -201,7 +201,7 @@ impl Manifest {
                 .filter(|&place| place > last || (place == 0 && last == 0));
             match place {
                 Some(0) => manifest.runs.push(RunRecord::decode(&mut body, &manifest)?),
-                Some(1) => manifest.adopted = decode_adopted(&mut body)?,
+                Some(1) => manifest.ingested = decode_adopted(&mut body)?,
                 Some(2) => manifest.automatic = IdRanges::decode(&mut body)?,
                 Some(3) => manifest.recipe = Some(decode_recipe(&mut body)?),
                 Some(4) => manifest.checkpoint = decode_checkpoint(&mut body)?,
@@ -309,7 +309,7 @@ impl Manifest {
             next_wal,
             next_frame,
             runs: vec![],
-            adopted: vec![],
+            ingested: vec![],
             automatic: IdRanges::default(),
             keys,
             recipe: None,
@@ -566,7 +566,7 @@ pub(crate) mod tests {
             next_wal: 4,
             next_frame: 17,
             runs: vec![run(7), run(2)],
-            adopted: vec![[3; 16], [2; 16]],
+            ingested: vec![[3; 16], [2; 16]],
             automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
             keys: Some(KeysKept { texts: true, next_sequence: 50 }),
             recipe: Some("some words".into()),
@@ -587,7 +587,7 @@ pub(crate) mod tests {
         assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
         let empty = Manifest {
             runs: vec![],
-            adopted: vec![],
+            ingested: vec![],
             automatic: IdRanges::default(),
             live_wal: None,
             runs_only: true,

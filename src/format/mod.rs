@@ -9,6 +9,7 @@ pub(crate) mod keys;
 pub(crate) mod manifest;
 pub(crate) mod paged;
 pub(crate) mod postings;
+pub(crate) mod schema;
 pub(crate) mod segment;
 pub(crate) mod tombstones;
 pub(crate) mod wal;

@@ -86,10 +86,9 @@ impl FromStr for LayoutChoice {
             }),
             _ => None,
         };
-        parsed.ok_or_else(|| {
-            Error::Option(format!(
-                "layout {text:?}: expected auto, rotations:T or blocks:M,S, with T, M, S numbers"
-            ))
+        parsed.ok_or_else(|| Error::InvalidLayout {
+            layout: format!("layout {text:?}"),
+            reason: "expected auto, rotations:T or blocks:M,S, with T, M, S numbers".into(),
         })
     }
 }
@@ -119,14 +118,17 @@ impl Layout {
     /// `tables` disjoint blocks, each leading one table.
     pub(crate) fn rotations(width: u32, tables: u32) -> Result<Self> {
         if !(1..=64).contains(&tables) {
-            return Err(Error::Option(format!("rotations:{tables}: between 1 and 64 tables are possible")));
+            let (layout, reason) =
+                (format!("rotations:{tables}"), "between 1 and 64 tables are possible".into());
+            return Err(Error::InvalidLayout { layout, reason });
         }
         Ok(Self { width, blocks: split(width, tables), prefixes: (0..tables).map(|b| 1 << b).collect() })
     }
 
     /// `blocks` blocks with prefixes of `prefix` blocks, such that k errors always miss one prefix.
     pub(crate) fn covering(width: u32, blocks: u32, prefix: u32, k: u32) -> Result<Self> {
-        let why = |text: String| Error::Option(format!("blocks:{blocks},{prefix} for k = {k}: {text}"));
+        let layout = format!("blocks:{blocks},{prefix} for k = {k}");
+        let why = |reason: String| Error::InvalidLayout { layout: layout.clone(), reason };
         if !(1..=64).contains(&blocks) || prefix == 0 {
             return Err(why("1 to 64 blocks and a prefix of at least one block are possible".into()));
         }
@@ -324,13 +326,14 @@ mod tests {
         }
         for text in ["", "rotations", "rotations:", "rotations:x", "blocks:6", "blocks:6,2,1", "blocks:-6,2"]
         {
-            assert!(matches!(text.parse::<LayoutChoice>(), Err(Error::Option(_))), "{text}");
+            assert!(matches!(text.parse::<LayoutChoice>(), Err(Error::InvalidLayout { .. })), "{text}");
         }
     }
 
     #[test]
     fn impossible_layouts_are_refused() {
-        let refused = |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::Option(_)));
+        let refused =
+            |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::InvalidLayout { .. }));
         assert!(refused(LayoutChoice::Rotations { tables: 0 }, 3));
         assert!(refused(LayoutChoice::Rotations { tables: 65 }, 3));
         assert!(refused(LayoutChoice::Blocks { blocks: 6, prefix: 4 }, 3));

@@ -5,21 +5,22 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
-use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
-use crate::options::Options;
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::schema::{KeyStorage, Schema};
+use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 
-/// A manifest with all ranges of automatic ids and a hundred thousand adopted runs stays below this.
+/// A manifest with all ranges of automatic ids and a hundred thousand ingested runs stays below this.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The manifest of a database without runs.
-pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
+pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
     Ok(Manifest {
         generation: 1,
         database_id: random_id()?,
         width,
-        k: options.k,
-        layout: options.layout,
+        k: schema.k,
+        layout: schema.layout,
         next_run: 1,
         largest_id: None,
         runs_only: false,
@@ -27,10 +28,10 @@ pub(crate) fn fresh(width: u32, options: &Options) -> Result<Manifest> {
         next_wal: 1,
         next_frame: 1,
         runs: Vec::new(),
-        adopted: Vec::new(),
+        ingested: Vec::new(),
         automatic: IdRanges::default(),
-        keys: options.keys.map(|texts| KeysKept { texts, next_sequence: 0 }),
-        recipe: options.recipe.clone(),
+        keys: schema.keys.kept(),
+        recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
     })
 }
@@ -92,6 +93,17 @@ pub(crate) fn while_it_stands<F: Fingerprint, T>(
 }
 
 impl Manifest {
+    /// The settings of the database.
+    pub(crate) fn schema(&self) -> Schema {
+        let keys = KeyStorage::of(self.keys);
+        Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone() }
+    }
+
+    /// The layout for a run of so many distinct fingerprints.
+    pub(crate) fn layout_for(&self, entries: u64) -> Result<Layout> {
+        self.layout.layout(self.width, self.k, entries)
+    }
+
     /// Every file of the database.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
         let of_run = |record: &RunRecord| {
@@ -129,7 +141,7 @@ pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> 
 fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
     let bytes = manifest.encode();
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::Limit("a manifest of 4 MiB holds no more adopted runs"));
+        return Err(Error::Limit("a manifest of 4 MiB holds no more ingested runs"));
     }
     // What could not be read again must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;

@@ -9,7 +9,7 @@ pub(crate) mod changes;
 use std::sync::OnceLock;
 
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::wal::Operation;
 use crate::kernel::Kernel;
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
@@ -110,12 +110,13 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Appends every row within `k` bits of a fingerprint, in no particular order.
-    pub(crate) fn search(&self, query: F, k: u32, kernel: Kernel, found: &mut Vec<Match<F>>) {
-        let k = k.min(F::BITS);
-        let prepared = self.by_k[k as usize]
+    pub(crate) fn search(&self, query: F, k: Distance, kernel: Kernel, found: &mut Vec<Match<F>>) {
+        let prepared = self.by_k[k.bits() as usize]
             .get_or_init(|| Prepared::new(&self.layout, self.shapes.clone(), self.capacity, k));
         match &prepared.choice.strategy {
-            Strategy::Scan => found.extend(self.rows.iter().flatten().filter_map(|row| near(row, query, k))),
+            Strategy::Scan => {
+                found.extend(self.rows.iter().flatten().filter_map(|row| near(row, query, prepared.k)))
+            }
             Strategy::Probe(plan) => self.probe(query, prepared, plan, kernel, found),
         }
     }
@@ -186,7 +187,7 @@ mod tests {
                     for k in [0, 1, 3, 6, 11, 64, 1000] {
                         let query = row.fingerprint ^ (i & 3);
                         let mut found = Vec::new();
-                        memtable.search(query, k, Kernel::detect(), &mut found);
+                        memtable.search(query, Distance::saturating::<u64>(k), Kernel::detect(), &mut found);
                         let near = |&(fingerprint, id): &(u64, u64)| near(&Row { fingerprint, id }, query, k);
                         let brute: BTreeSet<Match<u64>> = expected.iter().filter_map(near).collect();
                         assert_eq!(found.len(), brute.len(), "round {round}, k = {k}");

@@ -4,13 +4,13 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::locate::Match;
-use super::search::Searcher;
+use super::search::{Completion, Searcher};
 use super::view::View;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Distance, Fingerprint};
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
-use crate::options::ProgressFn;
+use crate::progress::ProgressFn;
 use crate::util::parallel::{self, Sink};
 
 /// Queries that are answered together where a sweep was given up.
@@ -73,12 +73,12 @@ impl<F: Fingerprint> Answers<F> {
         view: &View<F>,
         searcher: &mut Searcher<'_>,
         group: &[F],
-        k: u32,
+        k: Distance,
         most: usize,
-    ) -> Result<bool> {
+    ) -> Result<Completion> {
         let mut found = Vec::new();
-        if !view.search(searcher, group, k, most, &mut found)? {
-            return Ok(false);
+        if view.search(searcher, group, k, most, &mut found)? == Completion::GaveUp {
+            return Ok(Completion::GaveUp);
         }
         found.sort_unstable();
         found.dedup();
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Answers<F> {
             }
             self.end_of_query();
         }
-        Ok(true)
+        Ok(Completion::Complete)
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn query<F: Fingerprint>(
     view: &View<F>,
     workers: Workers<'_>,
     queries: &[F],
-    k: u32,
+    k: Distance,
     visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
 ) -> Result<()> {
     let expected = matches_expected(view, k);
@@ -114,7 +114,7 @@ pub(crate) fn query<F: Fingerprint>(
         let queries = &queries[range];
         if !crowded.load(Ordering::Relaxed) {
             let mut answers = Answers::default();
-            if answers.add(view, searcher, queries, k, MATCHES_TOGETHER)? {
+            if answers.add(view, searcher, queries, k, MATCHES_TOGETHER)? == Completion::Complete {
                 let _ = sink(answers);
                 return Ok(());
             }
@@ -122,10 +122,12 @@ pub(crate) fn query<F: Fingerprint>(
         }
         let mut answers = Answers::default();
         for group in queries.chunks(together) {
-            if group.len() == 1 || !answers.add(view, searcher, group, k, MATCHES_TOGETHER)? {
+            if group.len() == 1
+                || answers.add(view, searcher, group, k, MATCHES_TOGETHER)? == Completion::GaveUp
+            {
                 // What all of them have is too much to hold at once, so each by itself.
                 for one in group.chunks(1) {
-                    answers.add(view, searcher, one, k, usize::MAX)?;
+                    let _ = answers.add(view, searcher, one, k, usize::MAX)?;
                     if answers.hand_on_full(sink).is_break() {
                         return Ok(());
                     }
@@ -192,7 +194,7 @@ fn in_order<F: Fingerprint>(
 }
 
 /// How many matches a random query has among as many random fingerprints.
-fn matches_expected<F: Fingerprint>(view: &View<F>, k: u32) -> f64 {
+fn matches_expected<F: Fingerprint>(view: &View<F>, k: Distance) -> f64 {
     let entries: u64 = view.runs().map(|run| run.record.entries).sum();
-    entries as f64 * ball(F::BITS, k) / f64::from(F::BITS).exp2()
+    entries as f64 * ball(F::BITS, k.bits()) / f64::from(F::BITS).exp2()
 }

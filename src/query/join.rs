@@ -14,7 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Table, is_wide};
-use crate::options::ProgressFn;
+use crate::progress::ProgressFn;
 use crate::util::cast::{to_u32, to_usize};
 use crate::util::parallel::{self, Sink};
 

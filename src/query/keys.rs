@@ -1,9 +1,12 @@
 //! The keys of rows.
 
+use std::ops::Range;
+
 use super::view::View;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
+use crate::run::Keys;
 
 /// A key of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,14 +48,25 @@ impl<F: Fingerprint> View<F> {
         Ok(())
     }
 
-    /// The ids of the live rows that have a key, ascending. A look-up under the id that the key alone would
-    /// give; where `everywhere`, one walk over all keys, for rows that were given another id.
-    pub(crate) fn ids_of_key(&self, key: &[u8], everywhere: bool) -> Result<Vec<u64>> {
+    /// The ids of the live rows that have a key and the id that the key alone gives, ascending: a look-up.
+    pub(crate) fn ids_of_key(&self, key: &[u8]) -> Result<Vec<u64>> {
+        self.ids_of_key_within(key, |keys| keys.of_id(hash_key(key)))
+    }
+
+    /// The ids of the live rows that have a key, ascending: one walk over all keys.
+    pub(crate) fn ids_of_key_scan(&self, key: &[u8]) -> Result<Vec<u64>> {
+        self.ids_of_key_within(key, |keys| Ok(0..keys.info.count))
+    }
+
+    fn ids_of_key_within(
+        &self,
+        key: &[u8],
+        records: impl Fn(&Keys) -> Result<Range<u64>>,
+    ) -> Result<Vec<u64>> {
         let mut ids = Vec::new();
         for (index, run) in self.runs().enumerate() {
             let Some(keys) = &run.keys else { continue };
-            let range = if everywhere { 0..keys.info.count } else { keys.of_id(hash_key(key))? };
-            for at in range {
+            for at in records(keys)? {
                 let record = keys.record::<F>(at)?;
                 if record.key == key && !self.newer(index).hide(record.row.id)? {
                     ids.push(record.row.id);

@@ -3,13 +3,14 @@
 use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE};
 use crate::error::{Error, Result};
-use crate::fingerprint::Fingerprint;
 use crate::fingerprint::Row;
+use crate::fingerprint::{Distance, Fingerprint};
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::layout::plan::Plan;
 use crate::layout::{Layout, Table};
-use crate::options::{Options, Stage};
+use crate::options::Options;
+use crate::progress::Stage;
 use crate::util::cast::to_usize;
 use crate::util::sort;
 use crate::util::visitor::CallerError;
@@ -103,40 +104,38 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
     len * (GROUP_NS + inside) + groups * others * across
 }
 
-/// Finds all pairs of distinct values in a list that differ by at most `k` bits.
+/// All pairs of distinct values of a list that differ by at most `k` bits, on all cores.
 ///
-/// Equal values count once. `visit` gets the pairs in blocks, each pair once, in an order that
-/// depends only on the set of values and k, not on the number of threads. An error from `visit` ends the search
-/// and is returned.
-///
-/// Memory: three times the list. Time: for k = 3 and random values about 75 ns a value for a million
-/// values on one core, more where many values share long prefixes.
+/// Equal values count once. The order depends only on the set of values and k. Memory: three times the list,
+/// and the pairs; [`visit_all`] does not collect them. Time: for k = 3 and random values about 75 ns a value
+/// for a million values on one core, more where many values share long prefixes.
 ///
 /// # Errors
-/// Whatever `visit` returns.
+/// [`Error::Io`] where a thread cannot be started.
 ///
 /// ```
-/// let mut pairs = Vec::new();
-/// nearprint::find_all(&[0b0000u64, 0b0111, 0b1111], 3, 1, |block| Ok(pairs.extend_from_slice(block)))?;
+/// let mut pairs = nearprint::find_all(&[0b0000u64, 0b0111, 0b1111], 3)?;
 /// pairs.sort();
 /// assert_eq!(pairs.iter().map(|p| (p.a, p.b, p.distance)).collect::<Vec<_>>(), [(0, 7, 3), (7, 15, 1)]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn find_all<F: Fingerprint, E: From<Error>>(
-    values: &[F],
-    k: u32,
-    threads: usize,
-    visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
-) -> Result<(), E> {
-    find_all_with(values.to_vec(), k, &Options::new().threads(threads), visit)
+pub fn find_all<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Pair<F>>> {
+    let mut pairs = Vec::new();
+    visit_all(values.to_vec(), k, &Options::new(), |block| {
+        pairs.extend_from_slice(block);
+        Ok::<(), Error>(())
+    })?;
+    Ok(pairs)
 }
 
-/// The same as [`find_all`] without a copy of the list, with the threads and the progress of `options`, which
-/// can end it. Progress is counted in fingerprints, over all tables in use.
+/// Visits all pairs of distinct values of a list that differ by at most `k` bits.
+///
+/// `visit` receives the pairs of [`find_all`] in blocks, on the calling thread. An error of `visit` ends the
+/// search and is returned. Progress is counted in fingerprints, over all tables in use.
 ///
 /// # Errors
-/// Whatever `visit` returns; [`Error::Interrupted`].
-pub fn find_all_with<F: Fingerprint, E: From<Error>>(
+/// Those of `visit`; [`Error::Interrupted`].
+pub fn visit_all<F: Fingerprint, E: From<Error>>(
     mut values: Vec<F>,
     k: u32,
     options: &Options,
@@ -145,6 +144,7 @@ pub fn find_all_with<F: Fingerprint, E: From<Error>>(
     sort::sort(&mut values, &mut Vec::new(), options.threads);
     values.dedup();
     let mut caller = CallerError::new();
+    let k = Distance::saturating::<F>(k);
     let done = join_sorted(&values, k, options, &mut |block| caller.keep(visit(block)));
     caller.or(done)
 }
@@ -152,11 +152,11 @@ pub fn find_all_with<F: Fingerprint, E: From<Error>>(
 /// Joins ascending distinct values.
 pub(super) fn join_sorted<F: Fingerprint>(
     natural: &[F],
-    k: u32,
+    k: Distance,
     options: &Options,
     visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
-    let (k, threads) = (k.min(F::BITS), options.threads);
+    let (k, threads) = (k.bits(), options.threads);
     let (layout, radii, group_bits) = list_layout::<F>(k, natural.len());
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
@@ -178,37 +178,34 @@ pub(super) fn join_sorted<F: Fingerprint>(
     Ok(())
 }
 
-/// Finds the connected components of the pairs within `k` bits of a list, those of two values or more.
+/// The connected components of the pairs within `k` bits of a list, those of two values or more, on all cores.
 ///
-/// Equal values count once. `visit` gets each cluster's values in ascending order; clusters come in
-/// the order of their smallest value. An error from `visit` ends the search and is returned.
-///
-/// Memory: three times the list, 6 bytes a value, and 24 bytes for each value in a cluster.
+/// Equal values count once. Values of a cluster ascend; clusters are ordered by their smallest value.
+/// Memory: three times the list, 6 bytes a value, 24 bytes for each value in a cluster, and the clusters;
+/// [`visit_all_clusters`] does not collect them.
 ///
 /// # Errors
-/// Whatever `visit` returns; [`Error::Limit`] for more than 2^32 - 1 distinct values.
+/// [`Error::Limit`] for more than 2^32 - 1 distinct values.
 ///
 /// ```
-/// let mut clusters = Vec::new();
-/// nearprint::find_clusters(&[0u64, 7, 15, 0xffff_0000], 3, 1, |cluster| Ok(clusters.push(cluster.to_vec())))?;
-/// assert_eq!(clusters, [[0, 7, 15]]);
+/// assert_eq!(nearprint::find_clusters(&[0u64, 7, 15, 0xffff_0000], 3)?, [[0, 7, 15]]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn find_clusters<F: Fingerprint, E: From<Error>>(
-    values: &[F],
-    k: u32,
-    threads: usize,
-    visit: impl FnMut(&[F]) -> Result<(), E>,
-) -> Result<(), E> {
-    find_clusters_with(values.to_vec(), k, &Options::new().threads(threads), visit)
+pub fn find_clusters<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Vec<F>>> {
+    let mut clusters = Vec::new();
+    visit_all_clusters(values.to_vec(), k, &Options::new(), |cluster| {
+        clusters.push(cluster.to_vec());
+        Ok::<(), Error>(())
+    })?;
+    Ok(clusters)
 }
 
-/// The same as [`find_clusters`] without a copy of the list, with the threads and the progress of `options`, which
-/// can end it.
+/// Visits the clusters of [`find_clusters`], on the calling thread. An error of `visit` ends the search and is
+/// returned.
 ///
 /// # Errors
-/// As [`find_clusters`]; [`Error::Interrupted`].
-pub fn find_clusters_with<F: Fingerprint, E: From<Error>>(
+/// As [`find_clusters`]; those of `visit`; [`Error::Interrupted`].
+pub fn visit_all_clusters<F: Fingerprint, E: From<Error>>(
     values: Vec<F>,
     k: u32,
     options: &Options,
@@ -217,6 +214,7 @@ pub fn find_clusters_with<F: Fingerprint, E: From<Error>>(
     let mut natural = values;
     sort::sort(&mut natural, &mut Vec::new(), options.threads);
     natural.dedup();
+    let k = Distance::saturating::<F>(k);
     let members = members(&natural, k, options, Vec::new(), |index| natural[index])?;
     let mut cluster = Vec::new();
     for group in by_cluster(&members) {
@@ -227,16 +225,36 @@ pub fn find_clusters_with<F: Fingerprint, E: From<Error>>(
     Ok(())
 }
 
-/// The clusters of ascending distinct rows, those of two rows or more; equal fingerprints form one.
-pub fn cluster_rows<F: Fingerprint, E: From<Error>>(
-    rows: &[Row<F>],
+/// Visits the clusters of a list of rows that have two rows or more; rows of equal fingerprints are one cluster.
+/// Rows of a cluster are ordered by (fingerprint, id). An error of `visit` ends the search and is returned.
+///
+/// # Errors
+/// As [`visit_all_clusters`].
+///
+/// ```
+/// use nearprint::{Error, Options, Row, visit_all_row_clusters};
+///
+/// let row = |fingerprint: u64, id| Row { fingerprint, id };
+/// let mut ids = Vec::new();
+/// visit_all_row_clusters(vec![row(7, 1), row(9, 2), row(7, 3)], 0, &Options::new(), |cluster| {
+///     ids.extend(cluster.iter().map(|row| row.id));
+///     Ok::<(), Error>(())
+/// })?;
+/// assert_eq!(ids, [1, 3]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
+    mut rows: Vec<Row<F>>,
     k: u32,
     options: &Options,
     mut visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
 ) -> Result<(), E> {
+    rows.sort_unstable();
+    rows.dedup();
     let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
     let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
     let several = equal.iter().map(|rows| rows.len() > 1).collect();
+    let k = Distance::saturating::<F>(k);
     let members = members(&natural, k, options, several, |index| equal[index])?;
     by_cluster(&members).try_for_each(|group| {
         let cluster: Vec<Row<F>> = group.iter().flat_map(|member| member.value).copied().collect();
@@ -248,7 +266,7 @@ pub fn cluster_rows<F: Fingerprint, E: From<Error>>(
 /// themselves.
 fn members<F: Fingerprint, T>(
     natural: &[F],
-    k: u32,
+    k: Distance,
     options: &Options,
     alone: Vec<bool>,
     value: impl Fn(usize) -> T,

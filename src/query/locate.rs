@@ -3,7 +3,7 @@
 //! Ids follow table 0, so a fingerprint found elsewhere is first looked up there. As in a search, work
 //! goes in stages over all hits of a group, each asking for what the next one reads.
 
-use super::search::Hit;
+use super::search::{Completion, Hit};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::run::Run;
@@ -32,14 +32,14 @@ pub(crate) fn rows_of<F: Fingerprint>(
     hits: &mut [Hit<F>],
     most: usize,
     found: &mut Vec<(u32, Match<F>)>,
-) -> Result<bool> {
+) -> Result<Completion> {
     for some in hits.chunks_mut(TOGETHER) {
         rows_of_some(run, some, found)?;
         if found.len() > most {
-            return Ok(false);
+            return Ok(Completion::GaveUp);
         }
     }
-    Ok(true)
+    Ok(Completion::Complete)
 }
 
 fn rows_of_some<F: Fingerprint>(

@@ -8,13 +8,14 @@ use super::order::Order;
 use super::prepare::Searchable;
 use super::view::{Newer, View};
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::segment::MAX_ENTRIES;
 use crate::kernel::Kernel;
 use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
-use crate::options::{Options, Stage};
+use crate::options::Options;
+use crate::progress::Stage;
 use crate::run::{RowCursor, Run};
 
 /// The runs of a snapshot.
@@ -29,24 +30,15 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         Self { view, kernel, options }
     }
 
-    /// Visits every row once, by (fingerprint, id).
-    pub(crate) fn rows(&self, mut visit: impl FnMut(Row<F>) -> Result<()>) -> Result<()> {
+    /// Every row once, by (fingerprint, id).
+    pub(crate) fn rows(&self) -> Result<Rows<'a, F>> {
         let runs = self.view.runs().enumerate();
-        let mut heads =
-            runs.map(|(index, run)| Head::new(run, self.view.newer(index))).collect::<Result<Vec<_>>>()?;
-        loop {
-            let Some(least) = heads.iter().filter_map(Head::row).min() else { return Ok(()) };
-            visit(least)?;
-            for head in &mut heads {
-                if head.row() == Some(least) {
-                    head.advance()?;
-                }
-            }
-        }
+        let heads = runs.map(|(index, run)| Head::new(run, self.view.newer(index)));
+        Ok(Rows { heads: heads.collect::<Result<_>>()?, failed: None })
     }
 
     /// All pairs of distinct fingerprints within `k` bits.
-    pub(crate) fn pairs(&self, k: u32, visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
+    pub(crate) fn pairs(&self, k: Distance, visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
         let runs = || self.view.searchables().iter().filter(|run| run.run.record.entries > 0);
         let Some(largest) = runs().max_by_key(|run| run.run.record.entries) else { return Ok(()) };
         let layout = &largest.run.record.layout;
@@ -61,7 +53,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     /// Joins table by table. All runs have the layout of `largest`.
     fn pairs_by_tables(
         &self,
-        k: u32,
+        k: Distance,
         plan: &Plan,
         largest: &Searchable<F>,
         visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
@@ -73,7 +65,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
         let progress = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
         let (kernel, threads) = (self.kernel, self.options.threads);
-        let join = Join { kernel, threads, k, plan, tables: &tables, progress: &progress };
+        let join = Join { kernel, threads, k: k.bits(), plan, tables: &tables, progress: &progress };
         for (table, _) in plan.used() {
             let prefix = tables[table].prefix_bits;
             let shortest = runs.iter().map(|run| run.segments[table].directory_bits()).min().unwrap_or(0);
@@ -130,6 +122,38 @@ fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F
         }
     }
     values.truncate(kept);
+}
+
+/// Every row of a snapshot, by (fingerprint, id). Made by [`Snapshot::rows`](crate::Snapshot::rows).
+///
+/// Each item is a `Result`; after an error the iterator ends.
+pub struct Rows<'a, F> {
+    heads: Vec<Head<'a, F>>,
+    /// Met behind the row that was returned last.
+    failed: Option<Error>,
+}
+
+impl<F> std::fmt::Debug for Rows<'_, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows").field("runs", &self.heads.len()).finish_non_exhaustive()
+    }
+}
+
+impl<F: Fingerprint> Iterator for Rows<'_, F> {
+    type Item = Result<Row<F>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Row<F>>> {
+        if let Some(error) = self.failed.take() {
+            self.heads.clear();
+            return Some(Err(error));
+        }
+        let least = self.heads.iter().filter_map(Head::row).min()?;
+        for head in self.heads.iter_mut().filter(|head| head.row() == Some(least)) {
+            self.failed = head.advance().err().or(self.failed.take());
+        }
+        Some(Ok(least))
+    }
 }
 
 /// The next live row of a run.

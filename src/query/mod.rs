@@ -16,6 +16,6 @@ pub(crate) mod view;
 
 pub use join::Pair;
 pub use keys::RowKey;
-pub use lists::cluster_rows;
-pub use lists::{find_all, find_all_with, find_clusters, find_clusters_with};
+pub use lists::{find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters};
 pub use locate::Match;
+pub use merged::Rows;

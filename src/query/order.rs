@@ -33,13 +33,14 @@ impl<F: Fingerprint> Order<'_, F> {
     }
 
     /// Which fingerprints stand for two rows or more.
-    pub(crate) fn with_several_ids(&self, whole: &MergedView<'_, F>) -> Result<Vec<bool>> {
+    pub(crate) fn with_several_ids(&self, merged: &MergedView<'_, F>) -> Result<Vec<bool>> {
         match self {
             Self::Entries(run) => run.postings.entries_of_several_rows(),
             Self::Values(values, _) => {
                 let mut several = vec![false; values.len()];
                 let (mut at, mut last) = (0, None);
-                whole.rows(|row| {
+                for row in merged.rows()? {
+                    let row = row?;
                     if last == Some(row.fingerprint) {
                         // A stranger's rows need not come in the order of their fingerprints.
                         several.get_mut(at).into_iter().for_each(|several| *several = true);
@@ -47,8 +48,7 @@ impl<F: Fingerprint> Order<'_, F> {
                         at += usize::from(last.is_some());
                         last = Some(row.fingerprint);
                     }
-                    Ok(())
-                })?;
+                }
                 Ok(several)
             }
         }
@@ -76,7 +76,7 @@ impl<F: Fingerprint> Order<'_, F> {
     /// Replaces `ids` by those of a fingerprint.
     pub(crate) fn ids_of(
         &self,
-        whole: &MergedView<'_, F>,
+        merged: &MergedView<'_, F>,
         member: &Member<F>,
         ids: &mut Vec<u64>,
     ) -> Result<()> {
@@ -85,7 +85,7 @@ impl<F: Fingerprint> Order<'_, F> {
                 ids.clear();
                 run.postings.ids_of(member.index, ids)
             }
-            Self::Values(..) => whole.view.ids_of(member.value, ids),
+            Self::Values(..) => merged.view.ids_of(member.value, ids),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Distance, Fingerprint};
 use crate::layout::Layout;
 use crate::layout::cost::{Choice, Model, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
@@ -38,10 +38,9 @@ impl<F: Fingerprint> Searchable<F> {
         Self { run, by_k }
     }
 
-    /// The preparation for k; distances beyond the width are all the same.
-    pub(crate) fn at(&self, k: u32) -> &Prepared {
-        let k = k.min(F::BITS);
-        self.by_k[k as usize].get_or_init(|| {
+    /// The preparation for k.
+    pub(crate) fn at(&self, k: Distance) -> &Prepared {
+        self.by_k[k.bits() as usize].get_or_init(|| {
             let shapes = self.run.segments.iter().map(|segment| segment.shape()).collect();
             Prepared::new(&self.run.record.layout, shapes, self.run.record.entries, k)
         })
@@ -50,7 +49,8 @@ impl<F: Fingerprint> Searchable<F> {
 
 impl Prepared {
     /// Plans for tables of a layout that hold `entries` fingerprints.
-    pub(crate) fn new(layout: &Layout, shapes: Vec<TableShape>, entries: u64, k: u32) -> Self {
+    pub(crate) fn new(layout: &Layout, shapes: Vec<TableShape>, entries: u64, k: Distance) -> Self {
+        let k = k.bits();
         let choice = choose(layout, &shapes, entries, k);
         let model = Model::new(layout.width(), entries, k);
         let disjoint = layout.disjoint(0..shapes.len());

@@ -8,13 +8,13 @@ use std::ops::Range;
 
 use super::prepare::{Prepared, Searchable};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Distance, Fingerprint};
 use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
 use crate::layout::{Table, is_wide};
-use crate::options::ProgressFn;
+use crate::progress::ProgressFn;
 use crate::run::{Run, Segment};
 use crate::util::cast::{to_u32, to_usize};
 
@@ -102,6 +102,22 @@ impl<'a, F> Group<'a, F> {
     }
 }
 
+/// How a search within bounded memory ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Completion {
+    /// Every match was found.
+    Complete,
+    /// There are more matches than the caller can hold; those found so far are of no use.
+    GaveUp,
+}
+
+impl Completion {
+    fn of(complete: bool) -> Self {
+        if complete { Self::Complete } else { Self::GaveUp }
+    }
+}
+
 /// Memory that queries use again and again. One per thread.
 #[derive(Debug)]
 pub(crate) struct Searcher<'a> {
@@ -162,10 +178,10 @@ impl<'a> Searcher<'a> {
         &mut self,
         searchable: &Searchable<F>,
         queries: &[F],
-        k: u32,
+        k: Distance,
         most: usize,
         hits: &mut Vec<Hit<F>>,
-    ) -> Result<bool> {
+    ) -> Result<Completion> {
         let (run, prepared) = (&searchable.run, searchable.at(k));
         match &prepared.choice.strategy {
             Strategy::Scan => self.scan(run, queries, prepared, most, hits),
@@ -191,7 +207,7 @@ impl<'a> Searcher<'a> {
                     self.search_probes(&group, hits)?;
                     self.progress.count(GROUP)?;
                 }
-                Ok(hits.len() <= most)
+                Ok(Completion::of(hits.len() <= most))
             }
         }
     }
@@ -203,7 +219,7 @@ impl<'a> Searcher<'a> {
         group: &Group<'_, F>,
         most: usize,
         hits: &mut Vec<Hit<F>>,
-    ) -> Result<bool> {
+    ) -> Result<Completion> {
         for (table, segment) in group.run.segments.iter().enumerate() {
             // The bucket in the upper half, the index of the query in the lower one.
             let mut order = std::mem::take(&mut self.order);
@@ -229,12 +245,12 @@ impl<'a> Searcher<'a> {
                 self.search_probes(group, hits)?;
                 self.progress.count(some.len())?;
                 if hits.len() > most {
-                    return Ok(false);
+                    return Ok(Completion::GaveUp);
                 }
             }
             self.order = order;
         }
-        Ok(true)
+        Ok(Completion::Complete)
     }
 
     /// Stages 2 to 4.
@@ -376,7 +392,7 @@ impl<'a> Searcher<'a> {
         prepared: &Prepared,
         most: usize,
         hits: &mut Vec<Hit<F>>,
-    ) -> Result<bool> {
+    ) -> Result<Completion> {
         let (segment, k) = (run.natural(), prepared.k);
         let mut first = 0;
         while first < segment.buckets() {
@@ -401,12 +417,12 @@ impl<'a> Searcher<'a> {
                 }
                 self.progress.count(SCANNED)?;
                 if hits.len() > most {
-                    return Ok(false);
+                    return Ok(Completion::GaveUp);
                 }
             }
             first = buckets.end;
         }
-        Ok(true)
+        Ok(Completion::Complete)
     }
 }
 
@@ -486,7 +502,7 @@ mod tests {
     use crate::database::bulk::build_runs;
     use crate::fingerprint::Row;
     use crate::fingerprint::mix64;
-    use crate::options::NO_PROGRESS;
+    use crate::progress::NO_PROGRESS;
 
     fn skewed_rows() -> Vec<Row<u64>> {
         // A tenth shares five values of the first 16 bits.

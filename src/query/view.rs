@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::locate::{Match, rows_of};
 use super::prepare::Searchable;
-use super::search::Searcher;
+use super::search::{Completion, Searcher};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::run::{Run, Tombstones};
 
 /// Open runs, oldest first. Cheap to clone.
@@ -41,26 +41,26 @@ impl<F: Fingerprint> View<F> {
         &self,
         searcher: &mut Searcher<'_>,
         group: &[F],
-        k: u32,
+        k: Distance,
         most: usize,
         found: &mut Vec<(u32, Match<F>)>,
-    ) -> Result<bool> {
+    ) -> Result<Completion> {
         let mut hits = Vec::new();
         for (index, searchable) in self.runs.iter().enumerate() {
             if searchable.run.record.entries == 0 {
                 continue;
             }
             hits.clear();
-            if !searcher.search(searchable, group, k, most, &mut hits)? {
-                return Ok(false);
+            if searcher.search(searchable, group, k, most, &mut hits)? == Completion::GaveUp {
+                return Ok(Completion::GaveUp);
             }
             let before = found.len();
-            if !rows_of(&searchable.run, &mut hits, most, found)? {
-                return Ok(false);
+            if rows_of(&searchable.run, &mut hits, most, found)? == Completion::GaveUp {
+                return Ok(Completion::GaveUp);
             }
             self.newer(index).retain_behind(before, found, |(_, row)| row.id)?;
         }
-        Ok(true)
+        Ok(Completion::Complete)
     }
 
     /// Replaces `ids` by the live ids of a fingerprint, ascending.

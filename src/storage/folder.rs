@@ -102,8 +102,7 @@ impl Input for File {
 pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
     let inside = parent(dest).canonicalize().ok().zip(database.canonicalize().ok());
     if inside.is_some_and(|(parent, database)| parent.starts_with(database)) {
-        let dest = dest.display();
-        return Err(Error::Option(format!("{dest}: lies in the database; choose another place")));
+        return Err(Error::InsideDatabase { path: dest.to_path_buf() });
     }
     Ok(())
 }
@@ -127,9 +126,10 @@ impl Staging {
         let target =
             &target.file_name().map_or_else(|| target.to_path_buf(), |name| parent(target).join(name));
         refuse_existing(target)?;
-        let mut name = target.file_name().map(|name| name.to_os_string()).ok_or_else(|| {
-            Error::Option(format!("{}: a database needs a name of its own", target.display()))
-        })?;
+        let mut name = target
+            .file_name()
+            .map(|name| name.to_os_string())
+            .ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         name.push(".building");
         let path = parent(target).join(name);
         let lock = loop {
@@ -194,10 +194,7 @@ fn refuse_existing(target: &Path) -> Result<()> {
             if metadata.dev()
                 != fs::metadata(parent(target)).map_err(Error::io("look at", target))?.dev() =>
         {
-            Err(Error::Option(format!(
-                "{}: a mount point cannot be replaced; choose a folder in it",
-                target.display()
-            )))
+            Err(Error::MountPoint { path: target.to_path_buf() })
         }
         Ok(_) => match fs::read_dir(target).map_err(Error::io("read", target))?.next() {
             None => Ok(()),

@@ -55,7 +55,7 @@ fn rows<F: Fingerprint>(disk: &SimulatedDisk) -> Result<Vec<Row<F>>> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let snapshot = Snapshot::open(&storage, &Options::new().threads(1), None)?;
     let mut rows = Vec::new();
-    snapshot.rows(|row| {
+    snapshot.visit_rows(|row| {
         let keys: Vec<String> = snapshot.keys_of(row)?.into_iter().map(|key| key.key).collect();
         let expected = (row.id >= 50).then(|| format!("key {}", row.id));
         assert!(keys.into_iter().eq(expected), "{row:?}");

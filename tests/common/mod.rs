@@ -93,7 +93,7 @@ pub fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>], options: Options) -> 
 pub fn all_rows<F: Fingerprint>(snapshot: &Snapshot<F>) -> Vec<Row<F>> {
     let mut found = Vec::new();
     snapshot
-        .rows(|row| {
+        .visit_rows(|row| {
             found.push(row);
             Ok::<(), nearprint::Error>(())
         })

@@ -166,7 +166,7 @@ fn an_error_from_the_visitor_ends_it() {
     let rows = rows(Shape::Uniform, 5000, 8);
     let one = build(&home.path().join("one"), &rows, Options::new());
     let mut blocks = 0;
-    let ended = one.cross(&one, 0, |_| {
+    let ended = one.visit_cross(&one, 0, |_| {
         blocks += 1;
         Err(Error::Limit("enough"))
     });

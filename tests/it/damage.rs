@@ -28,15 +28,15 @@ fn answers(path: &Path, rows: &[Row<u64>]) -> Result<Vec<String>, Error> {
         answers.push(format!("{:?}", snapshot.query(row.fingerprint ^ 1, 1)?));
         answers.push(format!("{:?}", snapshot.query(row.fingerprint ^ 1 << 63, 1)?));
     }
-    snapshot.rows(|row| {
+    snapshot.visit_rows(|row| {
         answers.push(format!("{row:?}"));
         Ok::<(), Error>(())
     })?;
-    snapshot.pairs(3, |block| {
+    snapshot.visit_pairs(3, |block| {
         answers.push(format!("{block:?}"));
         Ok::<(), Error>(())
     })?;
-    snapshot.clusters(3, |cluster| {
+    snapshot.visit_clusters(3, |cluster| {
         answers.push(format!("{cluster:?}"));
         Ok::<(), Error>(())
     })?;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Random, SHAPES, Shape, build, clusters, matches, pairs, rows};
 use nearprint::{
-    Database, Error, LayoutChoice, Options, Pair, Progress, Row, Snapshot, Stage, find_all, find_all_with,
-    find_clusters, find_clusters_with,
+    Database, Error, LayoutChoice, Options, Pair, Progress, Row, Snapshot, Stage, find_all, find_clusters,
+    visit_all, visit_all_clusters,
 };
 
 fn layouts() -> Vec<LayoutChoice> {
@@ -284,16 +284,16 @@ fn lists_tell_how_far_they_are_and_can_be_ended() {
     let values =
         rows::<u64>(Shape::Uniform, 100_000, 52).iter().map(|row| row.fingerprint).collect::<Vec<_>>();
     let (told, options) = joining(|_| false);
-    let found = collected(|visit| find_all_with(values.clone(), 3, &options, visit));
+    let found = collected(|visit| visit_all(values.clone(), 3, &options, visit));
     assert_eq!(found, collected(|visit| find_all(&values, 3, 1, visit)));
     let (done, total) = *told.last.lock().unwrap();
     let total = total.unwrap();
     assert!(done <= total && done > total / 10 * 9, "{done} of {total}");
 
     let (_, options) = joining(|done| done > 0);
-    let ended = find_all_with(values.clone(), 3, &options, |_| Ok(()));
+    let ended = visit_all(values.clone(), 3, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
-    let ended = find_clusters_with(values, 3, &options, |_| Ok(()));
+    let ended = visit_all_clusters(values, 3, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 
@@ -302,7 +302,7 @@ fn regression_a_join_of_all_with_all_ends_before_its_first_group_is_done() {
     let values =
         rows::<u64>(Shape::Uniform, 20_000, 53).iter().map(|row| row.fingerprint).collect::<Vec<_>>();
     let (_, options) = joining(|done| done == 0);
-    let ended = find_all_with(values, 20, &options, |_| Ok(()));
+    let ended = visit_all(values, 20, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 
@@ -336,11 +336,16 @@ fn regression_questions_end_before_the_first_of_them_are_answered() {
         }
     }
     let told = listener(Stage::Joining, |_| false);
-    snapshot.with_progress(told.clone()).cross(&snapshot, 2, |_| Ok::<(), nearprint::Error>(())).unwrap();
+    snapshot
+        .with_progress(told.clone())
+        .visit_cross(&snapshot, 2, |_| Ok::<(), nearprint::Error>(()))
+        .unwrap();
     let (done, total) = *told.last.lock().unwrap();
     assert_eq!(Some(done), total);
     let ended =
-        snapshot.with_progress(listener(Stage::Joining, |done| done == 0)).cross(&snapshot, 2, |_| Ok(()));
+        snapshot
+            .with_progress(listener(Stage::Joining, |done| done == 0))
+            .visit_cross(&snapshot, 2, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 
@@ -354,7 +359,7 @@ fn clusters_equal_brute_force_in_databases_and_lists() {
             let expected = clusters(&rows, k);
             let mut found = Vec::new();
             snapshot
-                .clusters(k, |cluster| {
+                .visit_clusters(k, |cluster| {
                     found.push(cluster.to_vec());
                     Ok::<(), nearprint::Error>(())
                 })
@@ -387,7 +392,7 @@ fn id_pairs_are_all_pairs_of_rows() {
     let snapshot = build(&home.path().join("db"), &rows, Options::new());
     let mut found = Vec::new();
     snapshot
-        .row_pairs(3, |a, b, distance| {
+        .visit_row_pairs(3, |a, b, distance| {
             found.push((a.id, b.id, distance));
             Ok::<(), nearprint::Error>(())
         })
@@ -420,7 +425,7 @@ fn rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids() {
             let expected: BTreeSet<Row<u64>> = given.into_iter().collect();
             let mut found = Vec::new();
             snapshot
-                .rows(|row| {
+                .visit_rows(|row| {
                     found.push(row);
                     Ok::<(), nearprint::Error>(())
                 })
@@ -473,7 +478,7 @@ fn an_empty_database_answers() {
     assert_eq!(snapshot.query(0, 64).unwrap(), []);
     assert_eq!(snapshot.nearest(0, 3, 64).unwrap(), []);
     assert_eq!(collected(|visit| snapshot.pairs(64, visit)), []);
-    snapshot.clusters::<Error>(64, |_| panic!("no cluster")).unwrap();
+    snapshot.visit_clusters::<Error>(64, |_| panic!("no cluster")).unwrap();
     assert_eq!(snapshot.verify().unwrap().damage, []);
     assert_eq!(snapshot.explain(3).to_string(), "The database is empty: every answer is empty.\n");
     assert_eq!(collected(|visit| find_all(&[], 64, 2, visit)), []);

@@ -30,7 +30,7 @@ fn some_row(random: &mut Random) -> (u64, Option<u64>, String, Vec<u8>) {
 fn keys_of(snapshot: &Snapshot<u64>) -> Model {
     let mut rows = BTreeSet::new();
     snapshot
-        .rows(|row| {
+        .visit_rows(|row| {
             rows.insert(row);
             Ok::<(), Error>(())
         })
@@ -55,7 +55,7 @@ fn check(path: &Path, model: &Model) -> Snapshot<u64> {
     let ids: BTreeSet<u64> = model.keys().filter(|(_, key)| key == "key 7").map(|(row, _)| row.id).collect();
     assert!(snapshot.ids_of_key("key 7", true).unwrap().iter().eq(&ids));
     assert_eq!(snapshot.recipe(), Some("some recipe"));
-    assert_eq!(snapshot.keeps_keys(), Some(true));
+    assert_eq!(snapshot.key_storage(), Some(true));
     snapshot
 }
 

@@ -28,7 +28,7 @@ fn check(snapshot: &Snapshot<u64>, model: &BTreeSet<Row<u64>>, random: &mut Rand
     for k in [3, 20] {
         let mut found = BTreeSet::new();
         snapshot
-            .pairs(k, |block| {
+            .visit_pairs(k, |block| {
                 assert!(block.iter().all(|&pair| found.insert(pair)), "each pair once");
                 Ok::<(), Error>(())
             })
@@ -36,7 +36,7 @@ fn check(snapshot: &Snapshot<u64>, model: &BTreeSet<Row<u64>>, random: &mut Rand
         assert_eq!(found, pairs(&expected, k));
         let mut found = Vec::new();
         snapshot
-            .clusters(k, |cluster| {
+            .visit_clusters(k, |cluster| {
                 found.push(cluster.to_vec());
                 Ok::<(), Error>(())
             })

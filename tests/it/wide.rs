@@ -147,7 +147,7 @@ fn joins_equal_brute_force<F: Fingerprint>(ks: &[u32], count: usize) {
                 let snapshot = build(&path, &rows, options);
                 let mut found = Vec::new();
                 snapshot
-                    .pairs(k, |block| {
+                    .visit_pairs(k, |block| {
                         found.extend_from_slice(block);
                         Ok::<(), nearprint::Error>(())
                     })
@@ -155,7 +155,7 @@ fn joins_equal_brute_force<F: Fingerprint>(ks: &[u32], count: usize) {
                 check(found, layout);
                 let mut found = Vec::new();
                 snapshot
-                    .clusters(k, |cluster| {
+                    .visit_clusters(k, |cluster| {
                         found.push(cluster.to_vec());
                         Ok::<(), nearprint::Error>(())
                     })

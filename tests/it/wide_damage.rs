@@ -38,15 +38,15 @@ fn answers<F: Fingerprint>(path: &Path, rows: &[Row<F>]) -> Result<Vec<String>, 
             answers.push(format!("{:?}", snapshot.query(row.fingerprint ^ F::ones(place, 1), 1)?));
         }
     }
-    snapshot.rows(|row| {
+    snapshot.visit_rows(|row| {
         answers.push(format!("{row:?}"));
         Ok::<(), Error>(())
     })?;
-    snapshot.pairs(9, |block| {
+    snapshot.visit_pairs(9, |block| {
         answers.push(format!("{block:?}"));
         Ok::<(), Error>(())
     })?;
-    snapshot.clusters(9, |cluster| {
+    snapshot.visit_clusters(9, |cluster| {
         answers.push(format!("{cluster:?}"));
         Ok::<(), Error>(())
     })?;

@@ -119,7 +119,7 @@ fn nearprint(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
     // As for every other peer, what is measured is the second time.
     snapshot.query_batch(queries, K, |_, _| Ok(()))?;
     report.ask(queries, |query| snapshot.query(query, K).map_or(0, |found| found.len()));
-    report.timed("pairs", || snapshot.pairs(K, |_| Ok(())))?;
+    report.timed("pairs", || snapshot.visit_pairs(K, |_| Ok(())))?;
     report.timed("pairs_in_memory", || find_all(values, K, 1, |_| Ok(())))?;
     Ok(())
 }

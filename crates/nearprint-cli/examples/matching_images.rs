@@ -96,7 +96,7 @@ fn nearest(writer: &mut Writer<U256>, hash: U256) -> nearprint::Result<Vec<(Stri
 fn clusters(database: &Database<U256>) -> nearprint::Result<BTreeSet<BTreeSet<String>>> {
     let snapshot = database.snapshot()?;
     let mut clusters = BTreeSet::new();
-    snapshot.clusters(K, |rows| {
+    snapshot.visit_clusters(K, |rows| {
         let mut names = BTreeSet::new();
         for row in rows {
             names.extend(snapshot.keys_of(*row)?.into_iter().map(|key| key.key));

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 use super::failure::say;
-use nearprint::{Error, Options, find_all_with, find_clusters_with};
+use nearprint::{Error, Options, visit_all, visit_all_clusters};
 
 /// Exit codes, in the order in which the program checks.
 const UNKNOWN_OPTION: u8 = 1;
@@ -171,10 +171,10 @@ impl Settings {
         let options = Options::new();
         let failed = |source| Error::Io { action: "write", path: self.output.clone().into(), source };
         let result = match task {
-            Task::Pairs => find_all_with(values, self.distance, &options, |block| {
+            Task::Pairs => visit_all(values, self.distance, &options, |block| {
                 block.iter().try_for_each(|pair| writeln!(out, "[{}, {}]", pair.a, pair.b)).map_err(failed)
             }),
-            Task::Clusters => find_clusters_with(values, self.distance, &options, |cluster| {
+            Task::Clusters => visit_all_clusters(values, self.distance, &options, |cluster| {
                 let numbers: Vec<String> = cluster.iter().map(u64::to_string).collect();
                 writeln!(out, "[{}]", numbers.join(", ")).map_err(failed)
             }),

@@ -117,7 +117,24 @@ impl Failure {
         match self {
             Self::Usage(_)
             | Self::Engine(
-                Error::Option(_) | Error::Mismatch { .. } | Error::Overlap { .. } | Error::Width { .. },
+                Error::Distance { .. }
+                | Error::InsideDatabase { .. }
+                | Error::InvalidLayout { .. }
+                | Error::InvalidRecipe { .. }
+                | Error::KeyTooLong { .. }
+                | Error::KeysNotStored { .. }
+                | Error::Mismatch { .. }
+                | Error::MountPoint { .. }
+                | Error::NotRunsOnly { .. }
+                | Error::Overlap { .. }
+                | Error::RecipeMismatch { .. }
+                | Error::RunsOnly { .. }
+                | Error::TextTooLong { .. }
+                | Error::TextsNotStored { .. }
+                | Error::TooLittleMemory { .. }
+                | Error::UnknownWidth { .. }
+                | Error::Unnamed { .. }
+                | Error::Width { .. },
             ) => USAGE,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,

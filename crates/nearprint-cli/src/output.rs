@@ -74,7 +74,7 @@ pub(super) fn each_key<F: Fingerprint, E: From<Error>>(
     row: Row<F>,
     mut write: impl FnMut(Key<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    if snapshots.iter().all(|snapshot| snapshot.keeps_keys().is_none()) {
+    if snapshots.iter().all(|snapshot| !snapshot.key_storage().has_keys()) {
         return write(None);
     }
     let mut keys = Vec::new();

@@ -4,12 +4,11 @@ use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::width::WIDTHS;
-use nearprint::{Fingerprint, LayoutChoice, Radix, U256};
+use nearprint::{Fingerprint, LayoutChoice, Radix, U256, Width};
 
 /// A width in bits.
-pub(super) fn width() -> impl TypedValueParser<Value = u32> {
-    PossibleValuesParser::new(WIDTHS).try_map(|text| text.parse::<u32>())
+pub(super) fn width() -> impl TypedValueParser<Value = Width> {
+    PossibleValuesParser::new(["64", "128", "256"]).try_map(|text| text.parse::<Width>())
 }
 
 /// The base of numbers.

@@ -1,66 +1,35 @@
-//! Databases hold fingerprints of one width, which is a type inside the program and a number outside.
+//! Commands that are generic over the width, which is known only at run time.
 
+use nearprint::{Fingerprint, Width, WidthVisitor};
+
+use super::Global;
 use super::failure::Failure;
-use nearprint::{Error, Fingerprint};
 
-/// The widths there are, in bits.
-pub(super) const WIDTHS: [&str; 3] = ["64", "128", "256"];
-
-/// The width where nothing is said.
-pub(super) const DEFAULT_WIDTH: u32 = 64;
-
-/// Does something with the type `$F` of the fingerprints of so many bits, which are a database's, a recipe's or one of
-/// [`WIDTHS`]: of no other width there are any.
-macro_rules! with_width {
-    ($width:expr, $F:ident => $result:expr) => {
-        match $width {
-            64 => {
-                type $F = u64;
-                $result
-            }
-            128 => {
-                type $F = u128;
-                $result
-            }
-            _ => {
-                type $F = nearprint::U256;
-                $result
-            }
-        }
-    };
-}
-pub(super) use with_width;
-
-/// Refuses a distance that fingerprints of a width cannot have.
-pub(super) fn check_distance<F: Fingerprint>(k: u32) -> Result<u32, Failure> {
-    if k <= F::BITS {
-        return Ok(k);
-    }
-    let bits = F::BITS;
-    Err(Error::Option(format!("k = {k}: fingerprints of {bits} bits differ by at most {bits}")).into())
+/// A command that is generic over the fingerprint; `C` is what it has worked out before.
+pub(super) trait ForWidth<C> {
+    fn run_wide<F: Fingerprint>(self, context: C, global: Global) -> Result<(), Failure>;
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nearprint::U256;
+/// Runs a command with the type of a width.
+pub(super) fn run_for<C>(
+    width: Width,
+    command: impl ForWidth<C>,
+    context: C,
+    global: Global,
+) -> Result<(), Failure> {
+    width.visit(Bound { command, context, global })
+}
 
-    #[test]
-    fn each_width_has_its_type() {
-        for width in WIDTHS {
-            let width: u32 = width.parse().unwrap();
-            assert_eq!(with_width!(width, F => F::BITS), width);
-        }
-    }
+struct Bound<A, C> {
+    command: A,
+    context: C,
+    global: Global,
+}
 
-    #[test]
-    fn distances_end_at_the_width() {
-        assert_eq!(check_distance::<u64>(64).unwrap(), 64);
-        assert!(
-            matches!(check_distance::<u64>(65), Err(Failure::Engine(Error::Option(why))) if why.contains("64 bits"))
-        );
-        assert_eq!(check_distance::<u128>(128).unwrap(), 128);
-        assert!(check_distance::<u128>(129).is_err());
-        assert_eq!(check_distance::<U256>(256).unwrap(), 256);
+impl<C, A: ForWidth<C>> WidthVisitor for Bound<A, C> {
+    type Output = Result<(), Failure>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        self.command.run_wide::<F>(self.context, self.global)
     }
 }

@@ -1,6 +1,6 @@
 //! How well distances tell near-duplicates from other documents, where it is known which are which.
 //!
-//! Nothing is sampled: the pairs within k bits among all documents come from [`find_all`], which is exact,
+//! Nothing is sampled: the pairs within k bits among all documents come from [`visit_all`], which is exact,
 //! and each of them is a positive or not.
 
 use std::cmp::Ordering;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use nearprint::internal as parallel;
-use nearprint::{Fingerprint, find_all};
+use nearprint::{Fingerprint, Options, visit_all};
 
 /// The largest distance looked at: a quarter of the bits.
 pub fn max_k<F: Fingerprint>() -> u32 {
@@ -29,7 +29,7 @@ const FEW: usize = 64;
 /// Counts the pairs in a list by distance; equal fingerprints are pairs as well.
 ///
 /// # Errors
-/// Whatever [`find_all`] returns.
+/// Whatever [`visit_all`] returns.
 pub fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Counts> {
     let mut counts = no_counts::<F>();
     if prints.len() <= FEW {
@@ -46,7 +46,7 @@ pub fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Count
         let len = run.len() as u64;
         count(&mut counts, 0, len * (len - 1) / 2);
     }
-    find_all(prints, max_k::<F>(), threads, |block| {
+    visit_all(prints.to_vec(), max_k::<F>(), &Options::new().threads(threads), |block| {
         for pair in block {
             count(&mut counts, pair.distance, copies(pair.a) as u64 * copies(pair.b) as u64);
         }
@@ -123,7 +123,7 @@ fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<Near>>
             near.extend(run[at + 1..].iter().map(|b| (a.1, b.1, 0)));
         }
     }
-    find_all(prints, max_k::<F>(), threads, |block| {
+    visit_all(prints.to_vec(), max_k::<F>(), &Options::new().threads(threads), |block| {
         for pair in block {
             for (_, a) in run(pair.a) {
                 near.extend(run(pair.b).iter().map(|(_, b)| (*a.min(b), *a.max(b), pair.distance)));
@@ -178,7 +178,7 @@ impl Point {
 /// One point for each k from 0 to [`max_k`].
 ///
 /// # Errors
-/// Whatever [`find_all`] returns.
+/// Whatever [`visit_all`] returns.
 pub fn curve<F: Fingerprint>(
     shingle: usize,
     prints: &[F],
@@ -192,7 +192,7 @@ pub fn curve<F: Fingerprint>(
 /// The same, where a pair is found only if it is also confirmed by its texts.
 ///
 /// # Errors
-/// Whatever [`find_all`] returns.
+/// Whatever [`visit_all`] returns.
 pub fn confirmed_curve<F: Fingerprint>(
     shingle: usize,
     prints: &[F],

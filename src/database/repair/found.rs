@@ -13,12 +13,12 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{FileRecord, Manifest, RunRecord};
 use crate::format::paged::{Footer, Header, PAGE_BYTES};
 use crate::format::postings::RowsInfo;
+use crate::format::schema::Schema;
 use crate::format::segment::SegmentInfo;
 use crate::format::wal::WalHeader;
 use crate::format::{postings, segment};
 use crate::layout::Layout;
 use crate::log::manifest;
-use crate::options::Options;
 use crate::storage::{Input, Storage, names};
 
 /// A database put together from its files.
@@ -34,14 +34,10 @@ type Ends = (Header, FileRecord, Footer);
 
 impl Found {
     /// Looks through the folder. [`Error::NotADatabase`] where it has no file of a database.
-    pub(super) fn look<F: Fingerprint>(
-        storage: &dyn Storage,
-        options: &Options,
-        findings: &mut Findings,
-    ) -> Result<Self> {
+    pub(super) fn look<F: Fingerprint>(storage: &dyn Storage, findings: &mut Findings) -> Result<Self> {
         let Listed { listed, runs, logs } = list(storage)?;
         let (database_id, width) = most_common(storage, &runs, &logs)?;
-        let mut manifest = manifest::fresh(width, options)?;
+        let mut manifest = manifest::fresh(width, &Schema::new())?;
         manifest.database_id = database_id;
         manifest.check_width(F::BITS, &storage.path(""))?;
         for &run in &runs {

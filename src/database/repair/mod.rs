@@ -29,6 +29,7 @@ use crate::database::bulk::Builder;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
+use crate::format::schema::Schema;
 use crate::format::wal::Operation;
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
@@ -93,12 +94,10 @@ pub fn repair<F: Fingerprint>(
 ) -> Result<RepairReport> {
     let storage = Folder::new(path);
     let mut findings = Findings::default();
-    let Source { mut manifest, logs } = Source::find::<F>(&storage, &options, &mut findings)?;
+    let Source { mut manifest, logs } = Source::find::<F>(&storage, &mut findings)?;
     refuse_inside(dest, path)?;
-    let mut options = options.k(manifest.k).layout(manifest.layout);
-    options.keys = manifest.keys.map(|keys| keys.texts);
-    options.recipe.clone_from(&manifest.recipe);
-    let mut builder = Builder::<F>::begin(dest, fitting::<F>(options, &mut findings))?;
+    let schema = fitting::<F>(manifest.schema(), &mut findings);
+    let mut builder = Builder::<F>::begin(dest, &schema, options)?;
     begun(builder.staging_path());
 
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut findings)?;
@@ -159,11 +158,7 @@ fn finish<F: Fingerprint>(
 
 impl Source {
     /// Reads the manifest, or looks for files where there is none that can be read.
-    fn find<F: Fingerprint>(
-        storage: &dyn Storage,
-        options: &Options,
-        findings: &mut Findings,
-    ) -> Result<Self> {
+    fn find<F: Fingerprint>(storage: &dyn Storage, findings: &mut Findings) -> Result<Self> {
         let why = match manifest::read(storage) {
             Ok(Some(manifest)) => {
                 manifest.check_width(F::BITS, &storage.path(""))?;
@@ -180,7 +175,7 @@ impl Source {
             }
             Err(other) => return Err(other),
         };
-        let Found { manifest, logs } = Found::look::<F>(storage, options, findings)?;
+        let Found { manifest, logs } = Found::look::<F>(storage, findings)?;
         findings.add(Kind::Damaged, names::MANIFEST, why);
         let what = "nothing tells which run is older: deleted rows may have come back";
         findings.add(Kind::Note, names::MANIFEST, what);
@@ -208,11 +203,11 @@ fn read_logs<F: Fingerprint>(
 }
 
 /// A manifest may ask for a layout that nobody can make, if somebody wrote it by hand.
-fn fitting<F: Fingerprint>(options: Options, findings: &mut Findings) -> Options {
-    if options.layout.layout(F::BITS, options.k, 0).is_ok() {
-        return options;
+fn fitting<F: Fingerprint>(schema: Schema, findings: &mut Findings) -> Schema {
+    if schema.layout.layout(F::BITS, schema.k, 0).is_ok() {
+        return schema;
     }
-    let what = format!("layout {} cannot be for k = {}", options.layout, options.k);
+    let what = format!("layout {} cannot be for k = {}", schema.layout, schema.k);
     findings.add(Kind::Note, names::MANIFEST, what);
-    options.layout(LayoutChoice::Auto)
+    schema.layout(LayoutChoice::Auto)
 }

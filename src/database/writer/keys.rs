@@ -45,7 +45,7 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(0);
         }
         let mut rows = BTreeSet::new();
-        self.snapshot()?.rows(|row| {
+        self.snapshot()?.visit_rows(|row| {
             if ids.contains(&row.id) {
                 rows.insert(row);
             }

@@ -10,8 +10,8 @@ use crate::database::compaction::{Job, Merged, Plan};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
+use crate::layout::Layout;
 use crate::layout::cost::typical;
-use crate::layout::{Layout, LayoutChoice};
 use crate::query::prepare::Searchable;
 use crate::query::view::View;
 use crate::run::Run;
@@ -25,7 +25,7 @@ impl<F: Fingerprint> Writer<F> {
         while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge() else { return Ok(()) };
             let plan = self.plan(range);
-            if self.options.background {
+            if self.options.background_merges {
                 self.merges.push(plan.spawn(&self.options)?);
             } else {
                 let merged = plan.run(&self.options.clone().without_progress());
@@ -49,7 +49,7 @@ impl<F: Fingerprint> Writer<F> {
         let start = young.map_or(0, |position| position + 1);
         let sizes: Vec<Size> = self.manifest.runs[start..].iter().map(size).collect();
         let layout = &self.largest_run()?.layout;
-        let cost = |entries| typical(layout, entries, self.options.k);
+        let cost = |entries| typical(layout, entries, self.manifest.k);
         let due = policy::pick(&sizes, start > 0, &cost)?;
         Some(start + due.start..start + due.end)
     }
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Writer<F> {
     pub(super) fn layout_of(&self, entries: u64, holds_largest: bool) -> Result<Layout> {
         match self.largest_run() {
             Some(largest) if !holds_largest && largest.entries >= entries => Ok(largest.layout.clone()),
-            _ => choose_layout::<F>(self.options.layout, self.options.k, entries),
+            _ => self.manifest.layout_for(entries),
         }
     }
 
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Writer<F> {
         let holds_largest =
             self.manifest.runs[range.clone()].iter().any(|record| Some(record.run) == largest);
         let beside = self.largest_run().filter(|_| !holds_largest).map(|record| record.layout.clone());
-        let (choice, k) = (self.options.layout, self.options.k);
+        let (choice, k) = (self.manifest.layout, self.manifest.k);
         let run = self.manifest.take_run_number();
         Plan {
             has_older: range.start > 0,
@@ -91,7 +91,7 @@ impl<F: Fingerprint> Writer<F> {
             run,
             layout: Box::new(move |entries| match &beside {
                 Some(layout) => Ok(layout.clone()),
-                None => choose_layout::<F>(choice, k, entries),
+                None => choice.layout(F::BITS, k, entries),
             }),
         }
     }
@@ -122,14 +122,14 @@ impl<F: Fingerprint> Writer<F> {
     /// A full disk is no reason to refuse rows for which there is room, nor to call a commit or a close
     /// failed: the database is as it was, only slower than it could be. The next flush tries again.
     fn take_over(&mut self, merged: Result<Merged>) -> Result<bool> {
-        match merged.and_then(|merged| self.adopt_merge(merged)) {
+        match merged.and_then(|merged| self.install_merge(merged)) {
             Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => Ok(false),
             other => other.map(|()| true),
         }
     }
 
     /// Puts a merged run in the place of its inputs.
-    pub(super) fn adopt_merge(&mut self, merged: Merged) -> Result<()> {
+    pub(super) fn install_merge(&mut self, merged: Merged) -> Result<()> {
         let Merged { replaced, record } = merged;
         let runs = &self.manifest.runs;
         let start = runs.iter().position(|run| Some(&run.run) == replaced.first()).unwrap_or(runs.len());
@@ -138,11 +138,11 @@ impl<F: Fingerprint> Writer<F> {
             runs[range.clone()].iter().map(|run| run.run).eq(replaced),
             "merged runs stay neighbours"
         );
-        let adopted = self.replace_runs(range, record.as_ref());
-        if let (Err(_), Some(record)) = (&adopted, &record) {
+        let installed = self.replace_runs(range, record.as_ref());
+        if let (Err(_), Some(record)) = (&installed, &record) {
             self.forget_run(record.run, record.segments.len());
         }
-        adopted
+        installed
     }
 
     fn replace_runs(&mut self, range: Range<usize>, record: Option<&RunRecord>) -> Result<()> {
@@ -167,8 +167,4 @@ impl<F: Fingerprint> Writer<F> {
             self.forget_run(record.run, record.segments.len());
         }
     }
-}
-
-fn choose_layout<F: Fingerprint>(choice: LayoutChoice, k: u32, entries: u64) -> Result<Layout> {
-    choice.layout(F::BITS, k, entries)
 }

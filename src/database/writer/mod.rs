@@ -16,15 +16,17 @@ use crate::database::bulk::{NO_ID_LEFT, check_key};
 use crate::database::compaction::Job;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, Manifest, RunRecord};
+use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
 use crate::log::manifest;
 use crate::log::wal::Wal;
 use crate::memtable::Memtable;
-use crate::options::{NO_PROGRESS, Options, check_recipe};
+use crate::options::Options;
+use crate::progress::NO_PROGRESS;
 use crate::query::Match;
 use crate::query::keys::RowKey;
 use crate::query::prepare::Searchable;
@@ -95,16 +97,12 @@ impl<F: Fingerprint> Writer<F> {
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         manifest.check_width(F::BITS, &path)?;
         if manifest.runs_only {
-            return Err(Error::Option(format!(
-                "{}: holds runs to be ingested by a database, and takes no rows",
-                path.display()
-            )));
+            return Err(Error::RunsOnly { path });
         }
         // A writer that was killed may have renamed and not synced: what this manifest does not name, the
         // one on the medium still may.
         storage.sync_folder().map_err(Error::io("sync", &path))?;
         remove_unnamed(&storage, &manifest)?;
-        let options = options.k(manifest.k).layout(manifest.layout);
         let kernel = Kernel::detect();
         let mut writer = Self {
             view: open_runs(&storage, &manifest)?,
@@ -180,16 +178,16 @@ impl<F: Fingerprint> Writer<F> {
         kept.max(self.memtable.changes.next_sequence())
     }
 
-    /// Whether rows have keys, and if so, whether texts are kept, too.
+    /// Whether rows have keys and texts.
     #[must_use]
-    pub fn keeps_keys(&self) -> Option<bool> {
-        self.manifest.keys.map(|keys| keys.texts)
+    pub fn key_storage(&self) -> KeyStorage {
+        KeyStorage::of(self.manifest.keys)
     }
 
     /// The distance that the database was created for.
     #[must_use]
     pub fn default_k(&self) -> u32 {
-        self.options.k
+        self.manifest.k
     }
 
     /// Gives a recipe to a database that was made without one. Durable on return.
@@ -200,7 +198,7 @@ impl<F: Fingerprint> Writer<F> {
     pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
         self.check_poison()?;
         if let Some(known) = self.recipe().filter(|known| *known != recipe) {
-            return Err(Error::Option(format!("{}: has another recipe: {known}", self.path.display())));
+            return Err(Error::RecipeMismatch { path: self.path.clone(), recipe: known.into() });
         }
         check_recipe(recipe)?;
         self.replace_manifest(Manifest { recipe: Some(recipe.into()), ..self.manifest.clone() })
@@ -321,7 +319,7 @@ impl<F: Fingerprint> Writer<F> {
         }
         let options = self.options.clone();
         let merged = self.plan(range).run(&options)?;
-        self.adopt_merge(merged)
+        self.install_merge(merged)
     }
 
     /// Every row within `k` bits, those not yet committed included, by (distance, fingerprint, id).
@@ -329,8 +327,8 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::Corrupt`] when a page that the answer needs is damaged.
     pub fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        let mut tagged = Vec::new();
-        self.view.search(&mut self.searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
+        let (k, mut tagged) = (Distance::saturating::<F>(k), Vec::new());
+        let _ = self.view.search(&mut self.searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
         let changes = &self.memtable.changes;
         let live = tagged.into_iter().map(|(_, found)| found).filter(|found| !changes.deletes(found.id));
         let mut found: Vec<Match<F>> = live.collect();

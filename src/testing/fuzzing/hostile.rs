@@ -104,11 +104,11 @@ fn ask(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
     }
     if wanted & 4 == 4 {
         // Not all with all, of which there may be many.
-        let _ = snapshot.pairs::<crate::Error>(k.min(7), |_| Ok(()));
-        let _ = snapshot.clusters::<crate::Error>(k.min(7), |_| Ok(()));
+        let _ = snapshot.visit_pairs::<crate::Error>(k.min(7), |_| Ok(()));
+        let _ = snapshot.visit_clusters::<crate::Error>(k.min(7), |_| Ok(()));
     }
     if wanted & 8 == 8 && snapshot.stats().rows < 1000 {
-        let _ = snapshot.row_pairs::<crate::Error>(k.min(3), |_, _, _| Ok(()));
+        let _ = snapshot.visit_row_pairs::<crate::Error>(k.min(3), |_, _, _| Ok(()));
     }
     if wanted & 16 == 16 {
         let _ = snapshot.fingerprints_of(u64::from(base));
@@ -249,7 +249,7 @@ mod tests {
             let storage: Arc<dyn Storage> = Arc::new(files.disk());
             let snapshot = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
             assert!(
-                matches!(snapshot.clusters(1, |_| Ok(())), Err(Error::Corrupt(_))),
+                matches!(snapshot.visit_clusters(1, |_| Ok(())), Err(Error::Corrupt(_))),
                 "{} runs",
                 runs.len()
             );

@@ -10,7 +10,7 @@ pub(super) type Rows = BTreeSet<Row<u64>>;
 /// All rows, in the order in which they come.
 pub(super) fn rows_in_order(snapshot: &Snapshot<u64>) -> Result<Vec<Row<u64>>> {
     let mut rows = Vec::new();
-    snapshot.rows(|row| {
+    snapshot.visit_rows(|row| {
         rows.push(row);
         Ok::<(), crate::Error>(())
     })?;
@@ -84,14 +84,14 @@ pub(super) fn compare_pairs(snapshot: &Snapshot<u64>, rows: &Rows, k: u32) -> Re
     let values: BTreeSet<u64> = rows.iter().map(|row| row.fingerprint).collect();
     let expected = all_pairs(&values, k);
     let mut pairs = Vec::new();
-    snapshot.pairs(k, |block| {
+    snapshot.visit_pairs(k, |block| {
         pairs.extend_from_slice(block);
         Ok::<(), crate::Error>(())
     })?;
     assert_eq!(pairs.len(), expected.len(), "each pair once at {k}");
     assert_eq!(pairs.into_iter().collect::<BTreeSet<_>>(), expected, "pairs at {k}");
     let mut found = Vec::new();
-    snapshot.clusters(k, |cluster| {
+    snapshot.visit_clusters(k, |cluster| {
         found.push(cluster.to_vec());
         Ok::<(), crate::Error>(())
     })?;

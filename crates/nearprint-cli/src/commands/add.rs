@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::input::{InputArgs, Keys, RowSink};
 use crate::output::Output;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use crate::{Global, interrupt};
 use nearprint::{Database, Fingerprint, Writer, width_of};
 
@@ -43,10 +43,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+        let width = width_of(&self.database)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
         let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: Output::stdout() };
         interrupt::committed(0);
@@ -85,7 +88,7 @@ impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
     }
 
     fn keys(&self) -> Keys {
-        Keys::kept_if(self.writer.keeps_keys().is_some())
+        Keys::kept_if(self.writer.key_storage().has_keys())
     }
 }
 

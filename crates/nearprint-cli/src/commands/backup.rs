@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::failure::Failure;
 use crate::progress::Bars;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use crate::{Global, interrupt};
 use nearprint::{Database, Fingerprint, width_of};
 
@@ -27,10 +27,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+        let width = width_of(&self.database)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());

@@ -7,7 +7,7 @@ use super::create::Settings;
 use crate::failure::Failure;
 use crate::input::{InputArgs, Keys, RowSink};
 use crate::progress::Bars;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use crate::{Global, interrupt, values};
 use nearprint::{Builder, Database, Error, Fingerprint};
 
@@ -50,17 +50,20 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(self.settings.width()?, F => self.run_wide::<F>(global))
+        let width = self.settings.width()?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = Bars::new(global);
-        let options = self.settings.apply(global.options())?;
-        let options = options.memory_bytes(self.memory).first_id(self.first_id).progress(bars.clone());
+        let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         // A signal before the staging folder is known here waits until it is.
         interrupt::ends_by_itself(true);
-        let mut builder = Database::<F>::build(&self.database, options)?;
+        let mut builder = Database::<F>::build_with(&self.database, self.settings.schema()?, options)?;
+        builder = builder.first_id(self.first_id);
         if self.runs_only {
             builder = builder.runs_only();
         }
@@ -105,6 +108,6 @@ impl<F: Fingerprint> RowSink<F> for Loader<'_, F> {
     }
 
     fn keys(&self) -> Keys {
-        Keys::kept_if(self.0.keeps_keys().is_some())
+        Keys::kept_if(self.0.key_storage().has_keys())
     }
 }

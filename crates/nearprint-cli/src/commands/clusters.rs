@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::input::InputArgs;
 use crate::output::{Format, Output, each_key};
 use crate::progress::Bars;
-use crate::width::{check_distance, with_width};
+use crate::width::{ForWidth, run_for};
 use crate::{Global, values};
-use nearprint::{Database, Error, Fingerprint, Row, Snapshot};
+use nearprint::{Database, Error, Fingerprint, Row, Snapshot, Width};
 
 /// Group the rows into clusters: connected by steps of at most K bits
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     source: Source,
     /// With --input: the width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
-    width: u32,
+    width: Width,
     /// How many bits two neighbours may differ in [default: the database's own K; 3 with --input]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
@@ -39,13 +39,16 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(self.source.width(self.width)?, F => self.run_wide::<F>(global))
+        let width = self.source.width(self.width)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let mut out = Output::stdout();
         let format = self.format;
-        let given = self.k.map(check_distance::<F>).transpose()?;
+        let given = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let mut number = 0;
         let mut write = |cluster: &[Row<F>], snapshots: &[Snapshot<F>]| -> Result<(), Error> {
             for row in cluster {
@@ -60,11 +63,11 @@ impl Args {
             let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
             let known = [snapshot.clone()];
             let k = given.unwrap_or(snapshot.default_k());
-            snapshot.clusters(k, |cluster| write(cluster, &known))
+            snapshot.visit_clusters(k, |cluster| write(cluster, &known))
         } else {
             let rows = read_rows(&self.input, &self.source.list)?;
             let k = given.unwrap_or(DEFAULT_K);
-            nearprint::internal::cluster_rows(&rows, k, &options, |cluster| write(cluster, &[]))
+            nearprint::visit_all_row_clusters(rows, k, &options, |cluster| write(cluster, &[]))
         };
         bars.clear();
         joined?;

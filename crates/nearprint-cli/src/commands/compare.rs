@@ -6,9 +6,8 @@ use crate::documents::{for_each_text, warn};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::recipe::RecipeArgs;
-use crate::width::{check_distance, with_width};
 use crate::{Global, values};
-use nearprint::{Fingerprint, U256};
+use nearprint::{Fingerprint, U256, Width, WidthVisitor};
 use nearprint_text::recipe::Recipe;
 
 /// Tell in how many bits the fingerprints of two texts differ
@@ -43,10 +42,10 @@ impl Args {
             Some(found) => found,
             None => {
                 let width = recipe.width();
-                (with_width!(width, F => self.of_texts::<F>(&recipe, global))?, width)
+                (width.visit(OfTexts { args: &self, recipe: &recipe, global })?, width)
             }
         };
-        with_width!(width, F => check_distance::<F>(self.k))?;
+        width.check_distance(self.k)?;
         let mut out = Output::stdout();
         out.write(|out| writeln!(out, "{distance}"))?;
         out.flush()?;
@@ -55,7 +54,7 @@ impl Args {
 
     /// The distance and the width where both arguments are fingerprints, and no files have these names. The
     /// width is the first one in which both can be read.
-    fn of_fingerprints(&self) -> Option<(u32, u32)> {
+    fn of_fingerprints(&self) -> Option<(u32, Width)> {
         if self.a.exists() || self.b.exists() {
             return None;
         }
@@ -81,6 +80,21 @@ impl Args {
 }
 
 /// The distance of two texts that are fingerprints of a width, and that width.
-fn distance_of<F: Fingerprint>(a: &str, b: &str) -> Option<(u32, u32)> {
-    Some((F::parse(a).ok()?.distance(F::parse(b).ok()?), F::BITS))
+fn distance_of<F: Fingerprint>(a: &str, b: &str) -> Option<(u32, Width)> {
+    Some((F::parse(a).ok()?.distance(F::parse(b).ok()?), F::WIDTH))
+}
+
+/// Compares two texts, with fingerprints of the recipe's width.
+struct OfTexts<'a> {
+    args: &'a Args,
+    recipe: &'a Recipe,
+    global: Global,
+}
+
+impl WidthVisitor for OfTexts<'_> {
+    type Output = Result<u32, Failure>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        self.args.of_texts::<F>(self.recipe, self.global)
+    }
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use crate::Global;
 use crate::failure::Failure;
 use crate::values;
-use crate::width::{DEFAULT_WIDTH, with_width};
-use nearprint::{Database, LayoutChoice, Options};
+use nearprint::{AnyDatabase, KeyStorage, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::Recipe;
 
 /// Make an empty database
@@ -30,7 +29,7 @@ pub(super) struct Settings {
     k: u32,
     /// Width of a fingerprint in bits [default: that of the recipe, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
-    width: Option<u32>,
+    width: Option<Width>,
     /// How the bits are split into sorted tables: auto, rotations:T (T tables) or blocks:M,S (M
     /// blocks, S of them leading each table, as few tables as -k needs)
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
@@ -48,13 +47,13 @@ pub(super) struct Settings {
 
 impl Settings {
     /// The width of the fingerprints. What a recipe says counts, and cannot be contradicted.
-    pub(super) fn width(&self) -> Result<u32, Failure> {
+    pub(super) fn width(&self) -> Result<Width, Failure> {
         let of_recipe = self.recipe()?.map(|recipe| recipe.width());
         match (self.width, of_recipe) {
             (Some(width), Some(of_recipe)) if width != of_recipe => Err(Failure::Usage(format!(
                 "--width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}"
             ))),
-            (width, of_recipe) => Ok(width.or(of_recipe).unwrap_or(DEFAULT_WIDTH)),
+            (width, of_recipe) => Ok(width.or(of_recipe).unwrap_or_default()),
         }
     }
 
@@ -62,23 +61,24 @@ impl Settings {
         Ok(self.recipe.as_deref().map(str::parse).transpose()?)
     }
 
-    /// Applies the settings to options.
-    pub(super) fn apply(&self, options: Options) -> Result<Options, Failure> {
-        let mut options = options.k(self.k).layout(self.layout);
-        if self.keys || self.texts {
-            options = options.keys(self.texts);
-        }
-        if let Some(recipe) = self.recipe()? {
-            options = options.recipe(recipe.to_string());
-        }
-        Ok(options)
+    pub(super) fn schema(&self) -> Result<Schema, Failure> {
+        let keys = match (self.keys, self.texts) {
+            (_, true) => KeyStorage::KeysAndTexts,
+            (true, false) => KeyStorage::Keys,
+            (false, false) => KeyStorage::None,
+        };
+        let schema = Schema::new().k(self.k).layout(self.layout).keys(keys);
+        Ok(match self.recipe()? {
+            Some(recipe) => schema.recipe(recipe.to_string()),
+            None => schema,
+        })
     }
 }
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let options = self.settings.apply(global.options())?;
-        with_width!(self.settings.width()?, F => Database::<F>::create(&self.database, options).map(drop))?;
+        let (width, schema) = (self.settings.width()?, self.settings.schema()?);
+        AnyDatabase::create_with(&self.database, width, schema, global.options())?;
         global.note(format_args!("created {}", self.database.display()));
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::output::{Format, Key, Output, each_key};
 use crate::progress::Bars;
-use crate::width::{check_distance, with_width};
+use crate::width::{ForWidth, run_for};
 use crate::{Global, values};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, width_of};
 
@@ -40,11 +40,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+        let width = width_of(&self.database)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
-        let given = self.k.map(check_distance::<F>).transpose()?;
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+        let given = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let mut out = Output::stdout();
         let bars = Bars::beside_results(global);
         let options = global.options().progress(bars.clone());
@@ -58,13 +61,13 @@ impl Args {
         let (k, format) = (given.unwrap_or(first.default_k()), self.format);
         let crossed = if self.ids {
             let (first_known, second_known) = ([first.clone()], [second.clone()]);
-            first.cross_rows(&second, k, |a, b, distance| {
+            first.visit_cross_rows(&second, k, |a, b, distance| {
                 key_pairs((&first_known, a), (&second_known, b), |keys| {
                     out.write(|out| format.id_pair(out, (a.id, b.id), distance, keys))
                 })
             })
         } else {
-            first.cross(&second, k, |block| {
+            first.visit_cross(&second, k, |block| {
                 out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
             })
         };

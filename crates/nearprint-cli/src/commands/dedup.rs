@@ -8,11 +8,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::documents::DocumentArgs;
 use crate::failure::{Failure, say};
 use crate::recipe::RecipeArgs;
-use crate::width::{check_distance, with_width};
 use crate::{Global, interrupt, values};
-use nearprint::width_of;
+use nearprint::{Fingerprint, WidthVisitor, width_of};
 use nearprint_text::Error;
-use nearprint_text::dedup::{Confirm, Counts, Job, Keep};
+use nearprint_text::dedup::{Confirm, Counts, Job, Keep, Report};
 use nearprint_text::documents::Position;
 use nearprint_text::recipe::Recipe;
 
@@ -89,7 +88,7 @@ impl Args {
         };
         let recipe = self.recipe_of_width()?;
         let width = recipe.width();
-        with_width!(width, F => self.k.map(check_distance::<F>).transpose())?;
+        self.k.map(|k| width.check_distance(k)).transpose()?;
         let job = Job {
             reader: self.documents.options(value_field),
             inputs: self.inputs,
@@ -118,7 +117,7 @@ impl Args {
             bar.show(position);
             interrupt::check()
         };
-        let done = with_width!(width, F => job.run::<F>(report));
+        let done = width.visit(Run { job, report });
         interrupt::ends_by_itself(false);
         bar.clear();
         match done {
@@ -152,7 +151,21 @@ impl Args {
     }
 }
 
-/// Tells what came out, and what looks odd.
+/// Carries a job out with fingerprints of its recipe's width.
+struct Run<'a> {
+    job: Job,
+    report: Report<'a>,
+}
+
+impl WidthVisitor for Run<'_> {
+    type Output = nearprint_text::Result<(Counts, u64)>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        self.job.run::<F>(self.report)
+    }
+}
+
+/// Prints what came out, and what looks odd.
 fn summarize(global: Global, counts: &Counts, before: u64, started: Instant) {
     let Counts { records, kept, duplicates, bad, aside, empty, invalid_utf8 } = *counts;
     let seconds = started.elapsed().as_secs_f64();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::failure::Failure;
 use crate::input::read_ids;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use crate::{Global, interrupt};
 use nearprint::{Database, Fingerprint, Writer, width_of};
 
@@ -35,10 +35,13 @@ const BATCH: u64 = 50_000;
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+        let width = width_of(&self.database)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let mut writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
         if !self.key.is_empty() {
             return self.delete_keys(writer, global);
@@ -62,7 +65,7 @@ impl Args {
 impl Args {
     /// Deletes the rows of all keys.
     fn delete_keys<F: Fingerprint>(&self, mut writer: Writer<F>, global: Global) -> Result<(), Failure> {
-        if writer.keeps_keys().is_none() {
+        if !writer.key_storage().has_keys() {
             let why = format!("{}: the database was made without keys", self.database.display());
             return Err(Failure::Usage(why));
         }

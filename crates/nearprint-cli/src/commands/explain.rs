@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::values;
-use crate::width::{check_distance, with_width};
-use nearprint::{Database, Explanation, Fingerprint, LayoutChoice, width_of};
+use nearprint::{AnyDatabase, Explanation, LayoutChoice, Schema, Width};
 
 /// Tell how a query is answered, at what cost, and why
 ///
@@ -30,7 +29,7 @@ pub(crate) struct Args {
     layout: LayoutChoice,
     /// With -n: the width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
-    width: u32,
+    width: Width,
 }
 
 #[derive(Debug, clap::Args)]
@@ -46,24 +45,23 @@ struct Source {
 
 impl Args {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let width = self.source.database.as_ref().map_or(Ok(self.width), width_of)?;
-        let explanation = with_width!(width, F => self.explain::<F>())?;
+        let explanation = self.explain()?;
         let mut out = Output::stdout();
         out.write(|out| write!(out, "{explanation}"))?;
         Ok(out.flush()?)
     }
 
-    fn explain<F: Fingerprint>(&self) -> Result<Explanation, Failure> {
-        let given = self.k.map(check_distance::<F>).transpose()?;
-        match (&self.source.database, self.source.count) {
-            (Some(path), _) => {
-                let snapshot = Database::<F>::open(path)?.snapshot()?;
-                Ok(snapshot.explain(given.unwrap_or(snapshot.default_k())))
-            }
-            (None, count) => {
-                let k = given.unwrap_or(super::pairs::DEFAULT_K);
-                Ok(Explanation::imagine::<F>(count.unwrap_or_default(), k, k, self.layout)?)
-            }
+    fn explain(&self) -> Result<Explanation, Failure> {
+        if let Some(path) = &self.source.database {
+            let database = AnyDatabase::open(path)?;
+            let k = match self.k {
+                Some(k) => database.width().check_distance(k)?,
+                None => database.stats()?.k,
+            };
+            return Ok(database.explain(k)?);
         }
+        let k = self.width.check_distance(self.k.unwrap_or(super::pairs::DEFAULT_K))?;
+        let schema = Schema::new().k(k).layout(self.layout);
+        Ok(Explanation::imagine(self.width, self.source.count.unwrap_or_default(), k, &schema)?)
     }
 }

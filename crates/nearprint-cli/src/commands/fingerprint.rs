@@ -8,7 +8,7 @@ use crate::documents::{DocumentArgs, Rejects, warn};
 use crate::failure::Failure;
 use crate::output::{Format, Output, escape, json};
 use crate::recipe::RecipeArgs;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
@@ -54,10 +54,12 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
+        run_for(recipe.width(), &self, &recipe, global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+impl ForWidth<&Recipe> for &Args {
+    fn run_wide<F: Fingerprint>(self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
         let mut reader = self.documents.open(&self.inputs, documents::Format::Text)?;
         let fingerprinter = recipe.fingerprinter::<F>()?;
         let work = Work { args: self, format: reader.format() };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::failure::Failure;
 use crate::progress::Bars;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use crate::{Global, interrupt};
 use nearprint::{Database, Fingerprint, width_of};
 
@@ -33,10 +33,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+        let width = width_of(&self.database)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());
@@ -49,7 +52,7 @@ impl Args {
         // Told before merging comes to rest, which may take long or fail, and changes nothing about it.
         global.note(format_args!(
             "ingested {} runs into {}: {} rows, {:.1} s; {} runs skipped",
-            ingested.adopted,
+            ingested.runs,
             self.database.display(),
             ingested.rows,
             started.elapsed().as_secs_f64(),

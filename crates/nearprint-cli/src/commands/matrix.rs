@@ -11,7 +11,7 @@ use crate::documents::{for_each_text, warn};
 use crate::failure::Failure;
 use crate::output::{Output, escape};
 use crate::recipe::RecipeArgs;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use nearprint::Fingerprint;
 use nearprint_text::recipe::Recipe;
 
@@ -48,10 +48,12 @@ enum TableFormat {
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
+        run_for(recipe.width(), &self, &recipe, global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+impl ForWidth<&Recipe> for &Args {
+    fn run_wide<F: Fingerprint>(self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
         let (mut table, mut num_empty) = (Table { files: Vec::new(), values: Vec::new() }, 0);
         let num_replaced = for_each_text(&self.inputs, &mut |record| {

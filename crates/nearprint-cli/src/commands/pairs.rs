@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::input::InputArgs;
 use crate::output::{Format, Output, each_key};
 use crate::progress::Bars;
-use crate::width::{check_distance, with_width};
+use crate::width::{ForWidth, run_for};
 use crate::{Global, values};
-use nearprint::{Database, Fingerprint, Options, Row, find_all_with, width_of};
+use nearprint::{Database, Fingerprint, Options, Row, Width, visit_all, width_of};
 
 /// Find all pairs of fingerprints within K bits
 ///
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     source: Source,
     /// With --input: the width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
-    width: u32,
+    width: Width,
     /// How many bits may differ [default: the database's own K; 3 with --input]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
@@ -55,7 +55,7 @@ pub(super) struct Source {
 
 impl Source {
     /// The width of the fingerprints; of a list, which does not tell, it is `otherwise`.
-    pub(super) fn width(&self, otherwise: u32) -> Result<u32, Failure> {
+    pub(super) fn width(&self, otherwise: Width) -> Result<Width, Failure> {
         Ok(self.database.as_ref().map_or(Ok(otherwise), width_of)?)
     }
 }
@@ -65,13 +65,16 @@ pub(super) const DEFAULT_K: u32 = 3;
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(self.source.width(self.width)?, F => self.run_wide::<F>(global))
+        let width = self.source.width(self.width)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let mut out = Output::stdout();
         let format = self.format;
-        let given = self.k.map(check_distance::<F>).transpose()?;
+        let given = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let bars = Bars::beside_results(global);
         let options = global.options().progress(bars.clone());
         let joined = if let Some(path) = &self.source.database {
@@ -79,7 +82,7 @@ impl Args {
             let k = given.unwrap_or(snapshot.default_k());
             if self.ids {
                 let known = [snapshot.clone()];
-                snapshot.row_pairs(k, |a, b, distance| {
+                snapshot.visit_row_pairs(k, |a, b, distance| {
                     each_key(&known, a, |key_a| {
                         each_key(&known, b, |key_b| {
                             out.write(|out| format.id_pair(out, (a.id, b.id), distance, (key_a, key_b)))
@@ -87,7 +90,7 @@ impl Args {
                     })
                 })
             } else {
-                snapshot.pairs(k, |block| {
+                snapshot.visit_pairs(k, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
                 })
             }
@@ -107,7 +110,7 @@ impl Args {
                     values.push(fingerprint);
                     Ok(())
                 })?;
-                find_all_with(values, k, &options, |block| {
+                visit_all(values, k, &options, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
                 })
             }
@@ -155,7 +158,7 @@ fn list_id_pairs<F: Fingerprint>(
         }
     }
     let values: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
-    find_all_with(values, k, options, |block| {
+    visit_all(values, k, options, |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {
                 rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;

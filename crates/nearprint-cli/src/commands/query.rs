@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::input::{InputArgs, RowSink};
 use crate::output::{Format, Output, each_key};
-use crate::width::{check_distance, with_width};
+use crate::width::{ForWidth, run_for};
 use crate::{Global, values};
 use nearprint::{Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
 
@@ -59,32 +59,33 @@ impl Args {
         let Some(first) = folders.first() else {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
         };
-        with_width!(width_of(first)?, F => self.run_wide::<F>(&folders, &inputs, global))
+        run_for(width_of(first)?, &self, (&folders[..], &inputs[..]), global)
     }
+}
 
+impl ForWidth<(&[PathBuf], &[PathBuf])> for &Args {
     fn run_wide<F: Fingerprint>(
-        &self,
-        folders: &[PathBuf],
-        inputs: &[PathBuf],
+        self,
+        (folders, inputs): (&[PathBuf], &[PathBuf]),
         global: Global,
     ) -> Result<(), Failure> {
-        self.k.map(check_distance::<F>).transpose()?;
+        self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let given = self.fingerprints.iter().map(|text| self.input.fingerprint::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
         let open = |path: &PathBuf| Database::<F>::open_with(path, global.options())?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let mut asker = QueryRunner { args: self, snapshots, pending: Vec::new(), out: Output::stdout() };
+        let mut runner = QueryRunner { args: self, snapshots, pending: Vec::new(), out: Output::stdout() };
         for &id in &self.id {
-            for fingerprint in asker.fingerprints_of(id)? {
-                asker.row(fingerprint, None, None)?;
+            for fingerprint in runner.fingerprints_of(id)? {
+                runner.row(fingerprint, None, None)?;
             }
         }
-        given.iter().try_for_each(|&fingerprint| asker.row(fingerprint, None, None))?;
-        asker.idle()?;
+        given.iter().try_for_each(|&fingerprint| runner.row(fingerprint, None, None))?;
+        runner.idle()?;
         if !inputs.is_empty() || (given.is_empty() && self.id.is_empty()) {
-            self.input.read_all(inputs, &mut asker)?;
+            self.input.read_all(inputs, &mut runner)?;
         }
-        asker.idle()
+        runner.idle()
     }
 }
 

@@ -6,10 +6,9 @@ use std::time::Instant;
 use crate::failure::{Failure, say};
 use crate::output::Output;
 use crate::progress::Bars;
-use crate::width::with_width;
 use crate::{Global, interrupt, values};
 use nearprint::internal::repair;
-use nearprint::{Error, RepairReport, width_of_damaged};
+use nearprint::{Error, Fingerprint, Options, RepairReport, WidthVisitor, width_of_damaged};
 
 /// Save what can be read of a damaged database into a new one
 ///
@@ -39,18 +38,18 @@ impl Args {
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         let guard = &mut |staging: &Path| interrupt::guard(Some(staging.to_path_buf()));
         let width = width_of_damaged(&self.database)?;
-        let repaired = with_width!(width, F => repair::<F>(&self.database, &self.dest, options, guard));
+        let repaired = width.visit(Repair { args: &self, options, guard });
         bars.clear();
         interrupt::guard(None);
         if interrupt::check().is_break() && repaired.is_err() {
             return Err(Error::Interrupted.into());
         }
-        let salvage = repaired?;
-        print(&salvage)?;
-        if !salvage.made {
+        let report = repaired?;
+        print(&report)?;
+        if !report.made {
             return Err(Failure::NothingSaved(self.database));
         }
-        if !salvage.is_complete() {
+        if !report.is_complete() {
             say(format_args!(
                 "nearprint: {}: not everything could be saved; see the lines `lost` and `note`",
                 self.database.display()
@@ -59,23 +58,37 @@ impl Args {
         global.note(format_args!(
             "made {}: {} rows, {:.1} s",
             self.dest.display(),
-            salvage.rows,
+            report.rows,
             started.elapsed().as_secs_f64()
         ));
         Ok(())
     }
 }
 
-fn print(salvage: &RepairReport) -> Result<(), Error> {
+struct Repair<'a> {
+    args: &'a Args,
+    options: Options,
+    guard: &'a mut dyn FnMut(&Path),
+}
+
+impl WidthVisitor for Repair<'_> {
+    type Output = nearprint::Result<RepairReport>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        repair::<F>(&self.args.database, &self.args.dest, self.options, self.guard)
+    }
+}
+
+fn print(report: &RepairReport) -> Result<(), Error> {
     let mut out = Output::stdout();
-    for finding in &salvage.findings {
+    for finding in &report.findings {
         out.write(|out| writeln!(out, "{}\t{}\t{}", finding.kind, finding.file, finding.what))?;
     }
     for (name, number) in [
-        ("rows", salvage.rows),
-        ("lost_rows", salvage.lost_rows),
-        ("lost_fingerprints", salvage.lost_fingerprints),
-        ("recovered", salvage.recovered),
+        ("rows", report.rows),
+        ("lost_rows", report.lost_rows),
+        ("lost_fingerprints", report.lost_fingerprints),
+        ("recovered", report.recovered),
     ] {
         out.write(|out| writeln!(out, "total\t{name}\t{number}"))?;
     }

@@ -7,8 +7,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output::{Format, Output};
-use crate::width::with_width;
-use nearprint::{Database, Stats, width_of};
+use nearprint::{AnyDatabase, Stats};
 
 /// Count what a database holds, and tell where its bytes go
 ///
@@ -26,8 +25,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let width = width_of(&self.database)?;
-        let stats = with_width!(width, F => Database::<F>::open(&self.database)?.snapshot()?.stats());
+        let stats = AnyDatabase::open(&self.database)?.stats()?;
         let mut out = Output::stdout();
         out.write(|out| match self.format {
             Format::Tsv => write_lines(out, &stats),
@@ -84,7 +82,7 @@ fn write_json(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
     let object = json!({
         "rows": stats.rows,
         "fingerprints": stats.fingerprints,
-        "width": stats.width,
+        "width": stats.width.bits(),
         "k": stats.k,
         "layout": stats.layout,
         "largest_id": stats.largest_id,

@@ -6,8 +6,7 @@ use crate::Global;
 use crate::failure::{Failure, say};
 use crate::output::Output;
 use crate::progress::Bars;
-use crate::width::with_width;
-use nearprint::{Database, width_of};
+use nearprint::AnyDatabase;
 
 /// Read every byte of a database and check everything
 ///
@@ -26,8 +25,7 @@ impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());
-        let width = width_of(&self.database)?;
-        let report = with_width!(width, F => Database::<F>::open_with(&self.database, options)?.verify());
+        let report = AnyDatabase::open_with(&self.database, options)?.verify();
         bars.clear();
         let report = report?;
         if report.damage.is_empty() {

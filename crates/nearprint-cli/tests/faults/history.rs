@@ -178,7 +178,7 @@ impl State {
 
 pub fn rows_of(snapshot: &Snapshot<u64>) -> nearprint::Result<Vec<Row<u64>>> {
     let mut rows = Vec::new();
-    snapshot.rows(|row| {
+    snapshot.visit_rows(|row| {
         rows.push(row);
         Ok::<(), nearprint::Error>(())
     })?;

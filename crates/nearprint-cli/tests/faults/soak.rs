@@ -73,7 +73,7 @@ fn ask(Seen { snapshot, rows }: &Seen, random: &mut Random) {
         0 => {
             let mut found = BTreeSet::new();
             snapshot
-                .pairs(k, |block| {
+                .visit_pairs(k, |block| {
                     found.extend(block.iter().copied());
                     Ok::<(), nearprint::Error>(())
                 })
@@ -83,7 +83,7 @@ fn ask(Seen { snapshot, rows }: &Seen, random: &mut Random) {
         1 => {
             let mut found = Vec::new();
             snapshot
-                .clusters(k, |cluster| {
+                .visit_clusters(k, |cluster| {
                     found.push(cluster.to_vec());
                     Ok::<(), nearprint::Error>(())
                 })

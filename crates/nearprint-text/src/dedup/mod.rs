@@ -27,7 +27,7 @@ use crate::documents::{LineFile, Output, OutputOptions, Position, Reader, Reader
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use index::Known;
-use nearprint::{Database, Fingerprint, Options, Writer};
+use nearprint::{Database, Fingerprint, KeyStorage, Options, Schema, Writer};
 use progress::Checkpoint;
 
 /// Which of several near-duplicates is kept.
@@ -159,8 +159,8 @@ impl<'a, F: Fingerprint> Work<'a, F> {
         };
         let scratch = spool::folder()?;
         let path = scratch.path().join("kept.np");
-        let options = job.options.clone().k(k).keys(true);
-        let writer = Database::<F>::create(&path, options)?.writer()?;
+        let schema = Schema::new().k(k).keys(KeyStorage::KeysAndTexts);
+        let writer = Database::<F>::create_with(&path, schema, job.options.clone())?.writer()?;
         let first_sequence = known.as_ref().map_or(0, |(known, _)| known.before_sequence);
         let mut work = Self {
             job,
@@ -189,7 +189,7 @@ impl<'a, F: Fingerprint> Work<'a, F> {
     fn with_database(job: &'a Job, reader: &Reader, path: &Path) -> Result<Self> {
         let (mut writer, recipe) = open_database(job, path)?;
         let k = job.k.unwrap_or(writer.default_k());
-        let keeps_texts = check_texts(job, writer.keeps_keys(), path)?;
+        let keeps_texts = check_texts(job, writer.key_storage(), path)?;
         let identity = job.identity(reader, k, &recipe);
         let mut unfinished = writer.checkpoint().map(Checkpoint::decode).transpose()?;
         if job.restart
@@ -392,13 +392,13 @@ fn cannot_go_on(error: Error) -> Error {
 fn open_database<F: Fingerprint>(job: &Job, path: &Path) -> Result<(Writer<F>, Recipe)> {
     let database = match Database::<F>::open_with(path, job.options.clone()) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let options = job.options.clone().k(job.k.unwrap_or(DEFAULT_K)).keys(false);
-            Database::create(path, options.recipe(job.recipe.to_string()))?
+            let schema = Schema::new().k(job.k.unwrap_or(DEFAULT_K)).keys(KeyStorage::Keys);
+            Database::create_with(path, schema.recipe(job.recipe.to_string()), job.options.clone())?
         }
         other => other?,
     };
     let mut writer = database.writer()?;
-    if writer.keeps_keys().is_none() {
+    if !writer.key_storage().has_keys() {
         return Err(Error::Option(format!(
             "{}: was made without keys; `nearprint create --keys` makes one that has them",
             path.display()
@@ -428,8 +428,8 @@ fn same_recipe(job: &Job, known: &str, path: &Path) -> Result<Recipe> {
 }
 
 /// Whether a database keeps texts; `--confirm` needs them.
-fn check_texts(job: &Job, keeps_texts: Option<bool>, path: &Path) -> Result<bool> {
-    let keeps = keeps_texts.unwrap_or(false);
+fn check_texts(job: &Job, storage: KeyStorage, path: &Path) -> Result<bool> {
+    let keeps = storage.has_texts();
     if job.confirm.is_some() && !keeps {
         return Err(Error::Option(format!(
             "{}: keeps no texts to confirm with; `nearprint create --texts` makes a database that does",
@@ -442,7 +442,7 @@ fn check_texts(job: &Job, keeps_texts: Option<bool>, path: &Path) -> Result<bool
 /// A database that is to be left as it is.
 fn read_only<F: Fingerprint>(job: &Job, path: &Path) -> Result<(Known<F>, Recipe)> {
     let snapshot = Database::<F>::open_with(path, job.options.clone())?.snapshot()?;
-    check_texts(job, snapshot.keeps_keys(), path)?;
+    check_texts(job, snapshot.key_storage(), path)?;
     let recipe = match snapshot.recipe() {
         Some(known) => same_recipe(job, known, path)?,
         None => job.recipe.clone(),

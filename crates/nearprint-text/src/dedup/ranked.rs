@@ -12,7 +12,7 @@ use super::{Keep, Report, Work};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, Result};
 use nearprint::internal::{Record as Sortable, Sorted, Sorter};
-use nearprint::{Database, Fingerprint, Match, Writer};
+use nearprint::{Database, Fingerprint, Match, Schema, Writer};
 
 /// Numbers that are sorted together, and a fingerprint that goes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,9 +117,9 @@ impl<F: Fingerprint> Ranking<F> {
         goes_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(Sorted<Outcome<F>>, Strings)> {
         let Self { mut keys, mut texts, documents, mut outcomes, _folder: folder } = self;
-        let options = work.job.options.clone().k(work.k);
+        let (schema, options) = (Schema::new().k(work.k), work.job.options.clone());
         let path = folder.path().join("decided.np");
-        let mut kept = Database::<F>::create(path, options)?.writer()?;
+        let mut kept = Database::<F>::create_with(path, schema, options)?.writer()?;
         let known = known(work)?;
         documents.finish()?.for_each_block(|block| {
             for &Words([_, position, flags], fingerprint) in block {

@@ -7,7 +7,7 @@ use super::Fingerprinter;
 use super::clean::Clean;
 use super::shingle::{Join, Window};
 use super::tokenize::Tokenizer;
-use nearprint::Fingerprint;
+use nearprint::{Fingerprint, Width};
 
 /// The recipes that have names, and what these stand for. The first is the default.
 const NAMED: [(&str, &str); 6] = [
@@ -197,10 +197,10 @@ impl Recipe {
         Ok(Fingerprinter::new(self.clone()))
     }
 
-    /// Width of the fingerprints in bits.
+    /// Width of the fingerprints.
     #[must_use]
-    pub fn width(&self) -> u32 {
-        self.width
+    pub fn width(&self) -> Width {
+        Width::try_from(self.width).unwrap_or_default()
     }
 
     fn set(&mut self, part: &str, value: &str) -> Result<(), String> {

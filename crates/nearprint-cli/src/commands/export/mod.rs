@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use crate::failure::Failure;
 use crate::input::npy_header;
 use crate::output::{Format, Output, each_key};
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use crate::{Global, values};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
 
@@ -85,17 +85,20 @@ impl ExportFormat {
 
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        with_width!(width_of(&self.database)?, F => self.run_wide::<F>(global))
+        let width = width_of(&self.database)?;
+        run_for(width, self, (), global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(self, global: Global) -> Result<(), Failure> {
+impl ForWidth<()> for Args {
+    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
         let snapshot = Database::<F>::open_with(&self.database, global.options())?.snapshot()?;
         self.format.check_width::<F>()?;
         if let Some(output) = &self.output {
             refuse_inside(output, &self.database)?;
         }
         if self.format == ExportFormat::Parquet {
-            let with_keys = snapshot.keeps_keys().is_some();
+            let with_keys = snapshot.key_storage().has_keys();
             let mut out = parquet::ParquetRows::create::<F>(self.output.as_deref(), with_keys)?;
             let known = [snapshot.clone()];
             self.rows(&snapshot, |row| each_key(&known, row, |key| out.push(row, key)))?;
@@ -126,7 +129,9 @@ impl Args {
         })?;
         Ok(out.flush()?)
     }
+}
 
+impl Args {
     /// Visits the rows that are wanted, in order.
     fn rows<F: Fingerprint, E: From<Error>>(
         &self,
@@ -140,7 +145,7 @@ impl Args {
             };
             self.prefix.as_ref().is_none_or(within)
         };
-        snapshot.rows(|row| {
+        snapshot.visit_rows(|row| {
             let wanted = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);
             if wanted { visit(row) } else { Ok(()) }
         })

@@ -35,7 +35,7 @@ pub(super) fn of<F: Fingerprint>(
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    nearprint::internal::cluster_rows(&rows, k, options, |cluster| {
+    nearprint::visit_all_row_clusters(rows, k, options, |cluster| {
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Bars;
 use crate::recipe::RecipeArgs;
-use crate::width::{check_distance, with_width};
+use crate::width::{ForWidth, run_for};
 use crate::{Global, values};
 use files::{Finder, Looked};
 use groups::Group;
@@ -65,11 +65,13 @@ const DEFAULT_K: u32 = 3;
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        with_width!(recipe.width(), F => self.run_wide::<F>(&recipe, global))
+        run_for(recipe.width(), &self, &recipe, global)
     }
+}
 
-    fn run_wide<F: Fingerprint>(&self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
-        check_distance::<F>(self.k)?;
+impl ForWidth<&Recipe> for &Args {
+    fn run_wide<F: Fingerprint>(self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+        F::WIDTH.check_distance(self.k)?;
         let started = Instant::now();
         let bars = Bars::new(global);
         let options = global.options().progress(bars.clone());

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 use crate::output::{Format, Output};
 use crate::recipe::RecipeArgs;
-use crate::width::with_width;
+use crate::width::{ForWidth, run_for};
 use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{self, BadRecord, Item};
@@ -93,7 +93,7 @@ impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
         let recipes = self.recipes()?;
         let Some((_, first)) = recipes.first() else { return Ok(()) };
-        with_width!(first.width(), F => self.run_wide::<F>(&recipes, global))
+        run_for(first.width(), &self, &recipes[..], global)
     }
 
     /// The shingle sizes to try, and the recipe with each.
@@ -108,8 +108,10 @@ impl Args {
         sizes.dedup();
         sizes.into_iter().map(with).collect()
     }
+}
 
-    fn run_wide<F: Fingerprint>(&self, recipes: &[(usize, Recipe)], global: Global) -> Result<(), Failure> {
+impl ForWidth<&[(usize, Recipe)]> for &Args {
+    fn run_wide<F: Fingerprint>(self, recipes: &[(usize, Recipe)], global: Global) -> Result<(), Failure> {
         let threads = global.options().num_threads();
         let fingerprinters = recipes.iter().map(|(_, recipe)| recipe.fingerprinter());
         let keeps_texts = self.confirm.is_some();
@@ -135,7 +137,9 @@ impl Args {
         self.recommend(best, corpus.keys.len(), &labels, global);
         Ok(())
     }
+}
 
+impl Args {
     fn print(&self, points: &[Point], best: &Point) -> Result<(), Failure> {
         let mut out = Output::stdout();
         out.write(|out| points.iter().try_for_each(|point| print(self.format, out, point, point == best)))?;

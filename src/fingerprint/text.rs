@@ -1,0 +1,117 @@
+//! Fingerprints as text: how they are written and read.
+
+use std::fmt;
+
+use super::Fingerprint;
+
+/// The base of a number in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Radix {
+    /// 10.
+    Decimal,
+    /// 16.
+    Hexadecimal,
+}
+
+/// Prints a fingerprint the way every output of nearprint does.
+///
+/// ```
+/// use nearprint::Printed;
+/// assert_eq!(Printed(255u64).to_string(), "255");
+/// assert_eq!(Printed(255u128).to_string(), "0x000000000000000000000000000000ff");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Printed<F>(pub F);
+
+impl<F: Fingerprint> fmt::Display for Printed<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.print(f)
+    }
+}
+
+/// Why a text is not a fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseFingerprintError {
+    /// Nothing there.
+    Empty,
+    /// A character that is no digit of the number's base.
+    Digit {
+        /// The width in bits.
+        bits: u32,
+    },
+    /// The number needs more bits than the width.
+    TooWide {
+        /// The width in bits.
+        bits: u32,
+    },
+    /// A hexadecimal fingerprint that has lost digits, or has another width.
+    Length {
+        /// The digits that it has.
+        digits: usize,
+        /// The width in bits.
+        bits: u32,
+    },
+    /// A decimal number for a width that is only written in hexadecimal.
+    Decimal {
+        /// The width in bits.
+        bits: u32,
+    },
+}
+
+impl fmt::Display for ParseFingerprintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "empty, where a fingerprint should stand"),
+            Self::Digit { bits: 64 } => {
+                write!(f, "not a fingerprint (decimal digits, or 0x and hexadecimal digits)")
+            }
+            Self::Digit { bits } => write!(f, "not a fingerprint ({} hexadecimal digits)", bits / 4),
+            Self::TooWide { bits } => write!(f, "does not fit in {bits} bits"),
+            Self::Length { digits, bits } => {
+                write!(f, "{digits} hexadecimal digits, where {bits} bits take {}", bits / 4)
+            }
+            Self::Decimal { bits } => {
+                write!(f, "decimal fingerprints have up to 128 bits; {bits} bits are written in hexadecimal")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParseFingerprintError {}
+
+/// The digits of a fingerprint of `bits` bits, none of them anything else, and their base.
+pub(super) fn digits_of(
+    text: &str,
+    bits: u32,
+    radix: Option<Radix>,
+) -> Result<(&str, u32), ParseFingerprintError> {
+    let behind = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let digits = behind.unwrap_or(text);
+    let all = |radix: u32| digits.chars().all(|c| c.is_digit(radix));
+    if digits.is_empty() {
+        return Err(ParseFingerprintError::Empty);
+    }
+    let whole = bits as usize / 4;
+    let decimal = match (radix, bits) {
+        (Some(Radix::Decimal), _) => true,
+        (None, 64) => behind.is_none(),
+        (None, 128) => behind.is_none() && digits.len() != whole && all(10),
+        _ => false,
+    };
+    if !all(if decimal { 10 } else { 16 }) || (decimal && behind.is_some()) {
+        return Err(ParseFingerprintError::Digit { bits });
+    }
+    if decimal {
+        return if bits <= 128 { Ok((digits, 10)) } else { Err(ParseFingerprintError::Decimal { bits }) };
+    }
+    // Wide fingerprints come out of hash functions with all their digits: a missing one is an accident.
+    let complete = if behind.is_some() { digits.len().is_multiple_of(2) } else { digits.len() == whole };
+    if bits > 64 && digits.len() > whole && behind.is_some() {
+        return Err(ParseFingerprintError::TooWide { bits });
+    }
+    if bits > 64 && !complete {
+        return Err(ParseFingerprintError::Length { digits: digits.len(), bits });
+    }
+    Ok((digits, 16))
+}

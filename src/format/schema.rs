@@ -1,0 +1,120 @@
+//! What a database is: the settings that its manifest stores.
+
+use super::manifest::{KeysKept, MAX_RECIPE_BYTES};
+use crate::error::{Error, Result};
+use crate::fingerprint::Distance;
+use crate::layout::LayoutChoice;
+
+/// What a database is: fixed when it is created, and stored in it. The width comes from the type.
+///
+/// How a handle works, such as threads and memory, says [`Options`](crate::Options).
+///
+/// ```
+/// use nearprint::{KeyStorage, LayoutChoice, Schema};
+/// let schema = Schema::new().k(6).layout(LayoutChoice::Rotations { tables: 3 }).keys(KeyStorage::Keys);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    pub(crate) k: u32,
+    pub(crate) layout: LayoutChoice,
+    pub(crate) keys: KeyStorage,
+    pub(crate) recipe: Option<String>,
+}
+
+/// Whether a database stores a text key beside each row, such as a URL or a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyStorage {
+    /// No keys: rows have ids only.
+    #[default]
+    None,
+    /// Keys.
+    Keys,
+    /// Keys, and with each key the text of the document or any other bytes.
+    KeysAndTexts,
+}
+
+impl KeyStorage {
+    pub(crate) fn of(kept: Option<KeysKept>) -> Self {
+        match kept {
+            None => Self::None,
+            Some(KeysKept { texts: false, .. }) => Self::Keys,
+            Some(KeysKept { texts: true, .. }) => Self::KeysAndTexts,
+        }
+    }
+
+    /// Keys of an empty database.
+    pub(crate) fn kept(self) -> Option<KeysKept> {
+        let texts = self.has_texts();
+        self.has_keys().then_some(KeysKept { texts, next_sequence: 0 })
+    }
+
+    /// Whether rows have keys.
+    #[must_use]
+    pub const fn has_keys(self) -> bool {
+        !matches!(self, Self::None)
+    }
+
+    /// Whether keys have texts.
+    #[must_use]
+    pub const fn has_texts(self) -> bool {
+        matches!(self, Self::KeysAndTexts)
+    }
+}
+
+impl Default for Schema {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Schema {
+    /// k = 3, an automatic layout, no keys, no recipe.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { k: 3, layout: LayoutChoice::Auto, keys: KeyStorage::None, recipe: None }
+    }
+
+    /// The distance, in bits, that the layout is tuned for. Queries may use any other.
+    #[must_use]
+    pub fn k(mut self, k: u32) -> Self {
+        self.k = k;
+        self
+    }
+
+    /// How the bits are split into tables.
+    #[must_use]
+    pub fn layout(mut self, layout: LayoutChoice) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    /// Whether rows have keys and texts.
+    #[must_use]
+    pub fn keys(mut self, keys: KeyStorage) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The recipe that makes the fingerprints, in the caller's words; 1 to 4,096 bytes. The database stores
+    /// it for [`Snapshot::recipe`](crate::Snapshot::recipe), and does nothing else with it.
+    #[must_use]
+    pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
+        self.recipe = Some(recipe.into());
+        self
+    }
+
+    /// Refuses what no database of this width can be.
+    pub(crate) fn check(&self, width: u32) -> Result<()> {
+        Distance::checked(self.k, width)?;
+        self.recipe.as_deref().map_or(Ok(()), check_recipe)?;
+        self.layout.layout(width, self.k, 0).map(drop)
+    }
+}
+
+/// Refuses recipes that are empty or too long.
+pub(crate) fn check_recipe(recipe: &str) -> Result<()> {
+    match recipe.len() {
+        1..=MAX_RECIPE_BYTES => Ok(()),
+        len_bytes => Err(Error::InvalidRecipe { len_bytes }),
+    }
+}
