@@ -56,7 +56,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// let snapshot = builder.finish()?.snapshot()?;
     /// let nearest = snapshot.nearest(0b0011, 2, 64)?;
     /// assert_eq!(nearest.iter().map(|found| found.distance).collect::<Vec<_>>(), [1, 1]);
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn nearest(&self, fingerprint: F, count: usize, max_k: u32) -> Result<Vec<Match<F>>> {
         self.nearest_with(fingerprint, count, max_k, NO_PROGRESS)
@@ -110,7 +110,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///     Ok::<(), Error>(())
     /// })?;
     /// assert_eq!(counts, [1, 0]);
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn query_batch<E: From<Error>>(
         &self,

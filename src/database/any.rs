@@ -43,7 +43,7 @@ use crate::run::Verification;
 /// let database = AnyDatabase::open(&path)?;
 /// assert_eq!((database.width(), database.stats()?.rows), (Width::W128, 3));
 /// assert_eq!(database.visit(CountNear)?, 2);
-/// # Ok::<(), nearprint::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub enum AnyDatabase {

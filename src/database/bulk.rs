@@ -113,7 +113,7 @@ impl<F: Fingerprint> Builder<F> {
     /// # let home = tempfile::tempdir()?;
     /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?.first_id(1000);
     /// assert_eq!(builder.push(7, None)?, 1000);
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn first_id(mut self, id: u64) -> Self {

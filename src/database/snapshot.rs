@@ -116,7 +116,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// use std::ops::ControlFlow;
     /// use std::sync::Arc;
-    /// use nearprint::{Database, Error, Options, Progress, Stage};
+    /// use nearprint::{Database, Error, Progress, Schema, Stage};
     ///
     /// struct Impatient;
     /// impl Progress for Impatient {
@@ -126,7 +126,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// }
     ///
     /// # let home = tempfile::tempdir()?;
-    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Options::new())?;
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
     /// builder.push(7, None)?;
     /// let snapshot = builder.finish()?.snapshot()?;
     /// let cut_short = snapshot.with_progress(Arc::new(Impatient)).verify();

@@ -114,7 +114,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let nearest = snapshot.pairs(3)?.filter_map(Result::ok).min_by_key(|pair| pair.distance);
     /// assert_eq!(nearest.map(|pair| (pair.a, pair.b)), Some((0b0111, 0b1111)));
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pairs(&self, k: u32) -> Result<Stream<Pair<F>>> {
         self.stream(move |snapshot, sender| {
@@ -150,7 +150,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///     let ids: Vec<u64> = cluster?.iter().map(|row| row.id).collect();
     ///     assert_eq!(ids, [0, 1]);
     /// }
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clusters(&self, k: u32) -> Result<Stream<Vec<Row<F>>>> {
         self.stream(move |snapshot, sender| {
@@ -185,7 +185,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// for (query, matches) in queries.clone().into_iter().zip(snapshot.matches(queries, 3)?) {
     ///     println!("{query}: {} rows", matches?.len());
     /// }
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn matches(&self, fingerprints: Vec<F>, k: u32) -> Result<Stream<Vec<Match<F>>>> {
         self.stream(move |snapshot, sender| {

@@ -29,7 +29,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///     let row = row?;
     ///     println!("{} {}", row.fingerprint, row.id);
     /// }
-    /// # Ok::<(), nearprint::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rows(&self) -> Result<Rows<'_, F>> {
         self.merged().rows()

@@ -45,10 +45,10 @@ use crate::storage::{Guarded, Lock, Storage, names};
 /// It belongs to the process that has opened it: a child of a fork must not use it.
 ///
 /// ```
-/// use nearprint::{Database, Options};
+/// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let database = Database::<u64>::create(&path, Options::new())?;
+/// let database = Database::<u64>::create(&path, Schema::new())?;
 /// let mut writer = database.writer()?;
 /// for fingerprint in [0x1f3a, 0x1f3b, 0xffff_0000] {
 ///     if writer.query(fingerprint, 3)?.is_empty() {

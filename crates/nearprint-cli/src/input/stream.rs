@@ -134,7 +134,7 @@ impl Input {
 
     /// What kept bytes from being read: the system, or what a decompressor has to say.
     pub(super) fn unreadable(&self, source: io::Error) -> Failure {
-        match source.downcast::<Error>() {
+        match source.downcast::<nearprint_text::Error>() {
             Ok(error) => error.into(),
             Err(source) => Error::Io { action: "read", path: self.name.clone(), source }.into(),
         }
