@@ -1,38 +1,37 @@
 //! The error type of the library.
 //!
-//! Damage to files is apart from failing I/O: a [`Corruption`] says which file, where in it, what
-//! should stand there and what does.
+//! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset, the
+//! expected and the found content.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The result of everything here that can fail.
+/// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused. `action` reads after "cannot": `open`, `write`, ….
+    /// A system call failed.
     Io {
-        /// What was tried.
+        /// The operation; reads after "cannot": `open`, `write`, ….
         action: &'static str,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is no room left on the medium. Nothing was lost, and what was asked for can be tried again
-    /// when there is room.
+    /// The disk is full. Nothing was lost; retry when there is space.
     DiskFull {
-        /// What was tried.
+        /// The operation; reads after "cannot": `open`, `write`, ….
         action: &'static str,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
     },
-    /// Something could not be made durable, so that nobody knows what is on the medium. The writer
-    /// takes no more; opening the database again recovers everything acknowledged.
+    /// A sync, rename or truncation failed, so the state on disk is unknown. The writer refuses all further
+    /// operations. Opening the database again recovers everything that was acknowledged.
     Poisoned {
         /// The database.
         path: PathBuf,
@@ -42,18 +41,18 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// Something stands where a database was to be made. Nothing was changed.
+    /// The path of a new database exists already. Nothing was changed.
     AlreadyExists {
         /// The path that was given.
         path: PathBuf,
     },
-    /// A sound file of a format version that this program does not know.
+    /// A valid file of a newer format version.
     NewerVersion {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// The newest version that this program reads.
+        /// The newest supported version.
         supported: u32,
     },
     /// The database holds fingerprints of another width.
@@ -62,16 +61,16 @@ pub enum Error {
         path: PathBuf,
         /// Its width in bits.
         database: u32,
-        /// The width that was asked for.
+        /// The requested width in bits.
         requested: u32,
     },
     /// Runs to be ingested were built with other settings than those of the database.
     Mismatch {
         /// The folder of runs.
         path: PathBuf,
-        /// How they were built.
+        /// The settings of the runs.
         found: String,
-        /// How the database builds.
+        /// The settings of the database.
         expected: String,
     },
     /// Two folders, or a folder and the database that ingests it, gave the same ids to rows that came
@@ -79,16 +78,16 @@ pub enum Error {
     Overlap {
         /// The folder of runs.
         path: PathBuf,
-        /// A range of ids that it has given.
+        /// A range of ids that it assigned.
         given: (u64, u64),
         /// The database, or another folder of runs.
         other: PathBuf,
-        /// A range of ids that the other has given.
+        /// A range of ids that the other assigned.
         given_by_other: (u64, u64),
     },
-    /// A file is damaged, or does not belong where it stands.
+    /// A file is damaged, or belongs to another database, run or table.
     Corrupt(Box<Corruption>),
-    /// Another writer is at work.
+    /// Another writer holds the lock.
     Locked {
         /// The database.
         path: PathBuf,
@@ -189,18 +188,18 @@ pub enum Error {
     Interrupted,
 }
 
-/// Where a file is damaged, and how that shows.
+/// Damage in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Corruption {
     /// The damaged file.
     pub file: PathBuf,
-    /// The part of the file: `header`, `directory`, `hi`, `ids`, `footer`, ….
+    /// The section of the file: `header`, `directory`, `hi`, `ids`, `footer`, ….
     pub section: &'static str,
-    /// Where, in bytes from the start of the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// What should stand there.
+    /// The expected content.
     pub expected: String,
-    /// What stands there.
+    /// The content of the file.
     pub found: String,
 }
 
@@ -216,7 +215,7 @@ impl fmt::Display for Corruption {
 }
 
 impl Error {
-    /// Wraps an I/O error with what was tried on which path.
+    /// Wraps an I/O error with the operation and the path.
     #[doc(hidden)]
     pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
@@ -226,7 +225,7 @@ impl Error {
         }
     }
 
-    /// The damage, where this error is one.
+    /// The damage, if this error is [`Error::Corrupt`].
     #[must_use]
     pub fn corruption(&self) -> Option<&Corruption> {
         match self {

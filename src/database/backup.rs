@@ -1,7 +1,7 @@
-//! A copy of a database at one moment, made while a writer goes on.
+//! A copy of a database at one moment, made while a writer works.
 //!
-//! A snapshot has every file mapped, so nothing that the writer removes meanwhile is missed. What was in
-//! no run yet, the snapshot has sorted already: in the copy it is one more run, and there is no log.
+//! A snapshot has every file mapped, so files that the writer removes meanwhile are still there. Unflushed
+//! rows are one more run in the copy, which has no log.
 
 use std::path::Path;
 
@@ -14,15 +14,14 @@ use crate::progress::Stage;
 use crate::storage::{Staging, refuse_inside};
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Writes a database that holds just what this snapshot does. `dest` must not exist, or be an empty
-    /// folder; nothing stands there until the copy is complete and synced.
+    /// Writes a copy of this snapshot. `dest` must not exist, or be an empty folder; it appears when the copy
+    /// is complete and synced.
     ///
-    /// Each page's checksum is verified as it is copied. The copy has the same database id, knows which ids
-    /// were given and which runs were ingested, and from then on is a database of its own.
+    /// Verifies the checksum of each page. The copy has the same database id, assigned ids and ingested runs;
+    /// it is a separate database from then on.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::Option`](crate::Error::Option) for a place in
-    /// the database itself; [`Error::Corrupt`](crate::Error::Corrupt) where
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::InsideDatabase`](crate::Error::InsideDatabase); [`Error::Corrupt`](crate::Error::Corrupt) where
     /// a page is damaged; [`Error::DiskFull`](crate::Error::DiskFull) and [`Error::Io`](crate::Error::Io);
     /// [`Error::Locked`](crate::Error::Locked) while another process makes a database of that name;
     /// [`Error::Interrupted`](crate::Error::Interrupted) when the progress listener says so. In each case
@@ -46,8 +45,7 @@ impl<F: Fingerprint> Snapshot<F> {
         staging.publish()
     }
 
-    /// What a manifest says of this snapshot once all of it is in runs; the runs themselves are still to
-    /// be named.
+    /// The manifest of the copy, without its runs.
     fn manifest_in_runs(&self) -> Manifest {
         let next_run = self.runs().map(|run| run.record.run + 1).max().unwrap_or(0);
         let mut manifest = Manifest { runs: Vec::new(), live_wal: None, ..self.manifest().clone() };

@@ -1,4 +1,4 @@
-//! Why a query is answered the way it is, for people.
+//! The plans of queries, their cost and the reasons for them.
 
 use std::fmt;
 
@@ -15,25 +15,25 @@ use crate::query::prepare::Prepared;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The distance asked for.
+    /// The distance of the queries.
     pub k: u32,
     /// Oldest run first.
     pub runs: Vec<RunExplanation>,
 }
 
-/// How one run answers.
+/// The plan of one run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RunExplanation {
-    /// The run's number; `None` for a run that was only imagined.
+    /// The run's number; `None` for an imagined run.
     pub run: Option<u64>,
     /// `rotations:T` or `blocks:M,S`.
     pub layout: String,
     /// Distinct fingerprints.
     pub fingerprints: u64,
-    /// Whether every entry is compared instead of probing tables.
+    /// Whether queries compare every entry instead of probing tables.
     pub scan: bool,
-    /// Each table's part; tables that are not probed have radius `None`.
+    /// The tables; those that are not probed have radius `None`.
     pub tables: Vec<TableExplanation>,
     /// Directory look-ups per query.
     pub probes: f64,
@@ -55,13 +55,13 @@ pub struct TableExplanation {
     pub prefix_bits: u32,
     /// Bits that its directory indexes.
     pub directory_bits: u32,
-    /// How many prefix bits may differ for this table to answer; `None`: the table is not probed.
+    /// Number of prefix bits that may differ; `None` if the table is not probed.
     pub radius: Option<u32>,
     /// Directory look-ups per query.
     pub probes: f64,
-    /// Entries met in the bucket of a random query.
+    /// Entries in the bucket of a random query.
     pub mean_bucket: f64,
-    /// Entries met in the bucket of a stored fingerprint.
+    /// Entries in the bucket of a stored fingerprint.
     pub typical_bucket: f64,
 }
 

@@ -60,8 +60,9 @@ impl<F: Fingerprint> Database<F> {
     /// Makes an empty database. `path` must not exist, or be an empty folder.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`]; [`Error::Option`] for a layout or k that cannot be;
-    /// [`Error::Locked`] while another process builds under the same name; [`Error::Io`].
+    /// [`Error::AlreadyExists`]; [`Error::InvalidLayout`], [`Error::Distance`] and [`Error::InvalidRecipe`] for a
+    /// schema that is not valid; [`Error::Unnamed`], [`Error::MountPoint`]; [`Error::Locked`] while another process
+    /// builds under the same name; [`Error::Io`].
     pub fn create(path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
         Self::create_with(path, schema, Options::new())
     }
@@ -100,7 +101,7 @@ impl<F: Fingerprint> Database<F> {
         Self::open_with(path, Options::new())
     }
 
-    /// Opens a database. Of the options, only those about how to work apply: threads and progress.
+    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all of them.
     ///
     /// # Errors
     /// As [`open`](Database::open).
@@ -109,17 +110,16 @@ impl<F: Fingerprint> Database<F> {
         manifest::of::<F>(&Folder::new(&database.path)).map(|_| database)
     }
 
-    /// Where the database is.
+    /// The folder of the database.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The database as it stands now, with everything committed in any process. Later changes do not
-    /// touch the snapshot.
+    /// A view of the database with everything committed so far in any process. Later changes do not affect it.
     ///
-    /// Maps every file and checks header, footer and length of each; what is still in a writer's log is
-    /// read and sorted.
+    /// Maps every file and checks its header, footer and length. Rows that are still in a writer's log are read
+    /// and sorted.
     ///
     /// # Errors
     /// As [`open`](Database::open); [`Error::Corrupt`] also for a file that is missing, cut short,
@@ -128,9 +128,7 @@ impl<F: Fingerprint> Database<F> {
         Snapshot::open(&self.storage(), &self.options, None)
     }
 
-    /// Becomes the writer of the database. Recovers what a crash has left in the log.
-    ///
-    /// Of the options, threads, memory, the size of the memtable, background merges and progress apply.
+    /// Opens the database for writing. Recovers the log that a crash left.
     ///
     /// # Errors
     /// [`Error::Locked`] while there is another writer, in this process or any other; as
@@ -139,8 +137,7 @@ impl<F: Fingerprint> Database<F> {
         Writer::open(self.storage(), self.options.clone())
     }
 
-    /// Checks every byte of the database as it stands now, as [`Snapshot::verify`] does, and goes on where
-    /// a damaged file would keep a snapshot from being taken.
+    /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents a snapshot.
     ///
     /// # Errors
     /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than that of
@@ -161,22 +158,21 @@ impl<F: Fingerprint> Database<F> {
     }
 
     /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist, or be
-    /// an empty folder. The damaged one is not changed; no writer should be at work on it.
+    /// an empty folder. The damaged database is not changed; no writer may have it open.
     ///
-    /// Every row of the new database stood in the old one: what cannot be told with certainty is left
-    /// out and counted. Fingerprints lost from one table are put back from the others. Where the manifest
-    /// cannot be read, runs are found by their files. Of the options, threads, memory and progress
-    /// apply, and without a manifest k and layout; the new database is asked for the same k and layout,
-    /// and gives out none of the old one's automatic ids again.
+    /// Every row of the new database was in the old one. Rows that cannot be proved are left out and counted.
+    /// Fingerprints lost from one table are restored from the others. If the manifest cannot be read, runs are
+    /// found by their files. The new database has the schema of the old one, or the default schema if the
+    /// manifest is lost. It does not reuse the automatic ids of the old one.
     ///
     /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8 for every
     /// deleted id, twice the log, 1/2048 of the largest file.
     ///
     /// # Errors
     /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`],
-    /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::Option`] about `dest` and
-    /// the options; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is no error: the
-    /// [`RepairReport`] tells of it, and whether anything was saved.
+    /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::InsideDatabase`] for `dest`;
+    /// [`Error::TooLittleMemory`]; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is not an
+    /// error: the [`RepairReport`] lists it.
     pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
         repair::repair::<F>(path.as_ref(), dest.as_ref(), options, &mut |_| ())
     }

@@ -31,18 +31,18 @@ pub struct Snapshot<F> {
 #[derive(Debug)]
 struct Shared<F> {
     storage: Arc<dyn Storage>,
-    /// What is in no run yet is noted in it, beside its rows.
+    /// Includes the ids, sequence numbers and checkpoint of unflushed operations.
     manifest: Manifest,
-    /// Length of the log when it was read.
+    /// Length of the log at the time of the snapshot.
     log_bytes: u64,
     options: Options,
     kernel: Kernel,
-    /// The runs of the manifest, then what is in no run yet.
+    /// The runs of the manifest, then a run in memory with the unflushed rows.
     view: View<F>,
 }
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Opens the database as it stands now. Runs that `known` has open are not opened again.
+    /// Takes a snapshot. Reuses the open runs of `known`.
     pub(crate) fn open(
         storage: &Arc<dyn Storage>,
         options: &Options,
@@ -76,7 +76,7 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// Runs, and what is in no run yet.
+    /// A snapshot of runs and unflushed changes.
     pub(crate) fn with_changes(
         storage: Arc<dyn Storage>,
         mut manifest: Manifest,
@@ -96,8 +96,7 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The database as it stands now. Files that this snapshot has open are not opened again, so this
-    /// costs little where little has changed.
+    /// A new snapshot of the database. Reuses open files, so it costs little if little has changed.
     ///
     /// # Errors
     /// As [`Database::snapshot`](crate::Database::snapshot).
@@ -111,7 +110,7 @@ impl<F: Fingerprint> Snapshot<F> {
         Self::open(storage, options, Some(view))
     }
 
-    /// The same view, with another listener to what is asked of it.
+    /// The same view with another progress callback.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -189,12 +188,12 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// Reads every byte of every file and checks everything that the format promises. Files are found by
-    /// name: those that a writer has merged away since are told as missing.
-    /// [`Database::verify`](crate::Database::verify) checks the database as it stands.
+    /// Reads every byte of every file and checks everything that the format guarantees. Finds files by name:
+    /// those that a writer has merged away since count as missing.
+    /// [`Database::verify`](crate::Database::verify) checks the current state instead.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is no error here; it is listed.
+    /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is not an error; the report lists it.
     pub fn verify(&self) -> Result<Verification> {
         verify_all::<F>(&*self.shared.storage, &self.shared.manifest, &self.shared.options)
     }
@@ -221,7 +220,7 @@ impl<F: Fingerprint> Snapshot<F> {
         &self.shared.manifest
     }
 
-    /// Where the database is.
+    /// The folder of the database.
     pub(crate) fn folder(&self) -> PathBuf {
         self.shared.storage.path("")
     }
@@ -230,7 +229,7 @@ impl<F: Fingerprint> Snapshot<F> {
         &self.shared.options
     }
 
-    /// Oldest first; the last may be what is in no run yet, in memory.
+    /// Oldest first; the last one may be the run in memory.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &Run<F>> {
         self.shared.view.runs()
     }

@@ -6,7 +6,7 @@ use crate::format::paged::hex;
 use crate::format::{keys, postings, segment, tombstones};
 use crate::run::Run;
 
-/// What a database holds and how many bytes that takes.
+/// Counts and sizes of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -14,32 +14,31 @@ pub struct Stats {
     pub width: Width,
     /// The distance that layouts are tuned for.
     pub k: u32,
-    /// The layout that was asked for: `auto`, `rotations:T` or `blocks:M,S`.
+    /// The layout of the schema: `auto`, `rotations:T` or `blocks:M,S`.
     pub layout: String,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
-    /// Number of the manifest; each change adds one.
+    /// Version of the manifest; each change adds one.
     pub generation: u64,
-    /// Postings, added up over the runs and what is in no run yet: deleted ones and repeated ones count until
-    /// they are merged away.
+    /// Rows of all runs, including unflushed ones. Deleted and repeated rows count until a merge removes
+    /// them.
     pub rows: u64,
-    /// Deleted ids that runs still keep a note of.
+    /// Deleted ids that runs still store.
     pub tombstones: u64,
-    /// Distinct fingerprints, added up over the runs.
+    /// Distinct fingerprints of each run, added up.
     pub fingerprints: u64,
     /// The largest id ever stored.
     pub largest_id: Option<u64>,
-    /// Bytes of all files, the manifest included. What is in no run yet counts with what it takes in
-    /// memory.
+    /// Bytes of all files, including the manifest. Unflushed rows count with their size in memory.
     pub bytes: u64,
     /// The parts of [`bytes`](Stats::bytes), by kind; `framing` is headers, checksums, footers and
     /// padding.
     pub sections: Vec<(&'static str, u64)>,
-    /// Oldest first; the last may be what is in no run yet.
+    /// Oldest first; the last one may be the run of unflushed rows.
     pub runs: Vec<RunStats>,
 }
 
-/// What one run holds.
+/// Counts and sizes of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStats {

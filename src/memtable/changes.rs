@@ -1,5 +1,4 @@
-//! What operations since the last flush come to: the rows that stand, and the ids that are deleted from
-//! older runs.
+//! Net effect of unflushed operations: the inserted rows, and the ids deleted from older runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,22 +15,22 @@ use crate::query::prepare::Searchable;
 use crate::run::Run;
 use crate::storage::{Memory, Storage};
 
-/// Operations, applied in order.
+/// The net effect of operations, applied in order.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSet<F> {
-    /// By (id, fingerprint), each with the number of the insertion that made it stand.
+    /// By (id, fingerprint), each with the number of its insertion.
     rows: BTreeMap<(u64, F), u32>,
     deleted: BTreeSet<u64>,
     insertions: u32,
     operations: usize,
     automatic: IdRanges,
     largest_id: Option<u64>,
-    /// By (id, fingerprint), the keys of the rows that stand.
+    /// By (id, fingerprint), the keys of the rows.
     keys: BTreeMap<(u64, F), Vec<Key>>,
-    /// Bytes of all keys and texts that were given.
+    /// Bytes of all inserted keys and texts.
     key_bytes: usize,
     next_sequence: u64,
-    /// `None` where nothing was said.
+    /// `None` if no checkpoint was set.
     checkpoint: Option<Vec<u8>>,
 }
 
@@ -48,12 +47,12 @@ impl<F: Fingerprint> ChangeSet<F> {
         Self::default()
     }
 
-    /// Operations applied, those without an effect too.
+    /// Number of applied operations, including those without an effect.
     pub(crate) fn operations(&self) -> usize {
         self.operations
     }
 
-    /// Has a manifest say what changes beside rows: ids and sequence numbers given, and how far a job has come.
+    /// Writes everything but rows into a manifest: assigned ids, sequence numbers and the checkpoint.
     pub(crate) fn note_in(&self, manifest: &mut Manifest) {
         manifest.largest_id = manifest.largest_id.max(self.largest_id);
         self.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
@@ -65,27 +64,27 @@ impl<F: Fingerprint> ChangeSet<F> {
         }
     }
 
-    /// Ids that were given automatically.
+    /// Ids that were assigned automatically.
     pub(crate) fn automatic(&self) -> &IdRanges {
         &self.automatic
     }
 
-    /// The largest id of any row, deleted ones too.
+    /// The largest id of any row, including deleted ones.
     pub(crate) fn largest_id(&self) -> Option<u64> {
         self.largest_id
     }
 
-    /// Bytes of keys and texts given, those without an effect too.
+    /// Bytes of inserted keys and texts, including those without an effect.
     pub(crate) fn key_bytes(&self) -> usize {
         self.key_bytes
     }
 
-    /// The sequence number behind the largest of any key; 0 where there was none.
+    /// 1 + the largest sequence number of any key; 0 if there is none.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.next_sequence
     }
 
-    /// How far a job has come, where that was said: empty once it has ended.
+    /// The checkpoint, if one was set; empty once its job has ended.
     pub(crate) fn checkpoint(&self) -> Option<&[u8]> {
         self.checkpoint.as_deref()
     }
@@ -95,8 +94,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.deleted.contains(&id)
     }
 
-    /// Applies an operation. Tells the number of the insertion, where it made a row stand that did not,
-    /// and calls `removed` with the number of each insertion that it undoes.
+    /// Applies an operation. Returns the number of the insertion if it added a row, and calls `removed` with
+    /// the number of each insertion that it undoes.
     pub(crate) fn apply(&mut self, operation: Operation<'_, F>, removed: impl FnMut(u32)) -> Option<u32> {
         self.operations += 1;
         match operation {
@@ -140,7 +139,7 @@ impl<F: Fingerprint> ChangeSet<F> {
         }
     }
 
-    /// Calls `visit` with every key of a row that stands.
+    /// Visits every key of a row.
     pub(crate) fn keys_of(&self, row: Row<F>, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
         for key in self.keys.get(&(row.id, row.fingerprint)).into_iter().flatten() {
             visit(key.record(row));
@@ -159,7 +158,7 @@ impl<F: Fingerprint> ChangeSet<F> {
         }
     }
 
-    /// The rows that stand, in order.
+    /// The rows, in order.
     pub(crate) fn rows(&self) -> Vec<Row<F>> {
         let mut rows: Vec<Row<F>> =
             self.rows.keys().map(|&(id, fingerprint)| Row { fingerprint, id }).collect();
@@ -172,8 +171,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         if has_older_runs { self.deleted.iter().copied().collect() } else { Vec::new() }
     }
 
-    /// A run in memory that holds the changes, which `manifest` has [noted](ChangeSet::note_in); nothing where
-    /// they come to nothing.
+    /// A run in memory that holds the changes, or `None` if there are none. `manifest` must have
+    /// [noted](ChangeSet::note_in) them.
     pub(crate) fn to_run(
         &self,
         manifest: &Manifest,

@@ -1,8 +1,8 @@
-//! The rows of a writer that are in no run yet, ready to be queried.
+//! The unflushed rows of a writer, with an index for its queries.
 //!
-//! Every insertion is filed in a few permuted tables, under the leading bits of its fingerprint, in
-//! chunks of 32-bit words that the filter kernel reads like a segment's `hi` plane. Queries use the same
-//! plans and the same report-once rule as runs do.
+//! Every insertion enters a few permuted tables under the leading bits of its fingerprint. A bucket is a
+//! list of chunks of 32-bit words, which the filter kernel reads like a segment's `hi` plane. Plans and the
+//! report-once rule are those of runs.
 
 pub(crate) mod changes;
 
@@ -22,12 +22,12 @@ use crate::util::cast::{to_u32, to_usize};
 
 /// Tables of the index: four blocks serve k = 3 with four look-ups.
 const TABLES: u32 = 4;
-/// Fingerprints of a chunk: one step of the widest kernel.
+/// Fingerprints of one chunk: one step of the widest kernel.
 const CHUNK: usize = 16;
-/// No chunk.
+/// The end of a list of chunks.
 const NONE: u32 = u32::MAX;
 
-/// Changes and an index over their rows.
+/// A change set with an index over its rows.
 #[derive(Debug)]
 pub(crate) struct Memtable<F> {
     pub(crate) changes: ChangeSet<F>,
@@ -39,11 +39,11 @@ pub(crate) struct Memtable<F> {
     /// For each table, the first chunk of each bucket.
     heads: Vec<Vec<u32>>,
     chunks: Vec<Chunk>,
-    /// By the number of their insertion; `None` where it was undone.
+    /// By the number of the insertion; `None` if it was undone.
     rows: Vec<Option<Row<F>>>,
 }
 
-/// Some insertions of one bucket, and where the bucket's others are.
+/// Some insertions of a bucket, and a link to the others.
 #[derive(Debug)]
 struct Chunk {
     words: [u32; CHUNK],
@@ -84,7 +84,7 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.changes = ChangeSet::new();
         self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
@@ -92,7 +92,7 @@ impl<F: Fingerprint> Memtable<F> {
         self.rows.clear();
     }
 
-    /// Files an insertion in every table.
+    /// Adds an insertion to every table.
     fn file(&mut self, number: u32, fingerprint: F) {
         for (index, table) in self.tables.iter().enumerate() {
             let (bucket, word) = place(table, &self.shapes[index], fingerprint);

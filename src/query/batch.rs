@@ -1,4 +1,4 @@
-//! Many queries at once: on all threads, with the answers in the order of the queries.
+//! Batches of queries on all threads. Answers come in the order of the queries.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,28 +13,28 @@ use crate::layout::cost::ball;
 use crate::progress::ProgressFn;
 use crate::util::parallel::{self, Sink};
 
-/// Queries that are answered together where a sweep was given up.
+/// Queries of one piece of work after a sweep was given up.
 const GROUP: usize = 16;
-/// Queries that one thread takes at a time, at least.
+/// Least number of queries of one piece of work.
 const BATCH: usize = 512;
-/// Queries that one thread takes at a time, at most, and table by table.
+/// Largest number of queries of one piece of work, which are answered table by table.
 const SWEEP: usize = 1 << 19;
-/// Matches that a thread gathers before it hands them on.
+/// Matches that a thread collects before it passes them on.
 const MATCHES_AT_ONCE: usize = 1 << 14;
-/// Matches of queries that are answered together, which can hand on nothing before they are done; where there
-/// are more, each query is answered by itself.
+/// Largest number of matches of queries that are answered together, and held until all are done. Beyond it, each
+/// query is answered on its own.
 const MATCHES_TOGETHER: usize = 1 << 19;
 
-/// What works, and who is told.
+/// The kernel, the threads and the progress of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Workers<'a> {
     pub(crate) kernel: Kernel,
     pub(crate) threads: usize,
-    /// Told how many queries have been answered more.
+    /// Receives the number of newly answered queries.
     pub(crate) progress: ProgressFn<'a>,
 }
 
-/// The matches of some queries, one after the other.
+/// The matches of consecutive queries.
 #[derive(Debug)]
 struct Answers<F> {
     matches: Vec<Match<F>>,
@@ -48,12 +48,12 @@ impl<F> Default for Answers<F> {
 }
 
 impl<F> Answers<F> {
-    /// What has been appended to `matches` since the last call is the answer to one query.
+    /// Ends the answer to one query: the matches appended since the last call.
     fn end_of_query(&mut self) {
         self.ends.push(self.matches.len());
     }
 
-    /// Hands on what has gathered, if it is much.
+    /// Passes the collected answers on once there are enough.
     fn hand_on_full(&mut self, sink: Sink<'_, Self>) -> ControlFlow<()> {
         let full = self.matches.len() >= MATCHES_AT_ONCE;
         if full { sink(std::mem::take(self)) } else { ControlFlow::Continue(()) }
@@ -66,8 +66,7 @@ impl<F> Answers<F> {
 }
 
 impl<F: Fingerprint> Answers<F> {
-    /// Appends the answers to a group of queries, or nothing where they have more than `most` matches in
-    /// all; tells which.
+    /// Appends the answers to a group of queries, or gives up where they have more than `most` matches.
     fn add(
         &mut self,
         view: &View<F>,
@@ -93,8 +92,7 @@ impl<F: Fingerprint> Answers<F> {
     }
 }
 
-/// Answers queries by the runs of a view, on `threads` threads, and visits the index of each and its matches
-/// in order.
+/// Answers queries from the runs of a view on all threads. Visits the index and the matches of each, in order.
 pub(crate) fn query<F: Fingerprint>(
     view: &View<F>,
     workers: Workers<'_>,
@@ -125,7 +123,7 @@ pub(crate) fn query<F: Fingerprint>(
             if group.len() == 1
                 || answers.add(view, searcher, group, k, MATCHES_TOGETHER)? == Completion::GaveUp
             {
-                // What all of them have is too much to hold at once, so each by itself.
+                // Their matches together are too many to hold.
                 for one in group.chunks(1) {
                     let _ = answers.add(view, searcher, one, k, usize::MAX)?;
                     if answers.hand_on_full(sink).is_break() {
@@ -142,8 +140,7 @@ pub(crate) fn query<F: Fingerprint>(
     })
 }
 
-/// Answers queries one by one, as `answer` does, on `threads` threads, and visits the index of each and its
-/// matches in order.
+/// Answers queries one by one with `answer` on all threads. Visits the index and the matches of each, in order.
 pub(crate) fn one_by_one<F: Fingerprint>(
     workers: Workers<'_>,
     queries: &[F],
@@ -164,7 +161,7 @@ pub(crate) fn one_by_one<F: Fingerprint>(
     })
 }
 
-/// Gives each thread `at_once` of the queries `0..count` at a time, and visits the answers in order.
+/// Distributes the queries `0..count` in pieces of `at_once`, and visits the answers in order.
 fn in_order<F: Fingerprint>(
     workers: Workers<'_>,
     count: usize,
@@ -193,7 +190,7 @@ fn in_order<F: Fingerprint>(
     )
 }
 
-/// How many matches a random query has among as many random fingerprints.
+/// Expected number of matches of a random query among equally many random fingerprints.
 fn matches_expected<F: Fingerprint>(view: &View<F>, k: Distance) -> f64 {
     let entries: u64 = view.runs().map(|run| run.record.entries).sum();
     entries as f64 * ball(F::BITS, k.bits()) / f64::from(F::BITS).exp2()

@@ -13,7 +13,7 @@ pub(crate) struct Member<T> {
     pub(crate) cluster: u32,
     /// Index among the distinct fingerprints in ascending order.
     pub(crate) index: usize,
-    /// What the caller knows it by.
+    /// The caller's name for it.
     pub(crate) value: T,
 }
 
@@ -40,7 +40,7 @@ impl UnionFind {
         at
     }
 
-    /// Unites the sets of each two neighbours.
+    /// Unites the sets of elements 0 and 1, 2 and 3, and so on.
     pub(super) fn unite_pairs(&mut self, ends: &[u32]) {
         ends.iter().for_each(|&end| prefetch(&self.parents, end as usize));
         ends.as_chunks().0.iter().for_each(|&[a, b]| self.unite(a, b));
@@ -51,8 +51,8 @@ impl UnionFind {
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// The members of all clusters, by (cluster, index): of the sets of several elements, and of those of one
-    /// that is `alone` enough for a cluster. `value` is asked in ascending order of the indices.
+    /// The members of all clusters, by (cluster, index). A set of one element is a cluster if `alone` says so.
+    /// Calls `value` with ascending indices.
     pub(crate) fn members<T>(
         mut self,
         alone: Vec<bool>,
@@ -78,17 +78,17 @@ impl UnionFind {
     }
 }
 
-/// Groups neighbouring members of the same cluster.
+/// Splits members into clusters.
 pub(crate) fn by_cluster<T>(members: &[Member<T>]) -> impl Iterator<Item = &[Member<T>]> {
     members.chunk_by(|a, b| a.cluster == b.cluster)
 }
 
-/// Ascending distinct fingerprints, with an index over their leading bits: a look-up reads two places of
-/// memory instead of one for each step of a binary search.
+/// Ascending distinct fingerprints with an index over their leading bits. A look-up reads two cache lines
+/// instead of one for each step of a binary search.
 pub(crate) struct Sorted<'a, F> {
     values: &'a [F],
     bits: u32,
-    /// Where the values of each bucket start, and where the last one's end.
+    /// Start of each bucket, and the end of the last one.
     starts: Vec<u32>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Sorted<'a, F> {
 pub(super) const LOOKED_UP_TOGETHER: usize = 64;
 
 impl<'a, F: Fingerprint> Sorted<'a, F> {
-    /// At most 2^32 - 1 values. Takes half a byte for each.
+    /// Indexes at most 2^32 - 1 values, with half a byte for each.
     pub(super) fn new(values: &'a [F]) -> Self {
         let bits = values.len().max(1).ilog2().saturating_sub(3).min(28);
         let mut starts = vec![0; (1 << bits) + 1];
@@ -117,7 +117,7 @@ impl<'a, F: Fingerprint> Sorted<'a, F> {
         to_usize(value.bits(0, self.bits))
     }
 
-    /// Where a value stands.
+    /// The index of a value.
     pub(super) fn index_of(&self, value: F) -> Option<u32> {
         let bucket = self.bucket(value);
         let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
@@ -125,7 +125,7 @@ impl<'a, F: Fingerprint> Sorted<'a, F> {
         Some(start + to_u32(found))
     }
 
-    /// Asks for what looking up the ends of pairs will read.
+    /// Prefetches what looking up the ends of pairs reads.
     pub(super) fn prefetch(&self, pairs: &[Pair<F>]) {
         let ends = || pairs.iter().flat_map(|pair| [pair.a, pair.b]);
         ends().for_each(|end| prefetch(&self.starts, self.bucket(end)));

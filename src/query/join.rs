@@ -1,10 +1,10 @@
 //! All pairs within k bits.
 //!
-//! Each table in turn is walked group by group, a group being the fingerprints that share a prefix.
-//! Pairs inside a group are compared with the filter kernel; a large group is first split again by
-//! the bits that still vary in it (multi-sort: k errors leave one of k + 1 parts untouched). Where a
-//! table has a radius, groups whose prefixes differ by that many bits are compared with each other.
-//! The rule that gives each match to one table makes every pair come out once.
+//! The join walks over each table group by group; a group is the fingerprints that share a prefix. The
+//! filter kernel compares the pairs inside a group. A large group is split first by the bits that vary in
+//! it: of k + 1 parts of these bits, k errors leave one untouched. If a table has a radius, groups whose
+//! prefixes differ by at most that many bits are compared with each other. The report-once rule assigns
+//! each pair to one table.
 
 use std::ops::{ControlFlow, Range};
 
@@ -18,37 +18,37 @@ use crate::progress::ProgressFn;
 use crate::util::cast::{to_u32, to_usize};
 use crate::util::parallel::{self, Sink};
 
-/// Two fingerprints and how far they are apart.
+/// Two fingerprints and their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair<F> {
     /// The smaller fingerprint; between two databases, that of the first one.
     pub a: F,
     /// The larger fingerprint; between two databases, that of the second one.
     pub b: F,
-    /// Number of differing bits: at least 1, but between two databases.
+    /// Number of differing bits. At least 1, except between two databases.
     pub distance: u32,
 }
 
-/// Pairs handed on at once.
+/// Pairs of one block.
 const BLOCK_PAIRS: usize = 1024;
-/// Groups that are one item of work hold about so many fingerprints.
+/// Approximate number of fingerprints in one item of work.
 const ITEM_FINGERPRINTS: u64 = 1 << 15;
-/// Groups up to this size are compared at once, without a look at what varies in them.
+/// Groups up to this size are compared by one call of the kernel.
 const LOOK_ABOVE: usize = 64;
-/// Groups up to this size are compared as they are.
+/// Groups up to this size are not split.
 pub(super) const SPLIT_ABOVE: usize = 2048;
-/// Pairs that one thread compares between two looks at whether to go on: some ten milliseconds.
+/// Comparisons of one thread between two checks for cancellation: about ten milliseconds.
 const COMPARED_BETWEEN_CHECKS: usize = 1 << 26;
-/// What a pair costs that passes the filter, in pairs that do not.
+/// Cost of a pair that passes the filter, in pairs that do not.
 const PASSED_COST: usize = 32;
-/// Up to so many bits a filter of one word lets few random pairs pass: 0.35%.
+/// Largest k for which a filter of one word is enough: 0.35% of random pairs pass it.
 const ONE_WORD_UP_TO: u32 = 8;
 
 /// The fingerprints of one table, group by group.
 pub(super) trait Groups<F>: Sync {
-    /// Fingerprints in all groups together, more or less.
+    /// Approximate number of fingerprints in all groups.
     fn len(&self) -> u64;
-    /// Says that a range of prefixes will be read in order.
+    /// Announces that a range of prefixes is read next, in order.
     fn will_need(&self, _prefixes: &Range<usize>, _bits: u32) -> Result<()> {
         Ok(())
     }
@@ -56,19 +56,19 @@ pub(super) trait Groups<F>: Sync {
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()>;
 }
 
-/// What all tables of one join share.
+/// The settings of a join, the same for all its tables.
 pub(super) struct Join<'a, F> {
     pub(super) kernel: Kernel,
     pub(super) threads: usize,
     pub(super) k: u32,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
-    /// Told how many fingerprints of a table have been joined more.
+    /// Receives the number of newly joined fingerprints of a table.
     pub(super) progress: ProgressFn<'a>,
 }
 
 impl<F: Fingerprint> Join<'_, F> {
-    /// Finds the pairs that table `table` has to report, comparing groups of `group_bits`.
+    /// Finds the pairs that table `table` reports. Compares groups that share `group_bits` bits.
     pub(super) fn run(
         &self,
         table: usize,
@@ -96,7 +96,7 @@ impl<F: Fingerprint> Join<'_, F> {
     }
 }
 
-/// One thread's part of a join.
+/// The state of one thread.
 struct Worker<'a, F> {
     join: &'a Join<'a, F>,
     table: usize,
@@ -106,11 +106,11 @@ struct Worker<'a, F> {
     passed: Vec<u32>,
     passed_pairs: Vec<(u32, u32)>,
     found: Vec<Pair<F>>,
-    /// Pairs compared since the last progress.
+    /// Comparisons since the last check for cancellation.
     compared: usize,
-    /// Masks in which a pair must differ: it is found in another part otherwise.
+    /// Masks in which a pair must differ; otherwise another part reports it.
     differ: Vec<F>,
-    /// Prefixes of earlier tables, in this table's order: a pair that agrees there is reported there.
+    /// Prefixes of earlier tables, in this table's order. The earlier table reports a pair that agrees there.
     earlier: Vec<F>,
 }
 
@@ -124,7 +124,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         Self { join, table, group, other, words, passed, passed_pairs, found, compared: 0, differ, earlier }
     }
 
-    /// Compares every group of a range with itself and with the groups that the masks lead to.
+    /// Compares every group of a range with itself and with the groups at the masks.
     fn groups(
         &mut self,
         groups: &dyn Groups<F>,
@@ -167,7 +167,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         if group.len() > LOOK_ABOVE {
             let varying = varying(group);
             if self.earlier.iter().chain(&self.differ).any(|&mask| varying & mask == F::default()) {
-                // All agree where a pair has to differ to be reported here.
+                // No pair of the group differs where it must differ to be reported here.
                 return ControlFlow::Continue(());
             }
             let parts = parts_of(varying, self.join.k + 1);
@@ -199,7 +199,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// A pair within k errors agrees on one of k + 1 parts; the first such part is where it counts.
+    /// A pair within k errors agrees on one of k + 1 parts. The first such part reports it.
     fn split(&mut self, group: &mut [F], parts: &[F], sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
         let before = self.differ.len();
         for &part in parts {
@@ -237,7 +237,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// Keeps a pair if it is within k and this is the place to report it.
+    /// Keeps a pair if it is within k and reported here.
     #[inline]
     fn check(&mut self, a: F, b: F) {
         let distance = a.distance(b);
@@ -251,11 +251,11 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         }
     }
 
-    /// Hands pairs on where there are enough of them; ends the work where nobody wants more.
+    /// Passes pairs on once there are enough of them. Checks for cancellation.
     fn hand_on_full(&mut self, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
         if self.compared > COMPARED_BETWEEN_CHECKS {
             self.compared = 0;
-            // The error comes back with the progress at the end of the item.
+            // The progress call at the end of the item returns the error.
             if (self.join.progress)(0).is_err() {
                 return ControlFlow::Break(());
             }
@@ -268,7 +268,8 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
     }
 }
 
-/// Some bits of a group's fingerprints, for the filter kernel: of 64 bits or for a small k one word, else three.
+/// The bits of a group's fingerprints that the filter kernel compares: one word for 64 bits or a small k, else
+/// three.
 #[derive(Debug)]
 enum Words {
     One(Vec<u32>),
@@ -280,7 +281,7 @@ impl Words {
         if is_wide(F::BITS) && k > ONE_WORD_UP_TO { Self::Three(Vec::new()) } else { Self::One(Vec::new()) }
     }
 
-    /// Takes the words behind the bits that all share, or the last ones.
+    /// Takes the words behind the shared bits, or the last ones.
     fn fill<F: Fingerprint>(&mut self, group: &[F], shared_bits: u32) {
         match self {
             Self::One(words) => {
@@ -294,7 +295,7 @@ impl Words {
         }
     }
 
-    /// Appends how far behind `from` those stand that may be within `radius` of a value.
+    /// Collects the positions, counted from `from`, of the candidates within `radius` of a value.
     #[inline]
     fn near<F: Fingerprint>(
         &self,
@@ -322,7 +323,7 @@ fn word_behind<F: Fingerprint>(value: F, shared_bits: u32) -> u32 {
     to_u32(to_usize(value.bits(shared_bits.min(F::BITS - HI_BITS), HI_BITS)))
 }
 
-/// The 96 bits behind the shared ones, or the last 96; there are so many.
+/// The 96 bits behind the shared ones, or the last 96.
 #[inline]
 fn triple_behind<F: Fingerprint>(value: F, shared_bits: u32) -> [u32; 3] {
     let start = shared_bits.min(F::BITS - 3 * HI_BITS);
@@ -330,13 +331,13 @@ fn triple_behind<F: Fingerprint>(value: F, shared_bits: u32) -> [u32; 3] {
     [word(0), word(1), word(2)]
 }
 
-/// The bits in which some of the values differ.
+/// The bits that are not the same in all values.
 fn varying<F: Fingerprint>(values: &[F]) -> F {
     let first = values.first().copied().unwrap_or_default();
     values.iter().fold(F::default(), |mask, &value| mask | (value ^ first))
 }
 
-/// Cuts the ones of a mask into `count` parts of neighbouring bits, as equal as can be.
+/// Cuts the ones of a mask into `count` parts of neighbouring bits, as equal as possible.
 fn parts_of<F: Fingerprint>(mask: F, count: u32) -> Vec<F> {
     let total = mask.count_ones();
     let mut parts = vec![F::default(); count as usize];
@@ -348,8 +349,8 @@ fn parts_of<F: Fingerprint>(mask: F, count: u32) -> Vec<F> {
     parts
 }
 
-/// Whether sorting by each part costs less than comparing all pairs: the parts must cut the set far
-/// finer than there are parts.
+/// Whether sorting by each part costs less than comparing all pairs: each part must distinguish far more
+/// values than there are parts.
 fn worth_splitting<F: Fingerprint>(parts: &[F]) -> bool {
     parts.iter().all(|part| f64::from(part.count_ones()).exp2() >= 4.0 * parts.len() as f64)
 }

@@ -12,11 +12,11 @@ use crate::run::Keys;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct RowKey {
-    /// The key; bytes that are no UTF-8 are replaced.
+    /// The key. Bytes that are not UTF-8 are replaced by U+FFFD.
     pub key: String,
-    /// Smaller for a key that was inserted earlier.
+    /// The sequence number: smaller for a key that was inserted earlier.
     pub sequence: u64,
-    /// The text that was inserted with the key; empty where the database keeps none.
+    /// The text that was inserted with the key; empty where the database stores none.
     pub text: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl RowKey {
         Self { key, sequence: record.sequence, text: record.text.to_vec() }
     }
 
-    /// By key, each once: the earliest.
+    /// Sorts by key and keeps the earliest of equal keys.
     pub(crate) fn distinct(mut keys: Vec<Self>) -> Vec<Self> {
         keys.sort_unstable();
         keys.dedup_by(|later, first| later.key == first.key);
@@ -35,8 +35,7 @@ impl RowKey {
 }
 
 impl<F: Fingerprint> View<F> {
-    /// Appends the live keys of a row, in no particular order; one that stands in several runs comes
-    /// several times.
+    /// Appends the live keys of a row, in no particular order. A key in several runs is appended several times.
     pub(crate) fn keys_of(&self, row: Row<F>, out: &mut Vec<RowKey>) -> Result<()> {
         for (index, run) in self.runs().enumerate() {
             if let Some(keys) = &run.keys

@@ -18,12 +18,12 @@ use crate::util::visitor::CallerError;
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;
 
-/// The fingerprints of a sorted list that share a prefix, found through an index of all prefixes.
+/// A sorted list, with an index of its groups.
 struct ListGroups<'a, F> {
-    /// Permuted, distinct, ascending as far as the prefix goes.
+    /// Permuted and distinct; the leading `group_bits` bits ascend.
     values: &'a [F],
     group_bits: u32,
-    /// Start of each prefix, and the end of the last.
+    /// Start of each group, and the end of the last one.
     starts: Vec<usize>,
 }
 
@@ -52,8 +52,9 @@ impl<F: Fingerprint> Groups<F> for ListGroups<'_, F> {
     }
 }
 
-/// The layout for joining a list, the radii, and how many bits tell its groups apart: one table in natural order
-/// whose groups are all compared with each other, or the rotations that the model below finds the cheapest.
+/// The layout for joining a list, the radii, and the number of bits that the fingerprints of a group share. Either one
+/// table in natural order, whose groups are all compared with each other, or the rotations with the lowest modelled
+/// cost.
 fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     let size = len.max(1).ilog2();
     let all_with_all = || {
@@ -83,15 +84,15 @@ fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     }
 }
 
-/// Nanoseconds for bringing a value into its group, and for sorting it once more in a group that is split.
+/// Nanoseconds for moving a value into its group, and for sorting it again in a group that is split.
 const GROUP_NS: f64 = 25.0;
 const SPLIT_NS: f64 = 60.0;
-/// Nanoseconds for going to another group, for each value that is compared with it, and for each comparison.
+/// Nanoseconds for each other group, for each value that is compared with it, and for each comparison.
 const OTHER_GROUP_NS: f64 = 60.0;
 const QUERY_NS: f64 = 6.0;
 const COMPARE_NS: f64 = 0.25;
 
-/// What joining one table costs at a radius, in nanoseconds, for random values.
+/// Modelled cost of joining one table of random values at a radius, in nanoseconds.
 fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
     let (len, groups) = (len as f64, f64::from(group_bits).exp2());
     let group = len / groups;
@@ -262,8 +263,8 @@ pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
     })
 }
 
-/// The members of the clusters of ascending distinct values; `alone` tells which values are a cluster by
-/// themselves.
+/// The members of the clusters of ascending distinct values. `alone` marks the values that are a cluster on their
+/// own.
 fn members<F: Fingerprint, T>(
     natural: &[F],
     k: Distance,

@@ -1,7 +1,7 @@
-//! From fingerprints found in any table to the rows that have them.
+//! From fingerprints found in any table to their rows.
 //!
-//! Ids follow table 0, so a fingerprint found elsewhere is first looked up there. As in a search, work
-//! goes in stages over all hits of a group, each asking for what the next one reads.
+//! Ids follow table 0, so a fingerprint found elsewhere is first looked up there. The work is done in
+//! stages over all hits of a group; each stage prefetches what the next one reads.
 
 use super::search::{Completion, Hit};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub struct Match<F> {
 const TOGETHER: usize = 64;
 
 /// Appends the rows of all hits, each with the index of its query, in no particular order. Gives up where
-/// `found` becomes longer than `most`, and tells whether it came to the end.
+/// `found` becomes longer than `most`.
 pub(crate) fn rows_of<F: Fingerprint>(
     run: &Run<F>,
     hits: &mut [Hit<F>],
@@ -60,7 +60,7 @@ fn rows_of_some<F: Fingerprint>(
     Ok(())
 }
 
-/// Fills in the entries of hits that other tables found, and asks for what leads from entries to rows.
+/// Looks up the entries of hits from other tables, and prefetches what is needed to find their rows.
 fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()> {
     let natural = run.natural();
     let missing = |hit: &Hit<F>| hit.entry == Hit::<F>::NOT_LOCATED;
@@ -79,7 +79,7 @@ fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()>
     Ok(())
 }
 
-/// What is wrong where table 0 lacks what another table has.
+/// The damage where table 0 lacks a fingerprint of another table.
 pub(super) fn one_less<F: Fingerprint>(run: &Run<F>) -> Error {
     run.natural().file.flaw(0, "every fingerprint of the other tables", "one less")
 }

@@ -1,4 +1,4 @@
-//! All runs of a database taken together: rows in order, and pairs.
+//! All runs of a snapshot merged into one view: rows in order, and pairs.
 
 use std::ops::Range;
 
@@ -129,7 +129,7 @@ fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F
 /// Each item is a `Result`; after an error the iterator ends.
 pub struct Rows<'a, F> {
     heads: Vec<Head<'a, F>>,
-    /// Met behind the row that was returned last.
+    /// Returned after the row that was read before it.
     failed: Option<Error>,
 }
 
@@ -171,7 +171,7 @@ impl<'a, F: Fingerprint> Head<'a, F> {
         Ok(head)
     }
 
-    /// Reads on until something live has come, or the end.
+    /// Reads blocks until one has a live row, or to the end.
     fn refill(&mut self) -> Result<()> {
         self.at = 0;
         while self.cursor.next_block(&mut self.block)? {
@@ -222,7 +222,7 @@ impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
             segment.read_buckets(prefix << below, 1 << below, out)?;
         }
         if self.runs.len() > 1 {
-            // A few ascending runs, which the stable sort merges.
+            // The stable sort merges a few ascending sequences.
             out.sort();
             out.dedup();
         }

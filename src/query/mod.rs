@@ -1,6 +1,6 @@
-//! Answers: everything within k bits of a fingerprint, all pairs within k, clusters.
+//! Queries: everything within k bits of a fingerprint, all pairs within k bits, clusters.
 //!
-//! The hot path is [`search`]; the rest arranges work around it.
+//! [`search`] is the hot path.
 
 pub(crate) mod batch;
 pub(crate) mod clusters;

@@ -1,4 +1,4 @@
-//! Numbers for the distinct fingerprints of a database, for what has to count them: clusters.
+//! Numbers the distinct fingerprints of a snapshot, for the union-find of clusters.
 
 use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind};
 use super::join::Pair;
@@ -9,10 +9,10 @@ use crate::fingerprint::Fingerprint;
 use crate::run::{Cursor, Run};
 use crate::util::cast::to_u32;
 
-/// The distinct fingerprints, ascending: the entries of the only run, or a merged list where there are several.
+/// The distinct fingerprints, ascending: the entries of the only run, or a merged list of several runs.
 pub(crate) enum Order<'a, F> {
     Entries(&'a Run<F>),
-    /// And the oldest run.
+    /// The merged list, and the oldest run.
     Values(Vec<F>, Option<&'a Run<F>>),
 }
 
@@ -24,7 +24,7 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// What looks up numbers.
+    /// A look-up from fingerprints to numbers.
     pub(crate) fn numbers(&self) -> Numbers<'_, F> {
         match self {
             Self::Entries(run) => Numbers::Entries(run),
@@ -32,7 +32,7 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// Which fingerprints stand for two rows or more.
+    /// Marks the fingerprints with two rows or more.
     pub(crate) fn with_several_ids(&self, merged: &MergedView<'_, F>) -> Result<Vec<bool>> {
         match self {
             Self::Entries(run) => run.postings.entries_of_several_rows(),
@@ -42,7 +42,7 @@ impl<F: Fingerprint> Order<'_, F> {
                 for row in merged.rows()? {
                     let row = row?;
                     if last == Some(row.fingerprint) {
-                        // A stranger's rows need not come in the order of their fingerprints.
+                        // Rows of an untrusted file may be out of order.
                         several.get_mut(at).into_iter().for_each(|several| *several = true);
                     } else {
                         at += usize::from(last.is_some());
@@ -54,7 +54,7 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// The fingerprints of ascending numbers, one after the other.
+    /// A walk over the fingerprints by number.
     pub(crate) fn ascending(&self) -> Ascending<'_, F> {
         match self {
             Self::Entries(run) => {
@@ -65,7 +65,7 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// Asks for the ids of a fingerprint that will be wanted soon.
+    /// Prefetches the ids of a fingerprint.
     pub(crate) fn prefetch_ids(&self, member: &Member<F>) -> Result<()> {
         match self {
             Self::Entries(run) => run.postings.prefetch_near(member.index),
@@ -90,10 +90,10 @@ impl<F: Fingerprint> Order<'_, F> {
     }
 }
 
-/// From fingerprints to their numbers in an [`Order`].
+/// Looks up the numbers of fingerprints in an [`Order`].
 pub(crate) enum Numbers<'a, F> {
     Entries(&'a Run<F>),
-    /// And the oldest run.
+    /// The merged list, and the oldest run.
     Values(Sorted<'a, F>, Option<&'a Run<F>>),
 }
 
@@ -120,8 +120,7 @@ impl<F: Fingerprint> Numbers<'_, F> {
         Ok(())
     }
 
-    /// The number of a fingerprint that a pair was found with, in whatever table: damage where table 0
-    /// does not have it.
+    /// The number of a fingerprint that some table contains. It is damage if table 0 lacks it.
     fn of(&self, value: F) -> Result<u32> {
         let (found, run) = match self {
             Self::Entries(run) => (run.natural().find(value)?.map(to_u32), Some(*run)),
@@ -139,12 +138,12 @@ pub(crate) struct Ascending<'a, F> {
     values: &'a [F],
     walk: Option<(&'a Run<F>, Cursor<'a, F>)>,
     block: Vec<F>,
-    /// Fingerprints before the block.
+    /// Number of fingerprints before the block.
     passed: usize,
 }
 
 impl<F: Fingerprint> Ascending<'_, F> {
-    /// The fingerprint of a number that is at least as large as the last one asked for.
+    /// The fingerprint with a number. Numbers of successive calls must ascend.
     pub(crate) fn at(&mut self, index: usize) -> Result<F> {
         let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };
         while index - self.passed >= self.block.len() {

@@ -1,4 +1,4 @@
-//! What is worked out once per run and k, and used by every query after.
+//! Plans, computed once per run and k.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use crate::layout::cost::{Choice, Model, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
 use crate::run::Run;
 
-/// A run together with its plans for every k asked so far.
+/// A run with its plans for every k used so far.
 #[derive(Debug)]
 pub(crate) struct Searchable<F> {
     pub(crate) run: Run<F>,
@@ -22,14 +22,14 @@ pub(crate) struct Prepared {
     pub(crate) choice: Choice,
     pub(crate) shapes: Vec<TableShape>,
     pub(crate) model: Model,
-    /// Whether some stored fingerprints meet far larger buckets than random ones do, so that a
-    /// query had better look at its own buckets before it settles on a plan.
+    /// Whether some stored fingerprints have far larger buckets than random ones. A query then looks at its
+    /// own buckets before it chooses a plan.
     pub(crate) skewed: bool,
-    /// For each table and radius, which buckets to probe: XOR masks of the query's own bucket.
+    /// For each table and radius, the buckets to probe, as XOR masks of the query's own bucket.
     masks: Vec<Box<[OnceLock<Vec<u32>>]>>,
 }
 
-/// A typical bucket so many times larger than the mean makes a run skewed.
+/// A run is skewed if its typical bucket exceeds the mean by this factor.
 const SKEW: f64 = 3.0;
 
 impl<F: Fingerprint> Searchable<F> {
@@ -78,8 +78,8 @@ impl Prepared {
     }
 }
 
-/// All masks with at most `radius` ones in the probed bits and at most k in all: where the
-/// directory has more bits than the prefix, a prefix's bucket is many neighbouring buckets.
+/// All masks with at most `radius` ones in the probed bits and at most k in all. Where the directory has
+/// more bits than the prefix, a prefix has many neighbouring buckets.
 fn bucket_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<u32> {
     let below = shape.directory_bits - shape.probe_bits();
     let mut masks = Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn masks_within(bits: u32, radius: u32) -> Vec<u32> {
         let to = masks.len();
         for index in from..to {
             let mask = masks[index];
-            // Only bits above the highest one: every mask comes up once.
+            // Only bits above the highest one, so that every mask is made once.
             masks.extend((u32::BITS - mask.leading_zeros()..bits).map(|bit| mask | 1 << bit));
         }
         from = to;

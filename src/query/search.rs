@@ -1,8 +1,8 @@
 //! The hot path: queries against one run.
 //!
-//! Work goes in stages over a group of queries, so that cache misses overlap: first every probe's
-//! directory word is asked for, then every bucket's `hi` words, then the rest of the few candidates
-//! that pass the `hi` filter; each stage uses what the one before has asked for.
+//! A group of queries is processed in stages, so that cache misses overlap. Each stage prefetches what the
+//! next one reads: the directory words of all probes, then the `hi` words of all buckets, then the
+//! remaining bits of the few candidates that pass the `hi` filter.
 
 use std::ops::Range;
 
@@ -37,24 +37,24 @@ impl<F> Hit<F> {
 
 /// Buckets larger than this are narrowed to the whole prefix by binary search.
 const NARROW_ABOVE: usize = 64;
-/// Buckets that a scan takes all queries over before it goes on, so that they stay in cache.
+/// Buckets that a scan compares with all queries before the next ones, so that they stay in cache.
 const SCAN_BUCKETS: usize = 1 << 12;
-/// Queries that go through the stages together: as many as the cache holds the buckets of.
+/// Queries of one group: the buckets of so many fit the cache.
 const GROUP: usize = 16;
-/// So many queries are worth putting in the order of their buckets, table by table.
+/// Least number of queries that is worth sorting by bucket, table by table.
 const SWEEP_FROM: usize = 1 << 12;
-/// Queries that go through the stages together in a sweep.
+/// Queries of one group in a sweep.
 const SWEPT_TOGETHER: usize = 64;
-/// So many times as many are those whose buckets are asked of the system beforehand.
+/// Groups ahead whose buckets are requested from the system.
 const SWEPT_AHEAD: usize = 32;
-/// Queries that go through a table between two looks at whether to go on: a tenth of a second where they are dear.
+/// Queries per table between two checks for cancellation: a tenth of a second where queries are expensive.
 const LOOKED_UP_BETWEEN_CHECKS: usize = 1 << 10;
-/// What a scan of [`SCAN_BUCKETS`] counts as among these.
+/// Weight of a scan of [`SCAN_BUCKETS`] in this count.
 const SCANNED: usize = 1 << 6;
-/// A query whose own buckets make it so many times costlier than expected gets a plan of its own.
+/// Re-plan when the estimated cost exceeds the expected cost by this factor.
 const REPLAN_ABOVE: f64 = 2.0;
 
-/// One bucket to look into for one query.
+/// One bucket to search for one query.
 #[derive(Debug)]
 struct Probe {
     query: u32,
@@ -71,12 +71,12 @@ struct Probe {
 struct Survivor {
     /// Index of the probe that met it.
     probe: u32,
-    /// Where it stands in the table.
+    /// Its position in the table.
     place: u32,
     hi: u32,
 }
 
-/// The queries at work and all that they share.
+/// A group of queries against one run.
 struct Group<'a, F> {
     run: &'a Run<F>,
     prepared: &'a Prepared,
@@ -85,7 +85,7 @@ struct Group<'a, F> {
 }
 
 impl<'a, F> Group<'a, F> {
-    /// The plan of a query: its own, or the one for all.
+    /// The plan of a query: its own, or that of the run.
     #[inline]
     fn plan_of<'p>(&self, query: u32, own_plans: &'p [Option<Plan>]) -> &'p Plan
     where
@@ -118,7 +118,7 @@ impl Completion {
     }
 }
 
-/// Memory that queries use again and again. One per thread.
+/// Buffers that queries reuse. One per thread.
 #[derive(Debug)]
 pub(crate) struct Searcher<'a> {
     kernel: Kernel,
@@ -128,14 +128,14 @@ pub(crate) struct Searcher<'a> {
     survivors: Vec<Survivor>,
     /// The queries of a sweep in the order of a table.
     order: Vec<u64>,
-    /// Plans of queries that got one of their own, by query; empty where none did.
+    /// Plans of single queries, by query; empty if no query was re-planned.
     own_plans: Vec<Option<Plan>>,
 }
 
-/// Asks now and then whether to go on.
+/// Checks for cancellation from time to time.
 struct CancelCheck<'a> {
     progress: ProgressFn<'a>,
-    /// Queries that have gone through a table since.
+    /// Queries per table since the last check.
     looked_up: usize,
 }
 
@@ -172,8 +172,7 @@ impl<'a> Searcher<'a> {
     }
 
     /// Appends every fingerprint of the run within k of each query, each once per query, in no
-    /// particular order. At most 2^32 queries. Gives up where `hits` becomes longer than `most`, and tells
-    /// whether it came to the end.
+    /// particular order. At most 2^32 queries. Gives up where `hits` becomes longer than `most`.
     pub(crate) fn search<F: Fingerprint>(
         &mut self,
         searchable: &Searchable<F>,
@@ -212,8 +211,8 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Table by table, with the queries in the order of their buckets: a bucket comes out of memory once for all
-    /// queries that need it, and buckets come in the order in which they lie there.
+    /// Searches table by table, with the queries sorted by bucket. Each bucket is read from memory once for all
+    /// queries, and buckets are read in order.
     fn sweep<F: Fingerprint>(
         &mut self,
         group: &Group<'_, F>,
@@ -238,7 +237,7 @@ impl<'a> Searcher<'a> {
                 self.probes.clear();
                 for &entry in some {
                     let index = low_half(entry);
-                    // Of no use here, but soon.
+                    // The next stages read it.
                     prefetch(group.queries, index as usize);
                     self.probe_table(group, index, table, low_half(entry >> 32));
                 }
@@ -267,7 +266,7 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Stage 1: which buckets of a table to look into about a query's own one; asks for their directory words.
+    /// Stage 1: lists the buckets of a table to search for a query, and prefetches their directory words.
     #[inline]
     fn probe_table<F: Fingerprint>(&mut self, group: &Group<'_, F>, query: u32, table: usize, own: u32) {
         let Some(radius) = group.plan_of(query, &self.own_plans).radius(table) else { return };
@@ -282,7 +281,7 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Looks at each query's own buckets and replaces the plan where they are unusually large.
+    /// Re-plans the queries whose own buckets are unusually large.
     fn plan_each<F: Fingerprint>(&mut self, run: &Run<F>, prepared: &Prepared, queries: &[F]) -> Result<()> {
         for segment in &run.segments {
             queries
@@ -301,7 +300,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 2: from buckets to entries; asks for their `hi` words. Empty buckets are dropped.
+    /// Stage 2: finds the entries of each bucket and prefetches their `hi` words. Drops empty buckets.
     fn find_buckets<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         let mut kept = 0;
         for index in 0..self.probes.len() {
@@ -320,7 +319,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 3: which candidates' `hi` words are near enough; asks for the rest of their bits.
+    /// Stage 3: filters candidates by their `hi` words and prefetches the remaining bits of the survivors.
     fn filter<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         let Self { kernel, probes, passed, survivors, own_plans, .. } = self;
         survivors.clear();
@@ -357,7 +356,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 4: compares all bits of the survivors, and reports those that are their table's.
+    /// Stage 4: compares all bits of the survivors and applies the report-once rule.
     fn confirm<F: Fingerprint>(&mut self, group: &Group<'_, F>, hits: &mut Vec<Hit<F>>) -> Result<()> {
         if is_wide(F::BITS) {
             for &Survivor { probe, place, .. } in &self.survivors {
@@ -384,7 +383,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Compares with every entry of table 0, leaving out buckets that differ too much by themselves.
+    /// Compares with every entry of table 0, except those of buckets that differ in more than k bits.
     fn scan<F: Fingerprint>(
         &mut self,
         run: &Run<F>,
@@ -426,7 +425,7 @@ impl<'a> Searcher<'a> {
     }
 }
 
-/// Asks the system for the buckets of neighbouring queries in the order of a sweep, where few others lie between.
+/// Requests the buckets of a group of a sweep from the system, if few others lie between them.
 fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
     let bucket = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
     let buckets = bucket(some.first())..bucket(some.last()) + 1;

@@ -1,4 +1,4 @@
-//! The runs of a database at one moment, and which of their rows newer runs delete.
+//! The runs of a database at one moment, and the rows that newer runs delete.
 
 use std::sync::Arc;
 
@@ -28,15 +28,14 @@ impl<F: Fingerprint> View<F> {
         self.runs.iter().map(|searchable| &searchable.run)
     }
 
-    /// What hides rows of run `index`.
+    /// The tombstones that apply to run `index`.
     pub(crate) fn newer(&self, index: usize) -> Newer<'_> {
         let newer = self.runs[index + 1..].iter();
         Newer(newer.filter_map(|searchable| searchable.run.tombstones.as_ref()).collect())
     }
 
     /// Appends the rows near each query of a group, with the index of the query, in no particular
-    /// order. A row that stands in several runs comes several times. Gives up where there are more than
-    /// `most`, and tells whether it came to the end.
+    /// order. A row in several runs is appended several times. Gives up where there are more than `most`.
     pub(crate) fn search(
         &self,
         searcher: &mut Searcher<'_>,

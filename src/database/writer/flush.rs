@@ -1,4 +1,4 @@
-//! From the memtable to the log, and from the memtable to a run.
+//! Writing the memtable to the log and to runs.
 
 use super::Writer;
 use crate::build::{Counts, Target, write_run};
@@ -9,7 +9,7 @@ use crate::log::wal::{Log, Wal};
 use crate::storage::{Storage, names};
 
 impl<F: Fingerprint> Writer<F> {
-    /// Creates a log and has the manifest name it.
+    /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
         let wal = Wal::create(&self.storage, &self.manifest)?;
         let mut next = self.manifest.clone();
@@ -27,20 +27,20 @@ impl<F: Fingerprint> Writer<F> {
 
     fn forget_log(&self, number: u64) {
         if !self.storage.is_poisoned() {
-            // The next writer removes it otherwise.
+            // If this fails, the next writer removes it.
             let _ = self.storage.remove(&names::wal(number));
         }
     }
 
-    /// Writes the memtable as a run and starts the log anew, with a new one where `goes_on`.
-    pub(super) fn flush_with(&mut self, goes_on: bool) -> Result<()> {
+    /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.
+    pub(super) fn flush_with(&mut self, start_log: bool) -> Result<()> {
         let old = self.manifest.live_wal;
         if self.memtable.changes.operations() == 0 && old.is_none() {
             return Ok(());
         }
         let record = self.write_memtable()?;
         let run = record.as_ref().map(|record| (record.run, record.segments.len()));
-        let published = self.publish_flush(record, goes_on);
+        let published = self.publish_flush(record, start_log);
         if let (Err(_), Some((run, tables))) = (&published, run) {
             self.forget_run(run, tables);
         }
@@ -51,13 +51,13 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Has the manifest name a run, and a new log in the place of the old one, which it returns.
-    fn publish_flush(&mut self, record: Option<RunRecord>, goes_on: bool) -> Result<Option<Wal>> {
+    /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
+    fn publish_flush(&mut self, record: Option<RunRecord>, start_log: bool) -> Result<Option<Wal>> {
         let mut next = self.manifest.clone();
         let changes = &self.memtable.changes;
         changes.note_in(&mut next);
         next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
-        let wal = goes_on.then(|| Wal::create(&self.storage, &next)).transpose()?;
+        let wal = start_log.then(|| Wal::create(&self.storage, &next)).transpose()?;
         next.live_wal = wal.as_ref().map(|wal| wal.number);
         next.next_wal += u64::from(wal.is_some());
         self.manifest.next_wal = next.next_wal;
@@ -66,7 +66,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(wal)
     }
 
-    /// Writes a run. Nothing where there is nothing to write.
+    /// Writes the memtable as a run; `None` if it is empty.
     fn write_memtable(&mut self) -> Result<Option<RunRecord>> {
         let changes = &self.memtable.changes;
         let (rows, deleted) = (changes.rows(), changes.deleted(!self.manifest.runs.is_empty()));
@@ -84,7 +84,7 @@ impl<F: Fingerprint> Writer<F> {
         write_run(target, layout, Box::new(rows), counts, &deleted, &self.memtable.changes).map(Some)
     }
 
-    /// Puts what a log holds into a run. A log that a crash left is never appended to.
+    /// Writes the content of the log as a run. Recovery never appends to a log.
     pub(super) fn recover(&mut self) -> Result<()> {
         if let Some(log) = Log::read(&self.storage, &self.manifest)? {
             let (frames, operations) = log.operations::<F>()?;

@@ -9,11 +9,11 @@ use crate::format::keys::KeyRecord;
 use crate::format::wal::Operation;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Deletes the rows that have this key, whatever their ids. A row that has other keys as well stays, with
-    /// those; so do other rows with the same id. Returns how many rows have gone.
+    /// Deletes the rows that have this key, whatever their ids. A row with other keys keeps those and is not
+    /// deleted; neither are other rows of the same id. Returns the number of deleted rows.
     ///
-    /// Costs a [flush](Writer::flush), a walk over all keys, and, where there is something to delete, one over
-    /// all rows.
+    /// Costs a [flush](Writer::flush), a walk over all keys, and one over all rows if there is something to
+    /// delete.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -21,14 +21,18 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_keys(|record| record.key == key.as_bytes())
     }
 
-    /// Deletes what was inserted with a key under this sequence number or a later one.
+    /// Deletes the keys with this sequence number or a later one, and the rows that have no other key. Undoes
+    /// all keyed insertions since [`next_sequence`](Writer::next_sequence) returned that number.
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
     pub fn delete_keys_since(&mut self, sequence: u64) -> Result<()> {
         self.delete_keys(|record| record.sequence >= sequence).map(drop)
     }
 
-    /// Deletes the keys that `goes` picks, and the rows that have no others. A deletion by id takes everything
-    /// with that id, so what is to stay is inserted again.
-    fn delete_keys(&mut self, goes: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
+    /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id removes
+    /// everything with that id, so the rest is inserted again.
+    fn delete_keys(&mut self, doomed: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
         self.flush()?;
         let view = self.view.clone();
         let mut ids = BTreeSet::new();
@@ -36,7 +40,7 @@ impl<F: Fingerprint> Writer<F> {
             let (Some(keys), newer) = (&run.keys, view.newer(index)) else { continue };
             let mut cursor = keys.cursor::<F>();
             while let Some(record) = cursor.next()? {
-                if goes(&record) && !newer.hide(record.row.id)? {
+                if doomed(&record) && !newer.hide(record.row.id)? {
                     ids.insert(record.row.id);
                 }
             }
@@ -63,14 +67,14 @@ impl<F: Fingerprint> Writer<F> {
                 for at in keys.of_id(id)? {
                     let record: KeyRecord<'_, F> = keys.record(at)?;
                     rows.remove(&record.row);
-                    if !goes(&record) {
+                    if !doomed(&record) {
                         stay.insert(record.row);
                         self.apply(Operation::InsertKeyed(record))?;
                     }
                 }
             }
         }
-        // What is left has never had a key.
+        // The remaining rows never had a key.
         for row in &rows {
             self.apply(Operation::Insert { row: *row, automatic: false })?;
         }

@@ -1,4 +1,4 @@
-//! Merging: what the policy asks for, in the background, taken over by the writer.
+//! Merges that the policy requests: they run in the background, and the writer installs their results.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::query::prepare::Searchable;
 use crate::query::view::View;
 use crate::run::Run;
 
-/// While old runs are being merged, the few young ones that come meanwhile may be, too.
+/// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Starts merges where the policy asks for them.
+    /// Starts the merges that the policy requests.
     pub(crate) fn merge_if_due(&mut self) -> Result<()> {
         while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge() else { return Ok(()) };
@@ -37,7 +37,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// What to merge next of the runs that are younger than all that are being merged.
+    /// The next merge among the runs that are younger than all running merges.
     fn due_merge(&self) -> Option<Range<usize>> {
         let size = |record: &RunRecord| Size {
             entries: record.entries,
@@ -58,7 +58,7 @@ impl<F: Fingerprint> Writer<F> {
         self.manifest.runs.iter().max_by_key(|record| record.entries)
     }
 
-    /// Whether there is nothing that a merge of everything would change.
+    /// Whether a merge of all runs would change nothing.
     pub(super) fn is_compact(&self) -> Result<bool> {
         Ok(match &self.manifest.runs[..] {
             [] => true,
@@ -67,8 +67,8 @@ impl<F: Fingerprint> Writer<F> {
         })
     }
 
-    /// The layout for a run of so many entries. Runs beside a larger one take its layout, so that they
-    /// can be joined and merged table by table.
+    /// The layout for a run of so many entries. Runs beside a larger one get its layout, so that both can be
+    /// joined and merged table by table.
     pub(super) fn layout_of(&self, entries: u64, holds_largest: bool) -> Result<Layout> {
         match self.largest_run() {
             Some(largest) if !holds_largest && largest.entries >= entries => Ok(largest.layout.clone()),
@@ -96,7 +96,7 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// Takes over the results of merges that have ended.
+    /// Installs the results of finished merges.
     pub(super) fn take_finished_merge(&mut self) -> Result<()> {
         while let Some(at) = self.merges.iter().position(Job::is_finished) {
             let merged = self.merges.remove(at).wait();
@@ -108,8 +108,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Waits for the merge of the youngest runs, the smallest, and takes over its result. Tells whether it
-    /// has found room.
+    /// Waits for the merge of the youngest runs, which is the smallest, and installs its result.
     pub(super) fn wait_for_merge(&mut self) -> Result<bool> {
         match self.merges.pop() {
             Some(job) => self.take_over(job.wait()),
@@ -117,10 +116,10 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// Takes over the result of a merge that the policy asked for, and tells whether it has found room.
+    /// Installs the result of a merge that the policy requested.
     ///
-    /// A full disk is no reason to refuse rows for which there is room, nor to call a commit or a close
-    /// failed: the database is as it was, only slower than it could be. The next flush tries again.
+    /// A merge that runs out of disk space does not fail the commit or close that waits for it: the database is
+    /// unchanged, only slower than it could be. The next flush tries again.
     fn take_over(&mut self, merged: Result<Merged>) -> Result<bool> {
         match merged.and_then(|merged| self.install_merge(merged)) {
             Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => Ok(false),
@@ -128,7 +127,7 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// Puts a merged run in the place of its inputs.
+    /// Replaces the inputs of a merge by its result.
     pub(super) fn install_merge(&mut self, merged: Merged) -> Result<()> {
         let Merged { replaced, record } = merged;
         let runs = &self.manifest.runs;
@@ -160,7 +159,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Ends merges that are not wanted any more.
+    /// Cancels running merges.
     pub(super) fn discard_merges(&mut self) {
         let jobs = std::mem::take(&mut self.merges);
         for record in jobs.into_iter().filter_map(|job| job.abandon().ok().flatten()) {

@@ -1,8 +1,8 @@
 //! The one writer of a database: inserts, deletes, commits, flushes, merges.
 //!
 //! Operations go to the memtable. A commit writes them to the log as one frame and returns when it is
-//! durable. When the memtable is full, a commit writes a run instead; replacing the manifest is then what
-//! makes the operations durable, and the log starts anew. FORMAT.md tells the order of every step.
+//! durable. When the memtable is full, a commit writes a run instead: replacing the manifest makes the
+//! operations durable, and a new log starts. FORMAT.md gives the order of every step.
 
 mod flush;
 mod keys;
@@ -35,14 +35,14 @@ use crate::query::view::View;
 use crate::run::Run;
 use crate::storage::{Guarded, Lock, Storage, names};
 
-/// Inserts into and deletes from a database. There is one writer at a time, in all processes together;
-/// it never keeps readers waiting.
+/// Inserts into and deletes from a database. There is one writer at a time over all processes. It does not
+/// block readers.
 ///
-/// What was inserted is durable when [`commit`](Writer::commit) returns, and seen by every
-/// [`Snapshot`] taken from then on. After a crash the database holds the effect of a prefix of the
-/// operations that contains everything committed. Dropping a writer forgets what was not committed.
+/// Operations are durable when [`commit`](Writer::commit) returns, and visible to every [`Snapshot`] taken
+/// afterwards. After a crash the database holds the effect of a prefix of the operations that includes
+/// everything committed. Dropping a writer discards uncommitted operations.
 ///
-/// It belongs to the process that has opened it: a child of a fork must not use it.
+/// A child of a fork must not use its parent's writer.
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -70,27 +70,27 @@ pub struct Writer<F: Fingerprint> {
     manifest: Manifest,
     view: View<F>,
     memtable: Memtable<F>,
-    /// Operations since the last commit, as they will stand in the log.
+    /// Uncommitted operations, encoded for the log.
     pending: Content,
     wal: Option<Wal>,
-    /// Merges at work, each of other runs, the ones of older runs first.
+    /// Running merges of disjoint runs, those of older runs first.
     merges: Vec<Job>,
-    /// Held until everything else is dropped.
+    /// Dropped last.
     _lock: Box<dyn Lock>,
 }
 
-/// A commit writes a run once keys and texts take this part of the memory.
+/// A commit writes a run once keys and texts exceed this part of the memory.
 const KEYS_SHARE: usize = 8;
-/// Runs beyond which a flush waits for a merge at work.
+/// Number of runs from which a flush waits for a running merge.
 const MOST_RUNS: usize = 12;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Takes the lock, clears away what a crash left, and recovers the log.
+    /// Takes the lock, removes the files that a crash left, and recovers the log.
     pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
         let storage = Guarded::new(storage);
         let path = storage.path("");
         if manifest::read(&storage)?.is_none() {
-            // Looked at before the lock is taken, which would leave a file in a folder that is none.
+            // Checked before the lock is taken, which creates a file.
             return Err(Error::NotADatabase { path });
         }
         let lock = storage.lock()?;
@@ -99,8 +99,8 @@ impl<F: Fingerprint> Writer<F> {
         if manifest.runs_only {
             return Err(Error::RunsOnly { path });
         }
-        // A writer that was killed may have renamed and not synced: what this manifest does not name, the
-        // one on the medium still may.
+        // A killed writer may have renamed the manifest and not synced. The manifest on disk may still name
+        // files that this one does not.
         storage.sync_folder().map_err(Error::io("sync", &path))?;
         remove_unnamed(&storage, &manifest)?;
         let kernel = Kernel::detect();
@@ -122,10 +122,9 @@ impl<F: Fingerprint> Writer<F> {
         Ok(writer)
     }
 
-    /// Inserts a row; without an id, under 1 + the largest id ever stored. Returns the id.
+    /// Inserts a row and returns its id: the given one, or 1 + the largest id ever stored.
     ///
-    /// Rows are a set: a row that is there already changes nothing. An id that is there with another
-    /// fingerprint then has both.
+    /// Rows are a set: inserting an existing row changes nothing. An id may have several fingerprints.
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`].
@@ -136,14 +135,14 @@ impl<F: Fingerprint> Writer<F> {
         Ok(id)
     }
 
-    /// Inserts a row with a key, and a text where the database keeps them. Returns the row's id: the one
-    /// given, or the 64-bit xxh3 of the key.
+    /// Inserts a row with a key, and a text where the database stores texts. Returns the row's id: the given
+    /// one, or the 64-bit xxh3 of the key.
     ///
-    /// A row may have several keys. One that it has already changes nothing, and keeps its first text.
+    /// A row may have several keys. Inserting an existing key changes nothing, not even its text.
     ///
     /// # Errors
-    /// [`Error::Option`] where the database was [made](Options::keys) without keys, or a text is given and it
-    /// was made without texts, or the key is longer than 65,536 bytes; [`Error::Poisoned`].
+    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::KeyTooLong`], [`Error::TextTooLong`],
+    /// [`Error::Poisoned`].
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
@@ -153,8 +152,8 @@ impl<F: Fingerprint> Writer<F> {
         Ok(id)
     }
 
-    /// Notes how far a job has come, in whatever bytes: durable with the operations before it, by the same
-    /// commit. An empty one says that nothing is unfinished.
+    /// Stores the progress of the caller's job, in the caller's bytes. The next commit makes it durable together
+    /// with the operations before it. An empty checkpoint means that no job is unfinished.
     ///
     /// # Errors
     /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
@@ -165,7 +164,7 @@ impl<F: Fingerprint> Writer<F> {
         self.apply(Operation::Checkpoint(checkpoint))
     }
 
-    /// The last checkpoint, if a job is unfinished.
+    /// The checkpoint of an unfinished job.
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {
         let noted = self.memtable.changes.checkpoint().unwrap_or(&self.manifest.checkpoint);
@@ -184,17 +183,16 @@ impl<F: Fingerprint> Writer<F> {
         KeyStorage::of(self.manifest.keys)
     }
 
-    /// The distance that the database was created for.
+    /// The distance that the layout is tuned for.
     #[must_use]
     pub fn default_k(&self) -> u32 {
         self.manifest.k
     }
 
-    /// Gives a recipe to a database that was made without one. Durable on return.
+    /// Sets the recipe of a database that has none. Durable on return.
     ///
     /// # Errors
-    /// [`Error::Option`] where it has another one, or the recipe is empty or longer than 4,096 bytes; else as
-    /// [`commit`](Writer::commit).
+    /// [`Error::RecipeMismatch`], [`Error::InvalidRecipe`]; otherwise as [`commit`](Writer::commit).
     pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
         self.check_poison()?;
         if let Some(known) = self.recipe().filter(|known| *known != recipe) {
@@ -204,13 +202,13 @@ impl<F: Fingerprint> Writer<F> {
         self.replace_manifest(Manifest { recipe: Some(recipe.into()), ..self.manifest.clone() })
     }
 
-    /// The recipe that the database was made with.
+    /// The recipe of the fingerprints, if the database stores one.
     #[must_use]
     pub fn recipe(&self) -> Option<&str> {
         self.manifest.recipe.as_deref()
     }
 
-    /// The keys of a row, those not yet committed included, ascending.
+    /// The keys of a row, including uncommitted ones, ascending.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -223,7 +221,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(RowKey::distinct(keys))
     }
 
-    /// Inserts rows, as [`insert`](Writer::insert) does one after the other.
+    /// Inserts rows in order, as [`insert`](Writer::insert) does.
     ///
     /// # Errors
     /// As [`insert`](Writer::insert).
@@ -231,7 +229,7 @@ impl<F: Fingerprint> Writer<F> {
         rows.iter().try_for_each(|row| self.insert(row.fingerprint, Some(row.id)).map(drop))
     }
 
-    /// Deletes every row with this id. An id that is not there is no error.
+    /// Deletes every row with this id. An unknown id is not an error.
     ///
     /// # Errors
     /// [`Error::Poisoned`].
@@ -239,7 +237,7 @@ impl<F: Fingerprint> Writer<F> {
         self.apply(Operation::Delete(id))
     }
 
-    /// Makes `fingerprint` the only one under an id.
+    /// Replaces all fingerprints of an id by one.
     ///
     /// # Errors
     /// [`Error::Poisoned`].
@@ -248,24 +246,24 @@ impl<F: Fingerprint> Writer<F> {
         self.insert(fingerprint, Some(id)).map(drop)
     }
 
-    /// Makes a row with a key the only one under its id: the one given, or the 64-bit xxh3 of the key. Returns
-    /// the id.
+    /// Replaces all rows of an id by a row with a key. The id is the given one, or the 64-bit xxh3 of the key.
+    /// Returns the id.
     ///
     /// # Errors
-    /// As [`insert_keyed`](Writer::insert_keyed); then nothing has been deleted.
+    /// As [`insert_keyed`](Writer::insert_keyed). After an error nothing is deleted.
     pub fn upsert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         self.delete(id.unwrap_or_else(|| hash_key(key.as_bytes())))?;
         self.insert_keyed(fingerprint, id, key, text)
     }
 
-    /// Makes everything so far durable, and visible to new snapshots in every process. One fdatasync,
-    /// or a run when the memtable is full.
+    /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync, or
+    /// writes a run if the memtable is full.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be tried again; unless the
-    /// writer is [`Error::Poisoned`] from then on, because something could not be made durable.
-    /// [`Error::Corrupt`] where merging has met damage.
+    /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried, unless a sync
+    /// failed. In that case the writer returns [`Error::Poisoned`] from then on. [`Error::Corrupt`] if a merge
+    /// found damage.
     pub fn commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.take_finished_merge()?;
@@ -288,7 +286,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Writes everything so far into a run, durably.
+    /// Commits, and writes all unflushed rows as a run.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -305,11 +303,10 @@ impl<F: Fingerprint> Writer<F> {
         self.merge_if_due()
     }
 
-    /// Merges all runs into one, without what has been deleted. Waits for it.
+    /// Merges all runs into one without deleted rows. Blocks until it is done.
     ///
     /// # Errors
-    /// As [`commit`](Writer::commit); [`Error::Interrupted`] when the progress listener says so, which
-    /// leaves the database as it was.
+    /// As [`commit`](Writer::commit); [`Error::Interrupted`], which leaves the database unchanged.
     pub fn compact(&mut self) -> Result<()> {
         self.flush()?;
         self.discard_merges();
@@ -322,7 +319,7 @@ impl<F: Fingerprint> Writer<F> {
         self.install_merge(merged)
     }
 
-    /// Every row within `k` bits, those not yet committed included, by (distance, fingerprint, id).
+    /// Every row within `k` bits, including uncommitted ones, by (distance, fingerprint, id).
     ///
     /// # Errors
     /// [`Error::Corrupt`] when a page that the answer needs is damaged.
@@ -338,8 +335,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(found)
     }
 
-    /// The database as it stands, with everything so far, committed or not. Costs a sort of what is in
-    /// no run yet.
+    /// A snapshot that includes uncommitted operations. Costs a sort of the unflushed rows.
     ///
     /// # Errors
     /// [`Error::Io`] when memory maps run out.
@@ -354,8 +350,7 @@ impl<F: Fingerprint> Writer<F> {
         )
     }
 
-    /// Flushes, waits until merging has come to rest, as far as the disk has room for it, and gives up the
-    /// lock.
+    /// Commits, flushes, waits for all due merges that the disk has space for, and releases the lock.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -363,7 +358,10 @@ impl<F: Fingerprint> Writer<F> {
         self.rest()
     }
 
-    /// Flushes, and waits until merging has come to rest, as far as the disk has room for it.
+    /// Commits, flushes, and waits for all due merges that the disk has space for.
+    ///
+    /// # Errors
+    /// As [`commit`](Writer::commit).
     pub fn rest(&mut self) -> Result<()> {
         self.check_poison()?;
         self.take_finished_merge()?;
@@ -388,7 +386,7 @@ impl<F: Fingerprint> Writer<F> {
         &self.manifest
     }
 
-    /// Ids that were given automatically, to rows in no run yet too.
+    /// Automatically assigned ids, including those of unflushed rows.
     pub(crate) fn automatic(&self) -> IdRanges {
         let mut all = self.manifest.automatic.clone();
         self.memtable.changes.automatic().iter().for_each(|(first, last)| all.add(first, last));
@@ -399,7 +397,7 @@ impl<F: Fingerprint> Writer<F> {
         Arc::new(self.storage.clone())
     }
 
-    /// Adds runs that have been written as the newest, by one change of the manifest.
+    /// Makes written runs live, as the newest ones, by one replacement of the manifest.
     pub(crate) fn publish(&mut self, runs: Vec<RunRecord>, change: impl FnOnce(&mut Manifest)) -> Result<()> {
         let mut next = self.manifest.clone();
         change(&mut next);
@@ -412,12 +410,13 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Gives out the number of a new run.
+    /// Reserves the number of a new run.
     pub(crate) fn take_run_number(&mut self) -> u64 {
         self.manifest.take_run_number()
     }
 
-    /// Removes files that no manifest came to name; not when nobody knows which manifest stands.
+    /// Removes the files of a run that no manifest names. Does nothing once it is unknown which manifest is on
+    /// disk.
     pub(crate) fn forget_run(&self, run: u64, tables: usize) {
         if !self.storage.is_poisoned() {
             remove_run(&self.storage, run, tables);
@@ -462,7 +461,7 @@ fn open_runs<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Resu
     Ok(View::new(manifest.runs.iter().map(open).collect::<Result<_>>()?))
 }
 
-/// Removes what a crash left: files with names of ours that the manifest does not name, and no others.
+/// Removes the files that a crash left: those that match our name patterns and are not in the manifest.
 fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let named: std::collections::HashSet<String> = manifest.file_names().collect();
     let listed = storage.list().map_err(Error::io("read", storage.path("")))?;
