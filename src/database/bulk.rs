@@ -23,7 +23,7 @@ use crate::storage::{Staging, Storage};
 const REPORT_ROWS: u64 = 1 << 16;
 /// The number of the first run of a database.
 const FIRST_RUN: u64 = 1;
-/// Why a row without an id is refused.
+/// The limit that a row without an id runs into.
 pub(crate) const NO_ID_LEFT: &str = "no automatic id is left above 2^64 - 1";
 
 fn folder(staging: &Staging) -> Arc<dyn Storage> {
@@ -32,8 +32,8 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 
 /// Loads rows in bulk into a database that does not exist yet.
 ///
-/// Nothing stands at the path until [`finish`](Builder::finish) has succeeded; dropping the builder
-/// before removes everything.
+/// The path does not exist until [`finish`](Builder::finish) succeeds. Dropping the builder removes
+/// everything.
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -48,11 +48,11 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 /// ```
 #[derive(Debug)]
 pub struct Builder<F: Fingerprint> {
-    /// Dropped before the folder that its files lie in.
+    /// Dropped before the folder of its files.
     sorter: Sorter<Row<F>>,
     keys: KeySorter<F>,
     next_sequence: u64,
-    /// Of the database, before its first run.
+    /// The manifest of the empty database.
     manifest: Manifest,
     options: Options,
     staging: Staging,
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Builder<F> {
         schema.check(F::BITS)?;
         options.check()?;
         let staging = Staging::begin(path)?;
-        // Keys, where there are any, take more of the memory than rows do.
+        // Keys need more memory than rows.
         let memory = if schema.keys.has_keys() { options.memory_bytes / 3 } else { options.memory_bytes };
         let names = SpillNames::new(FIRST_RUN, 0);
         Ok(Self {
@@ -88,8 +88,8 @@ impl<F: Fingerprint> Builder<F> {
         })
     }
 
-    /// Takes over from a database that this one is to replace what it knows beside its rows: which ids
-    /// were given out, and which runs were ingested.
+    /// Takes over everything but rows from a database that this one replaces: assigned ids, ingested runs, the
+    /// checkpoint.
     pub(crate) fn take_over(&mut self, old: &Manifest) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
@@ -121,15 +121,15 @@ impl<F: Fingerprint> Builder<F> {
         self
     }
 
-    /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It is read like
-    /// a database and takes no writer.
+    /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be read like
+    /// a database, but not written to.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
         self
     }
 
-    /// The folder that holds the database until it is finished.
+    /// The folder of the unfinished database.
     #[must_use]
     pub fn staging_path(&self) -> &Path {
         self.staging.path()
@@ -141,12 +141,12 @@ impl<F: Fingerprint> Builder<F> {
         KeyStorage::of(self.manifest.keys)
     }
 
-    /// Adds a row and returns its id: the one given, or the larger of the options' first id and 1 + the
-    /// largest id so far.
+    /// Adds a row and returns its id: the given one, or the larger of the [first id](Builder::first_id) and
+    /// 1 + the largest id so far.
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
-    /// written, [`Error::Interrupted`] when the progress listener says so.
+    /// written, [`Error::Interrupted`].
     pub fn push(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
         let given = id.is_some();
         let id = id.or(self.next_id).ok_or(Error::Limit(NO_ID_LEFT))?;
@@ -163,8 +163,8 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
-    /// Adds a row with a key, and a text where the database keeps them, and returns the row's id: the one
-    /// given, or the 64-bit xxh3 of the key.
+    /// Adds a row with a key, and a text where the database stores texts. Returns the row's id: the given one,
+    /// or the 64-bit xxh3 of the key.
     ///
     /// # Errors
     /// As [`push`](Builder::push); also as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
@@ -185,11 +185,11 @@ impl<F: Fingerprint> Builder<F> {
         self.keys.push(target, record)
     }
 
-    /// Sorts, writes and syncs everything, and gives the database its name.
+    /// Sorts, writes and syncs everything, then renames the folder to its final path.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
-    /// [`Error::AlreadyExists`] when something has come to stand at the path meanwhile.
+    /// [`Error::AlreadyExists`] if the path was created meanwhile.
     pub fn finish(self) -> Result<crate::Database<F>> {
         let Self {
             sorter,
@@ -236,7 +236,7 @@ fn target<'a>(
     Target { storage, options, database_id: manifest.database_id, width, run }
 }
 
-/// Refuses a key or a text that a database does not keep.
+/// Refuses a key or a text that a database does not store.
 pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &Path) -> Result<()> {
     let path = || path.to_path_buf();
     match kept {
@@ -252,7 +252,7 @@ pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &P
     }
 }
 
-/// Writes a database of several runs, oldest first, each with a layout of its own.
+/// Writes a database of several runs with different layouts, oldest first.
 #[cfg(test)]
 pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<crate::Database<u64>> {
     let staging = Staging::begin(path)?;

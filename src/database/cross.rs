@@ -1,7 +1,6 @@
-//! What two databases have in common: the smaller one asks the larger one.
+//! Pairs between two databases: the fingerprints of the smaller one are queries against the larger one.
 //!
-//! No join of tables is needed for this: both need not have the same layout, and the cost grows with the
-//! smaller one.
+//! Both may have different layouts, and the cost grows with the smaller one.
 
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
@@ -10,23 +9,23 @@ use crate::progress::{ProgressFn, Stage};
 use crate::query::{Match, Pair};
 use crate::util::visitor::CallerError;
 
-/// Fingerprints that are asked for together: table by table, which takes many to be worth it.
+/// Queries of one batch: enough for a batch to be answered table by table.
 const QUERIES_AT_ONCE: usize = 1 << 18;
-/// Pairs handed on at once.
+/// Pairs of one block.
 const PAIRS_AT_ONCE: usize = 1024;
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// All pairs of a fingerprint `a` of this database and a fingerprint `b` of another one within `k` bits,
-    /// equal ones included, in blocks, each pair once. An error from `visit` ends the search.
+    /// Visits all pairs of a fingerprint `a` of this database and a fingerprint `b` of another one within `k`
+    /// bits, equal ones included, in blocks, each pair once. An error of `visit` ends the search and is returned.
     ///
-    /// The order depends only on both databases and k: pairs come by the fingerprint of the database that
+    /// The order depends only on both databases and k: pairs are ordered by the fingerprint of the database that
     /// has fewer of them, then by (distance, fingerprint of the other one).
     ///
     /// Costs a walk over the smaller database, and a [query](Snapshot::query_batch) of the larger one for each
-    /// of its fingerprints. Memory: 24 bytes for each row of 262,144 fingerprints, and what the queries take.
+    /// of its fingerprints. Memory: 24 bytes for each row of 262,144 fingerprints, and that of the queries.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt), and whatever `visit` returns.
+    /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`.
     ///
     /// ```
     /// use nearprint::{Database, Pair, Schema};
@@ -52,9 +51,9 @@ impl<F: Fingerprint> Snapshot<F> {
     ) -> Result<(), E> {
         let mut pairs = Vec::new();
         self.cross_groups(other, k, |side, rows, matches| -> Result<(), E> {
-            let asked_for = rows.first().map(|row| row.fingerprint).unwrap_or_default();
+            let query = rows.first().map(|row| row.fingerprint).unwrap_or_default();
             for found in matches.chunk_by(|one, next| one.fingerprint == next.fingerprint) {
-                let (a, b) = side.order(asked_for, found[0].fingerprint);
+                let (a, b) = side.order(query, found[0].fingerprint);
                 pairs.push(Pair { a, b, distance: found[0].distance });
             }
             if pairs.len() < PAIRS_AT_ONCE {
@@ -67,9 +66,9 @@ impl<F: Fingerprint> Snapshot<F> {
         if pairs.is_empty() { Ok(()) } else { visit(&pairs) }
     }
 
-    /// All pairs of a row of this database and a row of another one within `k` bits, as
-    /// `visit(a, b, distance)`, in the order of [`visit_cross`](Snapshot::visit_cross), those of two fingerprints by the
-    /// ids of the smaller database first.
+    /// Visits all pairs of a row of this database and a row of another one within `k` bits, as
+    /// `visit(a, b, distance)`, in the order of [`visit_cross`](Snapshot::visit_cross). Pairs of the same two
+    /// fingerprints are ordered by the ids of the smaller database, then by those of the other.
     ///
     /// # Errors
     /// As [`visit_cross`](Snapshot::visit_cross).
@@ -92,35 +91,35 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// Visits the rows of each fingerprint of the smaller database that has something near it in the larger
-    /// one, with what that is.
+    /// Visits the rows of each fingerprint of the smaller database that has matches in the larger one, with
+    /// these matches.
     fn cross_groups<E: From<Error>>(
         &self,
         other: &Self,
         k: u32,
         mut visit: impl FnMut(Side, &[Row<F>], &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (asking, asked, side) = match self.stats().fingerprints <= other.stats().fingerprints {
+        let (smaller, larger, side) = match self.stats().fingerprints <= other.stats().fingerprints {
             true => (self, other, Side::First),
             false => (other, self, Side::Second),
         };
-        let progress = self.options().counter(Stage::Joining, asking.stats().fingerprints);
+        let progress = self.options().counter(Stage::Joining, smaller.stats().fingerprints);
         let mut caller = CallerError::new();
         let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| caller.keep(visit(side, rows, matches));
-        let mut waiting = Waiting::default();
-        let walked = asking.visit_rows(|row| {
-            if waiting.is_full_for(row) {
-                waiting.ask(asked, k, &progress, &mut visit)?;
+        let mut batch = Batch::default();
+        let walked = smaller.visit_rows(|row| {
+            if batch.is_full_for(row) {
+                batch.answer(larger, k, &progress, &mut visit)?;
             }
-            waiting.push(row);
+            batch.push(row);
             Ok(())
         });
-        let done = walked.and_then(|()| waiting.ask(asked, k, &progress, &mut visit));
+        let done = walked.and_then(|()| batch.answer(larger, k, &progress, &mut visit));
         caller.or(done)
     }
 }
 
-/// Which of two databases asks the other one.
+/// The database whose fingerprints are the queries.
 #[derive(Clone, Copy)]
 enum Side {
     First,
@@ -128,28 +127,28 @@ enum Side {
 }
 
 impl Side {
-    /// What belongs to the first database first.
-    fn order<T>(self, asking: T, asked: T) -> (T, T) {
+    /// Puts the value of the first database first.
+    fn order<T>(self, smaller: T, larger: T) -> (T, T) {
         match self {
-            Self::First => (asking, asked),
-            Self::Second => (asked, asking),
+            Self::First => (smaller, larger),
+            Self::Second => (larger, smaller),
         }
     }
 }
 
-/// Fingerprints that are to be asked for, ascending, and their rows.
-struct Waiting<F> {
+/// The queries of the next batch, ascending, and their rows.
+struct Batch<F> {
     fingerprints: Vec<F>,
     rows: Vec<Row<F>>,
 }
 
-impl<F> Default for Waiting<F> {
+impl<F> Default for Batch<F> {
     fn default() -> Self {
         Self { fingerprints: Vec::new(), rows: Vec::new() }
     }
 }
 
-impl<F: Fingerprint> Waiting<F> {
+impl<F: Fingerprint> Batch<F> {
     fn is_full_for(&self, row: Row<F>) -> bool {
         self.fingerprints.len() == QUERIES_AT_ONCE && self.fingerprints.last() != Some(&row.fingerprint)
     }
@@ -161,16 +160,16 @@ impl<F: Fingerprint> Waiting<F> {
         self.rows.push(row);
     }
 
-    /// Asks for all of them, and forgets them.
-    fn ask(
+    /// Answers the batch and empties it.
+    fn answer(
         &mut self,
-        asked: &Snapshot<F>,
+        larger: &Snapshot<F>,
         k: u32,
         progress: ProgressFn<'_>,
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        asked.query_batch_with(&self.fingerprints, k, progress, |_, matches| {
+        larger.query_batch_with(&self.fingerprints, k, progress, |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;

@@ -1,7 +1,7 @@
 //! Ingests runs that were built elsewhere.
 //!
-//! The folders are checked completely before anything is written. Then their runs are copied in, and one
-//! change of the manifest makes all of them live, or none.
+//! All folders are checked before anything is written. Then their runs are copied, and one replacement of
+//! the manifest makes all of them live.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::progress::Stage;
 use crate::run::{Run, verify};
 use crate::storage::Folder;
 
-/// What [`Writer::ingest`] has done.
+/// The result of [`Writer::ingest`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IngestReport {
@@ -29,49 +29,48 @@ pub struct IngestReport {
 }
 
 /// A folder of runs.
-struct Source {
+struct RunFolder {
     path: PathBuf,
     storage: Folder,
-    /// Names only those runs that are to be ingested.
+    /// Lists only the runs to ingest.
     manifest: Manifest,
 }
 
 impl<F: Fingerprint> Writer<F> {
-    /// Adopts the runs of folders that were [built](crate::Builder::runs_only) for it as the newest, in
-    /// the order given: all of them or none. Durable on return, as is everything inserted before.
+    /// Ingests the runs of folders that were [built](crate::Builder::runs_only) for it as its newest runs, in
+    /// the given order, all or none. They are durable on return, as is everything inserted before.
     ///
-    /// The folders are read completely, checked, and left as they are. A run that was ingested before is
-    /// skipped, even if its rows have been merged or deleted since, wherever it has been copied to. Ids
-    /// that the folders gave to rows without one must not have been given by another, or by the database.
+    /// Reads and checks the folders completely, and does not change them. Skips a run that was ingested before,
+    /// even if its rows were merged or deleted since, and even if the run was copied to another folder. Two
+    /// folders, or a folder and the database, must not have assigned the same automatic ids.
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::Width`], [`Error::Mismatch`] for another layout or k,
-    /// [`Error::Overlap`]; [`Error::Option`] for a folder that is not one of runs only; [`Error::Corrupt`]
-    /// where something is damaged; [`Error::Interrupted`] when the progress listener says so; else as
-    /// [`commit`](Writer::commit). In each case nothing has been ingested.
+    /// [`Error::Overlap`], [`Error::NotRunsOnly`], [`Error::Corrupt`], [`Error::Interrupted`]; otherwise as
+    /// [`commit`](Writer::commit). After an error nothing is ingested.
     pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
         self.check_poison()?;
-        let read = |folder: &_| Source::read::<F>(AsRef::as_ref(folder), self.manifest());
-        let mut sources: Vec<Source> = folders.iter().map(read).collect::<Result<_>>()?;
+        let read = |folder: &_| RunFolder::read::<F>(AsRef::as_ref(folder), self.manifest());
+        let mut sources: Vec<RunFolder> = folders.iter().map(read).collect::<Result<_>>()?;
         let skipped = skip_known(&mut sources, self.manifest());
         if sources.is_empty() {
             return Ok(IngestReport { skipped, ..IngestReport::default() });
         }
         check_ids(self.path(), &self.automatic(), &sources)?;
         sources.iter().try_for_each(|source| source.verify::<F>(self.options()))?;
-        // What was inserted before is older than the runs.
+        // Rows that were inserted before are older than the runs.
         self.flush()?;
         self.copy_and_publish(&sources)?;
-        // Where merging fails it is still due, and the next flush tells.
+        // A failed merge is still due; the next flush retries it and returns its error.
         let _ = self.merge_if_due();
-        let runs = || sources.iter().flat_map(Source::runs);
+        let runs = || sources.iter().flat_map(RunFolder::runs);
         Ok(IngestReport { runs: runs().count() as u64, skipped, rows: runs().map(|run| run.rows).sum() })
     }
 
-    /// Copies all runs and makes them live. Where that fails, nothing of them stays.
-    fn copy_and_publish(&mut self, sources: &[Source]) -> Result<()> {
+    /// Copies all runs and makes them live. Removes the copies after an error.
+    fn copy_and_publish(&mut self, sources: &[RunFolder]) -> Result<()> {
         let mut numbers: Vec<(u64, usize)> = Vec::new();
-        for run in sources.iter().flat_map(Source::runs) {
+        for run in sources.iter().flat_map(RunFolder::runs) {
             numbers.push((self.take_run_number(), run.segments.len()));
         }
         let copied = self.copy(sources, &numbers);
@@ -79,9 +78,9 @@ impl<F: Fingerprint> Writer<F> {
         ingested.inspect_err(|_| numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables)))
     }
 
-    fn copy(&self, sources: &[Source], numbers: &[(u64, usize)]) -> Result<Vec<RunRecord>> {
+    fn copy(&self, sources: &[RunFolder], numbers: &[(u64, usize)]) -> Result<Vec<RunRecord>> {
         let (storage, options) = (self.storage(), self.options());
-        let total = sources.iter().flat_map(Source::runs).map(RunRecord::len_bytes).sum();
+        let total = sources.iter().flat_map(RunFolder::runs).map(RunRecord::len_bytes).sum();
         let mut done = 0;
         let mut report = |bytes| {
             done += bytes;
@@ -96,8 +95,8 @@ impl<F: Fingerprint> Writer<F> {
     }
 }
 
-impl Source {
-    /// Reads the manifest of a folder, and checks that a database may ingest from it.
+impl RunFolder {
+    /// Reads the manifest of a folder, and checks that it fits the database.
     fn read<F: Fingerprint>(path: &Path, database: &Manifest) -> Result<Self> {
         let storage = Folder::new(path);
         let manifest = manifest::of::<F>(&storage)?;
@@ -116,14 +115,14 @@ impl Source {
         self.manifest.runs.iter()
     }
 
-    /// Reads everything and checks everything.
+    /// Checks every byte.
     fn verify<F: Fingerprint>(&self, options: &Options) -> Result<()> {
         let report = verify::<F>(&self.storage, &self.manifest, options)?;
         report.damage.into_iter().next().map_or(Ok(()), |damage| Err(damage.into()))
     }
 }
 
-/// What decides the layouts of runs, and what is kept in them. Rotations do not depend on k.
+/// The settings that runs must share with a database. Rotations do not depend on k.
 fn settings(manifest: &Manifest) -> String {
     let kept = match manifest.keys {
         None => "",
@@ -143,8 +142,8 @@ fn layout_settings(manifest: &Manifest) -> String {
     }
 }
 
-/// Leaves only what the database does not have, each run once. Tells how many runs that leaves out.
-fn skip_known(sources: &mut Vec<Source>, database: &Manifest) -> u64 {
+/// Removes runs that the database has, and repeated ones. Returns their number.
+fn skip_known(sources: &mut Vec<RunFolder>, database: &Manifest) -> u64 {
     let live = database.runs.iter().map(|run| run.identity);
     let mut known: std::collections::HashSet<[u8; 16]> =
         database.ingested.iter().copied().chain(live).collect();
@@ -158,42 +157,42 @@ fn skip_known(sources: &mut Vec<Source>, database: &Manifest) -> u64 {
     skipped
 }
 
-/// Refuses ids that were given automatically by two of the folders, or by one and the database.
-fn check_ids(database: &Path, automatic: &IdRanges, sources: &[Source]) -> Result<()> {
+/// Refuses automatic ids that two folders, or a folder and the database, have assigned.
+fn check_ids(database: &Path, automatic: &IdRanges, sources: &[RunFolder]) -> Result<()> {
     let of_folders = sources.iter().map(|source| (&*source.path, &source.manifest.automatic));
-    let givers: Vec<(&Path, &IdRanges)> = [(database, automatic)].into_iter().chain(of_folders).collect();
-    let Some([one, two]) = first_overlap(givers.iter().map(|(_, ranges)| *ranges)) else { return Ok(()) };
-    // The one named later on the command line is the one to build again.
-    let (earlier, later) = if one.giver < two.giver { (one, two) } else { (two, one) };
+    let owners: Vec<(&Path, &IdRanges)> = [(database, automatic)].into_iter().chain(of_folders).collect();
+    let Some([one, two]) = first_overlap(owners.iter().map(|(_, ranges)| *ranges)) else { return Ok(()) };
+    // The error names the later one of the command line: that is the one to rebuild.
+    let (earlier, later) = if one.owner < two.owner { (one, two) } else { (two, one) };
     Err(Error::Overlap {
-        path: givers[later.giver].0.to_path_buf(),
+        path: owners[later.owner].0.to_path_buf(),
         given: later.range,
-        other: givers[earlier.giver].0.to_path_buf(),
+        other: owners[earlier.owner].0.to_path_buf(),
         given_by_other: earlier.range,
     })
 }
 
-/// A range of ids, and which of several has given it.
+/// A range of ids, and the number of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Given {
+struct OwnedRange {
     range: (u64, u64),
-    giver: usize,
+    owner: usize,
 }
 
-/// Two ranges of different givers that share an id.
-fn first_overlap<'a>(givers: impl Iterator<Item = &'a IdRanges>) -> Option<[Given; 2]> {
+/// Two ranges of different owners that share an id.
+fn first_overlap<'a>(owners: impl Iterator<Item = &'a IdRanges>) -> Option<[OwnedRange; 2]> {
     let of_giver =
-        |(giver, ranges): (_, &'a IdRanges)| ranges.iter().map(move |range| Given { range, giver });
-    let mut all: Vec<Given> = givers.enumerate().flat_map(of_giver).collect();
+        |(owner, ranges): (_, &'a IdRanges)| ranges.iter().map(move |range| OwnedRange { range, owner });
+    let mut all: Vec<OwnedRange> = owners.enumerate().flat_map(of_giver).collect();
     all.sort_unstable();
-    // Where any two meet, the first of them also meets the one that starts next; and ranges of one
-    // giver never meet.
+    // If any two ranges overlap, the first of them also overlaps the one that starts next. Ranges of one
+    // owner never overlap.
     let mut neighbours = all.iter().zip(all.iter().skip(1));
     neighbours.find(|(left, right)| right.range.0 <= left.range.1).map(|(&left, &right)| [left, right])
 }
 
-/// Notes in a manifest what has been ingested, the runs themselves aside.
-fn take_over(manifest: &mut Manifest, sources: &[Source]) {
+/// Adds everything but the runs of the folders to a manifest.
+fn take_over(manifest: &mut Manifest, sources: &[RunFolder]) {
     for source in sources {
         manifest.largest_id = manifest.largest_id.max(source.manifest.largest_id);
         if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
@@ -360,9 +359,9 @@ mod tests {
 
     #[test]
     fn shared_ids_are_found_wherever_they_are() {
-        let found = |givers: &[&[(u64, u64)]]| {
-            let givers: Vec<IdRanges> = givers.iter().map(|giver| ranges(giver)).collect();
-            first_overlap(givers.iter()).map(|[one, two]| (one.giver, one.range, two.giver, two.range))
+        let found = |owners: &[&[(u64, u64)]]| {
+            let owners: Vec<IdRanges> = owners.iter().map(|giver| ranges(giver)).collect();
+            first_overlap(owners.iter()).map(|[one, two]| (one.owner, one.range, two.owner, two.range))
         };
         assert_eq!(found(&[]), None);
         assert_eq!(found(&[&[(0, 4), (9, u64::MAX)], &[], &[(5, 8)]]), None);
