@@ -190,6 +190,7 @@ pub enum Error {
 
 /// Damage in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Corruption {
     /// The damaged file.
     pub file: PathBuf,

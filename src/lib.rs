@@ -79,3 +79,8 @@ pub mod internal {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Compiles the code of the guide to the Rust API.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rust.md")]
+struct Guide;

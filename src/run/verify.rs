@@ -26,6 +26,7 @@ const MAX_LISTED: usize = 100;
 
 /// What a check of a whole database found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verification {
     /// Files looked at, the manifest included.
     pub files: u64,

@@ -27,3 +27,13 @@ pub mod internal {
 }
 
 pub use recipe::{Fingerprinter, Recipe};
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Compiles the code of the guide to texts and documents.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust-text.md")]
+struct Guide;

@@ -355,14 +355,14 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// As [`commit`](Writer::commit).
     pub fn close(mut self) -> Result<()> {
-        self.rest()
+        self.wait_for_merges()
     }
 
     /// Commits, flushes, and waits for all due merges that the disk has space for.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
-    pub fn rest(&mut self) -> Result<()> {
+    pub fn wait_for_merges(&mut self) -> Result<()> {
         self.check_poison()?;
         self.take_finished_merge()?;
         self.flush_with(false)?;

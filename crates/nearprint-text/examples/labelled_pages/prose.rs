@@ -43,7 +43,7 @@ pub(crate) fn topics() -> io::Result<Vec<Model>> {
 
 /// The folder of a crate's sources, in the version that Cargo.lock asks for.
 fn find(name: &str) -> io::Result<PathBuf> {
-    let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"))?;
+    let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock"))?;
     let missing = || io::Error::other(format!("{name}: no sources; `cargo fetch` brings them"));
     let entry = lock.split_once(&format!("name = \"{name}\"\nversion = \"")).ok_or_else(missing)?.1;
     let version = entry.split('"').next().ok_or_else(missing)?;

@@ -343,7 +343,7 @@ impl<'a, F: Fingerprint> Work<'a, F> {
             file.finish()?;
         }
         if !is_own {
-            writer.rest()?;
+            writer.wait_for_merges()?;
             writer.set_checkpoint(b"")?;
             writer.close()?;
         }
