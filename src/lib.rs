@@ -63,6 +63,7 @@ pub mod internal {
     pub use crate::build::{Record, Sorted, Sorter};
     pub use crate::database::repair::repair;
     pub use crate::fingerprint::mix64;
+    pub use crate::kernel::use_kernel;
     pub use crate::query::cluster_rows;
     pub use crate::util::parallel::{Sink, ordered, ordered_from};
 }

@@ -13,10 +13,10 @@ use crate::format::segment::MAX_ENTRIES;
 use crate::format::tombstones::TombstonesInfo;
 use crate::layout::cost::directory_bits;
 use crate::layout::{Layout, is_wide};
-use crate::log::manifest::random_id;
 use crate::options::{Options, Stage};
 use crate::run::{Postings, PostingsWriter, Segment, SegmentWriter, Tombstones, Values, write_tombstones};
 use crate::storage::{Access, Storage, names};
+use crate::util::random::random_id;
 
 /// Where a run is written, and as which.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{Content, Frames, HEADER_BYTES, Operation, WalHeader, operations};
-use crate::log::manifest::random_id;
 use crate::storage::{Input, Output, Storage, names};
 use crate::util::cast::to_usize;
+use crate::util::random::random_id;
 
 /// A log that takes frames.
 #[derive(Debug)]

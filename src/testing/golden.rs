@@ -57,7 +57,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
-    crate::log::manifest::fixed::fix_ids();
+    crate::util::random::fixed::fix_ids();
     let options = Options::new().layout(layout.parse().unwrap());
     let mut builder = Database::<F>::build(path, options).unwrap();
     for row in rows {
@@ -70,7 +70,7 @@ fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
 /// Databases that a writer made: `living` has two runs, the younger with tombstones, and knows of automatic
 /// ids; `unflushed` is what a killed process leaves, a run and a log.
 fn write_living(path: &Path, flushes: bool) {
-    crate::log::manifest::fixed::fix_ids();
+    crate::util::random::fixed::fix_ids();
     let options = Options::new().layout("rotations:2".parse().unwrap()).background_merges(false);
     let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
     for i in 0..100 {
@@ -120,7 +120,7 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
 
 /// A database with keys and texts: a run, a younger one with tombstones, and a log with a checkpoint.
 fn write_keyed(path: &Path) {
-    crate::log::manifest::fixed::fix_ids();
+    crate::util::random::fixed::fix_ids();
     let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false);
     let options = options.keys(true).recipe("a recipe");
     let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
