@@ -3,9 +3,13 @@
 //! Everything above this module is generic over [`Fingerprint`]. Bits are counted from the most
 //! significant one: bit 0 is the leading bit, which is the order in which tables sort.
 
+mod payload;
+
 use std::fmt;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
+
+pub(crate) use payload::{HI_BITS, Payload, Stored};
 
 /// A value of [`BITS`](Fingerprint::BITS) bits that can be permuted, compared and printed.
 ///

@@ -15,7 +15,7 @@ use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::{Options, Stage};
-use crate::run::{RowCursor, Run};
+use crate::run::{BlockRead, RowCursor, Run};
 
 /// The runs of a snapshot.
 pub(crate) struct MergedView<'a, F> {
@@ -90,7 +90,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         for run in self.view.runs() {
             let mut cursor = run.natural().cursor();
             let mut block = Vec::new();
-            while cursor.next_block(&mut block)? {
+            while cursor.next_block(&mut block)? == BlockRead::Filled {
                 values.extend_from_slice(&block);
             }
         }
@@ -150,7 +150,7 @@ impl<'a, F: Fingerprint> Head<'a, F> {
     /// Reads on until something live has come, or the end.
     fn refill(&mut self) -> Result<()> {
         self.at = 0;
-        while self.cursor.next_block(&mut self.block)? {
+        while self.cursor.next_block(&mut self.block)? == BlockRead::Filled {
             self.newer.retain_behind(0, &mut self.block, |row| row.id)?;
             if !self.block.is_empty() {
                 break;
