@@ -2,7 +2,8 @@
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000 by
 //! default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their first 16 bits,
-//! `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout; `-- pairs` picks benchmarks by name. The data come
+//! `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout, `NEARPRINT_KERNEL=scalar` the filter kernel;
+//! `-- pairs` picks benchmarks by name. The data come
 //! from a fixed seed. Queries are held against a scan first, batches against single queries, databases against
 //! lists.
 
@@ -20,6 +21,7 @@ use divan::{Bencher, counter::ItemsCount};
 use nearprint::{Database, Options, Pair, Row, Snapshot, find_all, find_clusters, num_differing_bits};
 
 fn main() {
+    common::choose_kernel();
     corpus();
     divan::main();
     std::fs::remove_dir_all(&corpus().folder).unwrap();

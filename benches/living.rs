@@ -2,7 +2,7 @@
 //! queries are timed while it holds several runs and after it has been compacted.
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench living` chooses the number of rows it starts with
-//! (1,000,000 by default); a tenth of that is added. What is found is held against a scan.
+//! (1,000,000 by default); a tenth of that is added. `NEARPRINT_KERNEL=scalar` chooses the filter kernel. What is found is held against a scan.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -19,6 +19,7 @@ const COMMIT_ROWS: usize = 1000;
 const QUERIES: usize = 10_000;
 
 fn main() {
+    common::choose_kernel();
     let rows: usize = std::env::var("NEARPRINT_BENCH_ROWS").map_or(1_000_000, |rows| rows.parse().unwrap());
     let threads = std::env::var("NEARPRINT_BENCH_THREADS").map_or(2, |threads| threads.parse().unwrap());
     let home = std::env::temp_dir().join(format!("nearprint-living-{}", std::process::id()));

@@ -1,7 +1,7 @@
 //! Fingerprints of 64, 128 and 256 bits side by side, and a plain scan of the widest.
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench wide` chooses the number of rows (1,000,000 by default),
-//! `-- U256` or `-- point_query` picks by name. The data come from a fixed seed; 5% of the fingerprints are near
+//! `NEARPRINT_KERNEL=scalar` the filter kernel; `-- U256` or `-- point_query` picks by name. The data come from a fixed seed; 5% of the fingerprints are near
 //! another one, queries are half near and half random. Queries are held against a scan first.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
@@ -17,6 +17,7 @@ use divan::{Bencher, black_box, counter::ItemsCount};
 use nearprint::{Database, Fingerprint, Options, Snapshot, U256, find_all, num_differing_bits};
 
 fn main() {
+    common::choose_kernel();
     divan::main();
     let made = [u64::made(), u128::made(), U256::made()];
     made.into_iter().flatten().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());

@@ -69,9 +69,10 @@ pub use run::Verification;
 /// What the crates of this workspace share with the engine. Not part of the API: it may change with any version.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::build::{Record, Sorted, Sorter};
+    pub use crate::build::{Sortable, Sorted, Sorter};
     pub use crate::database::repair::repair;
     pub use crate::fingerprint::{Bits, mix64};
+    pub use crate::kernel::use_kernel;
     pub use crate::util::parallel::{Sink, ordered, ordered_from};
 }
 

@@ -1,14 +1,15 @@
-//! The keys of a run: collected from rows in any order, and merged from other runs.
+//! The keys of a run: sorted with bounded memory, or merged from other runs.
 
-use super::write::Target;
+use super::stream::MAX_PIECES;
+use super::target::Target;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, KeysInfo};
 use crate::format::manifest::KeysRecord;
-use crate::run::{FileSpec, KeyCursor, Keys, Tombstones, write_keys};
+use crate::run::{FileSpec, KeyCursor, Keys, NewerTombstones, write_keys};
 use crate::storage::{Storage, names};
 
-/// Records of keys in ascending order of their places, to be walked over any number of times.
+/// Records of keys in ascending order, which can be read any number of times.
 pub(crate) trait KeySource<F> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()>;
 }
@@ -20,8 +21,8 @@ impl<F> KeySource<F> for () {
     }
 }
 
-/// Writes a keys file of all records, durably. Nothing where there are none.
-pub(super) fn write_source<F: Fingerprint>(
+/// Writes a keys file of all records, durably. `None` if there are no records.
+pub(super) fn write_keys_file<F: Fingerprint>(
     storage: &dyn Storage,
     spec: &FileSpec,
     source: &(impl KeySource<F> + ?Sized),
@@ -38,14 +39,14 @@ pub(super) fn write_source<F: Fingerprint>(
     Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, file }))
 }
 
-/// A keys file among others, and what hides some of its rows.
-pub(crate) struct KeysInput<'a> {
-    pub(crate) keys: &'a Keys,
-    pub(crate) newer: Vec<&'a Tombstones>,
+/// A keys file, and the tombstones that apply to its rows.
+pub(super) struct KeysInput<'a> {
+    pub(super) keys: &'a Keys,
+    pub(super) newer: NewerTombstones<'a>,
 }
 
-/// What several keys files say together: of a key that stands several times, the earliest record.
-pub(crate) struct MergedKeys<'a>(pub(crate) Vec<KeysInput<'a>>);
+/// The live keys of several keys files. Of several records of a key, only the earliest.
+pub(super) struct MergedKeys<'a>(pub(super) Vec<KeysInput<'a>>);
 
 impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
@@ -69,22 +70,18 @@ impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
 }
 
 impl KeysInput<'_> {
-    /// The next record that is not hidden.
+    /// The next live record.
     fn next<'a, F: Fingerprint>(&self, cursor: &mut KeyCursor<'a, F>) -> Result<Option<KeyRecord<'a, F>>> {
-        loop {
-            let Some(record) = cursor.next()? else { return Ok(None) };
-            let mut hidden = false;
-            for tombstones in &self.newer {
-                hidden |= tombstones.contains(record.row.id)?;
-            }
-            if !hidden {
+        while let Some(record) = cursor.next()? {
+            if !self.newer.contain(record.row.id)? {
                 return Ok(Some(record));
             }
         }
+        Ok(None)
     }
 }
 
-/// Collects keys in any order with bounded memory, as a bulk load does.
+/// Sorts any number of keys with bounded memory.
 #[derive(Debug)]
 pub(crate) struct KeySorter<F> {
     memory_bytes: usize,
@@ -93,7 +90,7 @@ pub(crate) struct KeySorter<F> {
     pieces: Vec<(FileSpec, KeysRecord)>,
 }
 
-/// By what records are ordered; the earliest of several first.
+/// A record in memory. Its order is that of records, with the earliest of several first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HeldKey<F> {
     id: u64,
@@ -103,9 +100,7 @@ struct HeldKey<F> {
     text: Box<[u8]>,
 }
 
-/// Pieces that are merged at once.
-const MAX_PIECES: usize = 32;
-/// Spilled pieces are named like those of a table that no layout has.
+/// A table number that no layout has, for the names of spilled pieces.
 const NO_TABLE: usize = 64;
 
 impl<F: Fingerprint> KeySorter<F> {
@@ -150,25 +145,26 @@ impl<F: Fingerprint> KeySorter<F> {
         let number = self.pieces.last().map_or(0, |piece| piece.0.header.table) + 1;
         spec.header.table = number;
         spec.name = names::spill(target.run, NO_TABLE, u64::from(number));
-        Ok(write_source(&**target.storage, &spec, source)?.map(|record| (spec, record)))
+        Ok(write_keys_file(&**target.storage, &spec, source)?.map(|record| (spec, record)))
     }
 
-    /// Hands all pieces to `work`, as one.
+    /// Passes the merged records of all pieces to `work`.
     fn merged<T>(&self, target: Target<'_>, work: impl FnOnce(&dyn KeySource<F>) -> Result<T>) -> Result<T> {
         let open = |(spec, record): &(FileSpec, KeysRecord)| Keys::open(&**target.storage, spec, *record);
         let opened: Vec<Keys> = self.pieces.iter().map(open).collect::<Result<_>>()?;
-        let inputs = opened.iter().map(|keys| KeysInput { keys, newer: Vec::new() }).collect();
+        let inputs =
+            opened.iter().map(|keys| KeysInput { keys, newer: NewerTombstones(Vec::new()) }).collect();
         work(&MergedKeys(inputs))
     }
 
     fn remove_pieces(&mut self, storage: &dyn Storage) {
         for (spec, _) in self.pieces.drain(..) {
-            // What stays is removed with the staging folder, or by the next writer.
+            // If this fails, the file is removed with the staging folder, or by the next writer.
             let _ = storage.remove(&spec.name);
         }
     }
 
-    /// Hands everything to `work`, in order, and clears away what was spilled.
+    /// Passes all records in order to `work`, then removes the spilled pieces.
     pub(crate) fn finish<T>(
         mut self,
         target: Target<'_>,
@@ -196,16 +192,5 @@ impl<F: Fingerprint> KeySource<F> for HeldKeys<'_, F> {
             let row = Row { fingerprint: held.fingerprint, id: held.id };
             visit(KeyRecord { row, sequence: held.sequence, key: &held.key, text: &held.text })
         })
-    }
-}
-
-impl Target<'_> {
-    /// Writes the keys, if there are any.
-    pub(super) fn write_keys<F: Fingerprint>(
-        &self,
-        source: &(impl KeySource<F> + ?Sized),
-    ) -> Result<Option<KeysRecord>> {
-        let spec = Keys::file_spec(self.database_id, self.run, self.width);
-        write_source(&**self.storage, &spec, source)
     }
 }

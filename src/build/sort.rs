@@ -1,19 +1,19 @@
-//! Sorts any number of records with bounded memory: sorted pieces in memory or spilled to files,
-//! merged as they are read.
+//! Sorts any number of records with bounded memory: pieces are sorted in memory, spilled to files if
+//! necessary, and merged as they are read.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::stream::{BLOCK, Blocks, Stream, for_each_distinct};
+use super::stream::{BLOCK, Blocks, MAX_PIECES, Stream, for_each_distinct};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Bits, Fingerprint, Row};
-use crate::storage::{Folder, Input, Storage, names};
+use crate::storage::{Folder, ReadFile, Storage, names};
 use crate::util::cast::to_usize;
 
-/// What can be sorted and spilled.
-pub trait Record: Copy + Ord + Send + Sync + Debug {
-    /// Bytes of a spilled record.
+/// A record that can be sorted and spilled.
+pub trait Sortable: Copy + Ord + Send + Sync + Debug {
+    /// Length of a spilled record.
     const LEN_BYTES: usize;
     /// Appends the record as bytes.
     fn write_le(self, out: &mut Vec<u8>);
@@ -21,7 +21,7 @@ pub trait Record: Copy + Ord + Send + Sync + Debug {
     fn read_le(bytes: &[u8]) -> Self;
 }
 
-impl<F: Fingerprint> Record for F {
+impl<F: Fingerprint> Sortable for F {
     const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES;
 
     fn write_le(self, out: &mut Vec<u8>) {
@@ -33,7 +33,7 @@ impl<F: Fingerprint> Record for F {
     }
 }
 
-impl<F: Fingerprint> Record for Row<F> {
+impl<F: Fingerprint> Sortable for Row<F> {
     const LEN_BYTES: usize = <F as Fingerprint>::LEN_BYTES + 8;
 
     fn write_le(self, out: &mut Vec<u8>) {
@@ -47,14 +47,12 @@ impl<F: Fingerprint> Record for Row<F> {
     }
 }
 
-/// Bytes written to a spilled piece at once, and read at most.
+/// Bytes to write to a spilled piece at once, and the most to read at once.
 const SPILL_BYTES: usize = 1 << 18;
-/// Spilled pieces that are merged at once; more are merged in rounds.
-const MAX_PIECES: usize = 32;
-/// Bytes read at least.
-const LEAST_READ_BYTES: usize = 1 << 12;
+/// The least to read at once.
+const MIN_READ_BYTES: usize = 1 << 12;
 
-/// Collects records; sorts and spills whenever the memory is full.
+/// Collects records. Sorts and spills them when the memory is full.
 #[derive(Debug)]
 pub struct Sorter<T> {
     storage: Arc<dyn Storage>,
@@ -62,11 +60,10 @@ pub struct Sorter<T> {
     capacity: usize,
     threads: usize,
     spills: Vec<Spill>,
-    /// What spilled pieces are named after.
     names: SpillNames,
 }
 
-/// Names for spilled pieces that nobody else uses.
+/// Unique names for the spilled pieces of one sort.
 #[derive(Debug)]
 pub(crate) struct SpillNames {
     pub(crate) run: u64,
@@ -85,15 +82,15 @@ impl SpillNames {
     }
 }
 
-/// A sorted piece in a file, which goes when the sort does.
+/// A sorted piece in a file. It is removed with the sort.
 #[derive(Debug)]
 struct Spill {
     name: String,
     len_bytes: u64,
 }
 
-impl<T: Record> Sorter<T> {
-    /// `memory_bytes` bounds the buffer of records.
+impl<T: Sortable> Sorter<T> {
+    /// A sorter that spills into `storage`. `memory_bytes` bounds its buffer of records.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
         names: SpillNames,
@@ -104,15 +101,15 @@ impl<T: Record> Sorter<T> {
         Self { storage, buffer: Vec::new(), capacity, threads, spills: Vec::new(), names }
     }
 
-    /// A sorter that spills into a folder, under names made from `number`.
+    /// A sorter that spills into a folder. `number` makes its file names unique.
     pub fn in_folder(folder: &Path, number: usize, memory_bytes: usize, threads: usize) -> Self {
         Self::new(Arc::new(Folder::new(folder)), SpillNames::new(1, number), memory_bytes, threads)
     }
 
-    /// Takes a record in.
+    /// Adds a record.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::DiskFull`] where a full buffer cannot be written.
+    /// [`Error::Io`], [`Error::DiskFull`] if a full buffer cannot be written.
     pub fn push(&mut self, record: T) -> Result<()> {
         if self.buffer.len() == self.buffer.capacity() {
             self.grow()?;
@@ -121,12 +118,13 @@ impl<T: Record> Sorter<T> {
         Ok(())
     }
 
-    /// Makes room: a larger buffer as long as the memory allows, then by spilling.
+    /// Makes room: grows the buffer within the memory limit, or spills it.
     #[cold]
     fn grow(&mut self) -> Result<()> {
         if self.buffer.len() < self.capacity {
-            // Growing past half would hold more than the capacity while the content is moved, so the
-            // last step takes what a fresh reservation of the whole costs: address space only.
+            // Growth copies the content, so growth past half of the capacity would exceed it for a
+            // moment. The last step therefore reserves the whole capacity, which costs only address
+            // space.
             let wanted = (self.buffer.len() * 2).max(BLOCK);
             let wanted = if wanted > self.capacity / 4 { self.capacity } else { wanted };
             self.buffer.reserve_exact(wanted - self.buffer.len());
@@ -135,7 +133,7 @@ impl<T: Record> Sorter<T> {
         self.spill()
     }
 
-    /// Sorts the buffer, in parallel pieces, and tells the length of a piece.
+    /// Sorts the buffer in parallel pieces. Returns the length of a piece.
     fn sort(&mut self) -> usize {
         let piece = self.buffer.len().div_ceil(self.threads).max(BLOCK);
         std::thread::scope(|scope| {
@@ -155,18 +153,18 @@ impl<T: Record> Sorter<T> {
         Ok(())
     }
 
-    /// Sorts what is left, and merges spilled pieces until few enough are left to be read side by side.
+    /// Sorts the rest, and merges spilled pieces until few enough remain to be read side by side.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::DiskFull`] where a piece cannot be written.
+    /// [`Error::Io`], [`Error::DiskFull`] if a piece cannot be written.
     pub fn finish(mut self) -> Result<Sorted<T>> {
         if !self.spills.is_empty() && !self.buffer.is_empty() {
             self.spill()?;
             self.buffer = Vec::new();
         }
-        // The windows of all pieces together stay within a quarter of the memory.
+        // The read buffers of all pieces together take at most a quarter of the memory.
         let share = self.capacity * size_of::<T>() / 4 / MAX_PIECES;
-        let read_bytes = share.clamp(LEAST_READ_BYTES, SPILL_BYTES);
+        let read_bytes = share.clamp(MIN_READ_BYTES, SPILL_BYTES);
         while self.spills.len() > MAX_PIECES {
             let oldest: Vec<Spill> = self.spills.drain(..MAX_PIECES).collect();
             let streams = oldest.iter().map(|spill| read_spill::<T>(&*self.storage, spill, read_bytes));
@@ -186,7 +184,7 @@ impl<T: Record> Sorter<T> {
 }
 
 /// Writes a sorted piece to a file of its own.
-fn write_spill<T: Record>(storage: &dyn Storage, name: String, sorted: Stream<'_, T>) -> Result<Spill> {
+fn write_spill<T: Sortable>(storage: &dyn Storage, name: String, sorted: Stream<'_, T>) -> Result<Spill> {
     let path = storage.path(&name);
     let mut output = storage.create(&name).map_err(Error::io("create", &path))?;
     let mut bytes = Vec::with_capacity(SPILL_BYTES + BLOCK * T::LEN_BYTES);
@@ -205,7 +203,7 @@ fn write_spill<T: Record>(storage: &dyn Storage, name: String, sorted: Stream<'_
     Ok(Spill { name, len_bytes })
 }
 
-/// Sorted records, to be walked over any number of times.
+/// Sorted records, which can be read any number of times.
 #[derive(Debug)]
 pub struct Sorted<T> {
     storage: Arc<dyn Storage>,
@@ -215,11 +213,11 @@ pub struct Sorted<T> {
     read_bytes: usize,
 }
 
-impl<T: Record> Sorted<T> {
-    /// Hands out the distinct records in ascending order, block by block.
+impl<T: Sortable> Sorted<T> {
+    /// Visits the distinct records in ascending order, block by block.
     ///
     /// # Errors
-    /// [`Error::Io`] where a spilled piece cannot be read, and whatever `visit` returns.
+    /// [`Error::Io`] if a spilled piece cannot be read, and any error of `visit`.
     pub fn for_each_block<E: From<Error>>(&self, visit: impl FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
         let mut streams: Vec<Stream<'_, T>> = self.buffer.chunks(self.piece).map(Stream::slice).collect();
         for spill in &self.spills {
@@ -232,7 +230,7 @@ impl<T: Record> Sorted<T> {
 impl<T> Drop for Sorted<T> {
     fn drop(&mut self) {
         for spill in &self.spills {
-            // Whatever stays is removed with the staging folder.
+            // If this fails, the file is removed with the staging folder.
             let _ = self.storage.remove(&spill.name);
         }
     }
@@ -240,29 +238,29 @@ impl<T> Drop for Sorted<T> {
 
 /// Reads a spilled piece from front to back.
 struct SpillReader {
-    input: Box<dyn Input>,
+    file: Box<dyn ReadFile>,
     path: PathBuf,
     next: u64,
     len_bytes: u64,
     read_bytes: usize,
 }
 
-fn read_spill<'a, T: Record>(
+fn read_spill<'a, T: Sortable>(
     storage: &dyn Storage,
     spill: &Spill,
     read_bytes: usize,
 ) -> Result<Stream<'a, T>> {
     let path = storage.path(&spill.name);
-    let input = storage.open(&spill.name).map_err(Error::io("open", &path))?;
-    let reader = SpillReader { input, path, next: 0, len_bytes: spill.len_bytes, read_bytes };
+    let file = storage.open(&spill.name).map_err(Error::io("open", &path))?;
+    let reader = SpillReader { file, path, next: 0, len_bytes: spill.len_bytes, read_bytes };
     Ok(Stream::blocks(Box::new(reader)))
 }
 
-impl<T: Record> Blocks<T> for SpillReader {
+impl<T: Sortable> Blocks<T> for SpillReader {
     fn next_block(&mut self, out: &mut Vec<T>) -> Result<()> {
         let whole = self.read_bytes / T::LEN_BYTES * T::LEN_BYTES;
         let mut bytes = vec![0; whole.min(to_usize(self.len_bytes - self.next))];
-        self.input.read_exact_at(&mut bytes, self.next).map_err(Error::io("read", &self.path))?;
+        self.file.read_exact_at(&mut bytes, self.next).map_err(Error::io("read", &self.path))?;
         self.next += bytes.len() as u64;
         out.extend(bytes.chunks_exact(T::LEN_BYTES).map(T::read_le));
         Ok(())

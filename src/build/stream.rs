@@ -2,23 +2,25 @@
 
 use crate::error::{Error, Result};
 
-/// Records merged at once.
+/// Records to merge at once.
 pub(super) const BLOCK: usize = 4096;
+/// Spilled pieces to merge at once. More pieces are merged in several rounds.
+pub(super) const MAX_PIECES: usize = 32;
 
-/// Where ascending records come from.
+/// A source of ascending records.
 pub(super) trait Blocks<T> {
-    /// Appends the next records; none at the end.
+    /// Appends the next records, or nothing at the end.
     fn next_block(&mut self, out: &mut Vec<T>) -> Result<()>;
 }
 
-/// An ascending sequence of records with a window onto what comes next.
+/// An ascending sequence of records, with a window onto the next ones.
 pub(super) struct Stream<'a, T> {
-    source: Source<'a, T>,
+    source: StreamSource<'a, T>,
     block: Vec<T>,
     at: usize,
 }
 
-enum Source<'a, T> {
+enum StreamSource<'a, T> {
     Empty,
     Slice(&'a [T]),
     Blocks(Box<dyn Blocks<T> + 'a>),
@@ -26,73 +28,84 @@ enum Source<'a, T> {
 }
 
 impl<'a, T: Copy + Ord> Stream<'a, T> {
-    fn new(source: Source<'a, T>) -> Self {
+    fn new(source: StreamSource<'a, T>) -> Self {
         Self { source, block: Vec::new(), at: 0 }
     }
 
     pub(super) fn slice(slice: &'a [T]) -> Self {
-        Self::new(Source::Slice(slice))
+        Self::new(StreamSource::Slice(slice))
     }
 
     pub(super) fn blocks(blocks: Box<dyn Blocks<T> + 'a>) -> Self {
-        Self::new(Source::Blocks(blocks))
+        Self::new(StreamSource::Blocks(blocks))
     }
 
-    /// One stream over all, by merging two and two.
+    /// One stream over the records of all streams: a balanced tree of merges.
     pub(super) fn tree(mut streams: Vec<Self>) -> Self {
         while streams.len() > 1 {
             let mut paired = Vec::with_capacity(streams.len().div_ceil(2));
             let mut rest = streams.into_iter();
             while let Some(first) = rest.next() {
                 paired.push(match rest.next() {
-                    Some(second) => Self::new(Source::Merge(Box::new((first, second)))),
+                    Some(second) => Self::new(StreamSource::Merge(Box::new((first, second)))),
                     None => first,
                 });
             }
             streams = paired;
         }
-        streams.pop().unwrap_or_else(|| Self::new(Source::Empty))
+        streams.pop().unwrap_or_else(|| Self::new(StreamSource::Empty))
     }
 
     pub(super) fn for_each_block<E: From<Error>>(
         mut self,
         mut visit: impl FnMut(&[T]) -> Result<(), E>,
     ) -> Result<(), E> {
-        while self.refill()? {
-            visit(self.window())?;
+        loop {
+            let window = self.window()?;
+            if window.is_empty() {
+                return Ok(());
+            }
+            visit(window)?;
             self.at = self.block.len();
         }
-        Ok(())
     }
 
-    /// What can be taken without refilling.
+    /// The next records, as many as are in memory. Empty at the end.
     #[inline]
-    fn window(&self) -> &[T] {
-        &self.block[self.at..]
+    fn window(&mut self) -> Result<&[T]> {
+        if self.at == self.block.len() {
+            self.refill()?;
+        }
+        Ok(&self.block[self.at..])
     }
 
-    /// Makes sure that the window is not empty. False at the end.
-    fn refill(&mut self) -> Result<bool> {
-        if self.at < self.block.len() {
-            return Ok(true);
-        }
+    /// Replaces a used block by the next one.
+    fn refill(&mut self) -> Result<()> {
         self.at = 0;
         self.block.clear();
         match &mut self.source {
-            Source::Empty => {}
-            Source::Slice(slice) => {
+            StreamSource::Empty => {}
+            StreamSource::Slice(slice) => {
                 let (now, later) = slice.split_at(slice.len().min(BLOCK));
                 self.block.extend_from_slice(now);
                 *slice = later;
             }
-            Source::Blocks(blocks) => blocks.next_block(&mut self.block)?,
-            Source::Merge(pair) => merge_block(&mut pair.0, &mut pair.1, &mut self.block)?,
+            StreamSource::Blocks(blocks) => blocks.next_block(&mut self.block)?,
+            StreamSource::Merge(pair) => merge_block(&mut pair.0, &mut pair.1, &mut self.block)?,
         }
-        Ok(!self.block.is_empty())
+        Ok(())
+    }
+
+    /// Moves up to `room` records from the window to `out`.
+    fn take(&mut self, room: usize, out: &mut Vec<T>) {
+        let window = &self.block[self.at..];
+        let count = window.len().min(room);
+        out.extend_from_slice(&window[..count]);
+        self.at += count;
     }
 }
 
-/// Hands out the distinct records of all streams in ascending order, block by block.
+/// Visits the distinct records of all streams in ascending order, block by block.
 pub(super) fn for_each_distinct<T: Copy + Ord, E: From<Error>>(
     streams: Vec<Stream<'_, T>>,
     mut visit: impl FnMut(&[T]) -> Result<(), E>,
@@ -111,17 +124,17 @@ pub(super) fn for_each_distinct<T: Copy + Ord, E: From<Error>>(
     })
 }
 
-/// Fills `out` with the next records of two streams. The inner loop has no branch that depends on
-/// the data.
+/// Fills `out` with the next records of two streams. The inner loop has no branch that depends on the
+/// data.
 fn merge_block<T: Copy + Ord>(a: &mut Stream<'_, T>, b: &mut Stream<'_, T>, out: &mut Vec<T>) -> Result<()> {
     while out.len() < BLOCK {
         let room = BLOCK - out.len();
-        match (a.refill()?, b.refill()?) {
-            (false, false) => return Ok(()),
-            (true, false) => take(a, room, out),
-            (false, true) => take(b, room, out),
-            (true, true) => {
-                let (left, right) = (a.window(), b.window());
+        let (left, right) = (a.window()?, b.window()?);
+        match (left.is_empty(), right.is_empty()) {
+            (true, true) => return Ok(()),
+            (false, true) => a.take(room, out),
+            (true, false) => b.take(room, out),
+            (false, false) => {
                 let safe = room.min(left.len()).min(right.len());
                 let (mut i, mut j) = (0, 0);
                 out.extend((0..safe).map(|_| {
@@ -137,11 +150,4 @@ fn merge_block<T: Copy + Ord>(a: &mut Stream<'_, T>, b: &mut Stream<'_, T>, out:
         }
     }
     Ok(())
-}
-
-fn take<T: Copy + Ord>(stream: &mut Stream<'_, T>, room: usize, out: &mut Vec<T>) {
-    let window = stream.window();
-    let count = window.len().min(room);
-    out.extend_from_slice(&window[..count]);
-    stream.at += count;
 }

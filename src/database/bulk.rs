@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::build::{Counts, KeySorter, Sorter, SpillNames, Target, write_run};
+use crate::build::{KeySorter, RowCounts, Sorter, SpillNames, Target, write_run};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::MAX_KEY_BYTES;
@@ -210,7 +210,7 @@ impl<F: Fingerprint> Builder<F> {
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
         manifest.ingested = ingested;
         let sorted = sorter.finish()?;
-        let counts = Counts::of(&sorted, rows, &options)?;
+        let counts = RowCounts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
             let run = manifest.take_run_number();
             let storage = folder(&staging);
@@ -263,7 +263,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let mut rows = rows.to_vec();
         rows.sort_unstable();
         rows.dedup();
-        let counts = Counts::of(&&rows[..], 0, &options)?;
+        let counts = RowCounts::of(&&rows[..], 0, &options)?;
         let storage = folder(&staging);
         let (database_id, run) = (manifest.database_id, manifest.take_run_number());
         let to = Target { storage: &storage, options: &options, database_id, width: 64, run };

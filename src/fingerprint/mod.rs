@@ -5,6 +5,7 @@
 pub(crate) mod bits;
 mod distance;
 mod integers;
+mod payload;
 mod text;
 mod u256;
 mod widths;
@@ -14,6 +15,7 @@ use std::hash::Hash;
 
 pub use bits::{Bits, mix64};
 pub(crate) use distance::Distance;
+pub(crate) use payload::{HI_BITS, Payload, Stored};
 pub use text::{ParseFingerprintError, Printed, Radix};
 pub use u256::U256;
 pub use widths::{Width, WidthVisitor};

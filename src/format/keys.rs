@@ -1,7 +1,8 @@
-//! A keys file: the text keys of rows, and texts where a database keeps them, by (id, fingerprint, key).
+//! A keys file: the text keys of rows, and their texts if the database stores texts, by (id,
+//! fingerprint, key).
 //!
-//! A row may have several keys: where two keys share an id, or where one row is given under two keys. Each
-//! comes with a sequence number that tells which was there first.
+//! A row has several keys if two keys share an id, or if the same row was inserted under two keys.
+//! Sequence numbers order keys by insertion.
 
 use super::paged::{ATTRIBUTES, Footer};
 use super::{Decoder, Encoder, Flaw};
@@ -21,38 +22,38 @@ pub const MAX_KEY_BYTES: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyRecord<'a, F> {
     pub(crate) row: Row<F>,
-    /// Smaller for what was inserted earlier.
+    /// Smaller for keys inserted earlier.
     pub(crate) sequence: u64,
     pub(crate) key: &'a [u8],
-    /// Empty where the database keeps no texts.
+    /// Empty if the database stores no texts.
     pub(crate) text: &'a [u8],
 }
 
 impl<'a, F: Fingerprint> KeyRecord<'a, F> {
-    /// What records are ordered by; no two of a file are the same in it.
+    /// The sort key of records, which is unique in a file.
     pub(crate) fn place(&self) -> (u64, F, &'a [u8]) {
         (self.row.id, self.row.fingerprint, self.key)
     }
 
-    /// What [`KeysInfo::key_sum`] adds up.
+    /// The hash of a record. [`KeysInfo::key_sum`] is the sum of these hashes.
     pub(crate) fn hash(&self) -> u64 {
         let row = super::postings::row_hash(self.row.fingerprint.hash64(), self.row.id);
         mix64(row.wrapping_add(hash_key(self.key)))
     }
 
-    /// Bytes in the section `records`.
+    /// Length in the section `records`.
     pub(crate) fn len_bytes(&self) -> u64 {
         (F::LEN_BYTES + 12 + self.key.len() + self.text.len()) as u64
     }
 
-    /// Appends what stands in the section `records`.
+    /// Appends the form that the section `records` stores.
     pub(crate) fn encode(&self, out: &mut Encoder) {
         self.row.fingerprint.write_le(&mut out.bytes);
         out.u64(self.sequence).u32(u32::try_from(self.key.len()).unwrap_or(u32::MAX));
         out.put(self.key).put(self.text);
     }
 
-    /// Reads a record that stands at `offset`.
+    /// Reads the record at `offset`.
     pub(crate) fn decode(id: u64, bytes: &'a [u8], offset: u64) -> Result<Self, Flaw> {
         let mut fields = Decoder::new("records", offset, bytes);
         let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
@@ -69,24 +70,24 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
     }
 }
 
-/// The 64-bit xxh3 of a key: also the id of a row that comes with a key and without an id.
+/// The 64-bit xxh3 of a key. It is also the id of a row that is inserted with a key and without an id.
 pub(crate) fn hash_key(key: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(key)
 }
 
-/// What the footer of a keys file says.
+/// The content of a keys file's footer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeysInfo {
     /// Number of records, at least 1.
     pub(crate) count: u64,
     /// Wrapping sum of the records' 64-bit hashes.
     pub(crate) key_sum: u64,
-    /// Bytes of the section `records`.
+    /// Length of the section `records`.
     pub(crate) record_bytes: u64,
 }
 
 impl KeysInfo {
-    /// Counts one more record.
+    /// Adds a record to the counts.
     pub(crate) fn add<F: Fingerprint>(&mut self, record: &KeyRecord<'_, F>) {
         self.count += 1;
         self.key_sum = self.key_sum.wrapping_add(record.hash());
@@ -103,7 +104,7 @@ impl KeysInfo {
         [numbers, numbers, self.record_bytes]
     }
 
-    /// Reads a footer that stands at `offset`, and checks its sections against its counts.
+    /// Reads the footer at `offset`, and checks its sections against its counts.
     pub(crate) fn from_footer(footer: &Footer, offset: u64) -> Result<Self, Flaw> {
         let [count, key_sum, record_bytes, zeros @ ..] = footer.attributes;
         if count == 0 {

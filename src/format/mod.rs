@@ -1,7 +1,8 @@
-//! The bytes of the files: constants, and structs to bytes and back. Pure; nothing here opens a file.
+//! The bytes of the files: constants, and the conversion between structs and bytes. Pure: no code
+//! here opens a file.
 //!
-//! FORMAT.md is the authority; a test holds its tables against these constants. Decoding parses
-//! once, at the border: what comes out has every property that its type promises.
+//! FORMAT.md is the authority, and a test compares its tables with these constants. Decoders check
+//! bytes completely: a decoded value has every property that its type promises.
 
 #![warn(clippy::indexing_slicing)]
 
@@ -24,10 +25,10 @@ compile_error!("the file format is little-endian and read in place");
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("files are mapped whole, which needs 64-bit addresses");
 
-/// The newest format version, and the only one so far.
+/// The newest format version. It is also the only one.
 pub(crate) const VERSION: u32 = 1;
 
-/// Damage, before it is known in which file.
+/// Damage in a file that is not named yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flaw {
     pub(crate) section: &'static str,
@@ -36,16 +37,16 @@ pub(crate) struct Flaw {
     pub(crate) found: String,
 }
 
-/// Why bytes were not decoded.
+/// The reason why bytes cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
     Flaw(Flaw),
-    /// The checksum holds and the version is newer than [`VERSION`].
+    /// The checksum is correct and the version is newer than [`VERSION`].
     Newer(u32),
 }
 
 impl Problem {
-    /// Names the file.
+    /// Converts to an error about a file.
     pub(crate) fn of(self, file: &Path) -> Error {
         match self {
             Self::Flaw(flaw) => flaw.of(file),
@@ -70,7 +71,7 @@ impl Flaw {
         Self { section, offset, expected: expected.to_string(), found: found.to_string() }
     }
 
-    /// Passes when `found` is `expected`.
+    /// Returns a flaw unless `found` is `expected`.
     pub(crate) fn unless_equal<T: PartialEq + Debug>(
         section: &'static str,
         offset: u64,
@@ -84,14 +85,14 @@ impl Flaw {
         }
     }
 
-    /// Names the file.
+    /// Converts to an error about a file.
     pub(crate) fn of(self, file: &Path) -> Error {
         let Self { section, offset, expected, found } = self;
         Corruption { file: file.to_path_buf(), section, offset, expected, found }.into()
     }
 }
 
-/// A checksum mismatch; the numbers print as hexadecimal.
+/// Returns a flaw unless the checksums are equal. Prints them in hexadecimal.
 pub(crate) fn check_crc(section: &'static str, offset: u64, stored: u32, computed: u32) -> Result<(), Flaw> {
     if stored == computed {
         Ok(())
@@ -100,7 +101,7 @@ pub(crate) fn check_crc(section: &'static str, offset: u64, stored: u32, compute
     }
 }
 
-/// Writes little-endian fields one after the other.
+/// Appends little-endian fields.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     pub(crate) bytes: Vec<u8>,
@@ -134,11 +135,11 @@ impl Encoder {
     }
 }
 
-/// Reads little-endian fields one after the other and knows where it stands.
+/// Reads little-endian fields in order, and tracks their offset for messages.
 pub(crate) struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Offset of `bytes` in the file, for messages.
+    /// Offset of `bytes` in the file.
     base: u64,
     section: &'static str,
 }
@@ -178,17 +179,17 @@ impl<'a> Decoder<'a> {
         self.at >= self.bytes.len()
     }
 
-    /// Whatever is left.
+    /// All remaining bytes.
     pub(crate) fn take_rest(&mut self) -> &'a [u8] {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.at = self.bytes.len();
         rest
     }
 
-    /// Passes when everything from here on is zero.
+    /// Returns a flaw unless all remaining bytes are zero.
     pub(crate) fn rest_is_zero(&self) -> Result<(), Flaw> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        // Without a branch for each byte: every opening of a file comes here with two pages.
+        // No branch per byte: every file that is opened passes two pages through here.
         if rest.iter().fold(0, |bits, byte| bits | byte) == 0 {
             return Ok(());
         }

@@ -1,30 +1,31 @@
-//! The frame that segments and postings files share: a header page, data pages, checksum pages and a
-//! footer page, all of [`PAGE_BYTES`].
+//! The structure that all files of a run share: a header page, data pages, checksum pages and a
+//! footer page, each of [`PAGE_BYTES`].
 //!
-//! A page of 8 KiB is short enough for CRC-32 to detect every error of up to three bits.
+//! In a page of 8 KiB, CRC-32 detects every error of up to three bits.
 
 use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+use crate::util::cast::to_usize;
 
 /// The unit of checksums, and of the alignment of sections.
 pub(crate) const PAGE_BYTES: usize = 8192;
-/// Where the CRC-32 of a header, checksum or footer page stands: in its last four bytes.
+/// Offset of the CRC-32 in a header, checksum or footer page: its last four bytes.
 pub(crate) const PAGE_CRC_OFFSET: usize = PAGE_BYTES - 4;
 /// CRCs of data pages in one checksum page.
 pub(crate) const CRCS_PER_PAGE: usize = 2047;
-/// Starts every footer page.
+/// The first bytes of every footer page.
 pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\x89NPF\r\n\x1a\n";
-/// Kind-specific numbers in a footer.
+/// Number of attributes in a footer. Their meaning depends on the kind of file.
 pub(crate) const ATTRIBUTES: usize = 8;
 /// The most sections of a file.
 pub(crate) const MAX_SECTIONS: usize = 8;
 
-/// What the header page says: to which database, run and table a file spec.
+/// The content of a header page: the database, run and table that a file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) magic: [u8; 8],
     pub(crate) database_id: [u8; 16],
     pub(crate) run: u64,
-    /// Table number of a segment, 0 in other files.
+    /// Table number of a segment; 0 in other files.
     pub(crate) table: u32,
     pub(crate) width: u32,
 }
@@ -37,7 +38,7 @@ pub(crate) struct Section {
     pub(crate) len_bytes: u64,
 }
 
-/// What the footer page says: how much data there is and where.
+/// The content of a footer page: the sections of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) data_pages: u64,
@@ -53,7 +54,7 @@ impl Header {
         seal(page)
     }
 
-    /// Reads a header page of a kind of file: checksum and version are checked, and nothing else.
+    /// Decodes a header page of one kind of file. Checks only checksum and version.
     pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
         let mut fields = unseal("header", 0, page)?;
         Flaw::unless_equal("header", 0, hex(&magic), hex(&fields.array::<8>()?))?;
@@ -68,7 +69,7 @@ impl Header {
         Ok(Self { magic, database_id, run, table, width })
     }
 
-    /// Checks a header page: checksum, version, and that it is `self`.
+    /// Checks that a header page is sound and equal to `self`.
     pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
         let found = Self::decode(self.magic, page)?;
         let same = |name: &str, expected: String, found: String, offset| {
@@ -87,7 +88,7 @@ impl Header {
 }
 
 impl Footer {
-    /// Lays sections of the given lengths out behind the header page.
+    /// Arranges sections of the given lengths after the header page.
     pub(crate) fn plan(section_lens: &[u64]) -> Self {
         let mut page = 1;
         let sections = section_lens
@@ -115,8 +116,8 @@ impl Footer {
         seal(page)
     }
 
-    /// Decodes a footer page that stands at `offset`, at the end of a file of `file_len` bytes. What
-    /// comes out is the one arrangement that section lengths allow, so every section is in bounds.
+    /// Decodes the footer page at `offset`, the end of a file of `file_len` bytes. Accepts only the one
+    /// arrangement that follows from the section lengths, so every section is in bounds.
     pub(crate) fn decode(page: &[u8], offset: u64, file_len: u64) -> Result<Self, Flaw> {
         let mut fields = unseal("footer", offset, page)?;
         Flaw::unless_equal("footer", offset, hex(&FOOTER_MAGIC), hex(&fields.array::<8>()?))?;
@@ -151,7 +152,7 @@ impl Footer {
     }
 }
 
-/// Pages that hold the CRCs of so many data pages.
+/// Number of pages that hold the CRCs of `data_pages` data pages.
 pub(crate) fn checksum_pages(data_pages: u64) -> u64 {
     data_pages.div_ceil(CRCS_PER_PAGE as u64)
 }
@@ -167,11 +168,11 @@ pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> Vec<u8> {
         .collect()
 }
 
-/// Where the CRC of a data page stands: page number in the file, and byte within that page.
+/// The place of a data page's CRC: the number of a page in the file, and an offset within that page.
 /// Page 0 is the header, so data pages are numbered from 1.
 pub(crate) fn crc_place(data_page: u64, data_pages: u64) -> (u64, usize) {
     let index = data_page - 1;
-    let slot = crate::util::cast::to_usize(index % CRCS_PER_PAGE as u64);
+    let slot = to_usize(index % CRCS_PER_PAGE as u64);
     (1 + data_pages + index / CRCS_PER_PAGE as u64, slot * 4)
 }
 
@@ -183,7 +184,7 @@ fn seal(mut page: Encoder) -> Vec<u8> {
     page.bytes
 }
 
-/// Checks the CRC at the end of a page and gives the rest.
+/// Checks the CRC at the end of a page and returns a decoder of the other bytes.
 pub(crate) fn unseal<'a>(section: &'static str, offset: u64, page: &'a [u8]) -> Result<Decoder<'a>, Flaw> {
     let (body, stored) = page
         .split_last_chunk::<4>()
@@ -193,7 +194,7 @@ pub(crate) fn unseal<'a>(section: &'static str, offset: u64, page: &'a [u8]) -> 
     Ok(Decoder::new(section, offset, body))
 }
 
-/// Bytes as they stand in messages.
+/// The form of bytes in messages.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -206,7 +207,7 @@ mod tests {
         Header { magic: *b"\x89NPS\r\n\x1a\n", database_id: [7; 16], run: 3, table: 1, width: 64 };
 
     #[test]
-    fn headers_are_accepted_only_where_they_belong() {
+    fn headers_are_accepted_only_in_their_own_file() {
         let page = HEADER.encode();
         assert_eq!(page.len(), PAGE_BYTES);
         assert_eq!(HEADER.check(&page), Ok(()));
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn footers_survive_the_round_trip_and_refuse_other_arrangements() {
+    fn footers_survive_the_round_trip_and_other_arrangements_are_rejected() {
         let mut footer = Footer::plan(&[5000, 0, 8192, 1]);
         footer.attributes = [1, 2, 3, 4, 5, 6, 7, u64::MAX];
         assert_eq!(footer.data_pages, 3);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_a_sealed_page_counts() {
+    fn every_flipped_bit_of_a_sealed_page_is_detected() {
         let page = HEADER.encode();
         for bit in 0..page.len() * 8 {
             let mut flipped = page.clone();

@@ -1,9 +1,9 @@
-//! A postings file: for each fingerprint of table 0, in order, its ids in ascending order; and the fingerprint itself
-//! where that is wider than 64 bits.
+//! A postings file: for each fingerprint of table 0, in order, its ids in ascending order. If the
+//! tables hold only numbers of fingerprints, the postings file also holds the fingerprints.
 
 use super::Flaw;
 use super::paged::{ATTRIBUTES, Footer};
-use crate::layout::is_wide;
+use crate::fingerprint::{Payload, mix64};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPR\r\n\x1a\n";
 /// Index of each section.
@@ -15,43 +15,43 @@ pub(crate) const VALUES: usize = 4;
 
 /// Names of the sections, in order.
 pub(crate) const fn sections(width: u32) -> &'static [&'static str] {
-    if is_wide(width) {
-        &["ids", "starts", "samples", "ranks", "values"]
-    } else {
-        &["ids", "starts", "samples", "ranks"]
+    match Payload::of_width(width) {
+        Payload::Whole => &["ids", "starts", "samples", "ranks"],
+        Payload::Numbered { .. } => &["ids", "starts", "samples", "ranks", "values"],
     }
 }
 
-/// Every so many entries, `samples` tells the entry's first row.
+/// `samples` stores the first row of every entry whose number is a multiple of this.
 pub(crate) const SAMPLE_ENTRIES: u64 = 512;
 
-/// Every so many rows, `ranks` tells how many entries have started before.
+/// `ranks` stores, for every row whose number is a multiple of this, the number of entries that start
+/// before it.
 pub(crate) const RANK_ROWS: u64 = 4096;
 
-/// What the footer of a postings file says.
+/// The content of a postings file's footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RowsInfo {
+pub(crate) struct PostingsInfo {
     pub(crate) entries: u64,
     pub(crate) rows: u64,
     /// Wrapping sum of the rows' 64-bit hashes.
     pub(crate) row_sum: u64,
-    /// The smallest id; stored ids are relative to it where they take four bytes.
+    /// The smallest id. Ids stored in four bytes are relative to it.
     pub(crate) smallest_id: u64,
     pub(crate) largest_id: u64,
 }
 
-impl RowsInfo {
-    /// Bytes of a stored id: 4 where the ids span less than 2^32, else 8.
+impl PostingsInfo {
+    /// Bytes of a stored id: 4 if the ids span less than 2^32, otherwise 8.
     pub(crate) fn id_bytes(&self) -> u64 {
         if self.largest_id - self.smallest_id <= u64::from(u32::MAX) { 4 } else { 8 }
     }
 
-    /// What is taken off each id before it is stored.
+    /// The number that is subtracted from each id before it is stored.
     pub(crate) fn id_base(&self) -> u64 {
         if self.id_bytes() == 4 { self.smallest_id } else { 0 }
     }
 
-    /// Whether every fingerprint has one id, so that entry and row numbers are the same.
+    /// Whether every fingerprint has exactly one id. Then entry and row numbers are the same.
     pub(crate) fn one_row_each(&self) -> bool {
         self.rows == self.entries
     }
@@ -65,7 +65,7 @@ impl RowsInfo {
             let samples = self.entries.div_ceil(SAMPLE_ENTRIES) * 8;
             vec![ids, self.rows.div_ceil(64) * 8, samples, self.rows.div_ceil(RANK_ROWS) * 4]
         };
-        if is_wide(width) {
+        if !Payload::of_width(width).is_whole() {
             lens.push(self.entries * u64::from(width / 8));
         }
         lens
@@ -75,7 +75,7 @@ impl RowsInfo {
         [self.entries, self.rows, self.row_sum, self.smallest_id, self.largest_id, 0, 0, 0]
     }
 
-    /// Reads a footer that stands at `offset`, and checks its sections against its counts.
+    /// Reads the footer at `offset`, and checks its sections against its counts.
     pub(crate) fn from_footer(footer: &Footer, offset: u64, width: u32) -> Result<Self, Flaw> {
         let [entries, rows, row_sum, smallest_id, largest_id, zeros @ ..] = footer.attributes;
         let limit = footer.file_len();
@@ -91,7 +91,7 @@ impl RowsInfo {
     }
 }
 
-/// The hash of a row that [`RowsInfo::row_sum`] adds up.
+/// The hash of a row. [`PostingsInfo::row_sum`] is the sum of these hashes.
 pub(crate) fn row_hash(fingerprint_hash: u64, id: u64) -> u64 {
-    crate::fingerprint::mix64(fingerprint_hash ^ crate::fingerprint::mix64(id.wrapping_add(1)))
+    mix64(fingerprint_hash ^ mix64(id.wrapping_add(1)))
 }

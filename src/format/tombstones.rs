@@ -9,7 +9,7 @@ pub(crate) const SECTIONS: [&str; 1] = ["deleted"];
 /// Index of the only section.
 pub(crate) const DELETED: usize = 0;
 
-/// What the footer of a tombstones file says.
+/// The content of a tombstones file's footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TombstonesInfo {
     /// At least 1.
@@ -23,7 +23,7 @@ impl TombstonesInfo {
         [self.count, self.smallest_id, self.largest_id, 0, 0, 0, 0, 0]
     }
 
-    /// What ascending ids need said about them; nothing for none.
+    /// The footer content for ascending ids. `None` for no ids.
     pub(crate) fn of(ids: &[u64]) -> Option<Self> {
         let (smallest_id, largest_id) = (*ids.first()?, *ids.last()?);
         Some(Self { count: ids.len() as u64, smallest_id, largest_id })
@@ -34,7 +34,7 @@ impl TombstonesInfo {
         [count.saturating_mul(8)]
     }
 
-    /// Reads a footer that stands at `offset`, and checks its section against its count.
+    /// Reads the footer at `offset`, and checks its section against its count.
     pub(crate) fn from_footer(footer: &Footer, offset: u64) -> Result<Self, Flaw> {
         let [count, smallest_id, largest_id, zeros @ ..] = footer.attributes;
         if count == 0 || smallest_id > largest_id {

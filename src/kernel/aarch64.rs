@@ -1,4 +1,4 @@
-//! The filter for NEON, which every 64-bit Arm processor has: 8 words a step.
+//! The filter for NEON: 8 words per step. Every 64-bit Arm processor has NEON.
 
 use std::arch::aarch64::{
     uint32x4_t, vcleq_u32, vcntq_u8, vcombine_u16, vdupq_n_u32, veorq_u32, vget_lane_u64, vld1q_u32,
@@ -7,7 +7,7 @@ use std::arch::aarch64::{
 
 use super::scalar;
 
-/// Proof that NEON is there.
+/// Proof that the processor has NEON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Neon(());
 
@@ -18,7 +18,7 @@ impl Neon {
 
     #[inline]
     pub(super) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
-        // SAFETY: the witness was made by `detect`, so the processor has NEON.
+        // SAFETY: only `detect` makes this witness, so the processor has NEON.
         unsafe { filter_neon(words, query, radius, passed) }
     }
 }
@@ -30,10 +30,10 @@ fn filter_neon(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let mut base = 0;
     for step in steps {
         let (first, second) = step.split_at(4);
-        // SAFETY: each half holds the four words, 16 bytes, that a load reads; none has to be aligned.
+        // SAFETY: each half holds the four words, 16 bytes, that a load reads. A load needs no alignment.
         let (first, second) = unsafe { (vld1q_u32(first.as_ptr()), vld1q_u32(second.as_ptr())) };
         let near = |lanes| vcleq_u32(popcount(veorq_u32(lanes, query_lanes)), radius_lanes);
-        // A lane is all ones or all zeros, and one byte of it tells which.
+        // A lane is all ones or all zeros, so one byte of it is enough.
         let bytes = vmovn_u16(vcombine_u16(vmovn_u32(near(first)), vmovn_u32(near(second))));
         let mut mask = vget_lane_u64::<0>(vreinterpret_u64_u8(bytes)) & 0x0101_0101_0101_0101;
         while mask != 0 {
@@ -42,12 +42,10 @@ fn filter_neon(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         }
         base += 8;
     }
-    let before = passed.len();
-    scalar::filter(rest, query, radius, passed);
-    passed[before..].iter_mut().for_each(|index| *index += base);
+    scalar::filter(rest, base, query, radius, passed);
 }
 
-/// One bits per 32-bit lane: those of bytes, added up in pairs.
+/// The number of one bits in each 32-bit lane: counts of bytes, added up in pairs.
 #[target_feature(enable = "neon")]
 fn popcount(lanes: uint32x4_t) -> uint32x4_t {
     vpaddlq_u16(vpaddlq_u8(vcntq_u8(vreinterpretq_u8_u32(lanes))))

@@ -1,7 +1,7 @@
-//! The innermost loop: which of many 32-bit words are within some distance of a given one?
+//! The innermost loop: finds the 32-bit words within a given distance of a query word.
 //!
-//! [`Kernel::detect`] looks once at what the processor offers; a kernel value proves that its
-//! instructions exist, so calling it is safe.
+//! [`Kernel::detect`] checks once which instructions the processor has. A kernel value proves that
+//! its instructions exist, so calling it is safe.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -23,19 +23,35 @@ pub(crate) enum Kernel {
     Neon(aarch64::Neon),
 }
 
+static CHOSEN: OnceLock<Kernel> = OnceLock::new();
+
+/// Makes the engine use the kernel with this name (`scalar`, `avx2`, `avx512` or `neon`). For
+/// benchmarks, before the first query. Returns false if the processor lacks the instructions, or if
+/// the engine already uses another kernel.
+#[must_use]
+pub fn use_kernel(name: &str) -> bool {
+    Kernel::named(name).is_some_and(|kernel| *CHOSEN.get_or_init(|| kernel) == kernel)
+}
+
 impl Kernel {
-    /// The fastest kernel there is here; or the one that the environment variable `NEARPRINT_KERNEL` names
-    /// (scalar, avx2, avx512, neon), if it runs here: for tests and benchmarks.
+    /// The fastest kernel of this processor, unless a benchmark has [chosen](use_kernel) another one.
+    /// Unit tests use the kernel that the environment variable `NEARPRINT_KERNEL` names.
     pub(crate) fn detect() -> Self {
-        static CHOSEN: OnceLock<Kernel> = OnceLock::new();
         *CHOSEN.get_or_init(|| {
-            let wanted = std::env::var("NEARPRINT_KERNEL").ok();
-            let wanted = Self::all().into_iter().find(|kernel| Some(kernel.name()) == wanted.as_deref());
-            wanted.or_else(|| Self::all().pop()).unwrap_or(Self::Scalar)
+            #[cfg(test)]
+            if let Some(kernel) = std::env::var("NEARPRINT_KERNEL").ok().and_then(|name| Self::named(&name)) {
+                return kernel;
+            }
+            Self::all().pop().unwrap_or(Self::Scalar)
         })
     }
 
-    /// Every kernel that runs here, the fastest last.
+    /// The kernel with a name, if it runs on this processor.
+    fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|kernel| kernel.name() == name)
+    }
+
+    /// All kernels that run on this processor, the fastest last.
     pub(crate) fn all() -> Vec<Self> {
         let mut kernels = vec![Self::Scalar];
         #[cfg(target_arch = "x86_64")]
@@ -48,7 +64,7 @@ impl Kernel {
         kernels
     }
 
-    /// What [`NEARPRINT_KERNEL`](Kernel::detect) calls it.
+    /// The name for [`use_kernel`].
     fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
@@ -66,7 +82,7 @@ impl Kernel {
     #[inline]
     pub(crate) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         match self {
-            Self::Scalar => scalar::filter(words, query, radius, passed),
+            Self::Scalar => scalar::filter(words, 0, query, radius, passed),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(proof) => proof.filter(words, query, radius, passed),
             #[cfg(target_arch = "x86_64")]
@@ -75,11 +91,9 @@ impl Kernel {
             Self::Neon(proof) => proof.filter(words, query, radius, passed),
         }
     }
-}
 
-impl Kernel {
-    /// Appends to `passed` the index of every three words that together differ from the query's in at most
-    /// `radius` bits, in ascending order. At most 2^32 of them.
+    /// Appends to `passed` the index of every triple of words that differs from the query's triple in
+    /// at most `radius` bits, in ascending order. At most 2^32 triples.
     #[inline]
     pub(crate) fn filter_triples(
         self,
@@ -97,8 +111,9 @@ impl Kernel {
         }
     }
 
-    /// Appends to `passed` the two indices of every pair of words that differ in at most `radius` bits, in
-    /// ascending order: for few words, of which [`filter`](Kernel::filter) would have to be told one by one.
+    /// Appends to `passed` the two indices of every pair of words that differ in at most `radius`
+    /// bits, in ascending order. For short slices, where one call of [`filter`](Kernel::filter) per
+    /// word would cost more than its work.
     #[inline]
     pub(crate) fn filter_pairs(self, words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
         match self {
@@ -116,7 +131,7 @@ impl Kernel {
     }
 }
 
-/// Asks the processor to fetch `slice[index]` soon. An index out of bounds does no harm.
+/// Prefetches `slice[index]` into the cache. An index out of bounds is harmless.
 #[inline]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -132,7 +147,7 @@ mod tests {
     use crate::util::cast::{to_u32, to_usize};
 
     #[test]
-    fn every_kernel_adds_up_three_words() {
+    fn every_kernel_filters_triples_like_the_definition() {
         let query = [0x0f0f_1234, 0xffff_0000, 0x1357_9bdf];
         let low = |i| to_u32(to_usize(mix64(i) >> 32));
         let near =

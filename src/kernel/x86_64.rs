@@ -1,6 +1,6 @@
-//! Filters for AVX2 (8 words a step) and AVX-512 with VPOPCNTDQ (16 words a step).
+//! Filters for AVX2 (8 words per step) and AVX-512 with VPOPCNTDQ (16 words per step).
 //!
-//! The structs are witnesses: they can only be made where the processor has the instructions.
+//! The structs are witnesses: they exist only if the processor has the instructions.
 
 use std::arch::x86_64::{
     __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
@@ -14,11 +14,11 @@ use std::arch::x86_64::{
 use super::scalar;
 use crate::util::cast::to_u32;
 
-/// Proof that AVX2 and POPCNT are there.
+/// Proof that the processor has AVX2 and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2(());
 
-/// Proof that AVX-512 F and VPOPCNTDQ are there.
+/// Proof that the processor has AVX-512 F and VPOPCNTDQ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512(());
 
@@ -29,8 +29,20 @@ impl Avx2 {
 
     #[inline]
     pub(super) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
-        // SAFETY: the witness was made by `detect`, so the processor has AVX2.
+        // SAFETY: only `detect` makes this witness, so the processor has AVX2.
         unsafe { filter_avx2(words, query, radius, passed) }
+    }
+
+    #[inline]
+    pub(super) fn filter_triples(
+        self,
+        triples: &[[u32; 3]],
+        query: [u32; 3],
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        // SAFETY: only `detect` makes this witness, so the processor has POPCNT.
+        unsafe { filter_triples_popcnt(triples, query, radius, passed) }
     }
 }
 
@@ -42,12 +54,10 @@ impl Avx512 {
 
     #[inline]
     pub(super) fn filter(self, words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
-        // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
+        // SAFETY: only `detect` makes this witness, so the processor has AVX-512 F and VPOPCNTDQ.
         unsafe { filter_avx512(words, query, radius, passed) }
     }
-}
 
-impl Avx2 {
     #[inline]
     pub(super) fn filter_triples(
         self,
@@ -56,27 +66,13 @@ impl Avx2 {
         radius: u32,
         passed: &mut Vec<u32>,
     ) {
-        // SAFETY: the witness was made by `detect`, so the processor has POPCNT.
-        unsafe { filter_triples_popcnt(triples, query, radius, passed) }
-    }
-}
-
-impl Avx512 {
-    #[inline]
-    pub(super) fn filter_triples(
-        self,
-        triples: &[[u32; 3]],
-        query: [u32; 3],
-        radius: u32,
-        passed: &mut Vec<u32>,
-    ) {
-        // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
+        // SAFETY: only `detect` makes this witness, so the processor has AVX-512 F and VPOPCNTDQ.
         unsafe { filter_triples_avx512(triples, query, radius, passed) }
     }
 
     #[inline]
     pub(super) fn filter_pairs(self, words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
-        // SAFETY: the witness was made by `detect`, so the processor has AVX-512 F and VPOPCNTDQ.
+        // SAFETY: only `detect` makes this witness, so the processor has AVX-512 F and VPOPCNTDQ.
         unsafe { filter_pairs_avx512(words, radius, passed) }
     }
 }
@@ -84,17 +80,17 @@ impl Avx512 {
 /// Fetches the cache line at an address.
 #[inline]
 pub(super) fn prefetch(address: *const i8) {
-    // SAFETY: a prefetch is a hint; it never faults, whatever the address.
+    // SAFETY: a prefetch is a hint. It never faults, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
-/// Appends `base` + the position of every one in `mask`. Hardly any word is near, and what is called
-/// elsewhere leaves the loops their registers.
+/// Appends `item(base + position)` for every one in `mask`. Few words are near, and a separate
+/// function leaves the loops more registers.
 #[cold]
 #[inline(never)]
-fn push_mask(mut mask: u64, base: u32, passed: &mut Vec<u32>) {
+fn push_ones<T>(mut mask: u64, base: u32, passed: &mut Vec<T>, item: impl Fn(u32) -> T) {
     while mask != 0 {
-        passed.push(base + mask.trailing_zeros());
+        passed.push(item(base + mask.trailing_zeros()));
         mask &= mask - 1;
     }
 }
@@ -106,22 +102,20 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let (steps, rest) = words.as_chunks::<8>();
     let mut base = 0;
     for step in steps {
-        // SAFETY: a chunk holds the eight words, 32 bytes, that an unaligned load reads.
+        // SAFETY: a chunk has the eight words, 32 bytes, that an unaligned load reads.
         let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
         let counts = popcount_avx2(_mm256_xor_si256(lanes, query_lanes));
         let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
         let mask = !far.cast_unsigned() & 0xff;
         if mask != 0 {
-            push_mask(u64::from(mask), base, passed);
+            push_ones(u64::from(mask), base, passed, |index| index);
         }
         base += 8;
     }
-    let before = passed.len();
-    scalar::filter(rest, query, radius, passed);
-    passed[before..].iter_mut().for_each(|index| *index += base);
+    scalar::filter(rest, base, query, radius, passed);
 }
 
-/// One bits per 32-bit lane: nibbles looked up by a byte shuffle, then added up
+/// The number of one bits in each 32-bit lane: a byte shuffle looks up nibbles, then counts add up
 /// (Muła, Kurz, Lemire, "Faster Population Counts Using AVX2 Instructions", 2018).
 #[target_feature(enable = "avx2")]
 fn popcount_avx2(lanes: __m256i) -> __m256i {
@@ -136,39 +130,6 @@ fn popcount_avx2(lanes: __m256i) -> __m256i {
 }
 
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn filter_pairs_avx512(words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
-    let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
-    let mut first = 0;
-    let mut later = words;
-    while let [word, rest @ ..] = later {
-        let word_lanes = _mm512_set1_epi32(word.cast_signed());
-        let mut base = first + 1;
-        for step in rest.chunks(16) {
-            let present = u16::MAX >> (16 - step.len());
-            // SAFETY: the mask admits exactly the lanes that `step` holds; the others are not read.
-            let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
-            let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, word_lanes));
-            let mask = _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes);
-            if mask != 0 {
-                push_pairs(mask, first, base, passed);
-            }
-            base += 16;
-        }
-        (first, later) = (first + 1, rest);
-    }
-}
-
-/// Appends `first` with `base` + the position of every one in `mask`; see [`push_mask`].
-#[cold]
-#[inline(never)]
-fn push_pairs(mut mask: u16, first: u32, base: u32, passed: &mut Vec<(u32, u32)>) {
-    while mask != 0 {
-        passed.push((first, base + mask.trailing_zeros()));
-        mask &= mask - 1;
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512vpopcntdq")]
 fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let query_lanes = _mm512_set1_epi32(query.cast_signed());
     let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
@@ -178,7 +139,8 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
         let lanes = unsafe { _mm512_loadu_si512(step.as_ptr().cast()) };
         _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes))
     };
-    // Four steps at a time: hardly any word is near, and the least of four counts in each lane tells that.
+    // Four steps per round: few words are near, and the minimum of the four counts in each lane
+    // shows whether any is.
     let (rounds, rest) = words.as_chunks::<64>();
     let mut base = 0;
     for round in rounds {
@@ -187,25 +149,51 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
             steps.iter().fold(_mm512_set1_epi32(-1), |least, step| _mm512_min_epu32(least, counts(step)));
         if near(least) != 0 {
             for (step, place) in steps.iter().zip([0, 16, 32, 48]) {
-                push_mask(u64::from(near(counts(step))), base + place, passed);
+                push_ones(u64::from(near(counts(step))), base + place, passed, |index| index);
             }
         }
         base += 64;
     }
     for step in rest.chunks(16) {
-        let present = u16::MAX >> (16 - step.len());
-        // SAFETY: the mask admits exactly the lanes that `step` holds; the others are not read.
-        let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
-        let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
-        let mask = near(counts) & present;
+        let mask = near_in_step(step, query_lanes, radius_lanes);
         if mask != 0 {
-            push_mask(u64::from(mask), base, passed);
+            push_ones(u64::from(mask), base, passed, |index| index);
         }
         base += 16;
     }
 }
 
-/// Counting two words and then one beats adding up counts of bytes.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn filter_pairs_avx512(words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>) {
+    let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
+    let mut first = 0;
+    let mut later = words;
+    while let [word, rest @ ..] = later {
+        let word_lanes = _mm512_set1_epi32(word.cast_signed());
+        let mut base = first + 1;
+        for step in rest.chunks(16) {
+            let mask = near_in_step(step, word_lanes, radius_lanes);
+            if mask != 0 {
+                push_ones(u64::from(mask), base, passed, |second| (first, second));
+            }
+            base += 16;
+        }
+        (first, later) = (first + 1, rest);
+    }
+}
+
+/// Which of 1 to 16 words are within the radius of the query, as a bit mask.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn near_in_step(step: &[u32], query_lanes: __m512i, radius_lanes: __m512i) -> u16 {
+    let present = u16::MAX >> (16 - step.len());
+    // SAFETY: the mask admits exactly the lanes that `step` holds. The load reads no others.
+    let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
+    let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
+    _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes)
+}
+
+/// Counting two words at once and then one is faster than adding up byte counts.
 #[target_feature(enable = "popcnt")]
 fn filter_triples_popcnt(triples: &[[u32; 3]], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
     scalar::filter_triples(triples, query, radius, passed);
@@ -214,7 +202,7 @@ fn filter_triples_popcnt(triples: &[[u32; 3]], query: [u32; 3], radius: u32, pas
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 fn filter_triples_avx512(triples: &[[u32; 3]], query: [u32; 3], radius: u32, passed: &mut Vec<u32>) {
     let words = triples.as_flattened();
-    // Sixteen triples fill three registers, in each of which the words of the query take turns.
+    // Sixteen triples fill three registers. The words of the query alternate in each register.
     let [a, b, c] = query;
     let (a, b, c) = (a.cast_signed(), b.cast_signed(), c.cast_signed());
     let (first, second, third) = (
@@ -226,11 +214,12 @@ fn filter_triples_avx512(triples: &[[u32; 3]], query: [u32; 3], radius: u32, pas
     let mut at = 0;
     while at < triples.len() {
         let count = (triples.len() - at).min(16);
-        // One bit for each of the words that are left, up to 48.
+        // One bit for each remaining word, up to 48.
         let present = u64::MAX >> (64 - 3 * count);
         let load = |register: usize| {
             let mask = sixteen(present >> (16 * register));
-            // SAFETY: the mask admits exactly the lanes that `words` has behind `3 * at`; the others are not read.
+            // SAFETY: the mask admits exactly the lanes that `words` has from `3 * at` on. The load
+            // reads no others.
             unsafe {
                 _mm512_maskz_loadu_epi32(mask, words.as_ptr().wrapping_add(3 * at + 16 * register).cast())
             }
@@ -241,23 +230,23 @@ fn filter_triples_avx512(triples: &[[u32; 3]], query: [u32; 3], radius: u32, pas
         let counts = sum_triples(x, y, z);
         let near = _mm512_cmple_epu32_mask(counts, radius_lanes) & (u16::MAX >> (16 - count));
         if near != 0 {
-            push_mask(u64::from(near), to_u32(at), passed);
+            push_ones(u64::from(near), to_u32(at), passed, |index| index);
         }
         at += 16;
     }
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the low sixteen bits are meant")]
+#[expect(clippy::cast_possible_truncation, reason = "takes the low sixteen bits")]
 const fn sixteen(mask: u64) -> u16 {
     mask as u16
 }
 
-/// The sums of each three neighbours of 48 numbers.
+/// The 16 sums of three neighbours each of 48 numbers.
 #[target_feature(enable = "avx512f")]
 fn sum_triples(x: __m512i, y: __m512i, z: __m512i) -> __m512i {
-    // Number n of a kind stands at 3 n, 3 n + 1 or 3 n + 2 of the 48: the first eleven, or ten, in `x` and `y`, the
-    // others in `z`.
+    // The n-th first, second or third number is at index 3 n, 3 n + 1 or 3 n + 2 of the 48. The
+    // first eleven (or ten) of them are in `x` and `y`, the others in `z`.
     let pick = |of_two: __m512i, of_last: __m512i, last: u16| {
         let two = _mm512_permutex2var_epi32(x, of_two, y);
         _mm512_mask_permutexvar_epi32(two, last, of_last, z)

@@ -1,29 +1,30 @@
-//! What a plan costs, and which one is cheapest.
+//! The cost model of queries, and the choice of the cheapest plan.
 //!
 //! The model counts probes (directory look-ups, each a likely cache miss) and candidates (entries
-//! that the filter reads in order). Its constants were fitted to the point-query benchmark; see
+//! that the filter reads in order). Its constants are fitted to the point-query benchmark; see
 //! ARCHITECTURE.md, "The cost model".
 
-use super::{HI_BITS, Layout, hi_words, is_wide};
-use crate::layout::plan::{MAX_PROOF_STEPS, Plan};
+use super::plan::{MAX_PROOF_STEPS, Plan};
+use super::scheme::Layout;
+use crate::fingerprint::{HI_BITS, Payload};
 use crate::util::cast::to_u32;
 
-/// Nanoseconds for one probe whose data is in cache, and for one whose data is in memory.
+/// Nanoseconds of a probe whose data is in cache, and of one whose data is in memory.
 const PROBE_NS: (f64, f64) = (25.0, 38.0);
-/// Nanoseconds that each further `hi` word of an entry adds to a probe, in cache and in memory.
+/// Nanoseconds that each additional `hi` word of an entry adds to a probe, in cache and in memory.
 const WORD_NS: (f64, f64) = (4.0, 10.0);
-/// Nanoseconds for one candidate of a bucket and one `hi` word, in cache and in memory.
+/// Nanoseconds per candidate of a bucket and `hi` word, in cache and in memory.
 const CANDIDATE_NS: (f64, f64) = (0.12, 0.25);
-/// Nanoseconds for a candidate that passes the `hi` filter of a probe, and of a scan.
+/// Nanoseconds per candidate that passes the `hi` filter, in a probe and in a scan.
 const SURVIVOR_NS: (f64, f64) = (18.0, 6.0);
-/// Nanoseconds for one entry of a scan and one `hi` word, which reads every table bucket in order.
+/// Nanoseconds per entry and `hi` word of a scan, which reads every bucket in order.
 const SCAN_NS: f64 = 0.5;
-/// Nanoseconds for permuting the query for one table.
+/// Nanoseconds to permute the query for one table.
 const TABLE_NS: f64 = 8.0;
-/// Below this a table's planes stay in the last-level cache.
+/// Smaller tables stay in the last-level cache.
 const CACHE_BYTES: f64 = 24e6;
 
-/// What the parts of a query cost on a run.
+/// The cost of the parts of a query on one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
     probe_ns: f64,
@@ -32,14 +33,15 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Of `entries` fingerprints of `width` bits, asked for what is within `k`.
+    /// The model for queries at distance `k` on a run of `entries` fingerprints of `width` bits.
     pub(crate) fn new(width: u32, entries: u64, k: u32) -> Self {
-        let words = hi_words(width) as f64;
-        // What stands behind the words: up to two bytes of `lo`, or the number of an entry.
-        let entry_bytes = words * 4.0 + if is_wide(width) { 4.0 } else { 2.0 };
+        let payload = Payload::of_width(width);
+        let words = payload.hi_words() as f64;
+        // After the words: up to two bytes of `lo`, or the number of an entry.
+        let entry_bytes = words * 4.0 + if payload.is_whole() { 2.0 } else { 4.0 };
         let cached = (CACHE_BYTES / (entries as f64 * entry_bytes).max(1.0)).min(1.0);
         let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
-        let pass_rate = pass_rate(HI_BITS * to_u32(hi_words(width)), k);
+        let pass_rate = pass_rate(HI_BITS * to_u32(payload.hi_words()), k);
         Self {
             probe_ns: between(PROBE_NS) + (words - 1.0) * between(WORD_NS),
             candidate_ns: between(CANDIDATE_NS) * words + pass_rate * SURVIVOR_NS.0,
@@ -47,25 +49,25 @@ impl Model {
         }
     }
 
-    /// The time of so many probes and candidates of a table, in nanoseconds.
+    /// The time of this many probes and candidates of a table, in nanoseconds.
     pub(crate) fn probes(&self, probes: f64, candidates: f64) -> f64 {
         TABLE_NS + probes * self.probe_ns + candidates * self.candidate_ns
     }
 
-    /// The time of a scan over so many entries, in nanoseconds.
+    /// The time of a scan over this many entries, in nanoseconds.
     fn scan(&self, entries: u64) -> f64 {
         TABLE_NS + entries as f64 * self.scan_ns
     }
 }
 
-/// What the cost of probing one table depends on.
+/// The properties of a table that determine the cost of probing it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableShape {
     pub(crate) prefix_bits: u32,
     pub(crate) directory_bits: u32,
-    /// Entries sharing a random query's probed bits.
+    /// Entries that share the probed bits of a random query.
     pub(crate) mean_bucket: f64,
-    /// Entries sharing a stored fingerprint's probed bits: more than the mean where data is skewed.
+    /// Entries that share the probed bits of a stored fingerprint: more than the mean for skewed data.
     pub(crate) typical_bucket: f64,
 }
 
@@ -82,7 +84,7 @@ impl TableShape {
     }
 }
 
-/// The work that a query is expected to do.
+/// The expected work of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Estimate {
     /// Directory look-ups.
@@ -102,16 +104,16 @@ pub(crate) enum Strategy {
     Scan,
 }
 
-/// The cheapest strategy, and what was compared.
+/// The cheapest strategy and its alternative.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) strategy: Strategy,
     pub(crate) estimate: Estimate,
-    /// What scanning would cost, in nanoseconds.
+    /// The modelled time of a scan, in nanoseconds.
     pub(crate) scan_nanoseconds: f64,
 }
 
-/// Picks the cheapest valid strategy for a run of `entries` with these tables.
+/// Chooses the cheapest valid strategy for a run of `entries` with these tables.
 pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32) -> Choice {
     let model = Model::new(layout.width(), entries, k);
     let scan = Estimate { probes: 1.0, candidates: entries as f64, nanoseconds: model.scan(entries) };
@@ -143,7 +145,7 @@ const fn always_probes() -> bool {
     false
 }
 
-/// Small runs are scanned; tests that want to see their tables at work say so for their thread.
+/// Queries scan small runs. A test can disable scans for its thread, to exercise the tables.
 #[cfg(test)]
 fn always_probes() -> bool {
     ALWAYS_PROBES.get()
@@ -154,7 +156,7 @@ thread_local! {
     pub(crate) static ALWAYS_PROBES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// The radii worth proving and comparing.
+/// The radii to prove and compare.
 fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32, model: &Model) -> Vec<Vec<i32>> {
     let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries, model).nanoseconds;
     let all: Vec<usize> = (0..layout.table_count()).collect();
@@ -169,7 +171,7 @@ fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32, mode
     found
 }
 
-/// Leaves out tables, the last first, as long as the plan stays valid.
+/// Removes tables, the last first, as long as the plan stays valid.
 fn thin_out(layout: &Layout, mut radii: Vec<i32>, k: u32, steps_left: &mut u32) -> Vec<i32> {
     for table in (0..radii.len()).rev() {
         let radius = std::mem::replace(&mut radii[table], Plan::UNUSED);
@@ -180,7 +182,7 @@ fn thin_out(layout: &Layout, mut radii: Vec<i32>, k: u32, steps_left: &mut u32) 
     radii
 }
 
-/// A largest-first choice of tables whose prefixes do not overlap: all of them for rotations.
+/// A greedy choice of tables whose prefixes do not overlap: all of them for rotations.
 fn disjoint_tables(layout: &Layout) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for table in 0..layout.table_count() {
@@ -191,8 +193,8 @@ fn disjoint_tables(layout: &Layout) -> Vec<usize> {
     chosen
 }
 
-/// The cheapest radii for tables with disjoint prefixes: the sum of (radius + 1) must be k + 1, and
-/// the costs add up, so a table-by-table recurrence over that sum finds the minimum.
+/// The cheapest radii for tables with disjoint prefixes. The sum of (radius + 1) must be k + 1 and
+/// the costs add up, so dynamic programming over that sum finds the minimum.
 pub(crate) fn spread(
     table_count: usize,
     tables: &[usize],
@@ -241,7 +243,7 @@ fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, model: &Model) -> 
 
 fn table_estimate(shape: &TableShape, radius: u32, entries: u64, model: &Model) -> Estimate {
     if radius >= shape.probe_bits() {
-        // Every bucket would be probed: a scan does the same in order.
+        // This would probe every bucket. A scan does the same in order.
         return Estimate { nanoseconds: f64::INFINITY, ..Estimate::default() };
     }
     let probes = ball(shape.probe_bits(), radius);
@@ -252,7 +254,7 @@ fn table_estimate(shape: &TableShape, radius: u32, entries: u64, model: &Model) 
     Estimate { probes, candidates, nanoseconds }
 }
 
-/// The share of random values of `bits` bits, which the filter lets pass, within `k` bits of a given one.
+/// The share of random `bits`-bit values within `k` bits of a given one: what the filter lets pass.
 fn pass_rate(bits: u32, k: u32) -> f64 {
     ball(bits, k) / f64::from(bits).exp2()
 }
@@ -268,23 +270,24 @@ pub(crate) fn ball(bits: u32, radius: u32) -> f64 {
     sum
 }
 
-/// How many leading bits a segment of `entries` indexes: a bucket holds about 16 entries, never
-/// fewer bits than the leading byte, and no more than the prefix where that is longer.
+/// The number of leading bits that the directory of a segment of `entries` indexes. A bucket holds
+/// about 16 entries. At least the leading byte is indexed, and otherwise no more than the prefix.
 pub(crate) fn directory_bits(prefix_bits: u32, entries: u64) -> u32 {
     let nearest_power = (entries.max(1).saturating_mul(3) / 2).ilog2();
     let wanted = nearest_power.saturating_sub(4);
     wanted.min(prefix_bits).clamp(MIN_DIRECTORY_BITS, MAX_DIRECTORY_BITS)
 }
 
-/// The leading byte is always indexed.
+/// Directories always index the leading byte.
 pub(crate) const MIN_DIRECTORY_BITS: u32 = 8;
-/// 2^28 buckets of 16 entries hold all that a run may.
+/// 2^28 buckets of 16 entries hold the largest run.
 pub(crate) const MAX_DIRECTORY_BITS: u32 = 28;
 
-/// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and in proportion beyond.
+/// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and more in proportion for
+/// wider fingerprints.
 pub(super) fn best_rotations(width: u32, k: u32, entries: u64) -> Layout {
     let most = (width / 16).min(64);
-    // Of equals the first is taken: fewer tables are fewer bytes.
+    // Of equally cheap layouts the first wins: it has fewer tables and takes fewer bytes.
     (1..=most)
         .filter_map(|tables| Layout::rotations(width, tables).ok())
         .map(|layout| {
@@ -365,9 +368,9 @@ mod tests {
     }
 
     #[test]
-    fn regression_plans_for_any_layout_are_made_in_a_moment() {
+    fn regression_plans_for_irregular_layouts_take_bounded_time() {
         use crate::fingerprint::mix64;
-        // Prefixes that overlap here and there, as a file may have them: no proof comes to an end.
+        // Prefixes that overlap irregularly, as a file may have them: no proof finishes.
         let prefix = |table: u64| (0..2).fold(0, |prefix, nth| prefix | 1 << (mix64(table * 2 + nth) % 64));
         let prefixes = std::iter::once(0b11).chain((1..64).map(prefix)).collect();
         let layout = Layout::from_parts(64, 64, prefixes).unwrap();

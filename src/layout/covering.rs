@@ -1,17 +1,17 @@
-//! Small families of prefixes that k errors cannot all touch.
+//! Small families of prefixes such that k errors never touch all of them.
 //!
-//! A family of `prefix`-sets of `blocks` blocks serves k errors when every set of k blocks misses at
-//! least one of them; seen from the other side, every set of `blocks - k` blocks contains one: a
-//! Turán system T(blocks, blocks - k, prefix). All combinations with `prefix = blocks - k` are the
-//! tables of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007);
-//! shorter prefixes need far fewer tables.
+//! A family of `prefix`-sets of `blocks` blocks serves k errors if every set of k blocks misses at
+//! least one member. Equivalently, every set of `blocks - k` blocks contains a member: a Turán system
+//! T(blocks, blocks - k, prefix). All combinations with `prefix = blocks - k` are the tables of Manku,
+//! Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007). Shorter prefixes need
+//! far fewer tables.
 
 use std::fmt;
 
-use super::MAX_TABLES;
+use super::block::MAX_TABLES;
 use crate::fingerprint::mix64;
 
-/// Error patterns times prefixes that a search may look at, about a second of work.
+/// Error patterns times prefixes that a search may examine: about a second of work.
 const MAX_WORK: u64 = 20_000_000;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,11 +31,11 @@ impl fmt::Display for CoveringError {
     }
 }
 
-/// Finds a family as bit sets of blocks; the first is blocks `0..prefix`. The same arguments always
-/// give the same family. Needs `1 <= prefix <= blocks - k` and `blocks <= 64`.
+/// Finds a family, as bit sets of blocks. Its first member is the blocks `0..prefix`. The same
+/// arguments always produce the same family. Requires `1 <= prefix <= blocks - k` and `blocks <= 64`.
 pub(super) fn search(blocks: u32, prefix: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
     if prefix * (k + 1) <= blocks {
-        // k errors touch at most k of k + 1 disjoint prefixes, and k prefixes could all be touched.
+        // k errors touch at most k of k + 1 disjoint prefixes. They could touch all of k prefixes.
         return Ok((0..=k).map(|table| low_bits(prefix) << (table * prefix)).collect());
     }
     if binomial(blocks, k).saturating_mul(binomial(blocks, prefix)) > MAX_WORK {
@@ -70,8 +70,8 @@ fn binomial(n: u32, k: u32) -> u64 {
         .fold(1u64, |product, i| product.saturating_mul(u64::from(n) - i) / (i + 1))
 }
 
-/// Every set of `size` out of `count` elements, ascending (Gosper's hack). The caller has bounded
-/// their number, and `count < 64` follows from that bound unless `size` is 0, 1, 63 or 64.
+/// All sets of `size` out of `count` elements, ascending (Gosper's hack). The caller bounds their
+/// number. `count < 64` follows from that bound, unless `size` is 0, 1, 63 or 64.
 fn subsets(count: u32, size: u32) -> Vec<u64> {
     let last = low_bits(size) << (count - size).min(63);
     let mut sets = vec![low_bits(size)];
@@ -85,8 +85,8 @@ fn subsets(count: u32, size: u32) -> Vec<u64> {
     sets
 }
 
-/// Adds to `family`, again and again, the prefix that serves the most patterns not served yet; the
-/// seed decides between equals.
+/// Repeatedly adds the prefix that serves the most unserved patterns to `family`. The seed breaks
+/// ties.
 fn greedy(patterns: &[u64], candidates: &[u64], mut family: Vec<u64>, seed: u64) -> Vec<u64> {
     let mut open = patterns.to_vec();
     open.retain(|&pattern| family.iter().all(|prefix| prefix & pattern != 0));
@@ -103,7 +103,7 @@ fn greedy(patterns: &[u64], candidates: &[u64], mut family: Vec<u64>, seed: u64)
     family
 }
 
-/// Renames blocks so that the first member becomes the first blocks: then table 0 is the identity.
+/// Renumbers blocks so that the first member is the first blocks. Then table 0 is the identity.
 fn relabel(family: Vec<u64>, blocks: u32) -> Vec<u64> {
     let Some(&first) = family.first() else { return family };
     let inside = (0..blocks).filter(|b| first >> b & 1 == 1);
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_serve_every_pattern_and_are_as_small_as_known() {
+    fn families_serve_every_pattern_and_match_the_known_sizes() {
         for (blocks, prefix, k, known) in [
             (6, 2, 3, 6),
             (8, 3, 3, 8),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn subsets_are_all_there_once() {
+    fn subsets_are_complete_and_distinct() {
         for (count, size) in [(6, 3), (8, 0), (8, 8), (1, 1), (64, 1), (64, 63), (64, 64), (64, 0)] {
             let sets = subsets(count, size);
             assert_eq!(sets.len() as u64, binomial(count, size), "{count} {size}");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused_quickly() {
+    fn searches_that_are_too_large_fail_at_once() {
         assert_eq!(search(64, 32, 16), Err(CoveringError::TooManyCombinations));
         assert_eq!(search(12, 6, 6), Err(CoveringError::TooManyTables));
     }

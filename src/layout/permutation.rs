@@ -1,9 +1,9 @@
 //! A permutation of blocks, as rotations under masks.
 //!
-//! Moving a block from one place to another is a rotation of the whole value and a mask. Blocks
-//! that move by the same amount share one rotation, so a rotated layout needs exactly one.
+//! A rotation of the whole value and a mask move a block from one place to another. Blocks that move
+//! by the same amount share one rotation, so a rotated layout needs exactly one.
 
-use super::Block;
+use super::block::Block;
 use crate::fingerprint::Fingerprint;
 
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Permutation<F> {
 #[derive(Clone, Debug)]
 struct Move<F> {
     rotation: u32,
-    /// The bits that this rotation brings into place, in permuted order.
+    /// The bits that this rotation moves into place, in permuted order.
     destination: F,
 }
 

@@ -1,16 +1,17 @@
-//! Plans: how far each table looks, and the proof that nothing is missed.
+//! Plans: the radius at which each table is probed, and the proof that no match is missed.
 //!
-//! A plan gives every table a radius. It is valid for k when every way of spreading k bit errors
-//! over the blocks leaves a table with at most its radius of errors in its prefix.
+//! A plan assigns a radius to every table. It is valid for k if, for every distribution of k bit
+//! errors over the blocks, the prefix of some table has no more errors than its radius.
 
-use super::{Layout, Table};
+use super::scheme::Layout;
+use super::table::Table;
 use crate::fingerprint::Fingerprint;
 
-/// Steps that the validity proofs for overlapping prefixes may take, in the making of one plan, before they
-/// count as failed: layouts are read from files, and some would keep the adversary busy for hours.
+/// Steps that the validity proofs for overlapping prefixes of one plan may take together before they
+/// count as failed. Layouts come from files, and some proofs would take hours.
 pub(crate) const MAX_PROOF_STEPS: u32 = 200_000;
 
-/// The radius of each table; [`UNUSED`](Plan::UNUSED) for tables that the query leaves out.
+/// The radius of each table; [`UNUSED`](Plan::UNUSED) for tables that queries do not probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     radii: Vec<i32>,
@@ -20,12 +21,12 @@ impl Plan {
     /// The radius of a table that is not probed.
     pub(crate) const UNUSED: i32 = -1;
 
-    /// Checks the radii against the layout: `None` unless they are proved valid for k.
+    /// Proves that the radii are valid for k. `None` without a proof.
     pub(crate) fn prove(layout: &Layout, radii: Vec<i32>, k: u32) -> Option<Self> {
         Self::prove_within(layout, radii, k, &mut { MAX_PROOF_STEPS })
     }
 
-    /// The same, taking the steps that it needs from those that are left.
+    /// The same with a budget of proof steps, which it reduces.
     pub(crate) fn prove_within(
         layout: &Layout,
         radii: Vec<i32>,
@@ -39,21 +40,21 @@ impl Plan {
         &self.radii
     }
 
-    /// The radius of a table, if it is in use.
+    /// The radius of a table, if the plan uses it.
     #[inline]
     pub(crate) fn radius(&self, table: usize) -> Option<u32> {
         u32::try_from(*self.radii.get(table)?).ok()
     }
 
-    /// The tables in use with their radii.
+    /// The tables that the plan uses, with their radii.
     pub(crate) fn used(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         (0..self.radii.len()).filter_map(|table| Some((table, self.radius(table)?)))
     }
 
-    /// Whether a match met in `table` is reported there: its prefix distance is within the radius,
-    /// and no earlier table is responsible for it. `difference` is query XOR match in natural order.
+    /// Whether `table` reports a match that it contains: the prefix distance is within its radius, and
+    /// not within the radius of any earlier table. `difference` is query XOR match in natural order.
     ///
-    /// Exactly one table reports each match, so answers need no set to drop duplicates.
+    /// Exactly one table reports each match, so queries need no set to drop duplicates.
     #[inline]
     pub(crate) fn reports<'a, F: Fingerprint>(
         &self,
@@ -64,8 +65,9 @@ impl Plan {
         let responsible = |i: usize| prefix_distance(tables(i), difference) <= self.radii[i];
         responsible(table) && !(0..table).any(responsible)
     }
-    /// Whether it can be told from some bits of a match that a table before `table` reports it.
-    /// `difference` is zero outside the `known` bits.
+
+    /// Whether some known bits of a match prove that a table before `table` reports it. `difference`
+    /// is zero outside the `known` bits.
     #[inline]
     pub(crate) fn reported_before<'a, F: Fingerprint>(
         &self,
@@ -87,28 +89,29 @@ fn prefix_distance<F: Fingerprint>(table: &Table<F>, difference: F) -> i32 {
     (difference & table.prefix_mask).count_ones().cast_signed()
 }
 
-/// Whether the radii are proved to miss nothing within k bits.
+/// Whether there is a proof that the radii find every match within k bits.
 fn is_valid(layout: &Layout, radii: &[i32], k: u32, steps_left: &mut u32) -> bool {
     let used = || (0..radii.len()).filter(|&table| radii[table] >= 0);
     if layout.disjoint(used()) {
-        // Errors beyond every radius would have to number more than k in total.
+        // To exceed every radius, an error pattern needs at least the sum of (radius + 1) errors.
         return used().map(|table| i64::from(radii[table]) + 1).sum::<i64>() > i64::from(k);
     }
     let needs = radii.iter().map(|&radius| radius + 1).collect();
     !Adversary { layout, needs, steps_left }.escapes(k, 0)
 }
 
-/// Looks for a way to place errors so that every table has more than its radius in its prefix.
-/// Ignores that a block holds only so many bits, which can only make the adversary stronger.
+/// Searches for a placement of errors such that every table has more errors in its prefix than its
+/// radius. Ignores the limited number of bits in a block, which only makes the adversary stronger.
 struct Adversary<'a> {
     layout: &'a Layout,
-    /// Errors still missing in each table's prefix.
+    /// Errors that the prefix of each table still needs.
     needs: Vec<i32>,
     steps_left: &'a mut u32,
 }
 
 impl Adversary<'_> {
-    /// `excluded` are blocks that earlier branches have dealt with. Out of steps, it is said to escape.
+    /// Whether `errors` more errors suffice. `excluded` are the blocks that earlier branches have
+    /// covered. Without steps left, the adversary counts as successful.
     fn escapes(&mut self, errors: u32, excluded: u64) -> bool {
         let Some(left) = self.steps_left.checked_sub(1) else { return true };
         *self.steps_left = left;
@@ -151,7 +154,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All ways to spread exactly k errors over the blocks, by brute force.
+    /// Checks every distribution of k errors over the blocks.
     fn misses_nothing(layout: &Layout, radii: &[i32], k: u32) -> bool {
         fn spread(
             errors: &mut Vec<i32>,

@@ -9,6 +9,7 @@ use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
+use crate::util::random::random_id;
 
 /// A manifest with all ranges of automatic ids and a hundred thousand ingested runs stays below this.
 const MAX_BYTES: u64 = 4 << 20;
@@ -151,42 +152,4 @@ fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> 
         return Ok(());
     }
     output.sync().map_err(Error::io("sync", path))
-}
-
-/// 128 bits from the system's random number generator.
-pub(crate) fn random_id() -> Result<[u8; 16]> {
-    #[cfg(any(test, fuzzing))]
-    if let Some(id) = fixed::next_id() {
-        return Ok(id);
-    }
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| {
-        Error::io("read", "the system's random numbers")(std::io::Error::other(error.to_string()))
-    })?;
-    Ok(id)
-}
-
-/// Known ids in place of random ones.
-#[cfg(any(test, fuzzing))]
-pub(crate) mod fixed {
-    use std::cell::Cell;
-
-    thread_local! {
-        static NEXT_ID: Cell<Option<u64>> = const { Cell::new(None) };
-    }
-
-    /// Makes the ids that this thread draws from now on known ones.
-    pub(crate) fn fix_ids() {
-        NEXT_ID.set(Some(0xa0));
-    }
-
-    /// Up to 0xff, 16 times the same byte; no two are the same.
-    pub(super) fn next_id() -> Option<[u8; 16]> {
-        let number = NEXT_ID.get()?;
-        NEXT_ID.set(Some(number + 1));
-        let [low, high @ ..] = number.to_le_bytes();
-        let mut id = [low; 16];
-        id.iter_mut().zip(high).for_each(|(byte, more)| *byte ^= more);
-        Some(id)
-    }
 }

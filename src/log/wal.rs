@@ -8,14 +8,14 @@ use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{Content, Frames, HEADER_BYTES, Operation, WalHeader, operations};
-use crate::log::manifest::random_id;
-use crate::storage::{Input, Output, Storage, names};
+use crate::storage::{ReadFile, Storage, WriteFile, names};
 use crate::util::cast::to_usize;
+use crate::util::random::random_id;
 
 /// A log that takes frames.
 #[derive(Debug)]
 pub(crate) struct Wal {
-    output: Box<dyn Output>,
+    output: Box<dyn WriteFile>,
     path: PathBuf,
     pub(crate) number: u64,
     salt: u64,
@@ -137,7 +137,7 @@ impl Log {
 }
 
 /// Reads a file that may grow, or lose an unfinished end, meanwhile.
-fn read_all(input: &dyn Input) -> std::io::Result<Vec<u8>> {
+fn read_all(input: &dyn ReadFile) -> std::io::Result<Vec<u8>> {
     loop {
         let mut bytes = vec![0; to_usize(input.len_bytes()?)];
         match input.read_exact_at(&mut bytes, 0) {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::build::{Counts, KeySource, Target, write_run};
+use crate::build::{KeySource, RowCounts, Target, write_run};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::{IdRanges, Manifest};
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::format::wal::Operation;
 use crate::layout::Layout;
 use crate::options::Options;
@@ -171,25 +171,49 @@ impl<F: Fingerprint> ChangeSet<F> {
         if has_older_runs { self.deleted.iter().copied().collect() } else { Vec::new() }
     }
 
-    /// A run in memory that holds the changes, or `None` if there are none. `manifest` must have
-    /// [noted](ChangeSet::note_in) them.
+    /// The effect of the changes on the content of a database. `None` if there is no effect.
+    pub(crate) fn effect(&self, has_older_runs: bool) -> Option<Effect<'_, F>> {
+        let (rows, deleted) = (self.rows(), self.deleted(has_older_runs));
+        let is_empty = rows.is_empty() && deleted.is_empty();
+        (!is_empty).then_some(Effect { rows, deleted, keys: self })
+    }
+
+    /// A run in memory with the changes. `None` if they have no effect. `manifest` includes the
+    /// [noted](ChangeSet::note_in) changes.
     pub(crate) fn to_run(
         &self,
         manifest: &Manifest,
         layout: Layout,
         options: &Options,
     ) -> Result<Option<Arc<Searchable<F>>>> {
-        let (rows, deleted) = (self.rows(), self.deleted(!manifest.runs.is_empty()));
-        if rows.is_empty() && deleted.is_empty() {
-            return Ok(None);
-        }
+        let Some(effect) = self.effect(!manifest.runs.is_empty()) else { return Ok(None) };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
-        let quiet = options.clone().without_progress();
+        let options = options.clone().without_progress();
         let (database_id, run) = (manifest.database_id, manifest.next_run);
-        let target = Target { storage: &storage, options: &quiet, database_id, width: F::BITS, run };
-        let counts = Counts::of(&&rows[..], 0, &quiet)?;
-        let record = write_run(target, layout, Box::new(&rows[..]), counts, &deleted, self)?;
+        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        let record = effect.write(target, |_| Ok(layout))?;
         Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
+    }
+}
+
+/// The effect of a change set: rows to add, and ids to delete from older runs.
+pub(crate) struct Effect<'a, F> {
+    rows: Vec<Row<F>>,
+    deleted: Vec<u64>,
+    keys: &'a ChangeSet<F>,
+}
+
+impl<F: Fingerprint> Effect<'_, F> {
+    /// Writes the effect as a run. `layout` returns the layout for a number of entries.
+    pub(crate) fn write(
+        &self,
+        target: Target<'_>,
+        layout: impl FnOnce(u64) -> Result<Layout>,
+    ) -> Result<RunRecord> {
+        let rows = &self.rows[..];
+        let counts = RowCounts::of(&rows, 0, target.options)?;
+        let layout = layout(counts.entries)?;
+        write_run(target, layout, Box::new(rows), counts, &self.deleted, self.keys)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
-use crate::layout::{HI_BITS, Table, is_wide};
+use crate::layout::{HI_BITS, Table};
 use crate::progress::ProgressFn;
 use crate::util::cast::{to_u32, to_usize};
 use crate::util::parallel::{self, Sink};
@@ -278,7 +278,11 @@ enum Words {
 
 impl Words {
     fn new<F: Fingerprint>(k: u32) -> Self {
-        if is_wide(F::BITS) && k > ONE_WORD_UP_TO { Self::Three(Vec::new()) } else { Self::One(Vec::new()) }
+        if F::BITS >= 3 * HI_BITS && k > ONE_WORD_UP_TO {
+            Self::Three(Vec::new())
+        } else {
+            Self::One(Vec::new())
+        }
     }
 
     /// Takes the words behind the shared bits, or the last ones.

@@ -16,7 +16,7 @@ use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::Options;
 use crate::progress::Stage;
-use crate::run::{RowCursor, Run};
+use crate::run::{BlockRead, RowCursor, Run};
 
 /// The runs of a snapshot.
 pub(crate) struct MergedView<'a, F> {
@@ -82,7 +82,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         for run in self.view.runs() {
             let mut cursor = run.natural().cursor();
             let mut block = Vec::new();
-            while cursor.next_block(&mut block)? {
+            while cursor.next_block(&mut block)? == BlockRead::Filled {
                 values.extend_from_slice(&block);
             }
         }
@@ -174,7 +174,7 @@ impl<'a, F: Fingerprint> Head<'a, F> {
     /// Reads blocks until one has a live row, or to the end.
     fn refill(&mut self) -> Result<()> {
         self.at = 0;
-        while self.cursor.next_block(&mut self.block)? {
+        while self.cursor.next_block(&mut self.block)? == BlockRead::Filled {
             self.newer.retain_behind(0, &mut self.block, |row| row.id)?;
             if !self.block.is_empty() {
                 break;

@@ -6,7 +6,7 @@ use super::locate::one_less;
 use super::merged::MergedView;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::run::{Cursor, Run};
+use crate::run::{BlockRead, Cursor, Run};
 use crate::util::cast::to_u32;
 
 /// The distinct fingerprints, ascending: the entries of the only run, or a merged list of several runs.
@@ -148,7 +148,7 @@ impl<F: Fingerprint> Ascending<'_, F> {
         let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };
         while index - self.passed >= self.block.len() {
             self.passed += self.block.len();
-            if !cursor.next_block(&mut self.block)? {
+            if cursor.next_block(&mut self.block)? == BlockRead::End {
                 return Err(run.natural().file.flaw(0, format!("fingerprint {index}"), "fewer"));
             }
         }

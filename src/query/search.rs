@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use super::prepare::{Prepared, Searchable};
 use crate::error::Result;
-use crate::fingerprint::{Distance, Fingerprint};
+use crate::fingerprint::{Distance, Fingerprint, Stored};
 use crate::kernel::{Kernel, prefetch};
+use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
-use crate::layout::{Table, is_wide};
 use crate::progress::ProgressFn;
 use crate::run::{Run, Segment};
 use crate::util::cast::{to_u32, to_usize};
@@ -345,7 +345,7 @@ impl<'a> Searcher<'a> {
                     segment.known_bits(),
                 ) {
                     segment.prefetch_rest(place as usize);
-                    if probe.table > 0 && !is_wide(F::BITS) {
+                    if !segment.locates_entries() {
                         let value = group.queries[probe.query as usize] ^ difference;
                         group.run.natural().prefetch_bucket_if_known(value, segment.known_bits());
                     }
@@ -358,10 +358,10 @@ impl<'a> Searcher<'a> {
 
     /// Stage 4: compares all bits of the survivors and applies the report-once rule.
     fn confirm<F: Fingerprint>(&mut self, group: &Group<'_, F>, hits: &mut Vec<Hit<F>>) -> Result<()> {
-        if is_wide(F::BITS) {
+        if !F::PAYLOAD.is_whole() {
             for &Survivor { probe, place, .. } in &self.survivors {
                 let segment = &group.run.segments[self.probes[probe as usize].table as usize];
-                segment.prefetch_value(segment.entry_at(place as usize)?);
+                segment.prefetch_value(place as usize)?;
             }
         }
         for &Survivor { probe, place, hi } in &self.survivors {
@@ -372,11 +372,7 @@ impl<'a> Searcher<'a> {
             let difference = fingerprint ^ group.queries[query as usize];
             let distance = difference.count_ones();
             if distance <= group.prepared.k && plan.reports(group.tables(), table as usize, difference) {
-                let entry = match table {
-                    0 => place,
-                    _ if is_wide(F::BITS) => to_u32(segment.entry_at(place as usize)?),
-                    _ => Hit::<F>::NOT_LOCATED,
-                };
+                let entry = segment.entry_at(place as usize)?.map_or(Hit::<F>::NOT_LOCATED, to_u32);
                 hits.push(Hit { query, distance, fingerprint, entry });
             }
         }

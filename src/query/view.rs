@@ -7,7 +7,7 @@ use super::prepare::Searchable;
 use super::search::{Completion, Searcher};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row};
-use crate::run::{Run, Tombstones};
+use crate::run::{BlockRead, Run, Tombstones};
 
 /// Open runs, oldest first. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl<F: Fingerprint> View<F> {
                 continue;
             }
             let (mut cursor, mut block) = (run.row_cursor(), Vec::new());
-            while cursor.next_block(&mut block)? {
+            while cursor.next_block(&mut block)? == BlockRead::Filled {
                 for &Row { fingerprint, id } in &block {
                     if newer.hide(id)? {
                         doubtful.push(fingerprint);

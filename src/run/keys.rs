@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-use super::page_file::{FileSpec, PageFile, PageFileWriter};
+use super::page_file::{FileSpec, PageFile};
+use super::page_writer::PageFileWriter;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
+use crate::format::Encoder;
 use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, MAGIC, RECORDS, SECTIONS};
 use crate::format::manifest::{FileRecord, KeysRecord};
 use crate::format::paged::Header;
-use crate::format::{Encoder, Flaw};
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
 
-/// Every so many records, the system is asked for as many more.
+/// At every multiple of this, the system is asked to read as many records ahead.
 const AHEAD_RECORDS: u64 = 1 << 14;
 
 /// An open keys file.
@@ -23,25 +24,24 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// What the keys file of a run must look like.
+    /// The expected name and header of the keys file of a run.
     pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
         FileSpec { name: names::keys(run), header, section_names: &SECTIONS }
     }
 
-    /// Maps a keys file and checks it against what is known of it.
+    /// Maps a keys file and checks it against its record.
     pub(crate) fn open(storage: &dyn Storage, spec: &FileSpec, record: KeysRecord) -> Result<Self> {
-        let bytes = super::run::map(storage, &spec.name, Access::Random)?;
-        let file = PageFile::open(spec, storage.path(&spec.name), bytes, record.file)?;
-        let flaw = |flaw: Flaw| flaw.of(file.path());
-        let info = KeysInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
-        let tell = |count, sum| format!("{count} keys, key sum {sum}");
-        let (expected, found) = (tell(record.count, record.key_sum), tell(info.count, info.key_sum));
-        Flaw::unless_equal("footer", file.footer_offset(), expected, found).map_err(flaw)?;
+        let file = PageFile::open(storage, spec, Access::Random, record.file)?;
+        let info =
+            KeysInfo::from_footer(&file.footer, file.footer_offset()).map_err(|flaw| flaw.of(file.path()))?;
+        let describe = |count, sum| format!("{count} keys, key sum {sum}");
+        let expected = describe(record.count, record.key_sum);
+        file.check_equal("footer", expected, describe(info.count, info.key_sum))?;
         Ok(Self { file, info })
     }
 
-    /// Calls `visit` with every record of a row. Cost: a binary search over the ids.
+    /// Visits every record of a row. Cost: a binary search over the ids.
     pub(crate) fn of_row<F: Fingerprint>(
         &self,
         row: Row<F>,
@@ -56,7 +56,7 @@ impl Keys {
         Ok(())
     }
 
-    /// The records of an id.
+    /// The numbers of the records of an id.
     pub(crate) fn of_id(&self, id: u64) -> Result<Range<u64>> {
         let start = self.first_from(|other| other < id)?;
         let mut end = start;
@@ -66,7 +66,7 @@ impl Keys {
         Ok(start..end)
     }
 
-    /// The first record of which `is_before` does not hold for the id.
+    /// The first record for whose id `is_before` is false.
     fn first_from(&self, is_before: impl Fn(u64) -> bool) -> Result<u64> {
         let (mut low, mut high) = (0, self.info.count);
         while low < high {
@@ -76,7 +76,7 @@ impl Keys {
         Ok(low)
     }
 
-    /// Record number `index`, below the count.
+    /// Record number `index`, which must exist.
     pub(crate) fn record<F: Fingerprint>(&self, index: u64) -> Result<KeyRecord<'_, F>> {
         let start = if index == 0 { 0 } else { self.number(ENDS, index - 1)? };
         let end = self.number(ENDS, index)?;
@@ -99,12 +99,12 @@ impl Keys {
         Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
-    /// Reads all records in order, checking it and their sum.
+    /// Reads all records in order. Checks their order and sum.
     pub(crate) fn cursor<F: Fingerprint>(&self) -> KeyCursor<'_, F> {
         KeyCursor { keys: self, next: 0, sum: 0, last: None }
     }
 
-    /// Asks the system for records soon to be read.
+    /// Asks the system to read records ahead.
     fn will_need(&self, from: u64) -> Result<()> {
         let end = (from + AHEAD_RECORDS).min(self.info.count);
         for section in [IDS, ENDS] {
@@ -119,7 +119,7 @@ impl Keys {
     }
 }
 
-/// Walks over the records of a keys file.
+/// Reads the records of a keys file in order.
 pub(crate) struct KeyCursor<'a, F> {
     keys: &'a Keys,
     next: u64,
@@ -132,9 +132,7 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
     pub(crate) fn next(&mut self) -> Result<Option<KeyRecord<'a, F>>> {
         let Keys { file, info } = self.keys;
         if self.next == info.count {
-            Flaw::unless_equal("key ids", file.footer_offset(), info.key_sum, self.sum)
-                .map_err(|flaw| flaw.of(file.path()))?;
-            return Ok(None);
+            return file.check_equal("key ids", info.key_sum, self.sum).map(|()| None);
         }
         if self.next.is_multiple_of(AHEAD_RECORDS) {
             self.keys.will_need(self.next)?;
@@ -151,7 +149,7 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
     }
 }
 
-/// Writes a keys file of the records that `visit_all` hands out in order, which `info` counts.
+/// Writes a keys file of the records that `visit_all` produces in order. `info` counts them.
 pub(crate) fn write_keys<F: Fingerprint>(
     storage: &dyn Storage,
     spec: &FileSpec,

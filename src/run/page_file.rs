@@ -1,6 +1,8 @@
-//! A file of checked pages: opened by its first and last page, every other page checked when first
-//! used.
+//! A file of checked pages. Opening checks its first and last page; every other page is checked on
+//! first use.
 
+use std::fmt::Debug;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::format::manifest::FileRecord;
 use crate::format::paged::{
-    CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, Section, crc_place, encode_checksum_pages,
-    unseal,
+    CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, Section, checksum_pages, crc_place, unseal,
 };
 use crate::format::{Flaw, check_crc};
 use crate::kernel::prefetch;
-use crate::storage::{Bytes, Output, Storage};
+use crate::storage::{Access, Bytes, ReadFile, Storage};
 use crate::util::cast::to_usize;
+use crate::util::sabotage;
 
-/// Where a file stands and what its header must say.
+/// The name of a file and the expected content of its header.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSpec {
     pub(crate) name: String,
@@ -31,18 +33,18 @@ pub(crate) struct PageFile {
     bytes: Bytes,
     pub(crate) footer: Footer,
     section_names: &'static [&'static str],
-    /// Pages whose checksum has been found right.
-    checked: Pages,
-    /// Pages that the system has been asked for.
-    asked: Pages,
+    /// Pages with a verified checksum.
+    checked: PageSet,
+    /// Pages that the system was asked to read ahead.
+    requested: PageSet,
 }
 
-/// A set of pages of a file that many threads may add to at once.
+/// A set of pages of a file, to which many threads can add at once.
 #[derive(Debug)]
-struct Pages(Box<[AtomicU64]>);
+struct PageSet(Box<[AtomicU64]>);
 
-impl Pages {
-    fn none(pages: usize) -> Self {
+impl PageSet {
+    fn empty(pages: usize) -> Self {
         Self((0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
 
@@ -58,14 +60,33 @@ impl Pages {
     }
 }
 
-/// Bytes of a line of the processor's cache.
+/// Bytes in a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Lines that the processor is asked for; those behind them it fetches ahead by itself.
+/// Lines to prefetch. The processor fetches the lines after them by itself.
 const LINES_AHEAD: usize = 17;
 
 impl PageFile {
-    /// Checks length, header page and footer page; reads nothing else.
-    pub(crate) fn open(spec: &FileSpec, path: PathBuf, bytes: Bytes, record: FileRecord) -> Result<Self> {
+    /// Maps a file that the manifest names. Checks length, header page and footer page, and reads
+    /// nothing else.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        spec: &FileSpec,
+        access: Access,
+        record: FileRecord,
+    ) -> Result<Self> {
+        let path = storage.path(&spec.name);
+        let bytes = storage.map(&spec.name, access).map_err(|error| {
+            let flaw = |found| Flaw::new("file", 0, "a file that the manifest names", found).of(&path);
+            match error.kind() {
+                ErrorKind::NotFound => flaw("no file"),
+                ErrorKind::InvalidData => flaw("something that is no regular file"),
+                _ => Error::io("map", &path)(error),
+            }
+        })?;
+        Self::check(spec, path, bytes, record)
+    }
+
+    fn check(spec: &FileSpec, path: PathBuf, bytes: Bytes, record: FileRecord) -> Result<Self> {
         let flaw = |flaw: Flaw| flaw.of(&path);
         let found_len = bytes.len() as u64;
         bytes.will_need(0..PAGE_BYTES);
@@ -84,8 +105,8 @@ impl PageFile {
         Flaw::unless_equal("footer", footer_offset, spec.section_names.len(), footer.sections.len())
             .map_err(flaw)?;
         let pages = bytes.len() / PAGE_BYTES;
-        let (checked, asked) = (Pages::none(pages), Pages::none(pages));
-        Ok(Self { path, bytes, footer, section_names: spec.section_names, checked, asked })
+        let (checked, requested) = (PageSet::empty(pages), PageSet::empty(pages));
+        Ok(Self { path, bytes, footer, section_names: spec.section_names, checked, requested })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -100,9 +121,14 @@ impl PageFile {
         self.len_bytes() - PAGE_BYTES as u64
     }
 
-    /// Where a section lies. The footer was checked to have it.
+    /// The place of a section. [`open`](PageFile::open) has checked that the footer contains it.
     pub(crate) fn section(&self, index: usize) -> Section {
         self.footer.sections.get(index).copied().unwrap_or_default()
+    }
+
+    /// The offset of a section in the mapped bytes.
+    pub(super) fn base(&self, section: usize) -> usize {
+        to_usize(self.section(section).offset)
     }
 
     /// An error about a place in this file.
@@ -110,7 +136,17 @@ impl PageFile {
         Flaw::new(self.section_at(offset), offset, expected.to_string(), found.to_string()).of(&self.path)
     }
 
-    /// Bytes of the file, every page of them checked.
+    /// Returns an error about a section's part of the footer, unless `found` is `expected`.
+    pub(crate) fn check_equal<T: PartialEq + Debug>(
+        &self,
+        section: &'static str,
+        expected: T,
+        found: T,
+    ) -> Result<()> {
+        Flaw::unless_equal(section, self.footer_offset(), expected, found).map_err(|flaw| flaw.of(&self.path))
+    }
+
+    /// Bytes of the file. Checks every page of the range.
     #[inline]
     pub(crate) fn bytes(&self, range: Range<usize>) -> Result<&[u8]> {
         if !range.is_empty() {
@@ -123,27 +159,27 @@ impl PageFile {
         self.bytes.get(range.clone()).ok_or_else(|| self.out_of_bounds(range))
     }
 
-    /// Bytes of pages that [`bytes`](PageFile::bytes) has checked before.
+    /// Bytes of pages that [`bytes`](PageFile::bytes) has already checked.
     #[inline]
     pub(super) fn checked_bytes(&self, range: Range<usize>) -> &[u8] {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// Asks the system to read a range soon, unless it ends in a page that has been used or asked for before.
+    /// Asks the system to read a range ahead, unless its last page has been used or requested before.
     pub(crate) fn will_need(&self, range: Range<usize>) {
         if range.is_empty() {
             return;
         }
         let (first, last) = (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES);
-        if self.checked.contains(last) || self.asked.contains(last) {
+        if self.checked.contains(last) || self.requested.contains(last) {
             return;
         }
-        (first..=last).for_each(|page| self.asked.insert(page));
+        (first..=last).for_each(|page| self.requested.insert(page));
         self.bytes.will_need(first * PAGE_BYTES..(last + 1) * PAGE_BYTES);
     }
 
-    /// Asks for bytes that will be read soon: the processor for the first lines of its cache, or the system
-    /// for all of them, and for their checksums, where their pages have not been used before.
+    /// Prefetches a range. If all its pages have been used before, the processor fetches its first
+    /// cache lines. Otherwise the system reads the pages and their checksums ahead.
     #[inline]
     pub(crate) fn prefetch(&self, range: Range<usize>) {
         if range.is_empty() {
@@ -169,7 +205,7 @@ impl PageFile {
         }
     }
 
-    /// The bytes of a file without any check, for those who check all of them anew.
+    /// The bytes of the file without any check, for callers that check all of them again.
     pub(super) fn unchecked(&self) -> &[u8] {
         &self.bytes
     }
@@ -179,7 +215,7 @@ impl PageFile {
         self.flaw(range.start as u64, "data within the file", format!("{} to {}", range.start, range.end))
     }
 
-    /// Checks one page against its CRC, and first the page that holds the CRC.
+    /// Checks a page against its CRC, after checking the page that holds the CRC.
     #[cold]
     fn check_page(&self, page: usize) -> Result<()> {
         let start = page * PAGE_BYTES;
@@ -189,26 +225,25 @@ impl PageFile {
             .ok_or_else(|| self.out_of_bounds(start..start + PAGE_BYTES))?;
         let number = page as u64;
         let data_pages = self.footer.data_pages;
-        if crate::util::sabotage::skips("page-check") {
+        if sabotage::skips("page-check") {
             return Ok(());
         }
+        let section = self.section_at(start as u64);
         if (1..=data_pages).contains(&number) {
             let (crc_page, crc_at) = crc_place(number, data_pages);
             let crc_start = to_usize(crc_page) * PAGE_BYTES + crc_at;
             let stored =
                 self.bytes(crc_start..crc_start + 4)?.first_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
-            let section = self.section_at(start as u64);
             check_crc(section, start as u64, stored, crc32fast::hash(content))
                 .map_err(|flaw| flaw.of(&self.path))?;
         } else {
-            unseal(self.section_at(start as u64), start as u64, content)
-                .map_err(|flaw| flaw.of(&self.path))?;
+            unseal(section, start as u64, content).map_err(|flaw| flaw.of(&self.path))?;
         }
         self.checked.insert(page);
         Ok(())
     }
 
-    /// The name of the part of the file that an offset lies in.
+    /// The name of the part of the file that contains an offset.
     fn section_at(&self, offset: u64) -> &'static str {
         let page = offset / PAGE_BYTES as u64;
         if page == 0 {
@@ -224,113 +259,23 @@ impl PageFile {
         let index = self.footer.sections.iter().position(holds);
         index.and_then(|index| self.section_names.get(index)).copied().unwrap_or("data")
     }
-}
 
-/// Bytes gathered before a write, which ends at a multiple of as many in the file. So much is what a huge page
-/// holds: Linux then keeps the file in huge pages where its file system can, and a map of it misses the
-/// processor's table of pages less often.
-const BUFFER_BYTES: usize = 256 * PAGE_BYTES;
-
-/// Writes a file of pages. The lengths of all sections are known beforehand, so that sections can
-/// be filled side by side, each from front to back.
-#[derive(Debug)]
-pub(super) struct PageFileWriter {
-    path: PathBuf,
-    output: Box<dyn Output>,
-    footer: Footer,
-    streams: Vec<Stream>,
-}
-
-/// The part of one section that is not written yet.
-#[derive(Debug)]
-struct Stream {
-    section: Section,
-    written_bytes: u64,
-    buffer: Vec<u8>,
-    crcs: Vec<u32>,
-}
-
-impl PageFileWriter {
-    pub(super) fn create(storage: &dyn Storage, spec: &FileSpec, section_lens: &[u64]) -> Result<Self> {
-        let path = storage.path(&spec.name);
-        let mut output = storage.create(&spec.name).map_err(Error::io("create", &path))?;
-        output.write_all_at(&spec.header.encode(), 0).map_err(Error::io("write", &path))?;
-        let footer = Footer::plan(section_lens);
-        let stream = |&section: &Section| {
-            let pages = to_usize(section.len_bytes).div_ceil(PAGE_BYTES);
-            Stream {
-                section,
-                written_bytes: 0,
-                buffer: Vec::with_capacity(BUFFER_BYTES.min(pages * PAGE_BYTES)),
-                crcs: Vec::with_capacity(pages),
-            }
-        };
-        let streams = footer.sections.iter().map(stream).collect();
-        Ok(Self { path, output, footer, streams })
-    }
-
-    /// Appends to a section.
-    pub(super) fn put(&mut self, section: usize, mut bytes: &[u8]) -> Result<()> {
-        let Some(stream) = self.streams.get_mut(section) else { return Ok(()) };
-        while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(stream.room()));
-            stream.buffer.extend_from_slice(now);
-            bytes = later;
-            if stream.room() == 0 {
-                stream.write_out(&mut *self.output).map_err(Error::io("write", &self.path))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes what is left, the checksums and the footer, and makes the file durable.
-    ///
-    /// A section that did not get the length it was announced with is a bug of the caller and
-    /// reported as one, before anything refers to the file.
-    pub(super) fn finish(mut self, attributes: [u64; 8]) -> Result<FileRecord> {
+    /// Reads the CRCs of all data pages from the checksum pages, with the reads of `source`.
+    pub(super) fn read_crcs(&self, source: &dyn ReadFile) -> Result<Vec<u32>> {
+        let data_pages = self.footer.data_pages;
         let mut crcs = Vec::new();
-        for stream in &mut self.streams {
-            let total = stream.written_bytes + stream.buffer.len() as u64;
-            assert_eq!(
-                total,
-                stream.section.len_bytes,
-                "a section of {} is as long as announced",
-                self.path.display()
-            );
-            stream.write_out(&mut *self.output).map_err(Error::io("write", &self.path))?;
-            crcs.append(&mut stream.crcs);
+        for number in 0..checksum_pages(data_pages) {
+            let offset = (1 + data_pages + number) * PAGE_BYTES as u64;
+            let mut page = vec![0; PAGE_BYTES];
+            source.read_exact_at(&mut page, offset).map_err(Error::io("read", &self.path))?;
+            let of_file = |flaw: Flaw| flaw.of(&self.path);
+            let mut fields = unseal("checksums", offset, &page).map_err(of_file)?;
+            let left = to_usize(data_pages) - crcs.len();
+            for _ in 0..left.min(CRCS_PER_PAGE) {
+                crcs.push(fields.u32().map_err(of_file)?);
+            }
+            fields.rest_is_zero().map_err(of_file)?;
         }
-        self.footer.attributes = attributes;
-        let footer = self.footer.encode();
-        let mut tail = encode_checksum_pages(&crcs);
-        tail.extend_from_slice(&footer);
-        let at = (1 + self.footer.data_pages) * PAGE_BYTES as u64;
-        self.output.write_all_at(&tail, at).map_err(Error::io("write", &self.path))?;
-        if !crate::util::sabotage::skips("run-sync") {
-            self.output.sync().map_err(Error::io("sync", &self.path))?;
-        }
-        let footer_crc = footer.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
-        Ok(FileRecord { len_bytes: self.footer.file_len(), footer_crc })
+        Ok(crcs)
     }
 }
-
-impl Stream {
-    /// Bytes that the buffer takes before it is written.
-    fn room(&self) -> usize {
-        let begun = to_usize(self.section.offset + self.written_bytes) % BUFFER_BYTES;
-        BUFFER_BYTES - begun - self.buffer.len()
-    }
-
-    /// Pads the buffer to whole pages, notes their CRCs and writes them.
-    fn write_out(&mut self, output: &mut dyn Output) -> std::io::Result<()> {
-        let len = self.buffer.len();
-        self.buffer.resize(len.next_multiple_of(PAGE_BYTES), 0);
-        self.crcs.extend(self.buffer.chunks(PAGE_BYTES).map(crc32fast::hash));
-        output.write_all_at(&self.buffer, self.section.offset + self.written_bytes)?;
-        self.written_bytes += len as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-}
-
-const _: () = assert!(CRCS_PER_PAGE * 4 == PAGE_CRC_OFFSET);

@@ -3,26 +3,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::page_file::{FileSpec, PageFile, PageFileWriter};
+use super::page_file::{FileSpec, PageFile};
 use super::values::Values;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::Flaw;
-use crate::format::manifest::{FileRecord, RunRecord};
+use crate::format::manifest::RunRecord;
 use crate::format::paged::Header;
 use crate::format::postings::{
-    IDS, MAGIC, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, STARTS, VALUES, row_hash, sections,
+    IDS, MAGIC, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, sections,
 };
-use crate::layout::is_wide;
 use crate::storage::{Access, Storage, names};
-use crate::util::cast::{to_u32, to_usize};
+use crate::util::cast::to_usize;
 
 /// An open postings file.
 #[derive(Debug)]
 pub(crate) struct Postings {
     pub(crate) file: Arc<PageFile>,
-    pub(crate) info: RowsInfo,
-    width: u32,
+    pub(crate) info: PostingsInfo,
     ids_base: usize,
     starts_base: usize,
     samples_base: usize,
@@ -30,13 +27,13 @@ pub(crate) struct Postings {
 }
 
 impl Postings {
-    /// What the postings file of a run must look like.
+    /// The expected name and header of the postings file of a run.
     pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
         FileSpec { name: names::rows(run), header, section_names: sections(width) }
     }
 
-    /// Maps a postings file and checks it against what the manifest says of its run.
+    /// Maps a postings file and checks it against the manifest's record of its run.
     ///
     /// `largest_id` is the largest id ever stored in the database.
     pub(crate) fn open(
@@ -45,15 +42,12 @@ impl Postings {
         run: &RunRecord,
         largest_id: Option<u64>,
     ) -> Result<Self> {
-        let bytes = super::run::map(storage, &spec.name, Access::Random)?;
-        let file = PageFile::open(spec, storage.path(&spec.name), bytes, run.postings_file)?;
-        let flaw = |flaw: Flaw| flaw.of(file.path());
-        let width = spec.header.width;
-        let info = RowsInfo::from_footer(&file.footer, file.footer_offset(), width).map_err(flaw)?;
-        let tell = |entries, rows, sum| format!("{entries} entries, {rows} rows, row sum {sum}");
-        let expected = tell(run.entries, run.rows, run.row_sum);
-        let found = tell(info.entries, info.rows, info.row_sum);
-        Flaw::unless_equal("footer", file.footer_offset(), expected, found).map_err(flaw)?;
+        let file = PageFile::open(storage, spec, Access::Random, run.postings_file)?;
+        let info = PostingsInfo::from_footer(&file.footer, file.footer_offset(), spec.header.width)
+            .map_err(|flaw| flaw.of(file.path()))?;
+        let describe = |entries, rows, sum| format!("{entries} entries, {rows} rows, row sum {sum}");
+        let expected = describe(run.entries, run.rows, run.row_sum);
+        file.check_equal("footer", expected, describe(info.entries, info.rows, info.row_sum))?;
         if info.rows > 0 && largest_id < Some(info.largest_id) {
             return Err(file.flaw(
                 file.footer_offset(),
@@ -61,17 +55,19 @@ impl Postings {
                 info.largest_id,
             ));
         }
-        let base = |section| to_usize(file.section(section).offset);
-        let (ids_base, starts_base) = (base(IDS), base(STARTS));
-        let (samples_base, ranks_base) = (base(SAMPLES), base(RANKS));
-        let file = Arc::new(file);
-        Ok(Self { info, width, ids_base, starts_base, samples_base, ranks_base, file })
+        Ok(Self {
+            info,
+            ids_base: file.base(IDS),
+            starts_base: file.base(STARTS),
+            samples_base: file.base(SAMPLES),
+            ranks_base: file.base(RANKS),
+            file: Arc::new(file),
+        })
     }
 
-    /// The fingerprints of the run, where they are wider than 64 bits.
-    pub(crate) fn values(&self) -> Option<Values> {
-        let base = || to_usize(self.file.section(VALUES).offset);
-        is_wide(self.width).then(|| Values::new(self.file.clone(), base()))
+    /// The fingerprints of the run. `None` if the tables hold whole fingerprints.
+    pub(super) fn values<F: Fingerprint>(&self) -> Option<Values> {
+        Values::of::<F>(&self.file)
     }
 
     /// Appends the ids of an entry, ascending.
@@ -80,7 +76,7 @@ impl Postings {
         self.read_ids(rows, out)
     }
 
-    /// Asks for what leads to an entry's rows: [`prefetch_near`](Postings::prefetch_near) reads it.
+    /// Prefetches the sample that leads to an entry's rows, for [`prefetch_near`](Postings::prefetch_near).
     pub(crate) fn prefetch_sample(&self, entry: usize) {
         if self.info.one_row_each() {
             self.prefetch_id(entry);
@@ -90,7 +86,7 @@ impl Postings {
         }
     }
 
-    /// Asks for what tells an entry's ids: exactly where every entry has one, else about where.
+    /// Prefetches the ids of an entry: exactly if every entry has one id, otherwise their likely place.
     pub(crate) fn prefetch_near(&self, entry: usize) -> Result<()> {
         let row = if self.info.one_row_each() {
             entry
@@ -131,8 +127,10 @@ impl Postings {
         Ok(())
     }
 
-    /// The rows of an entry. Cost: two samples, a walk over the bits of at most 8,192 rows, or a binary
-    /// search over the ranks where a heavy entry lies between, and the entry's own bits.
+    /// The rows of an entry.
+    ///
+    /// Reads two samples, the bits of at most 8,192 rows before the entry, and the entry's own bits. If
+    /// more rows lie between the samples, a binary search over the ranks comes first.
     pub(crate) fn rows_of(&self, entry: usize) -> Result<Range<usize>> {
         if self.info.one_row_each() {
             return Ok(entry..entry + 1);
@@ -149,7 +147,7 @@ impl Postings {
         }
     }
 
-    /// For each entry, whether it has two rows or more. Walks over `starts`.
+    /// For each entry, whether it has two rows or more. Reads all of `starts`.
     pub(crate) fn entries_of_several_rows(&self) -> Result<Vec<bool>> {
         let mut several = vec![false; to_usize(self.info.entries)];
         if self.info.one_row_each() {
@@ -175,8 +173,8 @@ impl Postings {
         Ok(several)
     }
 
-    /// A row at or before the start of an entry, and how many entries start from there up to it.
-    /// `sampled` is the row that the entry's sample gives.
+    /// A row at or before the start of an entry, and the number of entries that start from that row up
+    /// to it. `sampled` is the row that the entry's sample stores.
     fn skip_ahead(&self, entry: usize, sampled: usize, sample: usize) -> Result<(usize, usize)> {
         let next = (sample + 1) * to_usize(SAMPLE_ENTRIES);
         let rows = to_usize(self.info.rows);
@@ -202,8 +200,8 @@ impl Postings {
         Ok(self.file.bytes(at..at + 4)?.first_chunk().map_or(0, |rank| u32::from_le_bytes(*rank)) as usize)
     }
 
-    /// The `n`th set bit of `starts` (counted from 0) at or behind row `from`; the number of rows
-    /// where there is none.
+    /// The `n`th set bit of `starts`, counted from 0, at or after row `from`. The number of rows if there
+    /// is none.
     fn nth_start(&self, from: usize, mut n: usize) -> Result<usize> {
         let rows = to_usize(self.info.rows);
         let mut row = from;
@@ -220,7 +218,7 @@ impl Postings {
         if n == 0 { Ok(rows) } else { Err(self.file.flaw(self.starts_base as u64, "more starts", rows)) }
     }
 
-    /// 64 bits of `starts`: bit `r % 64` of word `r / 64` is set where row `r` is the first of its
+    /// 64 bits of `starts`: bit `r % 64` of word `r / 64` is set if row `r` is the first of its
     /// fingerprint.
     pub(super) fn starts_word(&self, word: usize) -> Result<u64> {
         let at = self.starts_base + word * 8;
@@ -233,7 +231,7 @@ impl Postings {
         Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |row| u64::from_le_bytes(*row)))
     }
 
-    /// Asks the system to read rows soon.
+    /// Asks the system to read rows ahead.
     pub(crate) fn will_need(&self, rows: Range<usize>) {
         let width = to_usize(self.info.id_bytes());
         let end = rows.end.min(to_usize(self.info.rows));
@@ -244,74 +242,5 @@ impl Postings {
     #[inline]
     pub(super) fn is_start(&self, row: usize) -> Result<bool> {
         Ok(self.info.one_row_each() || self.starts_word(row / 64)? >> (row % 64) & 1 == 1)
-    }
-}
-
-/// Writes a postings file.
-pub(crate) struct PostingsWriter {
-    file: PageFileWriter,
-    info: RowsInfo,
-    entries: u64,
-    rows: u64,
-    row_sum: u64,
-    starts: u64,
-    bytes: Vec<u8>,
-}
-
-impl PostingsWriter {
-    /// Starts a postings file with the counts and id range of `info`; its sum is computed here.
-    pub(crate) fn create(storage: &dyn Storage, spec: &FileSpec, info: RowsInfo) -> Result<Self> {
-        let file = PageFileWriter::create(storage, spec, &info.section_lens(spec.header.width))?;
-        Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0, bytes: Vec::new() })
-    }
-
-    /// Appends a row: the next id of the fingerprint before, or the first of the next one.
-    pub(crate) fn push(&mut self, first: bool, fingerprint_hash: u64, id: u64) -> Result<()> {
-        if !self.info.one_row_each() && self.rows.is_multiple_of(RANK_ROWS) {
-            self.file.put(RANKS, &to_u32(to_usize(self.entries)).to_le_bytes())?;
-        }
-        if first {
-            if !self.info.one_row_each() {
-                if self.entries.is_multiple_of(SAMPLE_ENTRIES) {
-                    self.file.put(SAMPLES, &self.rows.to_le_bytes())?;
-                }
-                self.starts |= 1 << (self.rows % 64);
-            }
-            self.entries += 1;
-        }
-        self.row_sum = self.row_sum.wrapping_add(row_hash(fingerprint_hash, id));
-        let stored = id.wrapping_sub(self.info.id_base()).to_le_bytes();
-        self.file.put(IDS, stored.get(..to_usize(self.info.id_bytes())).unwrap_or_default())?;
-        self.rows += 1;
-        if self.rows.is_multiple_of(64) { self.put_starts() } else { Ok(()) }
-    }
-
-    /// Appends the next fingerprints themselves, where they are wider than 64 bits.
-    pub(crate) fn put_values<F: Fingerprint>(&mut self, values: &[F]) -> Result<()> {
-        if !is_wide(F::BITS) {
-            return Ok(());
-        }
-        self.bytes.clear();
-        values.iter().for_each(|&value| value.write_le(&mut self.bytes));
-        self.file.put(VALUES, &self.bytes)
-    }
-
-    /// Closes the file. Returns what the manifest keeps, and the sum over the rows.
-    pub(crate) fn finish(mut self) -> Result<(FileRecord, u64)> {
-        assert_eq!(
-            (self.entries, self.rows),
-            (self.info.entries, self.info.rows),
-            "as many rows as announced"
-        );
-        if !self.rows.is_multiple_of(64) {
-            self.put_starts()?;
-        }
-        self.info.row_sum = self.row_sum;
-        Ok((self.file.finish(self.info.attributes())?, self.row_sum))
-    }
-
-    fn put_starts(&mut self) -> Result<()> {
-        let word = std::mem::take(&mut self.starts);
-        if self.info.one_row_each() { Ok(()) } else { self.file.put(STARTS, &word.to_le_bytes()) }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::page_file::{FileSpec, PageFile, PageFileWriter};
+use super::page_file::{FileSpec, PageFile};
+use super::page_writer::PageFileWriter;
 use crate::error::Result;
-use crate::format::Flaw;
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::tombstones::{DELETED, MAGIC, SECTIONS, TombstonesInfo};
@@ -21,28 +21,28 @@ pub(crate) struct Tombstones {
 }
 
 impl Tombstones {
-    /// What the tombstones file of a run must look like.
+    /// The expected name and header of the tombstones file of a run.
     pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
         let header = Header { magic: MAGIC, database_id, run, table: 0, width };
         FileSpec { name: names::tombstones(run), header, section_names: &SECTIONS }
     }
 
-    /// Maps a tombstones file and checks it against what the manifest says of its run.
+    /// Maps a tombstones file and checks it against the manifest's record of its run.
     pub(crate) fn open(
         storage: &dyn Storage,
         spec: &FileSpec,
         run: &RunRecord,
         record: FileRecord,
     ) -> Result<Self> {
-        let bytes = super::run::map(storage, &spec.name, Access::Random)?;
-        let file = PageFile::open(spec, storage.path(&spec.name), bytes, record)?;
-        let flaw = |flaw: Flaw| flaw.of(file.path());
-        let info = TombstonesInfo::from_footer(&file.footer, file.footer_offset()).map_err(flaw)?;
-        Flaw::unless_equal("footer", file.footer_offset(), run.tombstones, info.count).map_err(flaw)?;
+        let file = PageFile::open(storage, spec, Access::Random, record)?;
+        let info = TombstonesInfo::from_footer(&file.footer, file.footer_offset())
+            .map_err(|flaw| flaw.of(file.path()))?;
+        file.check_equal("footer", run.tombstones, info.count)?;
         Ok(Self { file, info, checked: OnceLock::new() })
     }
 
-    /// Whether the run deletes an id from older runs. The first call for an id in range reads the file.
+    /// Whether the run deletes an id from older runs. The first call for an id in range reads the whole
+    /// file.
     #[inline]
     pub(crate) fn contains(&self, id: u64) -> Result<bool> {
         let in_range = (self.info.smallest_id..=self.info.largest_id).contains(&id);
@@ -72,7 +72,23 @@ impl Tombstones {
     }
 }
 
-/// Writes `count` ids that `visit_all` hands out in ascending order, block by block.
+/// The tombstones of all runs newer than one run.
+pub(crate) struct NewerTombstones<'a>(pub(crate) Vec<&'a Tombstones>);
+
+impl NewerTombstones<'_> {
+    /// Whether a newer run deletes an id.
+    #[inline]
+    pub(crate) fn contain(&self, id: u64) -> Result<bool> {
+        for tombstones in &self.0 {
+            if tombstones.contains(id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Writes the ids that `visit_all` produces in ascending order, block by block. `info` counts them.
 pub(crate) fn write_tombstones(
     storage: &dyn Storage,
     spec: &FileSpec,

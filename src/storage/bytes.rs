@@ -1,4 +1,5 @@
-//! The content of a file in memory: mapped, or on the heap. The only `unsafe` outside the kernels.
+//! The content of a file in memory: mapped, or on the heap. Contains the only `unsafe` outside the
+//! kernels.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +7,14 @@ use std::ops::{Deref, Range};
 
 use memmap2::{Advice, Mmap, MmapOptions};
 
-use super::Access;
+/// How a mapped file will be read: a hint for read-ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// In random order, without read-ahead.
+    Random,
+    /// From front to back.
+    Sequential,
+}
 
 /// Immutable bytes whose start is aligned to 8.
 pub(crate) struct Bytes(Inner);
@@ -22,10 +30,10 @@ impl Bytes {
         if file.metadata()?.len() == 0 {
             return Ok(Self::from_slice(&[]));
         }
-        // SAFETY: the slice stays valid as long as nobody changes or truncates the file. Files of a
-        // database are written once, synced, and from then on only ever unlinked, which leaves a
-        // map intact; no code of this crate opens a published file for writing. Another program
-        // that overwrites or truncates one breaks the database, map or no map.
+        // SAFETY: the slice stays valid as long as the file is neither changed nor truncated. Files
+        // of a database are written once and synced. Later they are only unlinked, which leaves a
+        // map intact: this crate never opens a published file for writing. Another program that
+        // overwrites or truncates a file breaks the database in any case.
         let map = unsafe { MmapOptions::new().map(file)? };
         map.advise(match access {
             Access::Random => Advice::Random,
@@ -34,13 +42,13 @@ impl Bytes {
         Ok(Self(Inner::Map(map)))
     }
 
-    /// Asks the system to read a range soon; it may not.
+    /// Asks the system to read a range ahead of its use.
     pub(crate) fn will_need(&self, range: Range<usize>) {
         if let Inner::Map(map) = &self.0
             && range.end <= map.len()
             && !range.is_empty()
         {
-            // A hint: without it the same bytes are read page by page.
+            // Only a hint. If it fails, the bytes are read page by page.
             let _ = map.advise_range(Advice::WillNeed, range.start, range.len());
         }
     }

@@ -1,8 +1,8 @@
-//! Remembers for good that something could not be made durable.
+//! A storage that records failed syncs permanently.
 //!
-//! After a failed fsync the system may call the same pages clean: a second fsync succeeds, and the data
-//! are gone with the next power cut. So a writer that has met one must not promise anything any more,
-//! wherever it happened.
+//! After a failed fsync the system may mark the pages as clean. A second fsync then succeeds, although
+//! a power cut would lose the data. A writer must therefore refuse all work after the first failure,
+//! whichever thread caused it.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,10 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Access, Bytes, Input, Lock, Output, Storage};
+use super::bytes::{Access, Bytes};
+use super::interface::{Lock, ReadFile, Storage, WriteFile};
 use crate::error::Result;
+use crate::util::sabotage;
 
-/// A folder that remembers failed syncs, renames and truncations. Clones remember together.
+/// A folder that records failed syncs, renames and truncations. Clones share the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Guarded {
     inner: Arc<dyn Storage>,
@@ -25,7 +27,7 @@ impl Guarded {
         Self { inner, poisoned: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Whether something failed of which nobody can know what is on the medium.
+    /// Whether a failure has left the content of the medium uncertain.
     pub(crate) fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }
@@ -39,16 +41,16 @@ fn watch<T>(poisoned: &AtomicBool, result: io::Result<T>) -> io::Result<T> {
 }
 
 impl Storage for Guarded {
-    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
         let inner = self.inner.create(name)?;
-        Ok(Box::new(GuardedOutput { inner, poisoned: self.poisoned.clone() }))
+        Ok(Box::new(GuardedFile { inner, poisoned: self.poisoned.clone() }))
     }
 
     fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
         self.inner.map(name, access)
     }
 
-    fn open(&self, name: &str) -> io::Result<Box<dyn Input>> {
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
         self.inner.open(name)
     }
 
@@ -61,7 +63,7 @@ impl Storage for Guarded {
     }
 
     fn sync_folder(&self) -> io::Result<()> {
-        if crate::util::sabotage::skips("folder-sync") {
+        if sabotage::skips("folder-sync") {
             return Ok(());
         }
         watch(&self.poisoned, self.inner.sync_folder())
@@ -81,12 +83,12 @@ impl Storage for Guarded {
 }
 
 #[derive(Debug)]
-struct GuardedOutput {
-    inner: Box<dyn Output>,
+struct GuardedFile {
+    inner: Box<dyn WriteFile>,
     poisoned: Arc<AtomicBool>,
 }
 
-impl Output for GuardedOutput {
+impl WriteFile for GuardedFile {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.inner.write_all_at(bytes, offset)
     }

@@ -1,4 +1,4 @@
-//! A folder in memory, for runs that are made to be read at once and never stored.
+//! A folder in memory, for runs that are read at once and never stored.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,33 +6,34 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Access, Bytes, Input, Lock, Output, Storage};
+use super::bytes::{Access, Bytes};
+use super::interface::{Lock, ReadFile, Storage, WriteFile};
 use crate::error::{Error, Result};
 use crate::util::cast::to_usize;
 
-/// Clones are the same folder. It has no lock.
+/// A folder in memory. Clones refer to the same folder. It has no lock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
-    files: Arc<Mutex<HashMap<String, File>>>,
+    files: Arc<Mutex<HashMap<String, MemoryFile>>>,
 }
 
-/// Shared content: a file may be read while it has no name any more.
+/// Shared content: a file can be read after its name has been removed.
 #[derive(Clone, Debug, Default)]
-struct File(Arc<Mutex<Vec<u8>>>);
+struct MemoryFile(Arc<Mutex<Vec<u8>>>);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Memory {
-    fn file(&self, name: &str) -> io::Result<File> {
+    fn file(&self, name: &str) -> io::Result<MemoryFile> {
         locked(&self.files).get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
 impl Storage for Memory {
-    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
-        let file = File::default();
+    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
+        let file = MemoryFile::default();
         match locked(&self.files).insert(name.to_string(), file.clone()) {
             None => Ok(Box::new(file)),
             Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -45,7 +46,7 @@ impl Storage for Memory {
         Ok(Bytes::from_slice(&content))
     }
 
-    fn open(&self, name: &str) -> io::Result<Box<dyn Input>> {
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
         Ok(Box::new(self.file(name)?))
     }
 
@@ -77,7 +78,7 @@ impl Storage for Memory {
     }
 }
 
-impl Output for File {
+impl WriteFile for MemoryFile {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut content = locked(&self.0);
         let start = to_usize(offset);
@@ -99,7 +100,7 @@ impl Output for File {
     }
 }
 
-impl Input for File {
+impl ReadFile for MemoryFile {
     fn len_bytes(&self) -> io::Result<u64> {
         Ok(locked(&self.0).len() as u64)
     }

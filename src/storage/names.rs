@@ -1,8 +1,9 @@
-//! Every file name of a database, built from numbers, so that no file can name another.
+//! All file names of a database. They are built from numbers, so that no file stores the name of
+//! another file.
 
 pub(crate) const LOCK: &str = "LOCK";
 pub(crate) const MANIFEST: &str = "MANIFEST";
-/// The next manifest, until it is renamed over [`MANIFEST`].
+/// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_NEW: &str = "MANIFEST.tmp";
 
 /// The segment of one table of a run.
@@ -15,12 +16,12 @@ pub(crate) fn rows(run: u64) -> String {
     format!("{run:08}.rows")
 }
 
-/// The ids that a run deletes from older runs.
+/// The tombstones file of a run.
 pub(crate) fn tombstones(run: u64) -> String {
     format!("{run:08}.dels")
 }
 
-/// The keys of a run's rows.
+/// The keys file of a run.
 pub(crate) fn keys(run: u64) -> String {
     format!("{run:08}.keys")
 }
@@ -30,13 +31,13 @@ pub(crate) fn wal(number: u64) -> String {
     format!("wal-{number:08}.log")
 }
 
-/// Piece `number` of what a table of a run is sorted from, where that does not fit in memory; gone
-/// before the run is published.
+/// Sorted piece `number` of a table's values that do not fit in memory. It is removed before the run is
+/// published.
 pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
     format!("spill-{run:08}-{table}-{number}.tmp")
 }
 
-/// Whether a name is one that this module makes.
+/// Whether this module builds names of this form.
 pub(crate) fn is_ours(name: &str) -> bool {
     let digits =
         |text: &str, least: usize| text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_recognised_and_others_are_not() {
+    fn own_names_are_recognised_and_others_are_not() {
         for name in [
             segment(0, 0),
             segment(123_456_789, 63),

@@ -57,7 +57,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
-    crate::log::manifest::fixed::fix_ids();
+    crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout(layout.parse().unwrap());
     let mut builder = Database::<F>::build(path, schema).unwrap();
     for row in rows {
@@ -76,7 +76,7 @@ fn writer(path: &Path, schema: Schema) -> Writer<u64> {
 /// Databases that a writer made: `living` has two runs, the younger with tombstones, and knows of automatic
 /// ids; `unflushed` is what a killed process leaves, a run and a log.
 fn write_living(path: &Path, flushes: bool) {
-    crate::log::manifest::fixed::fix_ids();
+    crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:2".parse().unwrap());
     let mut writer = writer(path, schema);
     for i in 0..100 {
@@ -126,7 +126,7 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
 
 /// A database with keys and texts: a run, a younger one with tombstones, and a log with a checkpoint.
 fn write_keyed(path: &Path) {
-    crate::log::manifest::fixed::fix_ids();
+    crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:1".parse().unwrap());
     let mut writer = writer(path, schema.keys(KeyStorage::KeysAndTexts).recipe("a recipe"));
     for i in 0..20usize {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::storage::{Access, Bytes, Input, Lock, Output, Storage};
+use crate::storage::{Access, Bytes, Lock, ReadFile, Storage, WriteFile};
 use crate::util::cast::to_usize;
 
 /// What a disk writes whole or not at all, in bytes.
@@ -167,7 +167,7 @@ impl fmt::Debug for SimulatedDisk {
 }
 
 impl Storage for SimulatedDisk {
-    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
         let inode = self.call(Call::TakesSpace, |medium| medium.create(name))?;
         Ok(self.file(inode))
     }
@@ -178,7 +178,7 @@ impl Storage for SimulatedDisk {
         })
     }
 
-    fn open(&self, name: &str) -> io::Result<Box<dyn Input>> {
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
         let inode = self.call(Call::Other, |medium| medium.find(name))?;
         Ok(self.file(inode))
     }
@@ -246,7 +246,7 @@ struct SimulatedFile {
     inode: usize,
 }
 
-impl Output for SimulatedFile {
+impl WriteFile for SimulatedFile {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let (mut state, fault) = self.disk.begin(Call::TakesSpace);
         let written = if fault.is_ok() { bytes } else { &bytes[..bytes.len() / 2] };
@@ -274,7 +274,7 @@ impl Output for SimulatedFile {
     }
 }
 
-impl Input for SimulatedFile {
+impl ReadFile for SimulatedFile {
     fn len_bytes(&self) -> io::Result<u64> {
         self.disk.call(Call::Other, |medium| Ok(medium.inodes[self.inode].current.len() as u64))
     }
@@ -502,7 +502,7 @@ mod tests {
     const LOSE: fn(Doubt) -> bool = |_| false;
 
     /// A disk with one durable file, open.
-    fn disk(name: &str, content: &[u8]) -> (SimulatedDisk, Box<dyn Output>) {
+    fn disk(name: &str, content: &[u8]) -> (SimulatedDisk, Box<dyn WriteFile>) {
         let disk = SimulatedDisk::new();
         let mut file = disk.create(name).unwrap();
         file.write_all_at(content, 0).unwrap();

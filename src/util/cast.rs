@@ -1,6 +1,6 @@
-//! Conversions between number types that cannot lose anything here, each said once.
+//! Conversions between number types that are lossless here.
 
-/// A number as an index: addresses have 64 bits, which `format` checks at compile time.
+/// Converts a number to an index. `format` checks at compile time that addresses have 64 bits.
 #[inline]
 pub(crate) const fn to_usize(value: u64) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits")]
@@ -8,11 +8,11 @@ pub(crate) const fn to_usize(value: u64) -> usize {
     index
 }
 
-/// An index below 2^32, such as an entry of a run, a cell or a query of a group, as 32 bits.
+/// Converts an index below 2^32 to 32 bits, for example the number of an entry, a bucket or a query.
 #[inline]
 pub(crate) fn to_u32(value: usize) -> u32 {
-    debug_assert!(u32::try_from(value).is_ok(), "{value} was said to fit 32 bits");
-    #[expect(clippy::cast_possible_truncation, reason = "checked above, and by whoever calls")]
+    debug_assert!(u32::try_from(value).is_ok(), "{value} exceeds 32 bits");
+    #[expect(clippy::cast_possible_truncation, reason = "checked above, and guaranteed by every caller")]
     let low = value as u32;
     low
 }

@@ -1,7 +1,8 @@
-//! Small tools that know nothing of databases: number conversions, threads, sorting.
+//! Tools that are independent of databases: number conversions, threads, sorting, random ids.
 
 pub(crate) mod cast;
 pub(crate) mod parallel;
+pub(crate) mod random;
 pub(crate) mod sabotage;
 pub(crate) mod sort;
 pub(crate) mod visitor;

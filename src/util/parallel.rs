@@ -1,25 +1,29 @@
-//! Work on all cores, with results in the order of the work.
+//! Parallel work whose results arrive in the order of the work items.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Blocks that one item of work may be ahead of the consumer.
+/// Blocks that one work item may produce ahead of the consumer.
 const BLOCKS_AHEAD: usize = 4;
 
-/// Gives finished blocks of one item of work to the consumer. [`ControlFlow::Break`] means that
-/// nobody wants more.
+/// Passes finished blocks of one work item to the consumer. [`ControlFlow::Break`] means that the
+/// consumer has stopped.
 pub type Sink<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
 
-/// Items that may be claimed and not yet consumed, for each thread.
+/// Items per thread that may be claimed but not yet consumed.
 const ITEMS_AHEAD: usize = 4;
 
-/// Runs `work(item, state, sink)` for every item on `threads` threads, and hands the blocks that
-/// each item gives to `consume` on this thread: all of item 0 in order, then all of item 1, and so
-/// on. What the consumer sees does not depend on the number of threads, and only a few blocks per
-/// thread are in memory. `state` is made once per thread. The first error, in the order of items,
-/// ends it all.
+/// Runs `work(item, state, sink)` for every item on `threads` threads, and passes the blocks of each
+/// item to `consume` on the calling thread: all blocks of item 0 in order, then those of item 1, and
+/// so on.
+///
+/// The consumer sees the same blocks for any number of threads. Only a few blocks per thread are in
+/// memory. `state` runs once per thread.
+///
+/// # Errors
+/// The first error of `work` or `consume`, in the order of items. It ends all work.
 pub fn ordered<T: Send, S, E: Send>(
     threads: usize,
     items: usize,
@@ -31,7 +35,10 @@ pub fn ordered<T: Send, S, E: Send>(
     ordered_from(threads.min(items), || Ok(rest.next()), state, work, consume)
 }
 
-/// The same for items that `source` gives, one at a time, on whichever thread wants the next one.
+/// The same for items that `source` produces one at a time, on whichever thread is free.
+///
+/// # Errors
+/// As [`ordered`]. An error of `source` takes the place of an item.
 pub fn ordered_from<I: Send, T: Send, S, E: Send>(
     threads: usize,
     source: impl FnMut() -> Result<Option<I>, E> + Send,
@@ -40,7 +47,7 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
     mut consume: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
     if threads <= 1 {
-        return in_turn(source, state(), work, consume);
+        return sequential(source, state(), work, consume);
     }
     let (announce, announced) = sync_channel::<Receiver<Result<T, E>>>(threads * ITEMS_AHEAD);
     let claims = Mutex::new(Claims { source, announce: Some(announce) });
@@ -57,35 +64,35 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
                         Err(_) => ControlFlow::Break(()),
                     };
                     if let Err(error) = work(item, &mut state, &mut sink) {
-                        // Nobody listens only where the consumer has failed already.
+                        // The receiver is gone only if the consumer has already failed.
                         let _ = sender.send(Err(error));
                     }
                 }
             });
         }
-        // Items are claimed, and their channels announced, in order. So the item that is waited for here is
-        // always in the hands of a worker that nothing here blocks.
+        // Workers claim items, and announce their channels, in order. The item that this loop waits
+        // for is therefore always claimed by a worker that this loop does not block.
         let mut blocks = announced.iter().flatten();
         let result = blocks.try_for_each(|block| consume(block?));
         stop.store(true, Ordering::Relaxed);
-        // Workers that are about to send find their receivers gone.
+        // Dropping the receivers makes pending sends of the workers fail.
         drop(blocks);
         drop(announced);
         result
     })
 }
 
-/// Where workers get items, one at a time.
+/// The source of items, which workers share.
 struct Claims<S, T, E> {
     source: S,
-    /// Gone behind the last item.
+    /// `None` after the last item.
     announce: Option<SyncSender<Receiver<Result<T, E>>>>,
 }
 
 type Claim<I, T, E> = (I, SyncSender<Result<T, E>>);
 
-/// The next item and where its blocks go; nothing at the end, and when nobody wants more. An error of the
-/// source takes the place of an item.
+/// Claims the next item and the channel for its blocks. `None` at the end, or once the consumer has
+/// stopped. An error of the source takes the place of an item.
 fn next_claim<I, T, E>(
     claims: &Mutex<Claims<impl FnMut() -> Result<Option<I>, E>, T, E>>,
 ) -> Option<Claim<I, T, E>> {
@@ -100,7 +107,7 @@ fn next_claim<I, T, E>(
             Some((item, sender))
         }
         Err(error) => {
-            // The channel holds a few blocks, and this is its first.
+            // The send cannot block: the channel has room for several blocks, and this is its first.
             let _ = sender.send(Err(error));
             let _ = announce.send(receiver);
             None
@@ -108,7 +115,7 @@ fn next_claim<I, T, E>(
     }
 }
 
-fn in_turn<I, T, S, E>(
+fn sequential<I, T, S, E>(
     mut source: impl FnMut() -> Result<Option<I>, E>,
     mut state: S,
     work: impl Fn(I, &mut S, Sink<'_, T>) -> Result<(), E>,
@@ -156,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_source_comes_in_its_turn() {
+    fn an_error_of_the_source_arrives_in_order() {
         for threads in [1, 2, 8] {
-            let (mut given, mut seen) = (0, Vec::new());
+            let (mut produced, mut seen) = (0, Vec::new());
             let source = || {
-                given += 1;
-                if given < 30 { Ok(Some(given)) } else { Err(Error::Limit("the source")) }
+                produced += 1;
+                if produced < 30 { Ok(Some(produced)) } else { Err(Error::Limit("the source")) }
             };
             let work = |item, (): &mut (), sink: Sink<'_, usize>| {
                 let _ = sink(item);
@@ -184,10 +191,10 @@ mod tests {
 
     #[test]
     fn regression_a_slow_consumer_keeps_workers_from_running_ahead() {
-        let given = std::sync::atomic::AtomicUsize::new(0);
+        let produced = std::sync::atomic::AtomicUsize::new(0);
         let mut consumed = 0;
         let work = |_, (): &mut (), sink: Sink<'_, ()>| {
-            given.fetch_add(1, Ordering::Relaxed);
+            produced.fetch_add(1, Ordering::Relaxed);
             let _ = sink(());
             Ok::<(), Error>(())
         };
@@ -198,7 +205,7 @@ mod tests {
             work,
             |()| {
                 consumed += 1;
-                let ahead = given.load(Ordering::Relaxed).saturating_sub(consumed);
+                let ahead = produced.load(Ordering::Relaxed).saturating_sub(consumed);
                 assert!(ahead <= 3 * (ITEMS_AHEAD + 2), "{ahead} items ahead");
                 Ok(())
             },

@@ -1,12 +1,12 @@
-//! Tests of the tests: with the feature `sabotage`, one safety measure can be switched off by name, and
-//! the test suite has to notice. Without the feature nothing of this is compiled in.
+//! Tests of the tests: under `--cfg sabotage` one safety measure can be disabled by name, and the
+//! test suite must fail. Ordinary builds contain none of this. See `tests/sabotage.sh`.
 
-/// The measures that can be switched off, one at a time, with `NEARPRINT_SABOTAGE=NAME`.
+/// The measures that `NEARPRINT_SABOTAGE=NAME` can disable, one at a time.
 #[cfg(sabotage)]
 pub(crate) const MEASURES: [&str; 6] =
     ["wal-sync", "run-sync", "manifest-sync", "folder-sync", "page-check", "table"];
 
-/// Whether a measure is switched off.
+/// Whether a measure is disabled.
 #[cfg(sabotage)]
 pub(crate) fn skips(measure: &str) -> bool {
     static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
@@ -14,7 +14,7 @@ pub(crate) fn skips(measure: &str) -> bool {
     CHOSEN.get_or_init(|| std::env::var("NEARPRINT_SABOTAGE").ok()).as_deref() == Some(measure)
 }
 
-/// Whether a measure is switched off: never.
+/// Whether a measure is disabled: always false in ordinary builds.
 #[cfg(not(sabotage))]
 #[inline]
 pub(crate) const fn skips(_measure: &str) -> bool {

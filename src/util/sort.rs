@@ -1,22 +1,23 @@
-//! Sorting many fingerprints on all cores.
+//! Parallel sorting of many fingerprints.
 //!
-//! One round of distribution by leading bits leaves pieces that fit a core's cache, and those are sorted by
-//! comparing, on all threads. A second round in the cache gained nothing over the standard library's sort.
-//! Values that share their leading bits stay in one piece, which one thread sorts.
+//! One round of distribution by leading bits produces pieces that fit into a core's cache. All
+//! threads then sort these pieces by comparison. A second round of distribution is no faster than the
+//! standard library's sort. Values that share their leading bits stay in one piece, which one thread
+//! sorts.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::fingerprint::Fingerprint;
 use crate::util::cast::to_usize;
 
-/// Values of a piece: 256 KiB of 64-bit ones.
+/// Values in a piece: 256 KiB of 64-bit fingerprints.
 const CACHED: usize = 1 << 15;
-/// Leading bits that are looked at, at most: more pieces would be written to too far apart.
-const MOST_BITS: u32 = 12;
+/// The most leading bits to distribute by. More pieces would scatter the writes too widely.
+const MAX_BITS: u32 = 12;
 
-/// Sorts values on so many threads. `scratch` is made as long as they are, and may be used again.
+/// Sorts values on `threads` threads. `scratch` grows to the same length and can be reused.
 pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threads: usize) {
-    let bits = (values.len() / CACHED).max(1).ilog2().min(MOST_BITS);
+    let bits = (values.len() / CACHED).max(1).ilog2().min(MAX_BITS);
     if bits == 0 {
         return values.sort_unstable();
     }
@@ -26,10 +27,9 @@ pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threa
     });
 }
 
-/// Brings values into the order of their `bits` leading bits, on so many threads; those that share them
-/// stay in the order that they are in. `scratch` as in [`sort`].
+/// Orders values by their `bits` leading bits on `threads` threads. Stable. `scratch` as in [`sort`].
 pub(crate) fn group<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, bits: u32, threads: usize) {
-    let first = (values.len() / CACHED).max(1).ilog2().min(MOST_BITS).min(bits);
+    let first = (values.len() / CACHED).max(1).ilog2().min(MAX_BITS).min(bits);
     in_pieces(values, scratch, first, threads, |from, to| {
         if first == bits {
             to.copy_from_slice(from);
@@ -39,7 +39,8 @@ pub(crate) fn group<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, bits
     });
 }
 
-/// Distributes values by their leading bits, and has each piece arranged on its way back.
+/// Distributes values by their leading bits into `scratch`, then calls `arrange` to copy each piece
+/// back in its final order.
 fn in_pieces<F: Fingerprint>(
     values: &mut [F],
     scratch: &mut Vec<F>,
@@ -71,8 +72,7 @@ fn in_pieces<F: Fingerprint>(
     });
 }
 
-/// Moves values to where their bits `start..start + bits` say, keeping the order of those that share them.
-/// Returns where each of these pieces ends.
+/// Distributes values by their bits `start..start + bits`. Stable. Returns the end of each piece.
 fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -> Vec<usize> {
     let piece = |value: F| to_usize(value.bits(start, bits));
     let mut ends = vec![0; 1 << bits];
@@ -81,7 +81,7 @@ fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -
     for end in &mut ends {
         (*end, start) = (start, start + *end);
     }
-    // Each entry runs from where its piece begins to where it ends.
+    // While values are moved, each entry advances from the start of its piece to the end.
     for &value in from {
         let at = &mut ends[piece(value)];
         to[*at] = value;
@@ -111,7 +111,7 @@ mod tests {
         for len in [0, 1, 2 * CACHED as u64 - 1, 2 * CACHED as u64, 600_000] {
             let random = |at| mix64(at + len);
             check(&(0..len).map(random).collect::<Vec<u64>>());
-            // All equal, all in few pieces, the most significant bits alone, and descending.
+            // All equal, all in few pieces, only the most significant bits, and descending.
             check(&vec![7u64; to_usize(len)]);
             check(&(0..len).map(|at| random(at) >> 40).collect::<Vec<u64>>());
             check(&(0..len).map(|at| random(at) & 0xc000_0000_0000_00ff).collect::<Vec<u64>>());

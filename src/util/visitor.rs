@@ -1,8 +1,8 @@
-//! Visitors of the caller's, which may fail with errors of the caller's.
+//! Callbacks of the caller, which may fail with the caller's own error type.
 
 use crate::error::{Error, Result};
 
-/// Carries the error of a visitor out of work that only knows its own errors.
+/// Carries the error of a callback through code that returns only the engine's errors.
 pub(crate) struct CallerError<E>(Option<E>);
 
 impl<E: From<Error>> CallerError<E> {
@@ -10,7 +10,7 @@ impl<E: From<Error>> CallerError<E> {
         Self(None)
     }
 
-    /// Passes success on. Keeps an error, and ends the work.
+    /// Passes success through. Stores an error and cancels the work in its place.
     #[inline]
     pub(crate) fn keep(&mut self, visited: Result<(), E>) -> Result<()> {
         visited.map_err(|error| {
@@ -19,7 +19,7 @@ impl<E: From<Error>> CallerError<E> {
         })
     }
 
-    /// The result of the work: the visitor's error where it ended the work.
+    /// The result of the work, or the callback's error if that ended it.
     pub(crate) fn or(self, done: Result<()>) -> Result<(), E> {
         match self.0 {
             Some(error) => Err(error),

@@ -7,6 +7,14 @@ use std::path::Path;
 
 use nearprint::{Database, Fingerprint, Match, Options, Pair, Row, Snapshot, num_differing_bits};
 
+/// Makes a benchmark use the kernel that the environment variable `NEARPRINT_KERNEL` names: `scalar`,
+/// `avx2`, `avx512` or `neon`. Without the variable the engine uses the fastest one.
+pub fn choose_kernel() {
+    if let Ok(name) = std::env::var("NEARPRINT_KERNEL") {
+        assert!(nearprint::internal::use_kernel(&name), "this processor has no kernel {name}");
+    }
+}
+
 /// A small generator of random numbers (splitmix64, Steele, Lea and Flood, 2014).
 pub struct Random(pub u64);
 

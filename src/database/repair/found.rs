@@ -12,14 +12,14 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{FileRecord, Manifest, RunRecord};
 use crate::format::paged::{Footer, Header, PAGE_BYTES};
-use crate::format::postings::RowsInfo;
+use crate::format::postings::PostingsInfo;
 use crate::format::schema::Schema;
 use crate::format::segment::SegmentInfo;
 use crate::format::wal::WalHeader;
 use crate::format::{postings, segment};
 use crate::layout::Layout;
 use crate::log::manifest;
-use crate::storage::{Input, Storage, names};
+use crate::storage::{ReadFile, Storage, names};
 
 /// A database put together from its files.
 pub(super) struct Found {
@@ -130,7 +130,7 @@ fn most_common(storage: &dyn Storage, runs: &[u64], logs: &[u64]) -> Result<([u8
     found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
 }
 
-fn header(input: &dyn Input, magic: [u8; 8]) -> Option<Header> {
+fn header(input: &dyn ReadFile, magic: [u8; 8]) -> Option<Header> {
     Header::decode(magic, &read_page(input, 0)?).ok()
 }
 
@@ -164,7 +164,7 @@ fn record<F: Fingerprint>(
         (header.database_id, header.run, header.table, header.width) == (database_id, run, 0, F::BITS)
     };
     let info = SegmentInfo::from_footer(&natural, 0, F::BITS, 0).ok();
-    let rows_info = RowsInfo::from_footer(&postings, 0, F::BITS).ok();
+    let rows_info = PostingsInfo::from_footer(&postings, 0, F::BITS).ok();
     let Some((info, rows_info)) = info.zip(rows_info).filter(|_| ours(&header) && ours(&rows_header)) else {
         return Ok(None);
     };

@@ -11,9 +11,8 @@ use super::findings::{Findings, Kind};
 use super::table::{DamagedTable, Step, Walk};
 use super::wide::WideFingerprints;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Payload, Stored};
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::layout::is_wide;
 use crate::storage::{Storage, names};
 
 /// Entries of table 0 that cannot be read, next to each other, and what is known about their values.
@@ -89,10 +88,11 @@ impl<F: Fingerprint> Fingerprints<F> {
         record: &RunRecord,
         findings: &mut Findings,
     ) -> Result<Self> {
-        if is_wide(F::BITS) {
-            WideFingerprints::of(storage, manifest, record, findings).map(Self::InRows)
-        } else {
-            TableFingerprints::of(storage, manifest, record, findings).map(Self::InTables)
+        match F::PAYLOAD {
+            Payload::Whole => TableFingerprints::of(storage, manifest, record, findings).map(Self::InTables),
+            Payload::Numbered { .. } => {
+                WideFingerprints::of(storage, manifest, record, findings).map(Self::InRows)
+            }
         }
     }
 

@@ -5,8 +5,11 @@ use super::pages::open_file;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
-use crate::format::wal::{FRAME_HEADER_BYTES, Frame, Frames, HEADER_BYTES, Operation, WalHeader, operations};
-use crate::storage::{Input, Storage, names};
+use crate::format::wal::{
+    FRAME_HEADER_BYTES, Frame, HEADER_BYTES, Operation, WalHeader, operations, sound_frames,
+    sound_frames_without_salt,
+};
+use crate::storage::{ReadFile, Storage, names};
 use crate::util::cast::to_usize;
 
 /// Read at once; where that fails, as many zeros take its place.
@@ -53,14 +56,14 @@ impl DamagedLog {
     ) -> Vec<Operation<'_, F>> {
         let header = self.header(manifest.database_id, manifest.width);
         let (frames, first) = match header {
-            Some(header) => (Frames::salvage(&self.bytes, &header), header.first_frame),
+            Some(header) => (sound_frames(&self.bytes, &header), header.first_frame),
             None if self.any_header().is_some() => {
                 findings.add(Kind::Lost, &self.name, "another log in the place of this one");
                 return Vec::new();
             }
             None => {
                 findings.add(Kind::Damaged, &self.name, "the header cannot be read");
-                (Frames::without_salt(&self.bytes, manifest.next_frame), manifest.next_frame)
+                (sound_frames_without_salt(&self.bytes, manifest.next_frame), manifest.next_frame)
             }
         };
         self.tell_missing(&frames, first, findings);
@@ -113,7 +116,7 @@ impl DamagedLog {
 }
 
 /// Reads a file piece by piece.
-fn read_all(input: &dyn Input) -> Vec<u8> {
+fn read_all(input: &dyn ReadFile) -> Vec<u8> {
     let mut bytes = vec![0; to_usize(input.len_bytes().unwrap_or(0))];
     let mut offset = 0;
     for piece in bytes.chunks_mut(PIECE_BYTES) {

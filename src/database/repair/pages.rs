@@ -14,14 +14,14 @@ use crate::format::manifest::FileRecord;
 use crate::format::paged;
 use crate::format::paged::{CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages};
 use crate::run::FileSpec;
-use crate::storage::{Input, Storage};
+use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
 
 /// An open file. Holds one page per section and 1/2048 of the file in checksums.
 #[derive(Debug)]
 pub(super) struct Pages {
     pub(super) name: String,
-    input: Box<dyn Input>,
+    input: Box<dyn ReadFile>,
     len_bytes: u64,
     data_pages: u64,
     pub(super) footer: Footer,
@@ -241,7 +241,7 @@ impl Pages {
 pub(super) fn open_file(
     storage: &dyn Storage,
     name: &str,
-) -> Result<std::result::Result<Box<dyn Input>, String>> {
+) -> Result<std::result::Result<Box<dyn ReadFile>, String>> {
     match storage.open(name) {
         Ok(input) => Ok(Ok(input)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Err("missing".into())),
@@ -257,7 +257,7 @@ pub(super) fn is_medium(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(5)
 }
 
-pub(super) fn read_page(input: &dyn Input, page: u64) -> Option<Vec<u8>> {
+pub(super) fn read_page(input: &dyn ReadFile, page: u64) -> Option<Vec<u8>> {
     let mut content = vec![0; PAGE_BYTES];
     input.read_exact_at(&mut content, page.checked_mul(PAGE_BYTES as u64)?).ok().map(|()| content)
 }
@@ -268,7 +268,7 @@ pub(super) fn footer_of(storage: &dyn Storage, name: &str, record: FileRecord) -
 }
 
 /// The footer of a file, if it is the one that a record tells of.
-fn read_footer(input: &dyn Input, record: FileRecord) -> Option<Footer> {
+fn read_footer(input: &dyn ReadFile, record: FileRecord) -> Option<Footer> {
     let last = read_page(input, (record.len_bytes / PAGE_BYTES as u64).checked_sub(1)?)?;
     let offset = record.len_bytes - PAGE_BYTES as u64;
     let crc = u32::from_le_bytes(*last.last_chunk()?);

@@ -13,7 +13,9 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
-use crate::format::postings::{IDS, RANK_ROWS, RANKS, RowsInfo, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
+use crate::format::postings::{
+    IDS, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash,
+};
 use crate::run::Postings as PostingsFile;
 use crate::storage::Storage;
 use crate::util::cast::to_usize;
@@ -29,7 +31,7 @@ pub(super) struct Posting {
 #[derive(Debug)]
 pub(super) struct Postings {
     pages: Pages,
-    info: RowsInfo,
+    info: PostingsInfo,
     /// How many entries start in each chunk of rows; empty where every entry has one row.
     starts: Vec<Option<u64>>,
     /// How many entries start before each chunk, and before the end.
@@ -66,7 +68,7 @@ impl Postings {
     /// Reads where rows start. `None` where the file contradicts itself or the manifest.
     pub(super) fn of(pages: Pages, record: &RunRecord, findings: &mut Findings) -> Option<Self> {
         let name = pages.name.clone();
-        let info = RowsInfo::from_footer(&pages.footer, 0, record.layout.width()).ok();
+        let info = PostingsInfo::from_footer(&pages.footer, 0, record.layout.width()).ok();
         let info = info.filter(|info| (info.entries, info.rows) == (record.entries, record.rows));
         let mut postings = Self { pages, info: info?, starts: Vec::new(), before: Vec::new() };
         if postings.place() {
@@ -80,7 +82,7 @@ impl Postings {
     pub(super) fn footers(record: &RunRecord, bases: &[u64]) -> Vec<Footer> {
         let footer = |smallest_id: u64, largest_id: u64| {
             let RunRecord { entries, rows, row_sum, .. } = *record;
-            let info = RowsInfo { entries, rows, row_sum, smallest_id, largest_id };
+            let info = PostingsInfo { entries, rows, row_sum, smallest_id, largest_id };
             let mut footer = Footer::plan(&info.section_lens(record.layout.width()));
             footer.attributes = info.attributes();
             footer

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
-use crate::format::postings::{RowsInfo, row_hash};
+use crate::format::postings::{PostingsInfo, row_hash};
 use crate::format::tombstones::{DELETED, TombstonesInfo};
 use crate::run::Tombstones;
 use crate::storage::{Storage, names};
@@ -122,7 +122,7 @@ impl DamagedRun<'_> {
         let mut bases = vec![0, 1];
         for other in &manifest.runs {
             let info = pages::footer_of(storage, &names::rows(other.run), other.postings_file)?
-                .and_then(|footer| RowsInfo::from_footer(&footer, 0, manifest.width).ok());
+                .and_then(|footer| PostingsInfo::from_footer(&footer, 0, manifest.width).ok());
             bases.extend(info.and_then(|info| info.largest_id.checked_add(1)));
         }
         let near = Postings::footers(record, &[0]).into_iter().next();

@@ -6,12 +6,12 @@ use super::findings::Findings;
 use super::pages::{Opened, Pages};
 use super::wide::Part;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Stored};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{Footer, PAGE_BYTES};
-use crate::format::segment::{DIRECTORY, HI, REST, SegmentInfo};
+use crate::format::segment::{DIRECTORY, HI, REST, Rest, SegmentInfo};
 use crate::layout::cost::{MAX_DIRECTORY_BITS, MIN_DIRECTORY_BITS};
-use crate::layout::{HI_BITS, Table, hi_words};
+use crate::layout::{HI_BITS, Table};
 use crate::run::Segment;
 use crate::storage::Storage;
 
@@ -117,7 +117,7 @@ impl<F: Fingerprint> DamagedTable<F> {
         if walk.buckets.end - walk.buckets.start == 1 {
             tell(walk.buckets.start, 0, info.directory_bits);
         }
-        let words = hi_words(F::BITS) as u64;
+        let words = F::PAYLOAD.hi_words() as u64;
         for (word, start) in (place * words..(place + 1) * words).zip((info.directory_bits..).step_by(32)) {
             if let Some(word) = pages.number(HI, word, 4) {
                 tell(word, start, HI_BITS);
@@ -164,13 +164,11 @@ impl<F: Fingerprint> DamagedTable<F> {
 
 /// The bits of an entry behind its bucket.
 fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> Option<F> {
+    let Rest::Lo { bits, bytes } = Rest::of(F::BITS, info.directory_bits, 0) else { return None };
     let hi = pages.number(HI, entry, 4)?;
-    let lo = pages.number(REST, entry, SegmentInfo::lo_bytes(info.directory_bits, F::BITS))?;
-    let behind = info.directory_bits + HI_BITS;
-    Some(
-        F::from_bits(hi, info.directory_bits, HI_BITS)
-            | F::from_bits(lo, behind, SegmentInfo::lo_bits(info.directory_bits, F::BITS)),
-    )
+    let lo = pages.number(REST, entry, bytes as u64)?;
+    let after = info.directory_bits + HI_BITS;
+    Some(F::from_bits(hi, info.directory_bits, HI_BITS) | F::from_bits(lo, after, bits))
 }
 
 /// Finds out how long the directory is: it ends with the number of entries, and zeros follow up to the

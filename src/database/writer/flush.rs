@@ -1,9 +1,9 @@
 //! Writing the memtable to the log and to runs.
 
 use super::Writer;
-use crate::build::{Counts, Target, write_run};
+use crate::build::Target;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::log::wal::{Log, Wal};
 use crate::storage::{Storage, names};
@@ -66,22 +66,15 @@ impl<F: Fingerprint> Writer<F> {
         Ok(wal)
     }
 
-    /// Writes the memtable as a run; `None` if it is empty.
+    /// Writes the memtable as a run. `None` if it has no effect.
     fn write_memtable(&mut self) -> Result<Option<RunRecord>> {
-        let changes = &self.memtable.changes;
-        let (rows, deleted) = (changes.rows(), changes.deleted(!self.manifest.runs.is_empty()));
-        let rows: &[Row<F>] = &rows;
-        if rows.is_empty() && deleted.is_empty() {
-            return Ok(None);
-        }
-        let run = self.take_run_number();
+        let has_older_runs = !self.manifest.runs.is_empty();
+        let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
+        let run = self.manifest.take_run_number();
         let options = self.options.clone().without_progress();
-        let counts = Counts::of(&rows, 0, &options)?;
-        let layout = self.layout_of(counts.entries, false)?;
-        let storage = self.storage();
-        let database_id = self.manifest.database_id;
+        let (storage, database_id) = (self.storage(), self.manifest.database_id);
         let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
-        write_run(target, layout, Box::new(rows), counts, &deleted, &self.memtable.changes).map(Some)
+        effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
     }
 
     /// Writes the content of the log as a run. Recovery never appends to a log.

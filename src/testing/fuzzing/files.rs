@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::input::Input;
 use super::options;
-use crate::build::{Counts, Target, write_run};
+use crate::build::{RowCounts, Target, write_run};
 use crate::fingerprint::Bits;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{
@@ -17,7 +17,7 @@ use crate::format::wal::{Content, Operation};
 use crate::log::manifest;
 use crate::log::wal::Wal;
 use crate::options::Options;
-use crate::run::{Postings, Run, Segment};
+use crate::run::{BlockRead, Postings, Run, Segment};
 use crate::storage::{Access, Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::util::cast::to_usize;
@@ -176,7 +176,7 @@ impl Files {
         };
         let segment = open(record)?;
         let (mut cursor, mut block, mut sum) = (segment.cursor(), Vec::new(), 0u64);
-        while cursor.next_block(&mut block)? {
+        while cursor.next_block(&mut block)? == BlockRead::Filled {
             sum = block.iter().fold(sum, |sum, value| sum.wrapping_add(value.hash64()));
         }
         let mut squares = 0u64;
@@ -191,7 +191,7 @@ impl Files {
         let run =
             Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
         let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
-        while cursor.next_block(&mut block)? {
+        while cursor.next_block(&mut block)? == BlockRead::Filled {
             let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);
             sum = block.iter().fold(sum, |sum, row| sum.wrapping_add(hash(row)));
         }
@@ -212,7 +212,7 @@ fn write(
     let mut rows = run.rows.clone();
     rows.sort_unstable();
     rows.dedup();
-    let counts = Counts::of(&&rows[..], 0, options)?;
+    let counts = RowCounts::of(&&rows[..], 0, options)?;
     let (database_id, number) = (manifest.database_id, manifest.take_run_number());
     let target = Target { storage, options, database_id, width: 64, run: number };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;

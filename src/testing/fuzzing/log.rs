@@ -7,7 +7,7 @@ use super::options;
 use super::oracle::{Rows, rows_in_order};
 use crate::format::manifest::Manifest;
 use crate::format::wal::{
-    Content, FRAME_HEADER_BYTES, Frames, HEADER_BYTES, Operation, WalHeader, operations,
+    Content, FRAME_HEADER_BYTES, Frames, HEADER_BYTES, Operation, WalHeader, operations, sound_frames,
 };
 use crate::log::manifest;
 use crate::memtable::changes::ChangeSet;
@@ -37,7 +37,7 @@ fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
     }
     if WalHeader::decode(&log, HEADER.database_id, 64, HEADER.number, HEADER.first_frame).is_ok() {
         read(&log);
-        let _ = Frames::salvage(&log, &HEADER);
+        let _ = sound_frames(&log, &HEADER);
     }
     log
 }
@@ -184,7 +184,7 @@ mod tests {
         }
         let start = std::time::Instant::now();
         assert!(read(&log).is_empty());
-        assert!(Frames::salvage(&log, &HEADER).is_empty());
+        assert!(sound_frames(&log, &HEADER).is_empty());
         wal_replay(&[&[2], &log[..]].concat());
         assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     }

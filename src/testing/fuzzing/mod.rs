@@ -20,8 +20,8 @@ pub use manifests::manifest;
 pub use model::model_ops;
 pub use queries::query_vs_scan;
 
-use crate::log::manifest::fixed::fix_ids;
 use crate::options::Options;
+use crate::util::random::fixed::fix_ids;
 
 /// Settings for databases of a few hundred rows: one thread, and few operations to a run.
 fn options() -> Options {

@@ -11,7 +11,7 @@ use super::spool::{self, Strings};
 use super::{Keep, Report, Work};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, Result};
-use nearprint::internal::{Record as Sortable, Sorted, Sorter};
+use nearprint::internal::{Sortable, Sorted, Sorter};
 use nearprint::{Database, Fingerprint, Match, Schema, Writer};
 
 /// Numbers that are sorted together, and a fingerprint that goes with them.

@@ -1,25 +1,27 @@
-//! Writes one segment from fingerprints in ascending permuted order.
+//! Writes one segment from fingerprints in ascending order of its table.
 
-use super::page_file::{FileSpec, PageFileWriter};
-use super::reader::hi_word;
+use super::hi_words::hi_word;
+use super::page_file::FileSpec;
+use super::page_writer::PageFileWriter;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, HI_BITS, Stored};
 use crate::format::manifest::FileRecord;
-use crate::format::segment::{DIRECTORY, HI, REST, SegmentInfo};
-use crate::layout::{HI_BITS, Table, hi_words, is_wide};
+use crate::format::segment::{DIRECTORY, HI, REST, Rest, SegmentInfo};
+use crate::layout::Table;
 use crate::storage::Storage;
 use crate::util::cast::{to_u32, to_usize};
 
-/// Starts of buckets gathered before they go to the file: sparse data has long runs of empty buckets.
+/// Directory words to collect before a write. Sparse data has long runs of empty buckets.
 const BUCKETS_AT_ONCE: u64 = 1 << 16;
 
-/// Takes the fingerprints block by block.
+/// Writes a segment block by block.
 pub(crate) struct SegmentWriter<F> {
     file: PageFileWriter,
     table: Table<F>,
     info: SegmentInfo,
+    rest: Rest,
     pushed: u64,
-    /// Buckets whose start has been written.
+    /// Buckets with a written directory word.
     started_buckets: u64,
     bucket_start: u64,
     last: Option<F>,
@@ -42,6 +44,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
             file: PageFileWriter::create(storage, spec, &lens)?,
             table,
             info: SegmentInfo { entries, fingerprint_sum: 0, bucket_squares: 0, directory_bits },
+            rest: Rest::of(F::BITS, directory_bits, spec.header.table),
             pushed: 0,
             started_buckets: 0,
             bucket_start: 0,
@@ -52,7 +55,7 @@ impl<F: Fingerprint> SegmentWriter<F> {
         })
     }
 
-    /// Appends fingerprints in this table's order, each larger than the one before.
+    /// Appends fingerprints in this table's order, each larger than the previous one.
     pub(crate) fn push(&mut self, permuted: &[F]) -> Result<()> {
         let directory_bits = self.info.directory_bits;
         for &value in permuted {
@@ -62,12 +65,10 @@ impl<F: Fingerprint> SegmentWriter<F> {
             if bucket >= self.started_buckets {
                 self.start_buckets_up_to(bucket)?;
             }
-            self.hi.extend((0..hi_words(F::BITS)).map(|word| hi_word(value, directory_bits, word)));
-            if !is_wide(F::BITS) {
-                let lo_bits = SegmentInfo::lo_bits(directory_bits, F::BITS);
-                let lo_bytes = to_usize(SegmentInfo::lo_bytes(directory_bits, F::BITS));
-                let lo = value.bits(directory_bits + HI_BITS, lo_bits).to_le_bytes();
-                self.lo.extend_from_slice(lo.get(..lo_bytes).unwrap_or_default());
+            self.hi.extend((0..F::PAYLOAD.hi_words()).map(|word| hi_word(value, directory_bits, word)));
+            if let Rest::Lo { bits, bytes } = self.rest {
+                let lo = value.bits(directory_bits + HI_BITS, bits).to_le_bytes();
+                self.lo.extend_from_slice(lo.get(..bytes).unwrap_or_default());
             }
             self.info.fingerprint_sum =
                 self.info.fingerprint_sum.wrapping_add(self.table.restore(value).hash64());
@@ -76,12 +77,12 @@ impl<F: Fingerprint> SegmentWriter<F> {
         self.drain()
     }
 
-    /// Appends the numbers of wide fingerprints that were pushed, in a table that needs them.
-    pub(crate) fn push_entries(&mut self, entries: &[u32]) -> Result<()> {
-        self.file.put(REST, bytemuck::cast_slice(entries))
+    /// Appends the numbers of the pushed fingerprints, in a table that stores numbers.
+    pub(crate) fn push_numbers(&mut self, numbers: &[u32]) -> Result<()> {
+        self.file.put(REST, bytemuck::cast_slice(numbers))
     }
 
-    /// Closes the file. Returns what the manifest keeps, and what the footer says.
+    /// Closes the file. Returns its record for the manifest, and the content of its footer.
     pub(crate) fn finish(mut self) -> Result<(FileRecord, SegmentInfo)> {
         assert_eq!(self.pushed, self.info.entries, "as many fingerprints as announced");
         self.start_buckets_up_to(1 << self.info.directory_bits)?;
@@ -89,7 +90,8 @@ impl<F: Fingerprint> SegmentWriter<F> {
         Ok((self.file.finish(self.info.attributes())?, self.info))
     }
 
-    /// Writes the start of every bucket up to and including `bucket`: the number of entries so far.
+    /// Writes the directory words of all buckets up to and including `bucket`: the number of entries so
+    /// far.
     fn start_buckets_up_to(&mut self, bucket: u64) -> Result<()> {
         let size = self.pushed - self.bucket_start;
         self.info.bucket_squares = self.info.bucket_squares.saturating_add(size.saturating_mul(size));

@@ -1,0 +1,192 @@
+//! The record about the database as a whole.
+
+use super::ids::IdRanges;
+use super::runs::RunRecord;
+use crate::format::{Decoder, Encoder, Flaw};
+use crate::layout::LayoutChoice;
+
+/// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest of all time.
+const FLAG_HAS_IDS: u32 = 1;
+/// Bit 1 of the flags: the folder holds runs for other databases to ingest.
+const FLAG_RUNS_ONLY: u32 = 2;
+/// Bit 2 of the flags: rows have keys.
+const FLAG_KEYS: u32 = 4;
+/// Bit 3 of the flags: keys have texts.
+const FLAG_TEXTS: u32 = 8;
+/// The largest generation, and the largest number of the next run, log, frame or key. Counters that
+/// start here never overflow.
+pub(super) const MAX_NUMBER: u64 = 1 << 63;
+
+/// A decoded manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    /// Version number of the manifest. Each replacement increments it.
+    pub(crate) generation: u64,
+    pub(crate) database_id: [u8; 16],
+    pub(crate) width: u32,
+    /// The distance that automatic layouts are tuned for.
+    pub(crate) k: u32,
+    pub(crate) layout: LayoutChoice,
+    /// The number of the next run.
+    pub(crate) next_run: u64,
+    /// The largest id ever stored.
+    pub(crate) largest_id: Option<u64>,
+    /// Whether the folder holds runs for other databases to ingest. Such a folder has no writer.
+    pub(crate) runs_only: bool,
+    /// The write-ahead log whose operations are in no run yet.
+    pub(crate) live_wal: Option<u64>,
+    /// The number of the next write-ahead log.
+    pub(crate) next_wal: u64,
+    /// The number of the first frame of the live write-ahead log, or of the next one.
+    pub(crate) next_frame: u64,
+    /// Oldest first.
+    pub(crate) runs: Vec<RunRecord>,
+    /// Identities of ingested runs, including those merged since, in the order of ingestion.
+    pub(crate) ingested: Vec<[u8; 16]>,
+    pub(crate) automatic: IdRanges,
+    /// `None` if rows have no keys.
+    pub(crate) keys: Option<KeysKept>,
+    pub(crate) recipe: Option<String>,
+    /// Empty unless a job is unfinished.
+    pub(crate) checkpoint: Vec<u8>,
+}
+
+/// What a database stores besides its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeysKept {
+    pub(crate) texts: bool,
+    /// The sequence number of the next key.
+    pub(crate) next_sequence: u64,
+}
+
+impl Manifest {
+    /// Returns the number for a new run, and never the same number again.
+    pub(crate) fn take_run_number(&mut self) -> u64 {
+        let run = self.next_run;
+        self.next_run += 1;
+        run
+    }
+
+    pub(super) fn encode_database(&self, body: &mut Encoder) {
+        body.u64(self.generation).put(&self.database_id).u32(self.width).u32(self.k);
+        encode_layout(self.layout, body);
+        body.u32(self.flags());
+        body.u64(self.next_run).u64(self.largest_id.unwrap_or(0));
+        body.u64(self.live_wal.unwrap_or(0)).u64(self.next_wal).u64(self.next_frame);
+        if let Some(keys) = self.keys {
+            body.u64(keys.next_sequence);
+        }
+    }
+
+    fn flags(&self) -> u32 {
+        let has_ids = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
+        let runs_only = if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
+        let keys = match self.keys {
+            None => 0,
+            Some(KeysKept { texts: false, .. }) => FLAG_KEYS,
+            Some(KeysKept { texts: true, .. }) => FLAG_KEYS | FLAG_TEXTS,
+        };
+        has_ids | runs_only | keys
+    }
+
+    /// Decodes the record. The fields of other records are empty.
+    pub(super) fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+        let generation = body.u64()?;
+        if generation == 0 {
+            return Err(body.flaw("a generation of at least 1", generation));
+        }
+        let database_id = body.array()?;
+        let (width, k) = decode_width(body)?;
+        let layout = decode_layout(body)?;
+        let flags = decode_flags(body)?;
+        let has = |flag| flags & flag != 0;
+        let next_run = body.u64()?;
+        if next_run == 0 {
+            return Err(body.flaw("a next run of at least 1", next_run));
+        }
+        let largest_id = body.u64()?;
+        if !has(FLAG_HAS_IDS) && largest_id != 0 {
+            return Err(body.flaw("no largest id without its flag", largest_id));
+        }
+        let (live_wal, next_wal) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
+        let next_frame = body.u64()?;
+        let next_sequence = if has(FLAG_KEYS) { body.u64()? } else { 0 };
+        let numbers = [generation, next_run, next_wal, next_frame, next_sequence];
+        if numbers.iter().any(|&number| number > MAX_NUMBER) {
+            return Err(body.flaw("numbers up to 2^63", "one that is larger"));
+        }
+        Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
+        Ok(Self {
+            generation,
+            database_id,
+            width,
+            k,
+            layout,
+            next_run,
+            largest_id: has(FLAG_HAS_IDS).then_some(largest_id),
+            runs_only: has(FLAG_RUNS_ONLY),
+            live_wal,
+            next_wal,
+            next_frame,
+            runs: vec![],
+            ingested: vec![],
+            automatic: IdRanges::default(),
+            keys: has(FLAG_KEYS).then_some(KeysKept { texts: has(FLAG_TEXTS), next_sequence }),
+            recipe: None,
+            checkpoint: vec![],
+        })
+    }
+}
+
+fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
+    let width = body.u32()?;
+    if ![64, 128, 256].contains(&width) {
+        return Err(body.flaw("a width of 64, 128 or 256", width));
+    }
+    let k = body.u32()?;
+    if k > width {
+        return Err(body.flaw(format!("k up to {width}"), k));
+    }
+    Ok((width, k))
+}
+
+fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
+    let (kind, first, second) = match layout {
+        LayoutChoice::Auto => (0, 0, 0),
+        LayoutChoice::Rotations { tables } => (1, tables, 0),
+        LayoutChoice::Blocks { blocks, prefix } => (2, blocks, prefix),
+    };
+    body.u32(kind).u32(first).u32(second);
+}
+
+fn decode_layout(body: &mut Decoder<'_>) -> Result<LayoutChoice, Flaw> {
+    match (body.u32()?, body.u32()?, body.u32()?) {
+        (0, 0, 0) => Ok(LayoutChoice::Auto),
+        (1, tables @ 1..=64, 0) => Ok(LayoutChoice::Rotations { tables }),
+        (2, blocks @ 1..=64, prefix) if (1..=blocks).contains(&prefix) => {
+            Ok(LayoutChoice::Blocks { blocks, prefix })
+        }
+        other => Err(body.flaw("a known layout", format!("{other:?}"))),
+    }
+}
+
+fn decode_flags(body: &mut Decoder<'_>) -> Result<u32, Flaw> {
+    let flags = body.u32()?;
+    let unknown = flags & !(FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS) != 0;
+    if unknown || (flags & FLAG_TEXTS != 0 && flags & FLAG_KEYS == 0) {
+        return Err(body.flaw("known flags", flags));
+    }
+    Ok(flags)
+}
+
+/// The number of the live log, if there is one, and that of the next one.
+fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<u64>, u64), Flaw> {
+    let (live, next) = (body.u64()?, body.u64()?);
+    if live >= next {
+        return Err(body.flaw("a live log below the next one", format!("{live} and {next}")));
+    }
+    if runs_only && live != 0 {
+        return Err(body.flaw("no live log in a folder of runs", live));
+    }
+    Ok(((live != 0).then_some(live), next))
+}

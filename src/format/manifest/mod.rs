@@ -1,0 +1,23 @@
+//! The manifest: which runs are live, and the expected length and footer of each of their files.
+//!
+//! A magic, a version and a length, then tagged records, then one CRC-32 over everything before it.
+//! [`database`] holds the record about the database as a whole, [`runs`] the record of a run, [`ids`]
+//! the ranges of automatic ids, and [`file`] the file that they form.
+
+mod database;
+mod file;
+mod ids;
+mod runs;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub(crate) use database::{KeysKept, Manifest};
+#[cfg(test)]
+pub(crate) use file::MAGIC;
+#[cfg(any(test, fuzzing))]
+pub(crate) use file::PREFIX_BYTES;
+pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_RECIPE_BYTES};
+pub(crate) use ids::IdRanges;
+#[cfg(test)]
+pub(crate) use ids::MAX_RANGES;
+pub(crate) use runs::{FileRecord, KeysRecord, RunRecord};

@@ -1,0 +1,174 @@
+//! The record of one live run.
+
+use crate::format::segment::MAX_ENTRIES;
+use crate::format::{Decoder, Encoder, Flaw};
+use crate::layout::Layout;
+
+/// One live run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunRecord {
+    pub(crate) run: u64,
+    /// Random. Copies of a run keep it.
+    pub(crate) identity: [u8; 16],
+    pub(crate) layout: Layout,
+    pub(crate) entries: u64,
+    pub(crate) rows: u64,
+    pub(crate) fingerprint_sum: u64,
+    pub(crate) row_sum: u64,
+    /// Number of ids that the run deletes from older runs.
+    pub(crate) tombstones: u64,
+    /// Table 0 first.
+    pub(crate) segments: Vec<FileRecord>,
+    pub(crate) postings_file: FileRecord,
+    /// `None` without tombstones.
+    pub(crate) tombstones_file: Option<FileRecord>,
+    /// `None` without keys.
+    pub(crate) keys: Option<KeysRecord>,
+}
+
+/// The keys of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeysRecord {
+    pub(crate) count: u64,
+    pub(crate) key_sum: u64,
+    pub(crate) file: FileRecord,
+}
+
+/// The expected length and footer of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileRecord {
+    pub(crate) len_bytes: u64,
+    /// The CRC-32 at the end of the footer page.
+    pub(crate) footer_crc: u32,
+}
+
+/// The parts of a manifest that limit what a run record may contain.
+pub(super) struct RunLimits<'a> {
+    pub(super) width: u32,
+    pub(super) next_run: u64,
+    /// Whether the database has ever stored an id.
+    pub(super) has_ids: bool,
+    pub(super) runs_only: bool,
+    /// Whether rows have keys.
+    pub(super) keyed: bool,
+    /// The runs before this one.
+    pub(super) older: &'a [RunRecord],
+}
+
+impl RunRecord {
+    /// The records of all files: segments, postings, tombstones if there are any, keys if there are any.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &FileRecord> {
+        let keys = self.keys.iter().map(|keys| &keys.file);
+        self.segments.iter().chain([&self.postings_file]).chain(&self.tombstones_file).chain(keys)
+    }
+
+    /// Total length of all files.
+    pub(crate) fn len_bytes(&self) -> u64 {
+        self.files().map(|file| file.len_bytes).sum()
+    }
+
+    pub(super) fn encode(&self, keyed: bool, body: &mut Encoder) {
+        body.u64(self.run).put(&self.identity);
+        body.u64(self.entries).u64(self.rows).u64(self.fingerprint_sum).u64(self.row_sum);
+        body.u64(self.tombstones);
+        let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        body.u32(small(self.layout.block_count())).u32(small(self.layout.table_count()));
+        body.u64s(self.layout.prefixes());
+        self.segments.iter().for_each(|file| file.encode(body));
+        self.postings_file.encode(body);
+        self.tombstones_file.iter().for_each(|file| file.encode(body));
+        if keyed {
+            KeysRecord::encode(self.keys, body);
+        }
+    }
+
+    pub(super) fn decode(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<Self, Flaw> {
+        let run = body.u64()?;
+        if run >= limits.next_run || limits.older.iter().any(|known| known.run == run) {
+            return Err(body.flaw(format!("a run below {}, each once", limits.next_run), run));
+        }
+        let identity = body.array()?;
+        let (entries, rows) = decode_counts(body, limits)?;
+        let (fingerprint_sum, row_sum) = (body.u64()?, body.u64()?);
+        let tombstones = body.u64()?;
+        if rows == 0 && tombstones == 0 {
+            return Err(body.flaw("rows or tombstones", "neither"));
+        }
+        if limits.runs_only && tombstones > 0 {
+            return Err(body.flaw("no tombstones among runs for other databases", tombstones));
+        }
+        let layout = decode_layout(body, limits.width)?;
+        let segments =
+            (0..layout.table_count()).map(|_| FileRecord::decode(body)).collect::<Result<Vec<_>, _>>()?;
+        let postings_file = FileRecord::decode(body)?;
+        let tombstones_file = if tombstones > 0 { Some(FileRecord::decode(body)?) } else { None };
+        let keys = if limits.keyed { KeysRecord::decode(body)? } else { None };
+        Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
+        Ok(Self {
+            run,
+            identity,
+            layout,
+            entries,
+            rows,
+            fingerprint_sum,
+            row_sum,
+            tombstones,
+            segments,
+            postings_file,
+            tombstones_file,
+            keys,
+        })
+    }
+}
+
+/// The numbers of entries and rows.
+fn decode_counts(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<(u64, u64), Flaw> {
+    let (entries, rows) = (body.u64()?, body.u64()?);
+    if entries > MAX_ENTRIES || rows < entries || (entries == 0) != (rows == 0) {
+        let found = format!("{entries} and {rows} rows");
+        return Err(body.flaw("at most 2^32 - 1 entries, and a row for each", found));
+    }
+    if rows > 0 && !limits.has_ids {
+        return Err(body.flaw("the flag that ids have been stored", "rows without it"));
+    }
+    Ok((entries, rows))
+}
+
+fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<Layout, Flaw> {
+    let (blocks, tables) = (body.u32()?, body.u32()?);
+    if tables > 64 {
+        return Err(body.flaw("at most 64 tables", tables));
+    }
+    let prefixes = (0..tables).map(|_| body.u64()).collect::<Result<Vec<_>, _>>()?;
+    Layout::from_parts(width, blocks, prefixes)
+        .ok_or_else(|| body.flaw("blocks and prefixes that make a layout", format!("{blocks} blocks")))
+}
+
+impl KeysRecord {
+    fn encode(keys: Option<Self>, body: &mut Encoder) {
+        body.u64(keys.map_or(0, |keys| keys.count)).u64(keys.map_or(0, |keys| keys.key_sum));
+        keys.iter().for_each(|keys| keys.file.encode(body));
+    }
+
+    /// `None` for a run without keys.
+    fn decode(body: &mut Decoder<'_>) -> Result<Option<Self>, Flaw> {
+        let (count, key_sum) = (body.u64()?, body.u64()?);
+        match count {
+            0 if key_sum == 0 => Ok(None),
+            0 => Err(body.flaw("a key sum of 0 for no keys", key_sum)),
+            _ => Ok(Some(Self { count, key_sum, file: FileRecord::decode(body)? })),
+        }
+    }
+}
+
+impl FileRecord {
+    fn encode(&self, body: &mut Encoder) {
+        body.u64(self.len_bytes).u32(self.footer_crc).u32(0);
+    }
+
+    fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+        let record = Self { len_bytes: body.u64()?, footer_crc: body.u32()? };
+        Flaw::unless_equal("records", body.offset(), 0, body.u32()?)?;
+        Ok(record)
+    }
+}

@@ -1,0 +1,159 @@
+//! Tests of the whole manifest.
+
+use super::database::MAX_NUMBER;
+use super::*;
+use crate::format::Problem;
+use crate::layout::{Layout, LayoutChoice};
+
+pub(crate) fn sample() -> Manifest {
+    let layout = Layout::rotations(64, 3).unwrap();
+    let file =
+        |n: u64| FileRecord { len_bytes: n * 8192, footer_crc: 0xdead_0000 + u32::try_from(n).unwrap() };
+    let run = |run| RunRecord {
+        run,
+        identity: [9; 16],
+        layout: layout.clone(),
+        entries: 10,
+        rows: 12,
+        fingerprint_sum: 77,
+        row_sum: 78,
+        tombstones: run % 2,
+        segments: vec![file(6), file(7), file(8)],
+        postings_file: file(9),
+        tombstones_file: (run % 2 == 1).then(|| file(10)),
+        keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, file: file(11) }),
+    };
+    Manifest {
+        generation: 5,
+        database_id: [1; 16],
+        width: 64,
+        k: 3,
+        layout: LayoutChoice::Blocks { blocks: 6, prefix: 2 },
+        next_run: 9,
+        largest_id: Some(u64::MAX),
+        runs_only: false,
+        live_wal: Some(3),
+        next_wal: 4,
+        next_frame: 17,
+        runs: vec![run(7), run(2)],
+        ingested: vec![[3; 16], [2; 16]],
+        automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
+        keys: Some(KeysKept { texts: true, next_sequence: 50 }),
+        recipe: Some("some words".into()),
+        checkpoint: vec![1, 2, 3],
+    }
+}
+
+fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let body = bytes.len() - 4;
+    let crc = crc32fast::hash(&bytes[..body]);
+    bytes[body..].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn survives_the_round_trip() {
+    let manifest = sample();
+    assert_eq!(Manifest::decode(&manifest.encode()), Ok(manifest.clone()));
+    let empty = Manifest {
+        runs: vec![],
+        ingested: vec![],
+        automatic: IdRanges::default(),
+        live_wal: None,
+        runs_only: true,
+        largest_id: None,
+        layout: LayoutChoice::Auto,
+        keys: None,
+        recipe: None,
+        checkpoint: vec![],
+        ..manifest
+    };
+    assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
+}
+
+#[test]
+fn manifests_that_no_writer_writes_are_rejected() {
+    let rejected = |change: fn(&mut Manifest)| {
+        let mut manifest = sample();
+        change(&mut manifest);
+        assert!(matches!(Manifest::decode(&manifest.encode()), Err(Problem::Flaw(_))), "{manifest:?}");
+    };
+    rejected(|manifest| manifest.generation = 0);
+    rejected(|manifest| manifest.recipe = Some(String::new()));
+    rejected(|manifest| manifest.recipe = Some("x".repeat(MAX_RECIPE_BYTES + 1)));
+    rejected(|manifest| manifest.checkpoint = vec![0; MAX_CHECKPOINT_BYTES + 1]);
+    rejected(|manifest| {
+        manifest.runs[1].keys = manifest.runs[1].keys.map(|keys| KeysRecord { count: 0, ..keys })
+    });
+    rejected(|manifest| manifest.next_wal = 3);
+    rejected(|manifest| manifest.runs_only = true);
+    rejected(|manifest| (manifest.runs_only, manifest.live_wal) = (true, None));
+    rejected(|manifest| manifest.automatic = IdRanges(vec![(2, 1)]));
+    rejected(|manifest| manifest.automatic = IdRanges(vec![(1, 2), (2, 3)]));
+    rejected(|manifest| manifest.width = 63);
+    rejected(|manifest| manifest.k = 65);
+    rejected(|manifest| manifest.largest_id = None);
+    rejected(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 65 });
+    rejected(|manifest| manifest.layout = LayoutChoice::Rotations { tables: 0 });
+    rejected(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 0 });
+    rejected(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 6 });
+    rejected(|manifest| manifest.next_run = 7);
+    rejected(|manifest| (manifest.next_run, manifest.runs) = (0, Vec::new()));
+    rejected(|manifest| manifest.runs[1].run = 7);
+    rejected(|manifest| manifest.runs[1].entries = 0);
+    rejected(|manifest| manifest.runs[1].rows = 9);
+    rejected(|manifest| (manifest.runs[1].entries, manifest.runs[1].rows) = (0, 0));
+}
+
+#[test]
+fn regression_counters_that_could_overflow_are_rejected() {
+    type Change = fn(&mut Manifest, u64);
+    let changes: [Change; 5] = [
+        |manifest, number| manifest.keys = Some(KeysKept { texts: false, next_sequence: number }),
+        |manifest, number| manifest.generation = number,
+        |manifest, number| manifest.next_run = number,
+        |manifest, number| manifest.next_wal = number,
+        |manifest, number| manifest.next_frame = number,
+    ];
+    for change in changes {
+        for (number, decodes) in [(MAX_NUMBER, true), (MAX_NUMBER + 1, false), (u64::MAX, false)] {
+            let mut manifest = sample();
+            change(&mut manifest, number);
+            assert_eq!(Manifest::decode(&manifest.encode()).is_ok(), decodes, "{number}");
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_cut_is_detected() {
+    let bytes = sample().encode();
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(matches!(Manifest::decode(&flipped), Err(Problem::Flaw(_))), "bit {bit}");
+    }
+    for len in 0..bytes.len() {
+        assert!(matches!(Manifest::decode(&bytes[..len]), Err(Problem::Flaw(_))), "cut to {len}");
+    }
+}
+
+#[test]
+fn a_sound_newer_version_is_not_damage() {
+    let mut bytes = sample().encode();
+    bytes[8] = 2;
+    assert!(matches!(Manifest::decode(&bytes), Err(Problem::Flaw(_))), "the checksum comes first");
+    assert_eq!(Manifest::decode(&resealed(bytes)), Err(Problem::Newer(2)));
+}
+
+#[test]
+fn hostile_bytes_under_a_good_checksum_never_panic() {
+    let bytes = sample().encode();
+    for at in 8..bytes.len() - 4 {
+        for value in [0, 1, 0x7f, 0xff] {
+            let mut hostile = bytes.clone();
+            hostile[at] = value;
+            let _ = Manifest::decode(&resealed(hostile));
+        }
+    }
+    assert!(Manifest::decode(&resealed(bytes[..28].to_vec())).is_err());
+}

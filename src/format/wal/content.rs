@@ -1,0 +1,93 @@
+//! The content of the next frame.
+
+use super::frames::{FRAME_HEADER_BYTES, header_crc};
+use super::operation::{CHECKPOINT, DELETE, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation};
+use crate::fingerprint::Fingerprint;
+use crate::format::Encoder;
+
+/// Encoded operations, grouped into batches of the same kind.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    pub(super) bytes: Encoder,
+    /// The batch that further operations can join.
+    batch: Option<Batch>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    kind: u32,
+    /// Where it starts in the content.
+    start: usize,
+    count: u32,
+}
+
+impl Content {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.bytes.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.bytes.clear();
+        self.batch = None;
+    }
+
+    pub(crate) fn push<F: Fingerprint>(&mut self, operation: Operation<'_, F>) {
+        match operation {
+            Operation::Insert { row, automatic } => {
+                self.count(if automatic { INSERT_AUTOMATIC } else { INSERT });
+                row.fingerprint.write_le(&mut self.bytes.bytes);
+                self.bytes.u64(row.id);
+            }
+            Operation::Delete(id) => {
+                self.count(DELETE);
+                self.bytes.u64(id);
+            }
+            Operation::InsertKeyed(record) => {
+                self.count(INSERT_KEYED);
+                self.bytes.u64(record.row.id).u64(record.len_bytes());
+                record.encode(&mut self.bytes);
+                self.pad();
+            }
+            Operation::Checkpoint(bytes) => {
+                self.count(CHECKPOINT);
+                self.bytes.u64(bytes.len() as u64).put(bytes);
+                self.pad();
+            }
+        }
+    }
+
+    /// Pads to a multiple of 8 bytes, where every operation starts.
+    fn pad(&mut self) {
+        self.bytes.zeros_up_to(self.bytes.bytes.len().next_multiple_of(8));
+    }
+
+    /// Counts one more operation in the current batch, or in a new one if the kind differs.
+    fn count(&mut self, kind: u32) {
+        let (start, count) = match self.batch {
+            Some(Batch { kind: open, start, count }) if open == kind && count < u32::MAX => {
+                (start, count + 1)
+            }
+            _ => {
+                let start = self.bytes.bytes.len();
+                self.bytes.u32(kind).u32(0);
+                (start, 1)
+            }
+        };
+        self.batch = Some(Batch { kind, start, count });
+        if let Some(place) = self.bytes.bytes.get_mut(start + 4..start + 8) {
+            place.copy_from_slice(&count.to_le_bytes());
+        }
+    }
+
+    /// The whole frame. `None` if the content is too long for a frame.
+    pub(crate) fn frame(&self, salt: u64, number: u64) -> Option<Vec<u8>> {
+        let len = u32::try_from(self.bytes.bytes.len()).ok()?;
+        let mut header = Encoder::default();
+        header.u32(len).u64(number).u32(crc32fast::hash(&self.bytes.bytes)).u32(0);
+        let mut frame = Encoder::default();
+        frame.u32(header_crc(salt, &header.bytes)).put(&header.bytes);
+        debug_assert_eq!(frame.bytes.len(), FRAME_HEADER_BYTES);
+        frame.put(&self.bytes.bytes);
+        Some(frame.bytes)
+    }
+}

@@ -1,0 +1,139 @@
+//! Finding the sound frames of a log.
+
+use super::header::{HEADER_BYTES, WalHeader};
+use crate::format::{Decoder, Flaw};
+
+/// Bytes of a frame before its content.
+pub(crate) const FRAME_HEADER_BYTES: usize = 24;
+
+/// The CRC of a frame header. It covers the salt, and the header without the CRC itself.
+pub(super) fn header_crc(salt: u64, rest: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&salt.to_le_bytes());
+    hasher.update(rest);
+    hasher.finalize()
+}
+
+/// A decoded frame header.
+#[derive(Clone, Copy, Debug)]
+struct FrameHeader {
+    len: usize,
+    number: u64,
+    content_crc: u32,
+}
+
+/// Decodes the frame header at an offset, if its checksum is correct.
+fn sound_header(file: &[u8], offset: usize, salt: u64) -> Option<FrameHeader> {
+    let bytes = file.get(offset..)?.get(..FRAME_HEADER_BYTES)?;
+    let (stored, rest) = bytes.split_first_chunk::<4>()?;
+    if u32::from_le_bytes(*stored) != header_crc(salt, rest) {
+        return None;
+    }
+    unchecked_header(file, offset)
+}
+
+/// Decodes the frame header at an offset without its checksum.
+fn unchecked_header(file: &[u8], offset: usize) -> Option<FrameHeader> {
+    let bytes = file.get(offset..)?.get(4..FRAME_HEADER_BYTES)?;
+    let mut fields = Decoder::new("frame", offset as u64, bytes);
+    let (len, number, content_crc) = (fields.u32().ok()?, fields.u64().ok()?, fields.u32().ok()?);
+    fields.rest_is_zero().ok()?;
+    if !len.is_multiple_of(8) {
+        return None;
+    }
+    Some(FrameHeader { len: len as usize, number, content_crc })
+}
+
+/// The content of a frame, if its checksum is correct.
+fn sound_content(file: &[u8], offset: usize, header: FrameHeader) -> Option<&[u8]> {
+    let content = file.get(offset + FRAME_HEADER_BYTES..)?.get(..header.len)?;
+    (crc32fast::hash(content) == header.content_crc).then_some(content)
+}
+
+/// The content of frame `number`, if it starts at `offset` and is sound.
+fn sound_frame(file: &[u8], offset: usize, salt: u64, number: u64) -> Option<&[u8]> {
+    let header = sound_header(file, offset, salt).filter(|header| header.number == number)?;
+    sound_content(file, offset, header)
+}
+
+/// The frames of a log up to the first bad one.
+#[derive(Debug)]
+pub(crate) struct Frames<'a> {
+    /// Offset and content of each sound frame, in order.
+    pub(crate) contents: Vec<(usize, &'a [u8])>,
+    /// Where the sound frames end.
+    pub(crate) end: usize,
+    /// Set if the first bad frame was durable and is damaged.
+    pub(crate) damage: Option<Flaw>,
+}
+
+impl<'a> Frames<'a> {
+    pub(crate) fn scan(file: &'a [u8], header: &WalHeader) -> Self {
+        let mut frames = Self { contents: Vec::new(), end: HEADER_BYTES, damage: None };
+        let mut number = header.first_frame;
+        while let Some(content) = sound_frame(file, frames.end, header.salt, number) {
+            frames.contents.push((frames.end + FRAME_HEADER_BYTES, content));
+            frames.end += FRAME_HEADER_BYTES + content.len();
+            number = number.wrapping_add(1);
+        }
+        let is_later = |offset: &usize| {
+            sound_header(file, *offset, header.salt).is_some_and(|later| later.number > number)
+        };
+        let later = (frames.end..file.len()).step_by(8).find(is_later);
+        frames.damage = later.map(|offset| {
+            let found = format!("a damaged one, and a sound one at offset {offset}");
+            Flaw::new("frame", frames.end as u64, format!("frame {number}"), found)
+        });
+        frames
+    }
+}
+
+/// A sound frame of a damaged log.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) number: u64,
+    /// Offset of its content.
+    pub(crate) offset: usize,
+    pub(crate) content: &'a [u8],
+}
+
+/// All sound frames, including those after damage, by ascending number.
+///
+/// Takes linear time: the scan skips the content of every frame with a sound header, so it reads no
+/// content twice.
+pub(crate) fn sound_frames<'a>(file: &'a [u8], header: &WalHeader) -> Vec<Frame<'a>> {
+    let mut frames = Vec::new();
+    let (mut offset, mut least) = (HEADER_BYTES, header.first_frame);
+    while offset < file.len() {
+        let Some(found) = sound_header(file, offset, header.salt) else {
+            offset += 8;
+            continue;
+        };
+        if found.number >= least
+            && let Some(content) = sound_content(file, offset, found)
+        {
+            frames.push(Frame { number: found.number, offset: offset + FRAME_HEADER_BYTES, content });
+            least = found.number.saturating_add(1);
+        }
+        offset = (offset + FRAME_HEADER_BYTES).saturating_add(found.len.next_multiple_of(8));
+    }
+    frames
+}
+
+/// The frames up to the first bad one of a log whose header is damaged, and with it the salt.
+///
+/// The checksum of its content proves that a frame is sound. Its number proves that it belongs to
+/// this log: no two frames of a database have the same number.
+pub(crate) fn sound_frames_without_salt(file: &[u8], first_frame: u64) -> Vec<Frame<'_>> {
+    let mut frames: Vec<Frame<'_>> = Vec::new();
+    let (mut offset, mut number) = (HEADER_BYTES, first_frame);
+    while let Some(found) = unchecked_header(file, offset).filter(|found| found.number == number)
+        && let Some(content) = sound_content(file, offset, found)
+    {
+        offset += FRAME_HEADER_BYTES;
+        frames.push(Frame { number, offset, content });
+        offset += content.len();
+        number = number.saturating_add(1);
+    }
+    frames
+}

@@ -1,0 +1,77 @@
+//! The header of a log.
+
+use crate::format::paged::hex;
+use crate::format::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+
+pub(crate) const MAGIC: [u8; 8] = *b"\x89NPW\r\n\x1a\n";
+/// Bytes before the first frame.
+pub(crate) const HEADER_BYTES: usize = 64;
+/// Offset of the header's CRC.
+const HEADER_CRC_OFFSET: usize = 60;
+
+/// The header of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WalHeader {
+    pub(crate) database_id: [u8; 16],
+    pub(crate) width: u32,
+    pub(crate) number: u64,
+    /// Random: remains of other logs on the medium do not look like frames of this log.
+    pub(crate) salt: u64,
+    /// The number of the first frame.
+    pub(crate) first_frame: u64,
+}
+
+impl WalHeader {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Encoder::default();
+        out.put(&MAGIC).u32(VERSION).u32(self.width).put(&self.database_id);
+        out.u64(self.number).u64(self.salt).u64(self.first_frame);
+        out.zeros_up_to(HEADER_CRC_OFFSET);
+        let crc = crc32fast::hash(&out.bytes);
+        out.u32(crc);
+        out.bytes
+    }
+
+    /// Decodes the header of log `number` of a database, whose first frame must be `first_frame`.
+    pub(crate) fn decode(
+        file: &[u8],
+        database_id: [u8; 16],
+        width: u32,
+        number: u64,
+        first_frame: u64,
+    ) -> Result<Self, Problem> {
+        let found = Self::parse(file)?;
+        let same = |offset, name: &str, expected: String, found: String| {
+            let tag = |value| format!("{name} {value}");
+            if expected == found {
+                Ok(())
+            } else {
+                Err(Flaw::new("header", offset, tag(expected), tag(found)))
+            }
+        };
+        same(12, "width", width.to_string(), found.width.to_string())?;
+        same(16, "database", hex(&database_id), hex(&found.database_id))?;
+        same(32, "log", number.to_string(), found.number.to_string())?;
+        same(48, "first frame", first_frame.to_string(), found.first_frame.to_string())?;
+        Ok(found)
+    }
+
+    /// Decodes the header of any log.
+    pub(crate) fn parse(file: &[u8]) -> Result<Self, Problem> {
+        let mut fields = Decoder::new("header", 0, file);
+        let mut fields = Decoder::new("header", 0, fields.take(HEADER_BYTES)?);
+        Flaw::unless_equal("header", 0, hex(&MAGIC), hex(&fields.array::<8>()?))?;
+        let (body, stored) = file.split_at_checked(HEADER_CRC_OFFSET).unwrap_or_default();
+        let stored = stored.first_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
+        check_crc("header", HEADER_CRC_OFFSET as u64, stored, crc32fast::hash(body))?;
+        let version = fields.u32()?;
+        if version > VERSION {
+            return Err(Problem::Newer(version));
+        }
+        Flaw::unless_equal("header", 8, VERSION, version)?;
+        let (width, database_id) = (fields.u32()?, fields.array()?);
+        let (number, salt, first_frame) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        Flaw::unless_equal("header", 56, 0, fields.u32()?)?;
+        Ok(Self { database_id, width, number, salt, first_frame })
+    }
+}

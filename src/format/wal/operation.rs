@@ -1,0 +1,86 @@
+//! The operations in a frame.
+
+use crate::fingerprint::{Fingerprint, Row};
+use crate::format::keys::KeyRecord;
+use crate::format::manifest::MAX_CHECKPOINT_BYTES;
+use crate::format::{Decoder, Flaw};
+
+/// A batch of rows with ids of the caller.
+pub(super) const INSERT: u32 = 1;
+/// A batch of ids to delete.
+pub(super) const DELETE: u32 = 2;
+/// A batch of rows with automatic ids.
+pub(super) const INSERT_AUTOMATIC: u32 = 3;
+/// A batch of rows with a key each.
+pub(super) const INSERT_KEYED: u32 = 4;
+/// The checkpoint of a job that the operations before it belong to. An empty one ends the job.
+pub(super) const CHECKPOINT: u32 = 5;
+
+/// One operation of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation<'a, F> {
+    Insert {
+        row: Row<F>,
+        /// Whether the database assigned the id.
+        automatic: bool,
+    },
+    /// A row and one of its keys.
+    InsertKeyed(KeyRecord<'a, F>),
+    Delete(u64),
+    /// The progress of a job.
+    Checkpoint(&'a [u8]),
+}
+
+/// Visits the operations of a frame's content, which starts at `offset`, in order.
+pub(crate) fn operations<'a, F: Fingerprint>(
+    content: &'a [u8],
+    offset: usize,
+    visit: &mut impl FnMut(Operation<'a, F>),
+) -> Result<(), Flaw> {
+    let mut fields = Decoder::new("frame", offset as u64, content);
+    while !fields.is_at_end() {
+        let kind = fields.u32()?;
+        if !(INSERT..=CHECKPOINT).contains(&kind) {
+            return Err(fields.flaw("a batch of kind 1 to 5", kind));
+        }
+        let count = fields.u32()?;
+        for _ in 0..count {
+            visit(operation(kind, &mut fields)?);
+        }
+    }
+    Ok(())
+}
+
+/// Decodes one operation of a batch.
+fn operation<'a, F: Fingerprint>(kind: u32, fields: &mut Decoder<'a>) -> Result<Operation<'a, F>, Flaw> {
+    Ok(match kind {
+        DELETE => Operation::Delete(fields.u64()?),
+        INSERT_KEYED => {
+            let id = fields.u64()?;
+            let (bytes, at) = padded(fields)?;
+            Operation::InsertKeyed(KeyRecord::decode(id, bytes, at)?)
+        }
+        CHECKPOINT => {
+            let (bytes, _) = padded(fields)?;
+            if bytes.len() > MAX_CHECKPOINT_BYTES {
+                return Err(fields.flaw(format!("up to {MAX_CHECKPOINT_BYTES} bytes"), bytes.len()));
+            }
+            Operation::Checkpoint(bytes)
+        }
+        _ => {
+            let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
+            let row = Row { fingerprint, id: fields.u64()? };
+            Operation::Insert { row, automatic: kind == INSERT_AUTOMATIC }
+        }
+    })
+}
+
+/// Reads a length, that many bytes, and zero padding up to a multiple of 8. Returns the bytes and
+/// their offset.
+fn padded<'a>(fields: &mut Decoder<'a>) -> Result<(&'a [u8], u64), Flaw> {
+    let len = usize::try_from(fields.u64()?).unwrap_or(usize::MAX);
+    let at = fields.offset();
+    let bytes = fields.take(len)?;
+    Decoder::new("frame", fields.offset(), fields.take(len.next_multiple_of(8) - len)?).rest_is_zero()?;
+    Ok((bytes, at))
+}

@@ -1,0 +1,179 @@
+//! Tests of whole logs.
+
+use super::operation::CHECKPOINT;
+use super::*;
+use crate::fingerprint::Row;
+use crate::format::Flaw;
+use crate::format::keys::KeyRecord;
+use crate::format::manifest::MAX_CHECKPOINT_BYTES;
+
+const HEADER: WalHeader =
+    WalHeader { database_id: [7; 16], width: 64, number: 3, salt: 0x1234_5678_9abc_def0, first_frame: 9 };
+
+fn sample() -> (Vec<u8>, Vec<Operation<'static, u64>>) {
+    let insert = |fingerprint, id, automatic| Operation::Insert { row: Row { fingerprint, id }, automatic };
+    let all = vec![
+        insert(1, 2, false),
+        insert(3, 4, false),
+        Operation::Delete(2),
+        insert(5, 6, true),
+        Operation::Delete(u64::MAX),
+        Operation::Delete(0),
+    ];
+    let mut file = HEADER.encode();
+    for (number, part) in (9..).zip(all.chunks(2)) {
+        let mut content = Content::default();
+        part.iter().for_each(|&operation| content.push(operation));
+        file.extend(content.frame(HEADER.salt, number).unwrap());
+    }
+    (file, all)
+}
+
+fn read(file: &[u8]) -> (Vec<Operation<'_, u64>>, Option<Flaw>) {
+    let frames = Frames::scan(file, &HEADER);
+    let mut found = Vec::new();
+    for (offset, content) in &frames.contents {
+        operations(content, *offset, &mut |operation| found.push(operation)).unwrap();
+    }
+    (found, frames.damage)
+}
+
+#[test]
+fn survives_the_round_trip_and_fits_only_its_own_place() {
+    let (file, all) = sample();
+    assert_eq!(WalHeader::decode(&file, [7; 16], 64, 3, 9), Ok(HEADER));
+    assert_eq!(read(&file), (all, None));
+    assert!(WalHeader::decode(&file, [8; 16], 64, 3, 9).is_err());
+    assert!(WalHeader::decode(&file, [7; 16], 128, 3, 9).is_err());
+    assert!(WalHeader::decode(&file, [7; 16], 64, 4, 9).is_err());
+    assert!(WalHeader::decode(&file, [7; 16], 64, 3, 8).is_err());
+    assert!(WalHeader::decode(&file[..63], [7; 16], 64, 3, 9).is_err());
+}
+
+#[test]
+fn keys_texts_and_checkpoints_of_all_lengths_survive_the_round_trip() {
+    let bytes: Vec<u8> = (1..=40).collect();
+    let mut all = Vec::new();
+    for len in 0..20 {
+        let (row, key) = (Row { fingerprint: len as u64, id: u64::MAX - len as u64 }, &bytes[..len]);
+        for text in [&bytes[..0], &bytes[len..40]] {
+            all.push(Operation::InsertKeyed(KeyRecord { row, sequence: 77, key, text }));
+        }
+        all.push(Operation::Checkpoint(key));
+    }
+    let mut content = Content::default();
+    all.iter().for_each(|&operation| content.push(operation));
+    let content = content.bytes.bytes;
+    let mut found = Vec::new();
+    operations::<u64>(&content, 0, &mut |operation| found.push(operation)).unwrap();
+    assert_eq!(found, all);
+    // Any cut and any non-zero padding is damage, and never panics.
+    for cut in (8..content.len()).step_by(8) {
+        let _ = operations::<u64>(&content[..cut], 0, &mut |_| ());
+    }
+    let padding = content.len() - 1;
+    let mut other = content.clone();
+    assert_eq!(std::mem::replace(&mut other[padding], 1), 0);
+    assert!(operations::<u64>(&other, 0, &mut |_| ()).is_err());
+}
+
+#[test]
+fn every_cut_leaves_the_frames_before_it() {
+    let (file, all) = sample();
+    for len in HEADER_BYTES..file.len() {
+        let (found, damage) = read(&file[..len]);
+        assert!(all.starts_with(&found) && found.len() < all.len(), "cut to {len}");
+        assert_eq!(damage, None, "cut to {len}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_damage_or_an_end_in_the_last_frame() {
+    let (file, all) = sample();
+    let last = Frames::scan(&file, &HEADER).contents[2].0 - FRAME_HEADER_BYTES;
+    for bit in 0..file.len() * 8 {
+        let mut flipped = file.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        if bit / 8 < HEADER_BYTES {
+            assert!(WalHeader::decode(&flipped, [7; 16], 64, 3, 9).is_err(), "bit {bit}");
+            continue;
+        }
+        let (found, damage) = read(&flipped);
+        assert!(all.starts_with(&found) && found.len() < all.len(), "bit {bit}");
+        assert_eq!(damage.is_some(), bit / 8 < last, "bit {bit}");
+    }
+}
+
+/// A log with a frame cut out was mistaken for one with an unfinished commit.
+#[test]
+fn regression_a_missing_frame_is_damage() {
+    let (file, all) = sample();
+    let frames = Frames::scan(&file, &HEADER).contents;
+    let (second, third) = (frames[1].0 - FRAME_HEADER_BYTES, frames[2].0 - FRAME_HEADER_BYTES);
+    let spliced = [&file[..second], &file[third..]].concat();
+    let (found, damage) = read(&spliced);
+    assert_eq!((&found[..], damage.is_some()), (&all[..2], true));
+}
+
+/// Empty batches of unknown kinds were accepted.
+#[test]
+fn regression_an_unknown_kind_is_damage_even_without_operations() {
+    for kind in [0u32, 6, u32::MAX] {
+        let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
+        assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
+    }
+    let checkpoint = |len: usize| {
+        let mut content = vec![CHECKPOINT, 1].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+        content.extend_from_slice(&(len as u64).to_le_bytes());
+        content.resize(content.len() + len.next_multiple_of(8), 0);
+        operations::<u64>(&content, 0, &mut |_| ())
+    };
+    assert!(checkpoint(MAX_CHECKPOINT_BYTES).is_ok());
+    assert!(checkpoint(MAX_CHECKPOINT_BYTES + 1).is_err(), "no manifest could hold it");
+    assert!(operations::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], 0, &mut |_| ()).is_ok());
+}
+
+#[test]
+fn zeros_and_frames_of_another_log_are_no_frames() {
+    let (file, all) = sample();
+    let mut padded = file.clone();
+    padded.resize(file.len() + 4096, 0);
+    assert_eq!(read(&padded), (all.clone(), None));
+    let mut content = Content::default();
+    content.push(Operation::Delete::<u64>(1));
+    let mut foreign = file.clone();
+    foreign.extend(content.frame(HEADER.salt + 1, 12).unwrap());
+    assert_eq!(read(&foreign), (all, None));
+}
+
+#[test]
+fn frames_after_damage_are_found() {
+    let (sound, _) = sample();
+    let frames = Frames::scan(&sound, &HEADER).contents;
+    for (index, &(content, _)) in frames.iter().enumerate() {
+        // In the header of a frame, and in its content.
+        for at in [content - FRAME_HEADER_BYTES, content - 12, content] {
+            let mut file = sound.clone();
+            file[at] ^= 1;
+            let numbers: Vec<u64> = sound_frames(&file, &HEADER).iter().map(|frame| frame.number).collect();
+            let expected: Vec<u64> =
+                (0..3).filter(|&other| other != index as u64).map(|other| 9 + other).collect();
+            assert_eq!(numbers, expected, "byte {at}");
+            assert_eq!(sound_frames_without_salt(&file, 9).len() < 3, at != content - FRAME_HEADER_BYTES);
+        }
+    }
+}
+
+#[test]
+fn frames_are_found_without_the_salt_by_their_numbers() {
+    let (mut file, all) = sample();
+    file[..HEADER_BYTES].fill(0xff);
+    let mut found = Vec::new();
+    for frame in sound_frames_without_salt(&file, 9) {
+        operations(frame.content, frame.offset, &mut |operation| found.push(operation)).unwrap();
+    }
+    assert_eq!(found, all);
+    assert!(sound_frames_without_salt(&file, 8).is_empty());
+    file.resize(file.len() + 4096, 0);
+    assert_eq!(sound_frames_without_salt(&file, 9).len(), 3);
+}

@@ -1,0 +1,103 @@
+//! The layout that a user chooses for a database.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::cost;
+use super::scheme::Layout;
+use crate::error::{Error, Result};
+
+/// The layout that a database is created with.
+///
+/// Its text form is `auto`, `rotations:T` or `blocks:M,S`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LayoutChoice {
+    /// `rotations:T`, with the T for each run chosen by its size.
+    #[default]
+    Auto,
+    /// T disjoint blocks; each is the prefix of one table. Serves every k.
+    Rotations {
+        /// Number of blocks and tables, 1 to 64.
+        tables: u32,
+    },
+    /// M blocks, and prefixes of S blocks. The smallest known family of prefixes such that k errors
+    /// always leave one prefix untouched.
+    Blocks {
+        /// Number of blocks, 1 to 64.
+        blocks: u32,
+        /// Blocks in each prefix, 1 to `blocks - k`.
+        prefix: u32,
+    },
+}
+
+impl fmt::Display for LayoutChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Rotations { tables } => write!(f, "rotations:{tables}"),
+            Self::Blocks { blocks, prefix } => write!(f, "blocks:{blocks},{prefix}"),
+        }
+    }
+}
+
+impl FromStr for LayoutChoice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let number = |digits: &str| digits.parse::<u32>().ok();
+        let parsed = match text.split_once(':') {
+            None if text == "auto" => Some(Self::Auto),
+            Some(("rotations", tables)) => number(tables).map(|tables| Self::Rotations { tables }),
+            Some(("blocks", rest)) => rest.split_once(',').and_then(|(blocks, prefix)| {
+                Some(Self::Blocks { blocks: number(blocks)?, prefix: number(prefix)? })
+            }),
+            _ => None,
+        };
+        parsed.ok_or_else(|| {
+            Error::InvalidLayout {
+                layout: format!("layout {text:?}"),
+                reason: "expected auto, rotations:T or blocks:M,S, with T, M, S numbers".into(),
+            }
+        })
+    }
+}
+
+impl LayoutChoice {
+    /// The layout for a run of `entries` distinct fingerprints of `width` bits, which most queries
+    /// search at distance `k`.
+    pub(crate) fn layout(self, width: u32, k: u32, entries: u64) -> Result<Layout> {
+        match self {
+            Self::Auto => Ok(cost::best_rotations(width, k, entries)),
+            Self::Rotations { tables } => Layout::rotations(width, tables),
+            Self::Blocks { blocks, prefix } => Layout::covering(width, blocks, prefix, k),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_parse_what_they_print() {
+        for text in ["auto", "rotations:4", "blocks:6,2"] {
+            assert_eq!(text.parse::<LayoutChoice>().unwrap().to_string(), text);
+        }
+        for text in ["", "rotations", "rotations:", "rotations:x", "blocks:6", "blocks:6,2,1", "blocks:-6,2"]
+        {
+            assert!(matches!(text.parse::<LayoutChoice>(), Err(Error::InvalidLayout { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn impossible_layouts_are_rejected() {
+        let rejected = |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::InvalidLayout { .. }));
+        assert!(rejected(LayoutChoice::Rotations { tables: 0 }, 3));
+        assert!(rejected(LayoutChoice::Rotations { tables: 65 }, 3));
+        assert!(rejected(LayoutChoice::Blocks { blocks: 6, prefix: 4 }, 3));
+        assert!(rejected(LayoutChoice::Blocks { blocks: 6, prefix: 0 }, 3));
+        assert!(rejected(LayoutChoice::Blocks { blocks: 65, prefix: 2 }, 3));
+        assert!(rejected(LayoutChoice::Blocks { blocks: 40, prefix: 20 }, 10));
+    }
+}

@@ -1,0 +1,60 @@
+//! Reading all fingerprints of a segment in order.
+
+use super::segment::Segment;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+
+/// What a cursor did with the buffer that it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockRead {
+    /// The buffer holds the next block.
+    Filled,
+    /// There are no more blocks, and the buffer is empty.
+    End,
+}
+
+impl BlockRead {
+    pub(super) fn of<T>(block: &[T]) -> Self {
+        if block.is_empty() { Self::End } else { Self::Filled }
+    }
+}
+
+/// Entries that the system is asked to read ahead at once.
+const AHEAD_ENTRIES: usize = 1 << 17;
+
+/// Values in a block, unless a single bucket holds more.
+const BLOCK: usize = 4096;
+
+/// Reads a segment from its first value to its last.
+pub(crate) struct Cursor<'a, F> {
+    segment: &'a Segment<F>,
+    bucket: usize,
+    /// Buckets that the system was asked to read ahead.
+    requested: usize,
+    /// Buckets to request at once.
+    window: usize,
+}
+
+impl<F: Fingerprint> Segment<F> {
+    /// Reads all values in order.
+    pub(crate) fn cursor(&self) -> Cursor<'_, F> {
+        let window = (self.buckets() * AHEAD_ENTRIES / self.entries().max(1)).max(1);
+        Cursor { segment: self, bucket: 0, requested: 0, window }
+    }
+}
+
+impl<F: Fingerprint> Cursor<'_, F> {
+    /// Replaces the content of `out` by the next values.
+    pub(crate) fn next_block(&mut self, out: &mut Vec<F>) -> Result<BlockRead> {
+        out.clear();
+        while self.requested < (self.bucket + self.window).min(self.segment.buckets()) {
+            self.segment.will_need_buckets(self.requested, self.window)?;
+            self.requested += self.window;
+        }
+        while out.len() < BLOCK && self.bucket < self.segment.buckets() {
+            self.segment.read_buckets(self.bucket, 1, out)?;
+            self.bucket += 1;
+        }
+        Ok(BlockRead::of(out))
+    }
+}

@@ -1,0 +1,72 @@
+//! The traits that a storage implements.
+
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::io;
+use std::path::PathBuf;
+
+use super::bytes::{Access, Bytes};
+use crate::error::Result;
+use crate::util::cast::to_usize;
+
+/// One folder of files. Clones refer to the same folder.
+pub(crate) trait Storage: Debug + Send + Sync {
+    /// Creates a file. Fails if it exists.
+    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>>;
+    /// Maps a whole file. It must not change while it is mapped.
+    fn map(&self, name: &str, access: Access) -> io::Result<Bytes>;
+    /// Opens a file for ordinary reads.
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>>;
+    /// Renames a file, and replaces any file with the new name.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Makes creations, renames and removals durable.
+    fn sync_folder(&self) -> io::Result<()>;
+    /// The names of all files, in no particular order.
+    fn list(&self) -> io::Result<Vec<OsString>>;
+    /// Takes the lock that only one writer can hold. Dropping the value, or the end of the process,
+    /// releases it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`](crate::Error::Locked) if another writer holds it,
+    /// [`Error::Io`](crate::Error::Io).
+    fn lock(&self) -> Result<Box<dyn Lock>>;
+    /// The path of a file, or of the folder for an empty name; for messages.
+    fn path(&self, name: &str) -> PathBuf;
+}
+
+/// A held lock.
+pub(crate) trait Lock: Debug + Send + Sync {}
+
+/// A file open for writing.
+pub(crate) trait WriteFile: Debug + Send {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()>;
+    /// Makes the content and the length durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file open for reading.
+pub(crate) trait ReadFile: Debug + Send {
+    fn len_bytes(&self) -> io::Result<u64>;
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+/// Reads a whole small file. `None` if it does not exist.
+pub(crate) fn read_small(storage: &dyn Storage, name: &str, limit_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match storage.open(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let len = file.len_bytes()?;
+    if len > limit_bytes {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("{len} bytes, more than {limit_bytes}"),
+        ));
+    }
+    let mut bytes = vec![0; to_usize(len)];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(Some(bytes))
+}

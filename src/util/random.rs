@@ -1,0 +1,41 @@
+//! Random identities of databases and runs.
+
+use crate::error::{Error, Result};
+
+/// Returns 128 bits from the system's random number generator.
+pub(crate) fn random_id() -> Result<[u8; 16]> {
+    #[cfg(any(test, fuzzing))]
+    if let Some(id) = fixed::next_id() {
+        return Ok(id);
+    }
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(|error| {
+        Error::io("read", "the system's random numbers")(std::io::Error::other(error.to_string()))
+    })?;
+    Ok(id)
+}
+
+/// Predictable ids for tests and fuzzing.
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fixed {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NEXT_ID: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    /// Makes all further ids of this thread predictable.
+    pub(crate) fn fix_ids() {
+        NEXT_ID.set(Some(0xa0));
+    }
+
+    /// Returns distinct ids. Up to number 0xff each is one byte repeated 16 times.
+    pub(super) fn next_id() -> Option<[u8; 16]> {
+        let number = NEXT_ID.get()?;
+        NEXT_ID.set(Some(number + 1));
+        let [low, high @ ..] = number.to_le_bytes();
+        let mut id = [low; 16];
+        id.iter_mut().zip(high).for_each(|(byte, more)| *byte ^= more);
+        Some(id)
+    }
+}
