@@ -184,7 +184,8 @@ impl Files {
         record.fingerprint_sum = sum;
         let spec = Postings::file_spec(id, record.run, 64);
         let postings = Postings::open(&disk, &spec, record, Some(u64::MAX))?;
-        let run = Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
+        let run =
+            Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
         let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
         while cursor.next_block(&mut block)? {
             let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);
