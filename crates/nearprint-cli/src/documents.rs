@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Global;
 use super::failure::Failure;
 use nearprint_text::Result;
-use nearprint_text::documents::{BadRecord, Fields, Format, Item, LineFile, Reader, ReaderOptions, Record};
+use nearprint_text::documents::{BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record};
 
 /// Options about inputs, the same for every command that reads documents.
 #[derive(Clone, Debug, clap::Args)]
@@ -66,26 +66,26 @@ impl DocumentArgs {
     /// Opens the inputs, or standard input where there are none, which is of this format unless the options say
     /// something else.
     pub(super) fn open(&self, inputs: &[PathBuf], stdin_format: Format) -> Result<Reader> {
-        open(inputs, ReaderOptions { stdin_format, ..self.options(None) })
+        let mut options = self.options();
+        options.stdin_format = stdin_format;
+        open(inputs, options)
     }
 
     /// The same where the key is a group, which not every record has to have.
     pub(super) fn open_for_groups(&self, inputs: &[PathBuf], key_is_optional: bool) -> Result<Reader> {
-        let mut options = self.options(None);
+        let mut options = self.options();
         options.fields.key_is_optional = key_is_optional;
         open(inputs, options)
     }
 
-    /// How the inputs are read. `value_field` holds what records are ranked by.
-    pub(super) fn options(&self, value_field: Option<&str>) -> ReaderOptions {
-        let fields = Fields {
-            text: self.text_field.clone(),
-            key: self.key_field.clone(),
-            key_is_optional: false,
-            value: value_field.map(str::to_string),
-        };
-        let (format, cut_after) = (self.input_format.map(Format::from), self.cut_after.clone());
-        ReaderOptions { fields, format, cut_after, ..ReaderOptions::default() }
+    /// How the inputs are read.
+    pub(super) fn options(&self) -> ReaderOptions {
+        let mut options = ReaderOptions::default();
+        options.fields.text.clone_from(&self.text_field);
+        options.fields.key.clone_from(&self.key_field);
+        options.format = self.input_format.map(Format::from);
+        options.cut_after.clone_from(&self.cut_after);
+        options
     }
 
     /// Where bad records of a reader go; `others` are written to as well.
@@ -107,7 +107,8 @@ pub(super) fn for_each_text(
     inputs: &[PathBuf],
     visit: &mut dyn FnMut(&Record),
 ) -> std::result::Result<u64, Failure> {
-    let options = ReaderOptions { format: Some(Format::Text), ..ReaderOptions::default() };
+    let mut options = ReaderOptions::default();
+    options.format = Some(Format::Text);
     let mut num_replaced = 0;
     let mut reader = Reader::open(inputs, options)?;
     while let Some(item) = reader.next_item()? {

@@ -1,7 +1,6 @@
-//! How fast documents are read: MB/s of text as it stands decompressed, on one thread, from files in the
-//! system's cache.
+//! Measures reading of documents: MB/s of decompressed input, on one thread, from the page cache.
 //!
-//! `NEARPRINT_BENCH_MB=1000 cargo bench --bench documents` chooses how much is read (200 by default).
+//! `NEARPRINT_BENCH_MB=1000 cargo bench --bench documents` sets the size of the input (200 by default).
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -14,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::Random;
-use nearprint_text::documents::{Fields, Item, Output, OutputOptions, Reader, ReaderOptions};
+use nearprint_text::documents::{DocumentWriter, Item, Reader, ReaderOptions, WriterOptions};
 
 const ROUNDS: usize = 5;
 
@@ -27,7 +26,7 @@ fn main() {
     result.unwrap();
 }
 
-/// The same documents as JSON lines and as CSV: about 1 KB each, words and paragraphs.
+/// The same documents as JSON lines and as CSV, of about 1 KB each, with several paragraphs.
 fn documents(len_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     let mut random = Random(7);
     let words: Vec<String> = (0..5000)
@@ -74,8 +73,9 @@ fn measure(home: &Path, len_bytes: usize) {
 }
 
 fn open(path: &PathBuf) -> Reader {
-    let fields = Fields { key: Some("url".into()), ..Fields::default() };
-    Reader::open(std::slice::from_ref(path), ReaderOptions { fields, ..ReaderOptions::default() }).unwrap()
+    let mut options = ReaderOptions::default();
+    options.fields.key = Some("url".into());
+    Reader::open(std::slice::from_ref(path), options).unwrap()
 }
 
 fn read(path: &PathBuf) {
@@ -91,7 +91,7 @@ fn skip(path: &PathBuf) {
 
 fn copy(path: &PathBuf, out: &Path) {
     let mut reader = open(path);
-    let mut output = Output::create(out, &reader, OutputOptions::default()).unwrap();
+    let mut output = DocumentWriter::create(out, &reader, WriterOptions::default()).unwrap();
     while let Some(Item::Record(record)) = reader.next_item().unwrap() {
         output.append(&record, &0).unwrap();
     }

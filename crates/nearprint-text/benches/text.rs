@@ -1,7 +1,7 @@
-//! Texts to fingerprints: megabytes a second on one thread, for each named recipe.
+//! Measures fingerprinting: megabytes a second on one thread, for each named recipe.
 //!
-//! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` takes a file of documents, one a line; otherwise
-//! English-like documents are made up, 32 MB in all (`NEARPRINT_BENCH_MB` chooses).
+//! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` reads a file of documents, one a line. Otherwise
+//! English-like documents are generated, 32 MB or `NEARPRINT_BENCH_MB` in all.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -15,7 +15,7 @@ use common::Random;
 use nearprint_text::recipe::Recipe;
 
 fn main() {
-    let documents = std::env::var("NEARPRINT_BENCH_TEXT").map_or_else(|_| made_up(), |path| read(&path));
+    let documents = std::env::var("NEARPRINT_BENCH_TEXT").map_or_else(|_| generated(), |path| read(&path));
     let whole = documents.join("\n");
     println!("{} documents, {:.1} MB", documents.len(), whole.len() as f64 / 1e6);
     for name in Recipe::names() {
@@ -27,10 +27,10 @@ fn main() {
     measure("default", "one long text", &[whole]);
 }
 
-/// The best of several rounds, for the machine may have other things to do.
+/// Prints the best of several rounds, to exclude interference by other processes.
 fn measure(recipe: &str, what: &str, documents: &[String]) {
     let parsed: Recipe = recipe.parse().unwrap();
-    // Slow recipes do not need all of it.
+    // A slow recipe gets a part of the documents.
     let most = if matches!(recipe, "chinese") { 1_000_000 } else { usize::MAX };
     let mut left = most;
     let some: Vec<&String> = documents
@@ -65,9 +65,9 @@ fn read(path: &str) -> Vec<String> {
     std::fs::read_to_string(path).unwrap().lines().map(str::to_string).collect()
 }
 
-/// Documents of 20 to 400 words of 2 to 12 letters, frequent words being short, with the punctuation and
-/// the capitals of sentences.
-fn made_up() -> Vec<String> {
+/// Documents of 20 to 400 words with punctuation and capitals. Words have 2 to 12 letters; frequent ones are
+/// short.
+fn generated() -> Vec<String> {
     let megabytes: usize = std::env::var("NEARPRINT_BENCH_MB").map_or(32, |text| text.parse().unwrap());
     let mut random = Random(7);
     let vocabulary: Vec<String> = (0..30_000)
@@ -82,7 +82,7 @@ fn made_up() -> Vec<String> {
         let mut text = String::new();
         let mut is_first = true;
         for _ in 0..20 + random.below(380) {
-            // About as skewed as a language: the logarithm of the rank is uniform.
+            // The skew of natural language: the logarithm of the rank is uniform.
             let rank = (vocabulary.len() as f64).powf(random.below(1 << 20) as f64 / f64::from(1 << 20));
             let word = &vocabulary[rank as usize - 1];
             text.push_str(if is_first { "" } else { " " });

@@ -1,40 +1,196 @@
 //! The error type of the crate.
+//!
+//! Each variant of [`Error`] is one area; the enum inside it is the exact reason, so that callers can
+//! match it. The messages are complete sentences for users and name the file or option at fault.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
-use crate::recipe::RecipeError;
+use crate::recipe::{Recipe, RecipeError};
 
-/// The result of everything here that can fail.
+/// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A database or a file: see [`nearprint::Error`].
+    /// The database engine or the file system failed: see [`nearprint::Error`]. A caller that cancels
+    /// an operation receives [`nearprint::Error::Interrupted`].
     Engine(nearprint::Error),
-    /// An input is not what it should be.
+    /// The content of an input is malformed or damaged.
     Input {
-        /// The file, with the line where there is one.
+        /// The file, with the line where it has one.
         place: String,
         /// What is wrong there.
         why: String,
     },
-    /// An option, or a combination of options, that cannot be.
-    Option(String),
+    /// The inputs cannot be read as one stream of documents.
+    InputSet(InputSetProblem),
+    /// An output cannot be written, resumed or read back.
+    Output(OutputProblem),
+    /// A recipe is invalid, or makes fingerprints of another width.
+    Recipe(RecipeError),
+    /// A database cannot serve a deduplication with these options.
+    Database(DatabaseProblem),
+    /// A deduplication cannot resume, or another one has to resume first.
+    Resume(ResumeProblem),
+}
+
+/// Why inputs cannot be read as one stream of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InputSetProblem {
+    /// The paths lead to no file.
+    Empty,
+    /// Standard input is given more than once.
+    StdinTwice,
+    /// The inputs have different formats.
+    MixedFormats {
+        /// The first input.
+        first: String,
+        /// The name of its format.
+        first_format: &'static str,
+        /// An input of another format.
+        other: String,
+        /// The name of that format.
+        other_format: &'static str,
+    },
+    /// A field is requested from a format without fields.
+    NoFields {
+        /// The name of the format.
+        format: &'static str,
+        /// The field.
+        field: String,
+    },
+    /// The second pass found other records than the first one.
+    ChangedBetweenPasses,
+}
+
+/// Why an output cannot be written, resumed or read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputProblem {
+    /// The output is one of the inputs.
+    IsInput {
+        /// The path, after the option that names it if there is one.
+        output: String,
+    },
+    /// Two outputs are the same file.
+    SameFile {
+        /// The option of the first one.
+        first: String,
+        /// The option of the second one.
+        second: String,
+        /// The path of the second one.
+        path: PathBuf,
+    },
+    /// Only plain files that are not compressed can be resumed.
+    NotResumable {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A Parquet file is complete only when it is finished, and cannot be resumed.
+    ParquetNotResumable {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The file has lost bytes since the checkpoint that it is to resume from.
+    Truncated {
+        /// The output.
+        path: PathBuf,
+        /// Its length at the checkpoint.
+        len_bytes: u64,
+    },
+    /// The output cannot be read back: it is a pipe, compressed, or Parquet without kept texts.
+    NotReadable {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The name requests a compression, and Parquet has its own.
+    ParquetCompressed {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A fingerprint field is requested for a format without fields.
+    NoFields {
+        /// The name of the format.
+        format: &'static str,
+    },
+    /// The column for the fingerprint exists in the input.
+    ColumnExists {
+        /// The column.
+        column: String,
+    },
+}
+
+/// Why a database cannot serve a deduplication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatabaseProblem {
+    /// It was created without keys.
+    NoKeys {
+        /// The database.
+        path: PathBuf,
+    },
+    /// It was created without texts, which confirmation compares.
+    NoTexts {
+        /// The database.
+        path: PathBuf,
+    },
+    /// Its fingerprints were made by another recipe.
+    OtherRecipe {
+        /// The database.
+        path: PathBuf,
+        /// The recipe of the database.
+        found: Recipe,
+        /// The recipe of the caller.
+        expected: Recipe,
+    },
+    /// Its recipe has a part or a value that this version does not support.
+    UnknownRecipe {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with the recipe.
+        error: RecipeError,
+    },
+}
+
+/// Why a deduplication cannot resume.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResumeProblem {
+    /// The database has the checkpoint of an unfinished run with other inputs, outputs or options.
+    OtherRun {
+        /// The database.
+        path: PathBuf,
+        /// Records that the unfinished run has processed.
+        records: u64,
+    },
+    /// The database has a checkpoint that another program has written.
+    OtherProgram,
+    /// The inputs begin with other records than the unfinished run has read.
+    OtherRecords {
+        /// Records that the unfinished run has processed.
+        records: u64,
+    },
+    /// An output of the unfinished run cannot be resumed.
+    Output(Box<Error>),
 }
 
 impl Error {
     /// Wraps an I/O error with what was tried on which path.
-    pub(crate) fn io(
-        action: &'static str,
-        path: impl AsRef<std::path::Path>,
-    ) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let wrap = nearprint::Error::io(action, path);
         move |source| Self::Engine(wrap(source))
     }
 
-    /// What ends work that its listener has stopped.
+    /// Malformed or damaged content of an input.
+    pub(crate) fn input(place: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::Input { place: place.into(), why: why.into() }
+    }
+
+    /// The result of an operation that its progress callback has cancelled.
     pub(crate) const INTERRUPTED: Self = Self::Engine(nearprint::Error::Interrupted);
 }
 
@@ -46,7 +202,31 @@ impl From<nearprint::Error> for Error {
 
 impl From<RecipeError> for Error {
     fn from(error: RecipeError) -> Self {
-        Self::Option(error.to_string())
+        Self::Recipe(error)
+    }
+}
+
+impl From<InputSetProblem> for Error {
+    fn from(problem: InputSetProblem) -> Self {
+        Self::InputSet(problem)
+    }
+}
+
+impl From<OutputProblem> for Error {
+    fn from(problem: OutputProblem) -> Self {
+        Self::Output(problem)
+    }
+}
+
+impl From<DatabaseProblem> for Error {
+    fn from(problem: DatabaseProblem) -> Self {
+        Self::Database(problem)
+    }
+}
+
+impl From<ResumeProblem> for Error {
+    fn from(problem: ResumeProblem) -> Self {
+        Self::Resume(problem)
     }
 }
 
@@ -55,16 +235,115 @@ impl fmt::Display for Error {
         match self {
             Self::Engine(error) => error.fmt(f),
             Self::Input { place, why } => write!(f, "{place}: {why}"),
-            Self::Option(why) => f.write_str(why),
+            Self::InputSet(problem) => problem.fmt(f),
+            Self::Output(problem) => problem.fmt(f),
+            Self::Recipe(error) => error.fmt(f),
+            Self::Database(problem) => problem.fmt(f),
+            Self::Resume(problem) => problem.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for InputSetProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is no file to read"),
+            Self::StdinTwice => f.write_str("standard input can be read only once"),
+            Self::MixedFormats { first, first_format, other, other_format } => write!(
+                f,
+                "{first} is {first_format}, and {other} is {other_format}: all inputs of one run have to be of one \
+                 kind"
+            ),
+            Self::NoFields { format, field } => write!(f, "{format} has no fields, and so no {field:?}"),
+            Self::ChangedBetweenPasses => {
+                f.write_str("the inputs have changed between the two passes over them")
+            }
+        }
+    }
+}
+
+impl fmt::Display for OutputProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IsInput { output } => write!(f, "{output}: is read, and cannot be written to"),
+            Self::SameFile { first, second, path } => {
+                write!(f, "{first} and {second} are the same file, {}", path.display())
+            }
+            Self::NotResumable { path } => {
+                write!(f, "{}: only a plain file that is not compressed can be continued", path.display())
+            }
+            Self::ParquetNotResumable { path } => {
+                write!(f, "{}: Parquet cannot be continued", path.display())
+            }
+            Self::Truncated { path, len_bytes } => {
+                write!(f, "{}: is shorter than the {len_bytes} bytes that were written to it", path.display())
+            }
+            Self::NotReadable { path } => write!(f, "{}: cannot be read back", path.display()),
+            Self::ParquetCompressed { path } => {
+                write!(f, "{}: Parquet compresses by itself", path.display())
+            }
+            Self::NoFields { format } => {
+                write!(f, "{format} has no fields, and so none for a fingerprint")
+            }
+            Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
+        }
+    }
+}
+
+impl fmt::Display for DatabaseProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKeys { path } => write!(
+                f,
+                "{}: was made without keys; `nearprint create --keys` makes one that has them",
+                path.display()
+            ),
+            Self::NoTexts { path } => write!(
+                f,
+                "{}: keeps no texts to confirm with; `nearprint create --texts` makes a database that does",
+                path.display()
+            ),
+            Self::OtherRecipe { path, found, expected } => write!(
+                f,
+                "{}: its fingerprints are made by another recipe: {found}; not by {expected}",
+                path.display()
+            ),
+            Self::UnknownRecipe { path, error } => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for ResumeProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherRun { path, records } => write!(
+                f,
+                "{}: a run with other inputs, outputs or options was cut off behind record {records}; give its \
+                 command again to go on with it, or --restart to forget what it kept",
+                path.display()
+            ),
+            Self::OtherProgram => f.write_str("an unfinished run of another program"),
+            Self::OtherRecords { records } => write!(
+                f,
+                "the first {records} records of the inputs are not those that a run which was cut off has read; \
+                 --restart forgets what it kept, and begins anew"
+            ),
+            Self::Output(error) => {
+                write!(
+                    f,
+                    "{error}; --restart forgets what the run that was cut off has kept, and begins anew"
+                )
+            }
         }
     }
 }
 
 impl std::error::Error for Error {
+    /// The cause of an I/O error. Other messages include their cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Engine(error) => error.source(),
-            Self::Input { .. } | Self::Option(_) => None,
+            _ => None,
         }
     }
 }

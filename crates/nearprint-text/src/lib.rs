@@ -15,15 +15,12 @@ pub mod fuzzing;
 pub mod recipe;
 pub mod tune;
 
-pub use error::{Error, Result};
+pub use error::{DatabaseProblem, Error, InputSetProblem, OutputProblem, Result, ResumeProblem};
 
 /// What the command line shares with this crate. Not part of the API: it may change with any version.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::documents::compressed::open_compressed;
-    pub use crate::documents::json::key_in;
-    #[cfg(feature = "parquet")]
-    pub use crate::documents::parquet::{Row, Rows, Table, Value};
+    pub use crate::documents::internal::*;
 }
 
 pub use recipe::{Fingerprinter, Recipe};

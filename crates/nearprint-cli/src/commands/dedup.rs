@@ -11,7 +11,7 @@ use crate::recipe::RecipeArgs;
 use crate::{Global, interrupt, values};
 use nearprint::{Fingerprint, WidthVisitor, width_of};
 use nearprint_text::Error;
-use nearprint_text::dedup::{Confirm, Counts, Job, Keep, Report};
+use nearprint_text::dedup::{Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
 use nearprint_text::documents::Position;
 use nearprint_text::recipe::Recipe;
 
@@ -82,37 +82,30 @@ fn keep(text: &str) -> Result<Keep, String> {
 impl Args {
     pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
         let started = Instant::now();
-        let value_field = match &self.keep {
-            Keep::Max(field) => Some(field.as_str()),
-            Keep::First | Keep::Longest => None,
-        };
         let recipe = self.recipe_of_width()?;
         let width = recipe.width();
         self.k.map(|k| width.check_distance(k)).transpose()?;
-        let job = Job {
-            reader: self.documents.options(value_field),
-            inputs: self.inputs,
-            output: self.output.unwrap_or_default(),
-            add_fingerprint: self.add_fingerprint,
-            duplicates: self.duplicates,
-            rejects: self.documents.rejects,
-            database: self.db,
-            dry_run: self.dry_run,
-            restart: self.restart,
-            k: self.k,
-            recipe,
-            insists_on_recipe: self.recipe.given()?.is_some(),
-            keep: self.keep,
-            confirm: self.confirm,
-            min_tokens: self.min_tokens,
-            options: global.options(),
-        };
+        let mut dedup = DedupOptions::new(recipe);
+        dedup.require_recipe = self.recipe.given()?.is_some();
+        dedup.k = self.k;
+        dedup.confirm = self.confirm;
+        dedup.min_tokens = self.min_tokens;
+        dedup.engine = global.options();
+        let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
+        job.reader = self.documents.options();
+        job.add_fingerprint = self.add_fingerprint;
+        job.duplicates = self.duplicates;
+        job.rejects = self.documents.rejects;
+        job.database = self.db;
+        job.dry_run = self.dry_run;
+        job.restart = self.restart;
+        job.keep = self.keep;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
         let mut bar = Bar::new(global);
         let mut seen = 0;
         interrupt::ends_by_itself(true);
-        let report = &mut |counts: &Counts, position| {
+        let report = &mut |counts: &DocumentCounts, position| {
             seen = counts.records;
             bar.show(position);
             interrupt::check()
@@ -121,8 +114,8 @@ impl Args {
         interrupt::ends_by_itself(false);
         bar.clear();
         match done {
-            Ok((counts, before)) => {
-                summarize(global, &counts, before, started);
+            Ok(FileReport { counts, resumed_after, .. }) => {
+                summarize(global, &counts, resumed_after, started);
                 Ok(())
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
@@ -153,12 +146,12 @@ impl Args {
 
 /// Carries a job out with fingerprints of its recipe's width.
 struct Run<'a> {
-    job: Job,
-    report: Report<'a>,
+    job: FileJob,
+    report: nearprint_text::dedup::Report<'a>,
 }
 
 impl WidthVisitor for Run<'_> {
-    type Output = nearprint_text::Result<(Counts, u64)>;
+    type Output = nearprint_text::Result<FileReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
         self.job.run::<F>(self.report)
@@ -166,8 +159,8 @@ impl WidthVisitor for Run<'_> {
 }
 
 /// Prints what came out, and what looks odd.
-fn summarize(global: Global, counts: &Counts, before: u64, started: Instant) {
-    let Counts { records, kept, duplicates, bad, aside, empty, invalid_utf8 } = *counts;
+fn summarize(global: Global, counts: &DocumentCounts, before: u64, started: Instant) {
+    let DocumentCounts { records, kept, duplicates, bad, aside, empty, invalid_utf8, .. } = *counts;
     let seconds = started.elapsed().as_secs_f64();
     let rate = (records - before) as f64 / seconds.max(1e-9);
     let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };

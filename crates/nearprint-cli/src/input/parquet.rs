@@ -7,8 +7,8 @@ use super::stream::LineFailure;
 use super::{DEFAULT_KEY_FIELD, FoundRow, InputArgs, RowSink, parse_id};
 use crate::failure::Failure;
 use nearprint::Fingerprint;
-use nearprint_text::documents::{Fields, Input};
-use nearprint_text::internal::{Row, Rows, Value};
+use nearprint_text::documents::{Fields, InputFile};
+use nearprint_text::internal::{ParquetReader, ParquetRow, ParquetValue as Value};
 
 /// Reads the rows of a file. Ids and keys are unsigned numbers or strings; a missing id is one to be given.
 pub(super) fn read<F: Fingerprint>(
@@ -16,10 +16,12 @@ pub(super) fn read<F: Fingerprint>(
     args: &InputArgs,
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
-    let (text, key) = (args.fingerprint_field.clone(), args.key_field.clone());
-    let fields = Fields { text, key, ..Fields::default() };
-    let mut rows = Rows::open(&Input::file(path), &fields)?;
-    let there = |rows: &Rows, name: &str| rows.schema().index_of(name).ok().map(|_| name.to_string());
+    let mut fields = Fields::default();
+    fields.text.clone_from(&args.fingerprint_field);
+    fields.key.clone_from(&args.key_field);
+    let mut rows = ParquetReader::open(&InputFile::new(path), &fields)?;
+    let there =
+        |rows: &ParquetReader, name: &str| rows.schema().index_of(name).ok().map(|_| name.to_string());
     let id_field = there(&rows, &args.id_field);
     let key_field = there(&rows, args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD));
     while let Some((number, row)) = rows.next_row()? {
@@ -38,7 +40,7 @@ pub(super) fn read<F: Fingerprint>(
 
 fn found<F: Fingerprint>(
     args: &InputArgs,
-    row: &Row,
+    row: &ParquetRow,
     id: Option<&str>,
     key: Option<&str>,
 ) -> Result<FoundRow<'static, F>, String> {
@@ -66,7 +68,7 @@ fn fingerprint<F: Fingerprint>(args: &InputArgs, value: Value<'_>) -> Result<F, 
 }
 
 /// What a cell holds, as text; `None` where it holds nothing.
-fn cell(row: &Row, field: &str) -> Result<Option<String>, String> {
+fn cell(row: &ParquetRow, field: &str) -> Result<Option<String>, String> {
     match row.value(field)? {
         Value::Text(text) => Ok(Some(text.into())),
         Value::Number(number, _) => Ok(Some(number)),

@@ -1,7 +1,7 @@
-//! A second opinion on candidates: their texts are compared.
+//! Confirmation of near-duplicates by their texts.
 //!
-//! A fingerprint narrows millions of documents down to a few; whether these are near-duplicates, the texts
-//! themselves tell.
+//! Fingerprints narrow millions of documents down to a few candidates. Comparing texts removes the false
+//! positives among them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,25 +12,48 @@ use rapidfuzz::distance::levenshtein;
 /// Words of a shingle.
 const SHINGLE_WORDS: usize = 3;
 
-/// When two texts count as near-duplicates.
+/// A similarity of texts that confirms near-duplicates.
 ///
-/// Both measures look at the words alone: runs of letters and digits, in lower case. Chinese and Japanese,
-/// which put no spaces between words, count each character as a word.
+/// Both measures compare words: runs of letters and digits, in lower case. Each character of Chinese and
+/// Japanese, which are written without spaces, counts as a word.
+///
+/// ```
+/// use nearprint_text::dedup::Confirm;
+///
+/// let confirm: Confirm = "jaccard:0.3".parse()?;
+/// assert!(confirm.confirms("One two, three FOUR", "zero two three four"));
+/// assert!(!confirm.confirms("One two, three FOUR", "two three"));
+/// # Ok::<(), nearprint_text::dedup::ParseConfirmError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confirm {
-    /// The sets of shingles of three words have at least this Jaccard similarity: what they share, of all that
-    /// either has. A text of fewer words is one shingle.
+    /// The sets of three-word shingles have at least this Jaccard similarity, from 0 to 1: the size of
+    /// their intersection divided by that of their union. A text of fewer words is one shingle.
     Jaccard(f64),
-    /// At most this share of the characters of the longer text has to be inserted, deleted or replaced
-    /// (Levenshtein 1966). Costs the product of both lengths, 64 steps at a time.
+    /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
+    /// (Levenshtein 1966). Takes time in proportion to the product of both lengths, divided by 64.
     Edit(f64),
 }
 
-impl FromStr for Confirm {
-    type Err = String;
+/// The text is neither `jaccard:X` nor `edit:X` with X from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseConfirmError {
+    text: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text}: not jaccard:X or edit:X with X from 0 to 1");
+impl fmt::Display for ParseConfirmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: not jaccard:X or edit:X with X from 0 to 1", self.text)
+    }
+}
+
+impl std::error::Error for ParseConfirmError {}
+
+impl FromStr for Confirm {
+    type Err = ParseConfirmError;
+
+    fn from_str(text: &str) -> Result<Self, ParseConfirmError> {
+        let wrong = || ParseConfirmError { text: text.to_string() };
         let (measure, limit) = text.split_once(':').ok_or_else(wrong)?;
         let limit = limit.parse().ok().filter(|limit| (0.0..=1.0).contains(limit)).ok_or_else(wrong)?;
         match measure {
@@ -62,18 +85,18 @@ impl Confirm {
     }
 }
 
-/// The words of a text, joined by one space each.
+/// The words of a text, separated by single spaces.
 fn words(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut is_in_word = false;
     for c in text.chars() {
         let is_alone = is_word_alone(c);
-        let goes_on = is_in_word && !is_alone;
+        let continues = is_in_word && !is_alone;
         is_in_word = c.is_alphanumeric() && !is_alone;
         if !is_in_word && !is_alone {
             continue;
         }
-        if !goes_on && !joined.is_empty() {
+        if !continues && !joined.is_empty() {
             joined.push(' ');
         }
         joined.extend(c.to_lowercase());
@@ -81,7 +104,7 @@ fn words(text: &str) -> String {
     joined
 }
 
-/// Whether a character is of a script that writes words without spaces: Han, Hiragana, Katakana.
+/// Whether a character belongs to a script without spaces between words: Han, Hiragana, Katakana.
 fn is_word_alone(c: char) -> bool {
     c.is_alphanumeric()
         && matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
@@ -136,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_words_where_nothing_parts_those() {
+    fn characters_are_words_in_scripts_without_spaces() {
         assert_eq!(words("Debianの 日本語v2、テスト!"), "debian の 日 本 語 v2 テ ス ト");
         assert_eq!(words("한국어 문서"), "한국어 문서");
         // Four of six shingles.
@@ -145,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_shares() {
+    fn limits_are_between_0_and_1() {
         for text in ["jaccard:0.8", "edit:0.25", "edit:0", "jaccard:1"] {
             assert_eq!(text.parse::<Confirm>().unwrap().to_string(), text);
         }

@@ -1,17 +1,16 @@
-//! The cells of a CSV record.
+//! The cells of CSV and TSV records.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::compressed::bad;
+use super::fields::Fields;
 use super::lines::{without_line_end, without_mark};
-use super::record::Fields;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
-/// Which columns hold what.
+/// Which columns hold the fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Columns {
+pub(super) struct CsvColumns {
     delimiter: u8,
     count: usize,
     /// The columns of text, key and value, from 0.
@@ -19,12 +18,12 @@ pub(super) struct Columns {
 }
 
 /// Whether a header has a column of this name.
-pub(super) fn names_a_column(header: &[u8], delimiter: u8, name: &str) -> bool {
+pub(super) fn has_column(header: &[u8], delimiter: u8, name: &str) -> bool {
     Cells::new(without_mark(without_line_end(header)), delimiter)
         .any(|cell| *cell.content() == *name.as_bytes())
 }
 
-impl Columns {
+impl CsvColumns {
     /// Finds the columns in the header of an input.
     pub(super) fn new(header: &[u8], delimiter: u8, fields: &Fields, name: &str) -> Result<Self> {
         let names: Vec<Cow<'_, [u8]>> =
@@ -33,8 +32,10 @@ impl Columns {
             let mut found = (0..names.len()).filter(|&at| *names[at] == *field.as_bytes());
             match (found.next(), found.next()) {
                 (Some(at), None) => Ok(at),
-                (Some(_), Some(_)) => Err(bad(&format!("{name}:1"), format!("two columns named {field:?}"))),
-                (None, _) => Err(bad(&format!("{name}:1"), format!("no column named {field:?}"))),
+                (Some(_), Some(_)) => {
+                    Err(Error::input(format!("{name}:1"), format!("two columns named {field:?}")))
+                }
+                (None, _) => Err(Error::input(format!("{name}:1"), format!("no column named {field:?}"))),
             }
         };
         let optional = |field: &Option<String>| field.as_deref().map(find).transpose();
@@ -43,7 +44,7 @@ impl Columns {
     }
 
     /// The cells of text, key and value.
-    pub(super) fn cells<'a>(&self, record: &'a [u8]) -> std::result::Result<Wanted<'a>, String> {
+    pub(super) fn cells<'a>(&self, record: &'a [u8]) -> Result<FieldCells<'a>, String> {
         let mut found = [const { None }; 3];
         let mut count = 0;
         for cell in Cells::new(without_line_end(record), self.delimiter) {
@@ -61,21 +62,21 @@ impl Columns {
         }
     }
 
-    /// The text of a record that may have gained a last column since it was read.
+    /// The text of a record as it is read or as it is written, with one more column.
     pub(super) fn text<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         Cells::new(without_line_end(record), self.delimiter).nth(self.wanted[0]?).map(Cell::content)
     }
 }
 
-/// The cells of text, key and value, as far as there are such columns.
-pub(super) type Wanted<'a> = [Option<Cow<'a, [u8]>>; 3];
+/// The cells of text, key and value; `None` for fields that are not requested.
+pub(super) type FieldCells<'a> = [Option<Cow<'a, [u8]>>; 3];
 
-/// A cell as it stands, quotation marks included.
+/// The bytes of a cell, quotation marks included.
 #[derive(Clone, Copy, Debug)]
 struct Cell<'a>(&'a [u8]);
 
 impl<'a> Cell<'a> {
-    /// What it holds. What follows a closing quotation mark belongs to it.
+    /// The unquoted content. Bytes after a closing quotation mark belong to it.
     fn content(self) -> Cow<'a, [u8]> {
         let Some(quoted) = self.0.strip_prefix(b"\"") else { return Cow::Borrowed(self.0) };
         match memchr(b'"', quoted) {
@@ -102,7 +103,7 @@ fn unquote(mut rest: &[u8]) -> Vec<u8> {
     content
 }
 
-/// The cells of a record, one by one.
+/// Iterates over the cells of a record.
 struct Cells<'a> {
     rest: Option<&'a [u8]>,
     delimiter: u8,
@@ -119,7 +120,7 @@ impl<'a> Iterator for Cells<'a> {
 
     fn next(&mut self) -> Option<Cell<'a>> {
         let rest = self.rest?;
-        let closed = if rest.first() == Some(&b'"') { behind_quoted(rest) } else { 0 };
+        let closed = if rest.first() == Some(&b'"') { end_of_quoted(rest) } else { 0 };
         match memchr(self.delimiter, &rest[closed..]) {
             Some(at) => {
                 self.rest = Some(&rest[closed + at + 1..]);
@@ -133,8 +134,8 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-/// Where a quoted part that begins at 0 has ended.
-fn behind_quoted(bytes: &[u8]) -> usize {
+/// The end of a quoted part that begins at 0.
+fn end_of_quoted(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(quote) = memchr(b'"', &bytes[at..]) {
         at += quote + 1;
@@ -146,7 +147,7 @@ fn behind_quoted(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// A record with one more cell, before its line end.
+/// Appends a record to `out`, with one more cell before its line end.
 pub(super) fn with_cell(record: &[u8], delimiter: u8, content: &str, out: &mut Vec<u8>) {
     let bare = without_line_end(record);
     out.extend(bare);
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_those_of_the_csv_crate() {
+    fn cells_equal_those_of_the_csv_crate() {
         for record in [
             "a,b,c",
             "a,,",
@@ -192,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_once() {
+    fn columns_are_found_by_name() {
         let fields = Fields { text: "b".into(), key: Some("a.x".into()), ..Fields::default() };
-        let columns = Columns::new("\u{feff}\"a.x\",b,c\r\n".as_bytes(), b',', &fields, "f").unwrap();
+        let columns = CsvColumns::new("\u{feff}\"a.x\",b,c\r\n".as_bytes(), b',', &fields, "f").unwrap();
         let found = columns.cells(b"1,\"2,\"\"\",3\r\n").unwrap();
         assert_eq!(
             found.map(|cell| cell.map(Cow::into_owned)),
@@ -202,7 +203,7 @@ mod tests {
         );
         assert_eq!(columns.cells(b"1,2\n").unwrap_err(), "2 cells, and the header has 3");
         assert_eq!(columns.text(b"1,2,3,4\n").as_deref(), Some(&b"2"[..]));
-        let error = |header: &[u8]| Columns::new(header, b',', &fields, "f").unwrap_err().to_string();
+        let error = |header: &[u8]| CsvColumns::new(header, b',', &fields, "f").unwrap_err().to_string();
         assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"");
         assert_eq!(error(b"b,b"), "f:1: two columns named \"b\"");
     }

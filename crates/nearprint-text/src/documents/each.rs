@@ -1,23 +1,54 @@
-//! Work on all records on all cores, in input order.
+//! Processes records on all cores, with results in input order.
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Item, Position, RawRecord, Reader};
+use super::parser::RawRecord;
+use super::reader::{Position, Reader};
+use super::record::Item;
+use crate::error::Error;
 use nearprint::internal::ordered_from;
 
-use crate::error::Error;
-
-/// Records that one thread takes at a time, at most.
+/// The most records in one block of work.
 const RECORDS: usize = 64;
-/// Bytes that one thread takes at a time, unless one record has more.
+/// The most bytes in one block of work, unless a single record has more.
 const BYTES: usize = 1 << 18;
 
-/// Hands every record to `work`, on as many threads, and what that makes to `take`, on this one: in input
-/// order, block by block, with how far reading has come. `state` is made once per thread. Only a few blocks per thread are in memory. The first
-/// error in input order ends it all; what stands before it is taken.
+/// Calls `work` for every record on `threads` threads, and `take` with blocks of its results on this one.
+///
+/// Blocks arrive in input order, each with the position of the reader, which is some blocks ahead. `state` is
+/// called once per thread, for example to create a fingerprinter. Memory: a few blocks per thread, of up to 64
+/// records or 256 KiB each. The first error in input order ends the call; `take` receives the results before it.
+///
+/// ```
+/// use nearprint_text::documents::{Item, Reader, ReaderOptions, each};
+/// use nearprint_text::{Error, Recipe};
+///
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("pages.jsonl");
+/// # std::fs::write(&path, "{\"text\": \"one two\"}\n{\"text\": \"three\"}\n")?;
+/// let recipe: Recipe = "default".parse()?;
+/// let fingerprinter = recipe.fingerprinter::<u64>()?;
+/// let mut reader = Reader::open(&[path], ReaderOptions::default())?;
+/// let mut counts = Vec::new();
+/// each(
+///     &mut reader,
+///     4,
+///     || fingerprinter.clone(),
+///     |item, fingerprinter| match item {
+///         Item::Record(record) => fingerprinter.fingerprint(&record.text).num_tokens,
+///         Item::Bad(_) => 0,
+///     },
+///     |block, _position| {
+///         counts.extend(block);
+///         Ok::<(), Error>(())
+///     },
+/// )?;
+/// assert_eq!(counts, [2, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
-/// Those of the reader, and whatever `take` returns.
+/// Those of [`Reader::next_item`], and any error of `take`.
 pub fn each<T: Send, S, E: From<Error> + Send>(
     reader: &mut Reader,
     threads: usize,
@@ -44,7 +75,7 @@ pub fn each<T: Send, S, E: From<Error> + Send>(
         source,
         state,
         |records, state, sink| {
-            // Whoever wants no more has got an error already.
+            // A closed channel means that an error has ended the call.
             let _ = sink(records.into_iter().map(|raw: RawRecord| work(raw.parse(), state)).collect());
             Ok(())
         },
@@ -55,7 +86,7 @@ pub fn each<T: Send, S, E: From<Error> + Send>(
     )
 }
 
-/// The next records; none at the end, and behind an error, which comes after what stands before it.
+/// The next block. Empty at the end and after an error, which is reported after the records before it.
 fn next_records(reader: &mut Reader, failed: &mut Option<Error>) -> Vec<RawRecord> {
     let (mut records, mut bytes) = (Vec::new(), 0);
     while failed.is_none() && records.len() < RECORDS && bytes < BYTES {
@@ -74,10 +105,11 @@ fn next_records(reader: &mut Reader, failed: &mut Option<Error>) -> Vec<RawRecor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::{Format, ReaderOptions};
+    use crate::documents::format::Format;
+    use crate::documents::reader::ReaderOptions;
 
     #[test]
-    fn what_stands_before_an_error_is_taken() {
+    fn records_before_an_error_are_taken() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("d.zst");
         let mut bytes: Vec<u8> =

@@ -1,4 +1,4 @@
-//! Fields of a JSON object, found in one pass that builds nothing else.
+//! Finds the fields of a JSON object in one pass, without a tree of the rest.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,27 +6,29 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::parser::not_a_key;
-use super::parser::number;
+use super::fields::{not_a_key, number};
 
-/// The fields that are looked for: text, key, value.
+/// The requested fields: text, key, value.
 const NUM_FIELDS: usize = 3;
 const TEXT: usize = 0;
 type Names<'n> = [Option<&'n str>; NUM_FIELDS];
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Found<'a> {
-    /// A string, as it reads.
+pub(super) enum JsonField<'a> {
+    /// A string, decoded.
     Text(Cow<'a, str>),
-    /// JSON, as it stands.
+    /// Any value, as its JSON source.
     Json(&'a str),
-    /// Something that is no text.
+    /// The kind of a value that is not a string.
     Other(&'static str),
 }
 
-/// Finds fields in an object. Of members with one name the last one counts.
-pub(super) fn find<'a>(object: &'a str, names: Names<'_>) -> Result<[Option<Found<'a>>; NUM_FIELDS], String> {
+/// Finds fields in an object. The last of several members with one name counts.
+pub(super) fn find<'a>(
+    object: &'a str,
+    names: Names<'_>,
+) -> Result<[Option<JsonField<'a>>; NUM_FIELDS], String> {
     let mut found = [const { None }; NUM_FIELDS];
     let mut json = serde_json::Deserializer::from_str(object);
     let top = Object { names, found: &mut found, required: true };
@@ -46,11 +48,11 @@ fn describe(error: &serde_json::Error) -> String {
     format!("not a JSON object: {what} (column {})", error.column())
 }
 
-/// An object in which fields are looked for.
+/// Finds fields in an object.
 struct Object<'n, 'f, 'de> {
     names: Names<'n>,
-    found: &'f mut [Option<Found<'de>>; NUM_FIELDS],
-    /// Whether anything else is an error; otherwise it just has no fields.
+    found: &'f mut [Option<JsonField<'de>>; NUM_FIELDS],
+    /// Whether any other value is an error; otherwise it has no fields.
     required: bool,
 }
 
@@ -87,7 +89,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
                 let object = Object { names: inside, found: self.found, required: false };
                 object.deserialize(&mut again).map_err(A::Error::custom)?;
                 for at in (0..NUM_FIELDS).filter(|&at| hit.whole[at]) {
-                    self.found[at] = Some(Found::Json(json));
+                    self.found[at] = Some(JsonField::Json(json));
                     settled[at] = true;
                 }
             }
@@ -124,7 +126,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 }
 
-/// Which of the names a member answers to, as a whole or as the part before a dot.
+/// Matches the name of a member with the requested names, whole or before a dot.
 struct Member<'n> {
     names: Names<'n>,
 }
@@ -155,65 +157,65 @@ impl<'n> Visitor<'_> for Member<'n> {
     }
 }
 
-/// A value that should be a string.
+/// Reads a value that should be a string.
 struct TextOnly;
 
 impl<'de> DeserializeSeed<'de> for TextOnly {
-    type Value = Found<'de>;
+    type Value = JsonField<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Found<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<JsonField<'de>, D::Error> {
         json.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for TextOnly {
-    type Value = Found<'de>;
+    type Value = JsonField<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Found<'de>, E> {
-        Ok(Found::Text(Cow::Borrowed(text)))
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Text(Cow::Borrowed(text)))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Found<'de>, E> {
-        Ok(Found::Text(Cow::Owned(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Text(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Found<'de>, E> {
-        Ok(Found::Other("true or false"))
+    fn visit_bool<E>(self, _: bool) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Other("true or false"))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Found<'de>, E> {
-        Ok(Found::Other("a number"))
+    fn visit_i64<E>(self, _: i64) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Other("a number"))
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Found<'de>, E> {
-        Ok(Found::Other("a number"))
+    fn visit_u64<E>(self, _: u64) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Other("a number"))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Found<'de>, E> {
-        Ok(Found::Other("a number"))
+    fn visit_f64<E>(self, _: f64) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Other("a number"))
     }
 
-    fn visit_unit<E>(self) -> Result<Found<'de>, E> {
-        Ok(Found::Other("null"))
+    fn visit_unit<E>(self) -> Result<JsonField<'de>, E> {
+        Ok(JsonField::Other("null"))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Found<'de>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<JsonField<'de>, A::Error> {
         IgnoredAny.visit_seq(items)?;
-        Ok(Found::Other("an array"))
+        Ok(JsonField::Other("an array"))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Found<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<JsonField<'de>, A::Error> {
         IgnoredAny.visit_map(members)?;
-        Ok(Found::Other("an object"))
+        Ok(JsonField::Other("an object"))
     }
 }
 
-impl<'a> Found<'a> {
-    /// The string that it is, or what it is instead.
+impl<'a> JsonField<'a> {
+    /// The string, or the kind of another value.
     pub(super) fn into_text(self) -> Result<Cow<'a, str>, &'static str> {
         match self {
             Self::Text(text) => Ok(text),
@@ -229,7 +231,7 @@ impl<'a> Found<'a> {
         matches!(self, Self::Json("null") | Self::Other("null"))
     }
 
-    /// The key that it is: a string's content, a number as it stands, an object without white space.
+    /// The key: the content of a string, the source of a number, an object without white space.
     pub(super) fn into_key(self) -> Result<Cow<'a, str>, &'static str> {
         match self {
             Self::Json(json) if json.starts_with('{') => Ok(compact(json).into()),
@@ -238,7 +240,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The number that it is, or that its string is.
+    /// The number, or the number in a string.
     pub(super) fn into_number(self) -> Option<f64> {
         number(&self.into_key().ok()?)
     }
@@ -256,7 +258,7 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
-/// An object with one more member, a string, before its last brace; `None` where there is no brace.
+/// Appends an object to `out`, with one more member, a string, before its last brace. `None` without a brace.
 pub(super) fn with_member(object: &[u8], name: &str, value: &str, out: &mut Vec<u8>) -> Option<()> {
     let brace = memchr::memrchr(b'}', object)?;
     let is_empty = object[..brace].trim_ascii_end().last() == Some(&b'{');
@@ -264,7 +266,6 @@ pub(super) fn with_member(object: &[u8], name: &str, value: &str, out: &mut Vec<
     if !is_empty {
         out.push(b',');
     }
-    // Strings are always JSON.
     out.extend(serde_json::Value::from(name).to_string().bytes());
     out.push(b':');
     out.extend(serde_json::Value::from(value).to_string().bytes());
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_wherever_they_stand() {
+    fn fields_are_found_at_any_place() {
         let some = |text: &str, key: &str| (Some(text.to_string()), Some(key.to_string()));
         for (object, expected) in [
             (r#"{"x":[{"a":1}],"a":"t","b":{"c":"k"}}"#, some("t", "k")),
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn other_values_than_objects_are_refused() {
         for object in [
             "",
             "[]",
@@ -344,10 +345,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_too_deep() {
+    fn values_may_be_nested_deeply() {
         let deep = format!("{{\"x\":{}{},\"a\":\"t\"}}", "[".repeat(100_000), "]".repeat(100_000));
         let [text, ..] = find(&deep, [Some("a"), None, None]).unwrap();
-        assert_eq!(text, Some(Found::Text("t".into())));
+        assert_eq!(text, Some(JsonField::Text("t".into())));
     }
 
     #[test]

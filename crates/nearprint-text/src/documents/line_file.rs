@@ -1,76 +1,95 @@
-//! A file that grows line by line, and that can be continued where it was at some moment.
+//! A file of lines that a later run can resume at a given length.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::compressed::{Compression, Sink};
-use crate::error::{Error, Result};
+use super::compression::{Compression, Encoder};
+use crate::error::{Error, OutputProblem, Result};
 
-/// What stands in messages for standard output.
+/// The name of standard output in messages.
 pub(super) const STDOUT: &str = "standard output";
-/// Bytes written at once.
+/// The size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Where a record stands in an output.
+/// The place of a record in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its first byte.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// Its length.
+    /// Its length in bytes.
     pub len_bytes: u64,
 }
 
-/// Lines in a file or on standard output, compressed where the name ends in `.gz` or `.zst`.
+type Sink = Encoder<BufWriter<Box<dyn Write + Send>>>;
+
+/// Lines in a file or on standard output, compressed if the name ends in `.gz`, `.zst` or `.zstd`.
+///
+/// ```
+/// use nearprint_text::documents::LineFile;
+///
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("rejects.txt");
+/// let mut file = LineFile::create(&path)?;
+/// file.append(b"first\n")?;
+/// let durable_bytes = file.flush_and_sync()?;
+/// file.append(b"lost in a crash\n")?;
+/// drop(file);
+///
+/// let mut file = LineFile::open_at(&path, durable_bytes)?;
+/// file.append(b"second\n")?;
+/// file.finish()?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "first\nsecond\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct LineFile {
-    sink: Sink<BufWriter<Box<dyn Write + Send>>>,
+    sink: Sink,
     path: PathBuf,
-    /// The same file again, where it is one.
+    /// A second handle of the file; `None` for standard output.
     file: Option<File>,
-    /// Bytes given so far, before compression.
+    /// Bytes appended so far, before compression.
     len_bytes: u64,
     /// Whether the last byte ends a line.
     at_line_start: bool,
     folder_synced: bool,
-    /// What standard output has not got yet.
+    /// The bytes that standard output is to receive at the next release.
     held: Option<File>,
-    /// Whether a reader that wants no more is no error.
-    may_close: bool,
+    ignores_broken_pipes: bool,
 }
 
 impl LineFile {
-    /// Makes a file, or replaces one. `-` is standard output.
+    /// Creates a file, or truncates one. `-` is standard output.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::DiskFull`].
+    /// [`Error::Engine`] with an I/O error.
     pub fn create(path: &Path) -> Result<Self> {
         if is_stdout(path) {
-            let sink = Sink::Plain(buffered(Box::new(io::stdout())));
+            let sink = Encoder::Plain(buffered(Box::new(io::stdout())));
             return Ok(Self::to_stdout(sink, None));
         }
         let failed = || Error::io("create", path);
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(true).open(path).map_err(failed())?;
         let again = file.try_clone().map_err(failed())?;
-        let sink = Sink::new(buffered(Box::new(again)), Compression::of(path)).map_err(failed())?;
+        let sink = Encoder::new(buffered(Box::new(again)), Compression::of(path)).map_err(failed())?;
         let (path, file) = (path.to_path_buf(), Some(file));
         Ok(Self { path, file, folder_synced: false, ..Self::to_stdout(sink, None) })
     }
 
-    /// Standard output that gets what is written only when it is [released](Self::release). Until then it is
-    /// in a temporary file.
+    /// Standard output that receives the lines only by [`release`](Self::release). Until then a temporary
+    /// file holds them.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::DiskFull`].
+    /// [`Error::Engine`] with an I/O error.
     pub fn held_stdout() -> Result<Self> {
         let failed = || Error::io("create", "a temporary file");
         let held = tempfile::tempfile().map_err(failed())?;
         let again = held.try_clone().map_err(failed())?;
-        Ok(Self::to_stdout(Sink::Plain(buffered(Box::new(again))), Some(held)))
+        Ok(Self::to_stdout(Encoder::Plain(buffered(Box::new(again))), Some(held)))
     }
 
-    fn to_stdout(sink: Sink<BufWriter<Box<dyn Write + Send>>>, held: Option<File>) -> Self {
+    fn to_stdout(sink: Sink, held: Option<File>) -> Self {
         Self {
             sink,
             path: STDOUT.into(),
@@ -79,21 +98,20 @@ impl LineFile {
             at_line_start: true,
             folder_synced: true,
             held,
-            may_close: false,
+            ignores_broken_pipes: false,
         }
     }
 
-    /// The same, where nobody minds if what is at the other end of a pipe wants no more: the rest goes
-    /// nowhere.
+    /// Ignores broken pipes: when the reader of the pipe has gone, further lines are discarded.
     #[must_use]
-    pub fn that_may_close(self) -> Self {
-        Self { may_close: true, ..self }
+    pub fn ignore_broken_pipes(self) -> Self {
+        Self { ignores_broken_pipes: true, ..self }
     }
 
-    /// Hands over what was held back.
+    /// Writes the held lines to standard output. Does nothing for any other file.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Engine`] with an I/O error.
     pub fn release(&mut self) -> Result<()> {
         let Some(held) = &mut self.held else { return Ok(()) };
         let mut stdout = io::stdout().lock();
@@ -107,19 +125,21 @@ impl LineFile {
         released.map_err(Error::io("write", STDOUT))
     }
 
-    /// Goes on with a file that was written before: what stands behind `len_bytes` is removed.
+    /// Resumes a file: truncates it to `len_bytes`, a length that [`flush_and_sync`](Self::flush_and_sync)
+    /// has returned, and appends there.
     ///
     /// # Errors
-    /// [`Error::Option`] where it is standard output, compressed, or shorter than that; [`Error::Io`].
+    /// [`Error::Output`] for standard output and compressed files
+    /// ([`NotResumable`](OutputProblem::NotResumable)) and for a shorter file
+    /// ([`Truncated`](OutputProblem::Truncated)); [`Error::Engine`] with an I/O error.
     pub fn open_at(path: &Path, len_bytes: u64) -> Result<Self> {
-        let refused = |why: &str| Error::Option(format!("{}: {why}", path.display()));
         if is_stdout(path) || Compression::of(path).is_some() {
-            return Err(refused("only a plain file that is not compressed can be continued"));
+            return Err(OutputProblem::NotResumable { path: path.to_path_buf() }.into());
         }
         let failed = |action| Error::io(action, path);
         let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed("open"))?;
         if file.metadata().map_err(failed("open"))?.len() < len_bytes {
-            return Err(refused(&format!("is shorter than the {len_bytes} bytes that were written to it")));
+            return Err(OutputProblem::Truncated { path: path.to_path_buf(), len_bytes }.into());
         }
         file.set_len(len_bytes).map_err(failed("truncate"))?;
         file.seek(io::SeekFrom::Start(len_bytes)).map_err(failed("open"))?;
@@ -127,41 +147,42 @@ impl LineFile {
         if let Some(offset) = len_bytes.checked_sub(1) {
             file.read_exact_at(&mut last, offset).map_err(failed("read"))?;
         }
-        let sink = Sink::Plain(buffered(Box::new(file.try_clone().map_err(failed("open"))?)));
+        let sink = Encoder::Plain(buffered(Box::new(file.try_clone().map_err(failed("open"))?)));
         let (path, at_line_start) = (path.to_path_buf(), last == *b"\n");
         let file = Some(file);
         Ok(Self { path, file, len_bytes, at_line_start, folder_synced: false, ..Self::to_stdout(sink, None) })
     }
 
-    /// Appends a line, or several. Where the last one had no end it gets one first.
+    /// Appends one or more lines. If the previous line has no line feed, one is written first.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::DiskFull`].
+    /// [`Error::Engine`] with an I/O error.
     pub fn append(&mut self, line: &[u8]) -> Result<Span> {
         let end: &[u8] = if self.at_line_start { b"" } else { b"\n" };
         let written = self.sink.write_all(end).and_then(|()| self.sink.write_all(line));
-        self.unless_closed(written)?;
+        self.check_written(written)?;
         let span = Span { offset: self.len_bytes + end.len() as u64, len_bytes: line.len() as u64 };
         self.len_bytes = span.offset + span.len_bytes;
         self.at_line_start = line.last() == Some(&b'\n');
         Ok(span)
     }
 
-    /// Whether what was written can be read: in plain files that are not compressed.
+    /// Whether [`read`](Self::read) works: for regular files that are not compressed.
     #[must_use]
-    pub fn can_be_read(&self) -> bool {
-        // What is no regular file, a named pipe say, cannot be read where it is written.
+    pub fn is_readable(&self) -> bool {
+        // A named pipe, for example, cannot be read at an offset.
         let regular = |file: &File| file.metadata().is_ok_and(|metadata| metadata.is_file());
-        matches!(self.sink, Sink::Plain(_)) && self.file.as_ref().is_some_and(regular)
+        matches!(self.sink, Encoder::Plain(_)) && self.file.as_ref().is_some_and(regular)
     }
 
-    /// Reads what was written.
+    /// Reads appended bytes back.
     ///
     /// # Errors
-    /// [`Error::Option`] where it [cannot be read](Self::can_be_read); [`Error::Io`].
+    /// [`Error::Output`] if the file is not [readable](Self::is_readable); [`Error::Engine`] with an I/O
+    /// error.
     pub fn read(&mut self, span: Span) -> Result<Vec<u8>> {
-        let refused = || Error::Option(format!("{}: cannot be read back", self.path.display()));
-        let file = self.file.as_ref().filter(|_| self.can_be_read()).ok_or_else(refused)?;
+        let refused = || OutputProblem::NotReadable { path: self.path.clone() };
+        let file = self.file.as_ref().filter(|_| self.is_readable()).ok_or_else(refused)?;
         let held = self.sink.get_ref().buffer().len() as u64;
         if span.offset + span.len_bytes > self.len_bytes - held {
             self.sink.flush().map_err(Error::io("write", &self.path))?;
@@ -169,32 +190,32 @@ impl LineFile {
         read_span(file, span).map_err(Error::io("read", &self.path))
     }
 
-    /// Makes everything so far durable, and tells how many bytes that is. Standard output is only
-    /// flushed.
+    /// Makes everything so far durable, and returns its length for [`open_at`](Self::open_at). Standard
+    /// output is flushed only.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::DiskFull`].
+    /// [`Error::Engine`] with an I/O error.
     pub fn flush_and_sync(&mut self) -> Result<u64> {
         let flushed = self.sink.flush().and_then(|()| self.sync());
-        self.unless_closed(flushed)?;
+        self.check_written(flushed)?;
         Ok(self.len_bytes)
     }
 
-    /// What came of writing, with an eye on readers that are gone.
-    fn unless_closed(&mut self, written: io::Result<()>) -> Result<()> {
+    /// Wraps a write error; discards further lines if the pipe is broken and that is to be ignored.
+    fn check_written(&mut self, written: io::Result<()>) -> Result<()> {
         match written {
-            Err(error) if self.may_close && error.kind() == io::ErrorKind::BrokenPipe => {
-                self.sink = Sink::Plain(buffered(Box::new(io::sink())));
+            Err(error) if self.ignores_broken_pipes && error.kind() == io::ErrorKind::BrokenPipe => {
+                self.sink = Encoder::Plain(buffered(Box::new(io::sink())));
                 Ok(())
             }
             other => other.map_err(Error::io("write", &self.path)),
         }
     }
 
-    /// Writes what ends the file, and makes it durable.
+    /// Writes the end of the file, and makes it durable.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::DiskFull`].
+    /// [`Error::Engine`] with an I/O error.
     pub fn finish(mut self) -> Result<()> {
         self.flush_and_sync()?;
         let path = std::mem::take(&mut self.path);
@@ -209,7 +230,7 @@ impl LineFile {
         self.sync_folder(&path)
     }
 
-    /// Makes the name of a new file durable.
+    /// Makes the directory entry of a new file durable.
     fn sync_folder(&mut self, path: &Path) -> io::Result<()> {
         if std::mem::replace(&mut self.folder_synced, true) {
             return Ok(());
@@ -225,7 +246,7 @@ impl std::fmt::Debug for LineFile {
     }
 }
 
-/// Makes a file durable; pipes and devices, which know no such thing, are left alone.
+/// Makes a regular file durable. Pipes and devices cannot be synced.
 pub(super) fn sync_file(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_all() } else { Ok(()) }
 }

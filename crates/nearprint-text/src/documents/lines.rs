@@ -1,36 +1,36 @@
-//! Where records begin and end: in lines, and in CSV, where a quoted cell may hold line ends.
+//! Splits a stream into records: lines, or records of CSV, whose quoted cells may have line ends.
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use super::compressed::Source;
+use super::input_bytes::InputBytes;
 use crate::error::Result;
 
-/// Bytes read at once, and room for records at first.
+/// Bytes read at once, and the initial size of the buffer.
 const BUFFER_BYTES: usize = 1 << 18;
-/// What is shown of a line without end.
+/// Bytes of an overlong line that a bad record has.
 const SHOWN_BYTES: usize = 64 << 10;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The bytes of a record, with the line end where there is one, or bytes that are none.
+/// The bytes of a record with its line end, or of a malformed one and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Record(&'a [u8]),
     Broken(&'a [u8], String),
 }
 
-/// Cuts a stream into records.
+/// Splits a stream into records.
 pub(super) struct Splitter {
-    source: Source,
+    source: InputBytes,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
     source_ended: bool,
-    /// Where in the stream `start` is: the line, from 1.
+    /// The line of the stream at `start`, from 1.
     line: u64,
     /// Bytes of the stream before `start`.
     offset: u64,
-    /// Up to here in the stream a record of CSV was looked at that never ended: its end would have been that
-    /// of any other one that begins in there and stands in a quoted cell at the end of a line.
+    /// The stream up to here has been scanned for the end of a CSV record that has none. A later record
+    /// that begins before this offset and is in a quoted cell at the end of a line has no end there either.
     open_until: u64,
     max_record_bytes: usize,
     /// The byte between the cells of CSV.
@@ -39,7 +39,7 @@ pub(super) struct Splitter {
 
 impl Splitter {
     /// `delimiter` is that of CSV; without one every line is a record.
-    pub(super) fn new(source: Source, delimiter: Option<u8>, max_record_bytes: usize) -> Self {
+    pub(super) fn new(source: InputBytes, delimiter: Option<u8>, max_record_bytes: usize) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
         Self {
             source,
@@ -98,7 +98,7 @@ impl Splitter {
         taken
     }
 
-    /// Gives up the record that begins here: reading goes on behind its first line.
+    /// Takes the first line of a malformed record; reading resumes after it.
     fn first_line(&mut self, why: String) -> Piece<'_> {
         let bytes = &self.buffer[self.start..self.end];
         let len = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
@@ -117,7 +117,7 @@ impl Splitter {
                 let why = why("line");
                 let shown = bytes[..bytes.len().min(SHOWN_BYTES)].to_vec();
                 self.skip_line()?;
-                // Where the line stood there is room for what is shown of it.
+                // The rest of the buffer is free: the shown bytes are kept there.
                 self.buffer.truncate(self.end);
                 self.buffer.extend(shown);
                 Ok(Piece::Broken(&self.buffer[self.end..], why))
@@ -147,7 +147,7 @@ impl Splitter {
         }
     }
 
-    /// Reads more, behind what is there.
+    /// Reads more bytes after those in the buffer.
     fn fill(&mut self) -> Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -164,7 +164,7 @@ impl Splitter {
     }
 }
 
-/// Looks for the end of one record in bytes that grow.
+/// Scans for the end of one record in a growing buffer.
 enum Scan {
     Line {
         seen: usize,
@@ -175,7 +175,7 @@ enum Scan {
         seen: usize,
         inside: bool,
         delimiter: u8,
-        /// Whoever is in a quoted cell at a line end before this place still is at this place.
+        /// A quoted cell that is open at a line end before this place is open at this place too.
         looked_at: usize,
     },
 }
@@ -188,7 +188,7 @@ impl Scan {
         }
     }
 
-    /// The length of the record at the start of `bytes`, which begin as they did last time.
+    /// The length of the record at the start of `bytes`, which extend those of the previous call.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Line { seen } => {
@@ -220,7 +220,7 @@ impl Scan {
         }
     }
 
-    /// Up to where a quoted cell is known to be open.
+    /// The place up to which a quoted cell is open.
     fn inside_at(&self) -> Option<usize> {
         match self {
             Self::Csv { seen, inside: true, .. } => Some(*seen),
@@ -228,7 +228,7 @@ impl Scan {
         }
     }
 
-    /// Whether a quoted cell is not closed where `bytes`, all there are, end.
+    /// Whether a quoted cell is open at the end of the stream, which is the end of `bytes`.
     fn is_open(&self, bytes: &[u8]) -> bool {
         match self {
             Self::Line { .. } => false,
@@ -247,7 +247,7 @@ pub(super) fn without_line_end(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\r").unwrap_or(bytes)
 }
 
-/// A record without the byte order mark that a file may begin with.
+/// A record without the byte order mark at the start of a file.
 pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives bytes a few at a time.
+    /// Returns a few bytes at a time.
     struct Trickle {
         bytes: Vec<u8>,
         at: usize,
@@ -277,12 +277,12 @@ mod tests {
         }
     }
 
-    /// The pieces with their lines; what is wrong with the broken ones.
+    /// Line, bytes, and the reason of a broken piece.
     type Pieces = Vec<(u64, Vec<u8>, Option<String>)>;
 
     fn pieces(bytes: &[u8], delimiter: Option<u8>, max: usize, steps: &[usize]) -> Pieces {
         let trickle = Trickle { bytes: bytes.to_vec(), at: 0, steps: steps.to_vec() };
-        let mut splitter = Splitter::new(Source::of_reader(Box::new(trickle)), delimiter, max);
+        let mut splitter = Splitter::new(InputBytes::of_reader(Box::new(trickle)), delimiter, max);
         let mut found = Vec::new();
         loop {
             let line = splitter.line();
@@ -359,7 +359,7 @@ mod tests {
         assert!(
             found.iter().all(|(_, _, why)| why.as_deref() == Some("a quotation mark that is never closed"))
         );
-        // The same with a limit that no record reaches the end within.
+        // The same with a limit that every record exceeds.
         assert_eq!(pieces(bytes.as_bytes(), Some(b','), 1 << 20, &[1 << 16]).len(), lines);
     }
 
@@ -378,7 +378,7 @@ mod tests {
                 prop_assert_eq!(*at, line);
                 line += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
             }
-            // How the bytes arrive changes nothing.
+            // The sizes of the reads have no influence.
             prop_assert_eq!(&found, &pieces(text.as_bytes(), delimiter, 1 << 20, &[1000]));
         }
 

@@ -1,5 +1,4 @@
-//! Documents: reading them from JSON lines, CSV, Parquet and plain files, and writing the ones that are
-//! kept, unchanged.
+//! Documents: reads them from JSON lines, CSV, Parquet and plain files, and writes them unchanged.
 //!
 //! ```
 //! use nearprint_text::documents::{Item, Reader, ReaderOptions};
@@ -19,49 +18,48 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Reading has two halves. [`Reader::next_raw`] finds where records begin and end, which is cheap;
-//! [`RawRecord::parse`] finds the fields in one, on any thread.
+//! Reading has two steps. [`Reader::next_raw`] finds the boundaries of a record, which is cheap;
+//! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all cores.
+//!
+//! Each of the modules uses only those above it: `compression`, `format`, `input_file`, `input_bytes`;
+//! `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`, `reader`; `writer`, `each`.
 
-mod columns;
-pub(crate) mod compressed;
+mod compression;
 mod csv;
 mod each;
-mod inputs;
-pub(crate) mod json;
+mod escape;
+mod fields;
+mod format;
+mod input_bytes;
+mod input_file;
+mod json;
 mod line_file;
 mod lines;
-mod output;
 #[cfg(feature = "parquet")]
-pub(crate) mod parquet;
+mod parquet;
 mod parser;
 mod reader;
 mod record;
+mod text;
+mod writer;
 
-pub use columns::{escape, unescape};
-pub use compressed::Compression;
+pub use compression::Compression;
 pub use each::each;
-pub use inputs::{Format, Input};
+pub use escape::{escape, unescape};
+pub use fields::Fields;
+pub use format::Format;
+pub use input_file::InputFile;
 pub use line_file::{LineFile, Span};
-pub use output::{Output, OutputOptions};
+pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
-pub use record::{BadRecord, Fields, Item, Place, RawRecord, Record};
+pub use record::{BadRecord, Item, Place, Record};
+pub use text::{cut_after, looks_binary};
+pub use writer::{DocumentWriter, WriterOptions};
 
-/// The part of a text before the first occurrence of a marker; all of it where there is none.
-///
-/// ```
-/// assert_eq!(nearprint_text::documents::cut_after("news -- signature -- x", " --"), "news");
-/// ```
-#[must_use]
-pub fn cut_after<'a>(text: &'a str, marker: &str) -> &'a str {
-    match memchr::memmem::find(text.as_bytes(), marker.as_bytes()) {
-        Some(at) => &text[..at],
-        None => text,
-    }
-}
-
-/// Whether bytes look like something else than text: a zero byte among the first 8,192, where compilers,
-/// cameras and archivers put many, and writers of text none.
-#[must_use]
-pub fn looks_binary(bytes: &[u8]) -> bool {
-    memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some()
+/// What the command line shares with this module; see [`crate::internal`].
+pub(crate) mod internal {
+    pub use super::input_bytes::open_compressed;
+    pub use super::json::key_in;
+    #[cfg(feature = "parquet")]
+    pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};
 }

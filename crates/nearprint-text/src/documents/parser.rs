@@ -1,4 +1,4 @@
-//! From a record's bytes to its text, key and value.
+//! Parses the text, key and rank of a record.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -6,42 +6,61 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::csv::{Columns, Wanted};
-use super::cut_after;
-use super::inputs::{Format, Input};
+use super::csv::{CsvColumns, FieldCells};
+use super::fields::{FieldValues, Fields, lossy, not_a_key, not_a_number, not_a_text, number};
+use super::format::Format;
+use super::input_file::InputFile;
 use super::json;
 use super::lines::{without_line_end, without_mark};
-use super::reader::read_file;
-use super::record::{BadRecord, Content, Fields, Item, RawRecord, Record};
+use super::record::{BadRecord, Content, Item, Place, Record};
+use super::text::cut_after;
 
-/// How records are taken apart. Shared by all threads.
+/// How records are parsed. All threads share one parser.
 #[derive(Clone, Debug)]
 pub(crate) struct Parser {
     pub(super) format: Format,
     pub(super) fields: Fields,
-    /// Where text ends.
+    /// Ends the text.
     pub(super) marker: Option<String>,
-    /// Of CSV, once a header has been read.
-    pub(super) columns: Option<Columns>,
+    /// Of CSV, after the first header.
+    pub(super) columns: Option<CsvColumns>,
 }
 
-/// What stands in a record.
-#[derive(Debug, Default)]
-pub(super) struct Parts {
-    pub(super) text: String,
-    pub(super) key: Option<String>,
-    pub(super) value: Option<f64>,
-    pub(super) invalid_utf8: bool,
+/// A record whose boundaries are known and whose fields are not yet parsed.
+#[derive(Clone, Debug)]
+pub struct RawRecord {
+    pub(super) content: Content,
+    pub(super) place: Place,
+    /// Its number in its input, from 1.
+    pub(super) number: u64,
+    /// The name of the input in keys.
+    pub(super) input: Arc<str>,
+    pub(super) parser: Arc<Parser>,
+}
+
+impl RawRecord {
+    /// Parses the fields. Works on any thread, at 500 MB/s or more.
+    #[must_use]
+    pub fn parse(self) -> Item {
+        let parser = self.parser.clone();
+        parser.parse(self)
+    }
+
+    /// The memory that the record takes, to size batches.
+    #[must_use]
+    pub fn len_bytes(&self) -> usize {
+        self.content.len_bytes()
+    }
 }
 
 impl Parser {
-    pub(super) fn parse(&self, raw: RawRecord) -> Item {
+    fn parse(&self, raw: RawRecord) -> Item {
         let RawRecord { content, place, number, input, .. } = raw;
-        match self.parts(&content) {
-            Ok(mut parts) => {
-                self.cut(&mut parts.text);
-                let key = parts.key.unwrap_or_else(|| self.own_key(&input, number));
-                let Parts { text, value, invalid_utf8, .. } = parts;
+        match self.values(&content) {
+            Ok(mut values) => {
+                self.cut(&mut values.text);
+                let key = values.key.unwrap_or_else(|| self.default_key(&input, number));
+                let FieldValues { text, value, invalid_utf8, .. } = values;
                 Item::Record(Record { key, text, value, invalid_utf8, number, place, content })
             }
             Err(reason) => {
@@ -55,22 +74,15 @@ impl Parser {
         }
     }
 
-    /// The text of a record that was written as a line, a fingerprint added or not.
+    /// The text of a record from its line in an output, with an added fingerprint or without.
     pub(super) fn text_of_line(&self, line: Vec<u8>) -> Result<String, String> {
         let mut text = match &self.columns {
             Some(columns) => columns.text(&line).map(|cell| lossy(&cell).0.into_owned()).unwrap_or_default(),
-            None if self.format == Format::Text => self.parts(&self.file_of_line(&line)?)?.text,
-            None => self.parts(&Content::Bytes(line))?.text,
+            None if self.format == Format::Text => self.values(&file_of_line(&line)?)?.text,
+            None => self.values(&Content::Bytes(line))?.text,
         };
         self.cut(&mut text);
         Ok(text)
-    }
-
-    /// The file whose path is a line.
-    fn file_of_line(&self, line: &[u8]) -> Result<Content, String> {
-        let path = PathBuf::from(OsStr::from_bytes(without_line_end(line)));
-        let input = Input::file(&path);
-        read_file(&input, usize::MAX >> 1, &Arc::default()).map_err(|error| error.to_string())
     }
 
     fn cut(&self, text: &mut String) {
@@ -79,11 +91,12 @@ impl Parser {
         }
     }
 
-    fn own_key(&self, input: &Arc<str>, number: u64) -> String {
+    /// The key of a record without a key field.
+    fn default_key(&self, input: &Arc<str>, number: u64) -> String {
         if self.format == Format::Text { input.to_string() } else { format!("{input}:{number}") }
     }
 
-    fn parts(&self, content: &Content) -> Result<Parts, String> {
+    fn values(&self, content: &Content) -> Result<FieldValues, String> {
         match content {
             Content::Bytes(bytes) if self.format == Format::Jsonl => self.json(bytes),
             Content::Bytes(bytes) => match &self.columns {
@@ -92,24 +105,23 @@ impl Parser {
             },
             Content::File { bytes, .. } => Ok(whole(bytes)),
             #[cfg(feature = "parquet")]
-            Content::Row(row) => row.parts(&self.fields),
+            Content::Row(row) => row.values(&self.fields),
             Content::Broken { reason, .. } => Err(reason.clone()),
         }
     }
 
-    fn json(&self, bytes: &[u8]) -> Result<Parts, String> {
+    fn json(&self, bytes: &[u8]) -> Result<FieldValues, String> {
         let (line, invalid_utf8) = lossy(without_mark(bytes));
         let Fields { text, key, value, key_is_optional } = &self.fields;
         let [text_found, key_found, value_found] =
             json::find(&line, [Some(text), key.as_deref(), value.as_deref()])?;
         let missing = |field: &str| format!("no field {field:?}");
         let text_found = text_found.ok_or_else(|| missing(text))?;
-        let wrong = |field: &str, kind| format!("field {field:?} is {kind}, and not a string");
-        let mut parts = Parts { invalid_utf8, ..Parts::default() };
-        parts.text = text_found.into_text().map_err(|kind| wrong(text, kind))?.into_owned();
+        let mut values = FieldValues { invalid_utf8, ..FieldValues::default() };
+        values.text = text_found.into_text().map_err(|kind| not_a_text(text, kind))?.into_owned();
         if let Some(field) = key {
             let found = key_found.filter(|found| !key_is_optional || !found.is_null());
-            parts.key = Some(match found {
+            values.key = Some(match found {
                 None if *key_is_optional => String::new(),
                 None => return Err(missing(field)),
                 Some(found) => found.into_key().map_err(|kind| not_a_key(field, kind))?.into_owned(),
@@ -117,12 +129,12 @@ impl Parser {
         }
         if let Some(field) = value {
             let found = value_found.ok_or_else(|| missing(field))?;
-            parts.value = Some(found.into_number().ok_or_else(|| not_a_number(field))?);
+            values.value = Some(found.into_number().ok_or_else(|| not_a_number(field))?);
         }
-        Ok(parts)
+        Ok(values)
     }
 
-    fn cells(&self, [text, key, value]: Wanted<'_>) -> Result<Parts, String> {
+    fn cells(&self, [text, key, value]: FieldCells<'_>) -> Result<FieldValues, String> {
         let mut invalid_utf8 = false;
         let mut string = |cell: Option<Cow<'_, [u8]>>| {
             cell.map(|cell| {
@@ -136,33 +148,18 @@ impl Parser {
             (Some(cell), Some(field)) => Some(number(&cell).ok_or_else(|| not_a_number(field))?),
             _ => None,
         };
-        Ok(Parts { text, key, value, invalid_utf8 })
+        Ok(FieldValues { text, key, value, invalid_utf8 })
     }
 }
 
-fn whole(bytes: &[u8]) -> Parts {
+/// Reads the file that a line of an output names.
+fn file_of_line(line: &[u8]) -> Result<Content, String> {
+    let path = PathBuf::from(OsStr::from_bytes(without_line_end(line)));
+    let input = InputFile::new(&path);
+    Content::of_file(&input, usize::MAX >> 1, &Arc::default()).map_err(|error| error.to_string())
+}
+
+fn whole(bytes: &[u8]) -> FieldValues {
     let (text, invalid_utf8) = lossy(without_mark(bytes));
-    Parts { text: text.into_owned(), invalid_utf8, ..Parts::default() }
-}
-
-/// Text, with U+FFFD for what is not UTF-8; and whether there was such a thing.
-pub(super) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, bool) {
-    // Checking first is several times as fast where all is well, which is nearly always.
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (text.into(), false),
-        Err(_) => (String::from_utf8_lossy(bytes), true),
-    }
-}
-
-/// A finite number.
-pub(super) fn number(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-pub(super) fn not_a_number(field: &str) -> String {
-    format!("field {field:?} is not a number")
-}
-
-pub(super) fn not_a_key(field: &str, kind: &str) -> String {
-    format!("field {field:?} is {kind}, and no key: a string, a number or an object")
+    FieldValues { text: text.into_owned(), invalid_utf8, ..FieldValues::default() }
 }

@@ -1,37 +1,38 @@
-//! Reads documents from files, one after the other.
+//! Reads the records of all inputs in order.
 
 use std::collections::VecDeque;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::compressed::{Source, bad};
-use super::csv::Columns;
-use super::inputs::{self, Format, Input};
+use super::csv::CsvColumns;
+use super::fields::Fields;
+use super::format::Format;
+use super::input_bytes::InputBytes;
+use super::input_file::{self, InputFile};
 use super::lines::{Piece, Splitter, without_line_end, without_mark};
 #[cfg(feature = "parquet")]
-use super::parquet::Rows;
-use super::parser::Parser;
-use super::record::{Content, Fields, Item, Place, RawRecord};
-use crate::error::{Error, Result};
+use super::parquet::ParquetReader;
+use super::parser::{Parser, RawRecord};
+use super::record::{Content, Item, Place};
+use crate::error::{Error, InputSetProblem, OutputProblem, Result};
 
 /// How documents are read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ReaderOptions {
-    /// Where in a record its text and its key are.
+    /// The fields of a record.
     pub fields: Fields,
-    /// What the inputs are; by default their extensions tell.
+    /// The format of all inputs; by default the one that their extensions denote.
     pub format: Option<Format>,
-    /// What standard input is where `format` does not say. By default JSON lines.
+    /// The format of standard input without `format`. By default JSON lines.
     pub stdin_format: Format,
-    /// Text is cut where this first occurs.
+    /// Ends the text at the first occurrence of this marker.
     pub cut_after: Option<String>,
-    /// A longer record, or a longer file that is one document, is bad. By default 256 MiB. It is held
-    /// in memory whole.
+    /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in memory.
     pub max_record_bytes: usize,
-    /// A file that holds what standard input gave, to be read in its place: for reading it twice.
+    /// A copy of standard input, which is read instead: a pipe cannot be read twice.
     pub spooled_stdin: Option<PathBuf>,
 }
 
@@ -48,38 +49,38 @@ impl Default for ReaderOptions {
     }
 }
 
-/// How far reading has come.
+/// The position of a [`Reader`] in its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Position {
-    /// Records so far, good and bad.
+    /// Records read so far, bad ones included.
     pub records: u64,
-    /// Bytes read of the inputs as they stand, compressed or not.
+    /// Bytes read so far, before decompression.
     pub bytes: u64,
-    /// All bytes of the inputs; `None` where a pipe is among them.
+    /// The bytes of all inputs; `None` with a pipe among them.
     pub total_bytes: Option<u64>,
 }
 
-/// Reads documents from files, folders and standard input, one after the other.
+/// Reads the records of files, folders and standard input in order.
 ///
-/// Paths stand for files, for folders, which are walked in the order of paths without following links,
-/// or, if `-`, for standard input. All inputs of one run are of one kind: JSON lines (`.jsonl`,
-/// `.ndjson`, `.json`), CSV or TSV with equal headers (`.csv`, `.tsv`), Parquet (`.parquet`), or, with
-/// any other extension, files that are one document each. Each of them may be compressed with gzip or
-/// Zstandard, which shows in the first bytes, except Parquet, which compresses by itself.
+/// A path is a file, a folder, or `-` for standard input. A folder denotes all files below it in the order of
+/// their paths; links in it are not followed. All inputs have one format: JSON lines (`.jsonl`, `.ndjson`,
+/// `.json`), CSV or TSV with equal headers (`.csv`, `.tsv`), Parquet with equal columns (`.parquet`), or, with
+/// any other extension, files that are one document each. Any input except Parquet may be compressed with gzip
+/// or Zstandard; its first bytes denote the compression.
 ///
-/// Records end with a line feed, before which a carriage return belongs to the line end. CSV is quoted
-/// as in RFC 4180; TSV too. Empty lines are left out, except where each line is a document. Of JSON
-/// members with one name the last one counts.
+/// A record ends with a line feed, or a carriage return and a line feed. CSV and TSV are quoted as in RFC 4180.
+/// Empty lines are skipped, except in [`Format::Lines`]. The last of several JSON members with one name counts.
 ///
 /// Memory: the longest record, and 256 KiB.
 pub struct Reader {
-    inputs: Vec<Input>,
-    waiting: VecDeque<Input>,
+    inputs: Vec<InputFile>,
+    waiting: VecDeque<InputFile>,
     current: Option<Current>,
     parser: Arc<Parser>,
-    /// Of CSV, as it stands in the first input.
+    /// Of CSV: the header of the first input, with its line end.
     header: Vec<u8>,
-    /// Of Parquet, that of the first input.
+    /// Of Parquet: the columns of the first input.
     #[cfg(feature = "parquet")]
     schema: Option<arrow_schema::SchemaRef>,
     max_record_bytes: usize,
@@ -87,29 +88,30 @@ pub struct Reader {
     bytes: Arc<AtomicU64>,
 }
 
-/// An input that is being read.
+/// The input that is read now.
 struct Current {
-    records: Records,
+    records: RecordSource,
     name: Arc<str>,
     in_keys: Arc<str>,
     /// Records of this input so far.
     number: u64,
 }
 
-enum Records {
+/// The records of one input.
+enum RecordSource {
     Split(Splitter),
-    File(Option<Input>),
+    File(Option<InputFile>),
     #[cfg(feature = "parquet")]
-    Rows(Rows),
+    Rows(Box<ParquetReader>),
 }
 
 impl Reader {
-    /// Lists the inputs, and opens the first of them.
+    /// Lists the inputs, and opens the first one.
     ///
     /// # Errors
-    /// [`Error::Io`] for a file or folder that cannot be opened, [`Error::Option`] where there is no
-    /// file, or files of several kinds, or fields where there can be none; [`Error::Input`] where the
-    /// first file is damaged or has no column of a name asked for.
+    /// [`Error::Engine`] if a file or folder cannot be opened; [`Error::InputSet`] if there is no file, if
+    /// the files have different formats, or if a format without fields is to have some; [`Error::Input`] if
+    /// the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
         let ReaderOptions {
             fields,
@@ -119,11 +121,11 @@ impl Reader {
             max_record_bytes,
             spooled_stdin,
         } = options;
-        let inputs = inputs::list(paths, spooled_stdin.as_deref())?;
-        let format = inputs::common_format(&inputs, format, stdin_format)?;
-        let fieldless = matches!(format, Format::Text | Format::Lines);
-        if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| fieldless) {
-            return Err(Error::Option(format!("{format} has no fields, and so no {field:?}")));
+        let inputs = input_file::list(paths, spooled_stdin.as_deref())?;
+        let format = input_file::common_format(&inputs, format, stdin_format)?;
+        if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
+            let field = field.clone();
+            return Err(InputSetProblem::NoFields { format: format.name(), field }.into());
         }
         let mut reader = Self {
             waiting: inputs.clone().into(),
@@ -141,16 +143,16 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The next record, good or bad; `None` at the end.
+    /// The next record, parsed; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Io`] where a file cannot be read, [`Error::Input`] where its compression or its header
-    /// is wrong. The records before that have been given.
+    /// [`Error::Engine`] if a file cannot be read, [`Error::Input`] if its compression is damaged or its
+    /// header differs. Earlier calls have returned the records before that.
     pub fn next_item(&mut self) -> Result<Option<Item>> {
         Ok(self.next_raw()?.map(RawRecord::parse))
     }
 
-    /// The next record, without looking for the fields in it: so cheap that one thread can feed many.
+    /// The next record, not yet parsed; `None` at the end. Cheap enough for one thread to supply many.
     ///
     /// # Errors
     /// As [`next_item`](Self::next_item).
@@ -171,8 +173,8 @@ impl Reader {
         Ok(None)
     }
 
-    /// Leaves out the next records, good and bad, and tells how many there were. Only their boundaries
-    /// are looked for.
+    /// Skips records, bad ones included, without parsing them. Returns their number, which is smaller than
+    /// requested at the end.
     ///
     /// # Errors
     /// As [`next_item`](Self::next_item).
@@ -185,48 +187,47 @@ impl Reader {
         Ok(records)
     }
 
-    /// All inputs: folders stand for the files in them.
+    /// All input files, those in folders included.
     #[must_use]
-    pub fn inputs(&self) -> &[Input] {
+    pub fn inputs(&self) -> &[InputFile] {
         &self.inputs
     }
 
-    /// What the inputs are.
+    /// The format of the inputs.
     #[must_use]
     pub fn format(&self) -> Format {
         self.parser.format
     }
 
-    /// How far reading has come. It runs ahead of the records by what is in buffers.
+    /// The current position. Its bytes include those that are still in buffers.
     #[must_use]
     pub fn position(&self) -> Position {
         let total_bytes = self.inputs.iter().map(|input| input.size_bytes).sum();
         Position { records: self.records, bytes: self.bytes.load(Ordering::Relaxed), total_bytes }
     }
 
-    /// Whether a file is among the inputs, by whatever name.
+    /// Whether a file is one of the inputs, under the same name or another.
     #[must_use]
     pub fn reads(&self, path: &Path) -> bool {
         let identity = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
         let wanted = identity(path);
-        let same = |input: &Input| !input.is_stdin() && identity(&input.path) == wanted;
+        let same = |input: &InputFile| !input.is_stdin() && identity(&input.path) == wanted;
         wanted.is_some() && self.inputs.iter().any(same)
     }
 
-    /// Refuses outputs that would destroy an input or each other: each is the name of an option, and a path.
+    /// Checks that no output overwrites an input or another output. Each output is the name of its option,
+    /// for the message, and its path.
     ///
     /// # Errors
-    /// [`Error::Option`].
+    /// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput) or [`SameFile`](OutputProblem::SameFile);
+    /// [`Error::Engine`] if the folder of an output does not exist.
     pub fn check_outputs<'a>(&self, outputs: impl IntoIterator<Item = (&'a str, &'a Path)>) -> Result<()> {
         let mut known: Vec<(PathBuf, &str)> = Vec::new();
         for (name, path) in outputs {
             if self.reads(path) {
-                return Err(Error::Option(format!(
-                    "{name} {}: is read, and cannot be written to",
-                    path.display()
-                )));
+                return Err(OutputProblem::IsInput { output: format!("{name} {}", path.display()) }.into());
             }
-            // Devices take whatever comes from whomever.
+            // Several outputs may go to one device, such as /dev/null.
             if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
                 continue;
             }
@@ -240,10 +241,8 @@ impl Reader {
                 whole.map_err(Error::io("open", path))?
             };
             if let Some((_, other)) = known.iter().find(|(known, _)| *known == whole) {
-                return Err(Error::Option(format!(
-                    "{other} and {name} are the same file, {}",
-                    path.display()
-                )));
+                let (first, second) = (other.to_string(), name.to_string());
+                return Err(OutputProblem::SameFile { first, second, path: path.to_path_buf() }.into());
             }
             known.push((whole, name));
         }
@@ -259,9 +258,9 @@ impl Reader {
     }
 
     #[cfg(feature = "parquet")]
-    pub(super) fn rows(&self) -> Option<&Rows> {
+    pub(super) fn parquet(&self) -> Option<&ParquetReader> {
         match self.current.as_ref().map(|current| &current.records) {
-            Some(Records::Rows(rows)) => Some(rows),
+            Some(RecordSource::Rows(rows)) => Some(rows),
             _ => None,
         }
     }
@@ -271,16 +270,16 @@ impl Reader {
         let Some(input) = self.waiting.pop_front() else { return Ok(()) };
         let (name, in_keys) = (input.name(), input.in_keys());
         let records = match self.parser.format {
-            Format::Text => Records::File(Some(input)),
+            Format::Text => RecordSource::File(Some(input)),
             Format::Parquet => self.open_parquet(&input)?,
             format => {
                 let delimiter = matches!(format, Format::Csv | Format::Tsv).then(|| format.delimiter());
-                let source = Source::open(&input, &self.bytes)?;
-                let mut splitter = Splitter::new(source, delimiter, self.max_record_bytes);
+                let bytes = InputBytes::open(&input, &self.bytes)?;
+                let mut splitter = Splitter::new(bytes, delimiter, self.max_record_bytes);
                 if let Some(delimiter) = delimiter {
                     self.read_header(&mut splitter, delimiter, &name)?;
                 }
-                Records::Split(splitter)
+                RecordSource::Split(splitter)
             }
         };
         self.current = Some(Current { records, name, in_keys, number: 0 });
@@ -288,42 +287,42 @@ impl Reader {
     }
 
     #[cfg(feature = "parquet")]
-    fn open_parquet(&mut self, input: &Input) -> Result<Records> {
-        let rows = Rows::open(input, &self.parser.fields)?;
+    fn open_parquet(&mut self, input: &InputFile) -> Result<RecordSource> {
+        let rows = ParquetReader::open(input, &self.parser.fields)?;
         let schema = self.schema.get_or_insert_with(|| rows.schema().clone());
         if schema.fields() != rows.schema().fields() {
             let first = self.inputs[0].name();
-            return Err(bad(&input.name(), format!("its columns are not those of {first}")));
+            return Err(Error::input(&*input.name(), format!("its columns are not those of {first}")));
         }
-        Ok(Records::Rows(rows))
+        Ok(RecordSource::Rows(Box::new(rows)))
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn open_parquet(&self, input: &Input) -> Result<Records> {
-        Err(bad(&input.name(), "this program was built without Parquet".into()))
+    fn open_parquet(&self, input: &InputFile) -> Result<RecordSource> {
+        Err(Error::input(&*input.name(), "this program was built without Parquet"))
     }
 
     fn read_header(&mut self, splitter: &mut Splitter, delimiter: u8, name: &str) -> Result<()> {
         let place = || format!("{name}:1");
         let header = match splitter.next()? {
-            None => return Err(bad(&place(), "no header".into())),
-            Some(Piece::Broken(_, why)) => return Err(bad(&place(), why)),
+            None => return Err(Error::input(place(), "no header")),
+            Some(Piece::Broken(_, why)) => return Err(Error::input(place(), why)),
             Some(Piece::Record(header)) => header,
         };
         let bare = |header| without_mark(without_line_end(header));
         if self.header.is_empty() {
-            let columns = Columns::new(header, delimiter, &self.parser.fields, name)?;
+            let columns = CsvColumns::new(header, delimiter, &self.parser.fields, name)?;
             self.header = header.to_vec();
             self.parser = Arc::new(Parser { columns: Some(columns), ..(*self.parser).clone() });
         } else if bare(header) != bare(&self.header) {
             let first = self.inputs[0].name();
-            return Err(bad(&place(), format!("its header is not that of {first}")));
+            return Err(Error::input(place(), format!("its header is not that of {first}")));
         }
         Ok(())
     }
 }
 
-impl Records {
+impl RecordSource {
     /// The next record and its line.
     fn next(&mut self, max_bytes: usize, count: &Arc<AtomicU64>) -> Result<Option<(u64, Content)>> {
         match self {
@@ -332,11 +331,13 @@ impl Records {
                 Ok(splitter.next()?.map(|piece| (line, piece.into())))
             }
             Self::File(input) => match input.take() {
-                Some(input) => Ok(Some((1, read_file(&input, max_bytes, count)?))),
+                Some(input) => Ok(Some((1, Content::of_file(&input, max_bytes, count)?))),
                 None => Ok(None),
             },
             #[cfg(feature = "parquet")]
-            Self::Rows(rows) => Ok(rows.next(count)?.map(|(number, row)| (number, Content::Row(row)))),
+            Self::Rows(rows) => {
+                Ok(rows.next_counted(count)?.map(|(number, row)| (number, Content::Row(row))))
+            }
         }
     }
 }
@@ -348,21 +349,6 @@ impl From<Piece<'_>> for Content {
             Piece::Broken(bytes, reason) => Self::Broken { bytes: bytes.to_vec(), reason },
         }
     }
-}
-
-/// Reads a file that is one document.
-pub(super) fn read_file(input: &Input, max_bytes: usize, count: &Arc<AtomicU64>) -> Result<Content> {
-    let mut line = input.path.as_os_str().as_bytes().to_vec();
-    line.push(b'\n');
-    if line[..line.len() - 1].contains(&b'\n') {
-        let reason = "a line feed in the name, which no list of paths can hold".into();
-        return Ok(Content::Broken { bytes: line, reason });
-    }
-    let bytes = Source::open(input, count)?.read_all(max_bytes)?;
-    Ok(match bytes {
-        Some(bytes) => Content::File { line, bytes },
-        None => Content::Broken { bytes: line, reason: format!("a document of more than {max_bytes} bytes") },
-    })
 }
 
 fn is_blank(content: &Content, format: Format) -> bool {

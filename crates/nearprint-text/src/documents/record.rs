@@ -1,40 +1,23 @@
-//! What a reader finds: records, good and bad.
+//! Records: documents, and malformed ones.
 
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use super::parser::Parser;
+use super::input_bytes::InputBytes;
+use super::input_file::InputFile;
+#[cfg(feature = "parquet")]
+use super::parquet::ParquetRow;
+use crate::error::Result;
 
-/// Which fields of a record hold what.
-///
-/// In JSON, dots reach into objects: `_id.$oid` is the member `$oid` of the member `_id`. A member
-/// whose whole name is `_id.$oid` goes before that. In CSV and Parquet a field is a column, and dots
-/// mean nothing. Plain files and lines have no fields: their text is all of them.
+/// The place of a record: `file:line`, lines counted from 1. For Parquet the line is the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields {
-    /// The text: a string. By default `text`.
-    pub text: String,
-    /// The key: a string, a number, or an object, which stands as compact JSON. Without it a record's
-    /// key is `INPUT:N`, N counted from 1, and the path for plain files.
-    pub key: Option<String>,
-    /// Whether a record may lack its key, or have null there; the key is empty then. By default that is a bad record.
-    pub key_is_optional: bool,
-    /// A number, or a string that is one, by which records are ranked.
-    pub value: Option<String>,
-}
-
-impl Default for Fields {
-    fn default() -> Self {
-        Self { text: "text".into(), key: None, key_is_optional: false, value: None }
-    }
-}
-
-/// Where a record begins: `file:line`, lines counted from 1. In Parquet it is the row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The name of the input in messages.
     pub name: Arc<str>,
-    /// The line, or the row in Parquet.
+    /// The line, or the row of Parquet, from 1.
     pub line: u64,
 }
 
@@ -44,22 +27,39 @@ impl fmt::Display for Place {
     }
 }
 
-/// A record as it stands in the input.
+/// The source of a record in its input.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// Exactly these bytes, with the line end where there is one.
+    /// The bytes of the record, including its line end.
     Bytes(Vec<u8>),
-    /// A whole file: its path with a line feed, and what the file holds.
+    /// A whole file: its path with a line feed, and its bytes.
     File { line: Vec<u8>, bytes: Vec<u8> },
     /// A row of a batch.
     #[cfg(feature = "parquet")]
-    Row(super::parquet::Row),
-    /// Bytes that are no record; why not.
+    Row(ParquetRow),
+    /// Malformed bytes.
     Broken { bytes: Vec<u8>, reason: String },
 }
 
 impl Content {
-    /// What an output of lines holds for this record.
+    /// Reads a file that is one document.
+    pub(super) fn of_file(input: &InputFile, max_bytes: usize, count: &Arc<AtomicU64>) -> Result<Self> {
+        let mut line = input.path.as_os_str().as_bytes().to_vec();
+        line.push(b'\n');
+        if line[..line.len() - 1].contains(&b'\n') {
+            let reason = "a line feed in the name, which no list of paths can hold".into();
+            return Ok(Self::Broken { bytes: line, reason });
+        }
+        let bytes = InputBytes::open(input, count)?.read_all(max_bytes)?;
+        Ok(match bytes {
+            Some(bytes) => Self::File { line, bytes },
+            None => {
+                Self::Broken { bytes: line, reason: format!("a document of more than {max_bytes} bytes") }
+            }
+        })
+    }
+
+    /// The line of the record in an output of lines.
     pub(super) fn line(&self) -> &[u8] {
         match self {
             Self::Bytes(bytes) | Self::Broken { bytes, .. } => bytes,
@@ -68,57 +68,35 @@ impl Content {
             Self::Row(_) => &[],
         }
     }
-}
 
-/// A record of which only the boundaries are known.
-#[derive(Clone, Debug)]
-pub struct RawRecord {
-    pub(super) content: Content,
-    pub(super) place: Place,
-    /// Counted from 1 in its input.
-    pub(super) number: u64,
-    /// The name of the input in keys.
-    pub(super) input: Arc<str>,
-    pub(super) parser: Arc<Parser>,
-}
-
-impl RawRecord {
-    /// Finds the fields. It works on any thread, at 500 MB/s and more.
-    #[must_use]
-    pub fn parse(self) -> Item {
-        let parser = self.parser.clone();
-        parser.parse(self)
-    }
-
-    /// The bytes that the record takes in memory, as a measure for batches.
-    #[must_use]
-    pub fn len_bytes(&self) -> usize {
-        match &self.content {
-            Content::Bytes(bytes) | Content::Broken { bytes, .. } => bytes.len(),
-            Content::File { bytes, .. } => bytes.len(),
+    /// The memory that the record takes.
+    pub(super) fn len_bytes(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) | Self::Broken { bytes, .. } => bytes.len(),
+            Self::File { bytes, .. } => bytes.len(),
             #[cfg(feature = "parquet")]
-            Content::Row(row) => row.len_bytes(),
+            Self::Row(row) => row.len_bytes(),
         }
     }
 }
 
-/// A record, or what should have been one.
+/// A record: a document, or a malformed one.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A document.
     Record(Record),
-    /// Something that is none.
+    /// A malformed record.
     Bad(BadRecord),
 }
 
 impl Item {
-    /// A hash of everything that is read of a record, to tell whether it is the same again.
+    /// A hash of the record, to compare two passes over the same inputs.
     pub(crate) fn digest(&self) -> u64 {
         use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
         match self {
             Self::Bad(bad) => xxh3_64(&bad.raw),
             Self::Record(record) if matches!(record.content, Content::Bytes(_)) => xxh3_64(record.raw()),
-            // The text stands elsewhere than in the raw bytes.
+            // The raw bytes of files and of Parquet do not include the text.
             Self::Record(record) => xxh3_64_with_seed(record.text.as_bytes(), xxh3_64(record.key.as_bytes())),
         }
     }
@@ -126,24 +104,25 @@ impl Item {
 
 /// A document.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Record {
-    /// What it is called: see [`Fields::key`].
+    /// Its key: see [`Fields::key`](super::Fields::key).
     pub key: String,
-    /// Its text, invalid UTF-8 replaced with U+FFFD.
+    /// Its text, with U+FFFD for invalid UTF-8.
     pub text: String,
-    /// What it is ranked by, where [`Fields::value`] asks.
+    /// Its rank, if [`Fields::value`](super::Fields::value) names a field.
     pub value: Option<f64>,
-    /// Whether something in the record was not UTF-8.
+    /// Whether the record has invalid UTF-8.
     pub invalid_utf8: bool,
     /// Its number in its input, from 1.
     pub number: u64,
-    /// Where it begins.
+    /// Its place.
     pub place: Place,
     pub(crate) content: Content,
 }
 
 impl Record {
-    /// The bytes as they stand in the input, line end included: for JSON lines, CSV and lines. For a
+    /// The bytes of the record in its input, including its line end: for JSON lines, CSV and lines. For a
     /// plain file its path and a line feed, for Parquet nothing.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
@@ -151,13 +130,13 @@ impl Record {
     }
 }
 
-/// Something that is no document.
+/// A record that is malformed, or lacks a field.
 #[derive(Clone, Debug)]
 pub struct BadRecord {
-    /// Where it begins.
+    /// Its place.
     pub place: Place,
-    /// What is wrong.
+    /// What is wrong with it.
     pub reason: String,
-    /// The bytes as they stand; of an endless line the first 64 KiB. Of a Parquet row, its number.
+    /// Its bytes in the input; of an overlong line the first 64 KiB. Of a Parquet row, its number.
     pub raw: Vec<u8>,
 }

@@ -1,13 +1,13 @@
-//! Documents from outside: what is read from files of all kinds, and written again.
+//! Reading and writing of documents through the public API.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use nearprint_text::Error;
 use nearprint_text::documents::{
-    BadRecord, Fields, Format, Item, Output, OutputOptions, Reader, ReaderOptions, Record,
+    BadRecord, DocumentWriter, Format, Item, Reader, ReaderOptions, Record, WriterOptions,
 };
+use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -23,9 +23,16 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Options with a change.
+fn with<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut options);
+    options
+}
+
 fn keyed() -> ReaderOptions {
-    let fields = Fields { key: Some("key".into()), ..Fields::default() };
-    ReaderOptions { fields, ..ReaderOptions::default() }
+    let mut options = ReaderOptions::default();
+    options.fields.key = Some("key".into());
+    options
 }
 
 fn read_all(mut reader: Reader) -> (Vec<Record>, Vec<BadRecord>) {
@@ -42,7 +49,7 @@ fn read_all(mut reader: Reader) -> (Vec<Record>, Vec<BadRecord>) {
     (records, bad)
 }
 
-/// Reads one file with a content.
+/// Reads one file.
 fn read(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> (Vec<Record>, Vec<BadRecord>) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join(name);
@@ -85,7 +92,7 @@ fn every_kind_gives_the_same_documents_compressed_or_not() {
             (name.to_string(), bytes.to_vec()),
             (format!("{name}.gz"), halves),
             (format!("{name}.zst"), frames),
-            // Compressed without a name that says so.
+            // Compressed without the extension.
             (name.to_string(), gzip(bytes)),
             (name.to_string(), zstd(bytes)),
         ];
@@ -108,7 +115,7 @@ fn records_know_where_they_stand() {
 
 #[test]
 fn lines_and_files_are_documents_too() {
-    let lines = ReaderOptions { format: Some(Format::Lines), ..ReaderOptions::default() };
+    let lines = with(ReaderOptions::default(), |options| options.format = Some(Format::Lines));
     let (records, _) = read("d.log", "\u{feff}a\r\n\nb", lines);
     assert!(records.iter().map(|record| &*record.text).eq(["a", "", "b"]));
 
@@ -156,7 +163,7 @@ fn bad_records_are_named_and_reading_goes_on() {
         ]
     );
 
-    let short = ReaderOptions { max_record_bytes: 30, ..keyed() };
+    let short = with(keyed(), |options| options.max_record_bytes = 30);
     let long = format!("{{\"key\":1,\"text\":\"{}\"}}\n{{\"key\":2,\"text\":\"b\"}}\n", "x".repeat(1 << 20));
     let (records, bad) = read("d.jsonl", long, short);
     assert_eq!(both(&records), [("2", "b")]);
@@ -179,7 +186,7 @@ fn what_is_not_utf8_is_replaced_and_its_bytes_kept() {
 
 #[test]
 fn text_is_cut_at_the_marker() {
-    let options = ReaderOptions { cut_after: Some("\n--".into()), ..keyed() };
+    let options = with(keyed(), |options| options.cut_after = Some("\n--".into()));
     let (records, _) =
         read("d.jsonl", "{\"key\":1,\"text\":\"a\\n--b\\n--c\"}\n{\"key\":2,\"text\":\"d--\"}\n", options);
     assert_eq!(both(&records), [("1", "a"), ("2", "d--")]);
@@ -228,14 +235,15 @@ fn inputs_have_to_be_of_one_kind() {
     assert!(open(&["e.csv"]).unwrap_err().contains("e.csv:1: no header"));
     assert!(open(&["empty"]).unwrap_err().contains("no file to read"));
     assert!(open(&["missing"]).unwrap_err().contains("missing"));
-    let keyed_lines = ReaderOptions { format: Some(Format::Lines), ..keyed() };
-    assert!(matches!(Reader::open(&[at("d.jsonl")], keyed_lines), Err(Error::Option(_))));
+    let keyed_lines = with(keyed(), |options| options.format = Some(Format::Lines));
+    let error = Reader::open(&[at("d.jsonl")], keyed_lines).err().unwrap();
+    assert!(matches!(error, Error::InputSet(InputSetProblem::NoFields { .. })), "{error}");
 }
 
-/// Writes every record again, and gives what the file holds and the texts read back.
-fn copy(inputs: &[PathBuf], out: &Path, options: OutputOptions) -> (Vec<u8>, Vec<String>) {
+/// Copies every record. Returns the bytes of the copy, and the texts read back.
+fn copy(inputs: &[PathBuf], out: &Path, options: WriterOptions) -> (Vec<u8>, Vec<String>) {
     let mut reader = Reader::open(inputs, ReaderOptions::default()).unwrap();
-    let mut output = Output::create(out, &reader, options).unwrap();
+    let mut output = DocumentWriter::create(out, &reader, options).unwrap();
     let (mut spans, mut expected) = (Vec::new(), Vec::new());
     while let Some(item) = reader.next_item().unwrap() {
         let Item::Record(record) = item else { panic!("{item:?}") };
@@ -248,8 +256,8 @@ fn copy(inputs: &[PathBuf], out: &Path, options: OutputOptions) -> (Vec<u8>, Vec
     (fs::read(out).unwrap(), texts)
 }
 
-fn kept() -> OutputOptions {
-    OutputOptions { keep_texts: true, ..OutputOptions::default() }
+fn kept() -> WriterOptions {
+    with(WriterOptions::default(), |options| options.keep_texts = true)
 }
 
 #[test]
@@ -268,7 +276,7 @@ fn what_is_kept_is_written_unchanged() {
     let (bytes, _) = copy(&inputs, &at("out.jsonl.zst"), kept());
     assert_eq!(zstd::decode_all(&bytes[..]).unwrap(), expected);
 
-    let added = || OutputOptions { add_fingerprint: Some("f".into()), ..kept() };
+    let added = || with(kept(), |options| options.add_fingerprint = Some("f".into()));
     let (bytes, _) = copy(&inputs[1..], &at("out.jsonl"), added());
     assert_eq!(bytes, b"{\"text\":\"c\",\"x\":{},\"f\":\"7\"}");
 
@@ -282,8 +290,12 @@ fn what_is_kept_is_written_unchanged() {
     let (bytes, texts) = copy(&[at("a.txt")], &at("paths"), kept());
     assert_eq!((bytes, &*texts[0]), (format!("{}\n", at("a.txt").display()).into_bytes(), "whole"));
     let reader = Reader::open(&[at("a.txt")], ReaderOptions::default()).unwrap();
-    assert!(matches!(Output::create(&at("paths"), &reader, added()), Err(Error::Option(_))));
-    assert!(matches!(Output::create(&at("a.txt"), &reader, kept()), Err(Error::Option(_))));
+    let refused = |path: &Path, options| match DocumentWriter::create(path, &reader, options) {
+        Err(Error::Output(problem)) => problem,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(refused(&at("paths"), added()), OutputProblem::NoFields { .. }));
+    assert!(matches!(refused(&at("a.txt"), kept()), OutputProblem::IsInput { .. }));
     assert_eq!(fs::read(at("a.txt")).unwrap(), b"whole");
 }
 
@@ -299,7 +311,7 @@ fn an_output_is_continued_where_it_was() {
         other => panic!("{other:?}"),
     };
     let mut reader = open();
-    let mut output = Output::create(&at("out.csv"), &reader, kept()).unwrap();
+    let mut output = DocumentWriter::create(&at("out.csv"), &reader, kept()).unwrap();
     let span = output.append(&next(&mut reader), &0).unwrap();
     let len = output.flush_and_sync().unwrap();
     output.append(&next(&mut reader), &0).unwrap();
@@ -308,7 +320,7 @@ fn an_output_is_continued_where_it_was() {
 
     let mut reader = open();
     assert_eq!(reader.skip(1).unwrap(), 1);
-    let mut output = Output::open_at(&at("out.csv"), len, &reader, kept()).unwrap();
+    let mut output = DocumentWriter::open_at(&at("out.csv"), len, &reader, kept()).unwrap();
     assert_eq!(output.read_back(span).unwrap(), "a\n");
     for text in ["b", "c"] {
         let record = next(&mut reader);
@@ -321,7 +333,7 @@ fn an_output_is_continued_where_it_was() {
 
     for (path, len) in [("out.csv", 10_000), ("out.csv.gz", 0), ("-", 0), ("missing", 0)] {
         let path = if path == "-" { path.into() } else { at(path) };
-        assert!(Output::open_at(&path, len, &reader, kept()).is_err());
+        assert!(DocumentWriter::open_at(&path, len, &reader, kept()).is_err());
     }
 }
 
@@ -348,7 +360,7 @@ mod parquet {
 
     const ROWS: i64 = 5000;
 
-    /// Texts, keys, ranks with a null, and lists that nobody asks for.
+    /// Texts, keys, ranks with a null, and lists, which are copied only.
     fn rows() -> RecordBatch {
         let text = StringArray::from_iter_values((0..ROWS).map(|at| format!("text {at}")));
         let key = Int64Array::from_iter_values(0..ROWS);
@@ -380,8 +392,8 @@ mod parquet {
         let mut options = keyed();
         options.fields.value = Some("n".into());
         let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
-        let added = OutputOptions { add_fingerprint: Some("f".into()), ..kept() };
-        let mut output = Output::create(&at("out.parquet"), &reader, added).unwrap();
+        let added = with(kept(), |options| options.add_fingerprint = Some("f".into()));
+        let mut output = DocumentWriter::create(&at("out.parquet"), &reader, added).unwrap();
         let (mut wanted, mut spans) = (Vec::new(), Vec::new());
         while let Some(item) = reader.next_item().unwrap() {
             match item {
@@ -423,7 +435,7 @@ mod parquet {
 
         // Without the added column, the schema is the same.
         let reader = Reader::open(&[at("a.parquet")], options).unwrap();
-        Output::create(&at("empty.parquet"), &reader, kept()).unwrap().finish().unwrap();
+        DocumentWriter::create(&at("empty.parquet"), &reader, kept()).unwrap().finish().unwrap();
         let file = File::open(at("empty.parquet")).unwrap();
         let empty = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         assert_eq!(empty.schema().fields(), rows.schema().fields());
@@ -447,10 +459,11 @@ mod parquet {
         let mut other = keyed();
         other.fields.text = "missing".into();
         assert!(open(&["a.parquet"], other).unwrap_err().contains("no column named \"missing\""));
-        let stdin = ReaderOptions { format: Some(Format::Parquet), ..keyed() };
+        let stdin = with(keyed(), |options| options.format = Some(Format::Parquet));
         assert!(Reader::open(&["-".into()], stdin).is_err());
         let reader = Reader::open(&[at("a.parquet")], keyed()).unwrap();
-        assert!(matches!(Output::create(&at("x.parquet.gz"), &reader, kept()), Err(Error::Option(_))));
+        let compressed = DocumentWriter::create(&at("x.parquet.gz"), &reader, kept());
+        assert!(matches!(compressed, Err(Error::Output(OutputProblem::ParquetCompressed { .. }))));
 
         let whole = fs::read(at("a.parquet")).unwrap();
         for len in [0, 3, 100, whole.len() / 2, whole.len() - 1] {

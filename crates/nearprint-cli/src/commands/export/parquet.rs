@@ -10,7 +10,7 @@ use parquet::basic::{Compression, ZstdLevel};
 
 use nearprint::{Fingerprint, Printed, Row};
 use nearprint_text::Result;
-use nearprint_text::internal::Table;
+use nearprint_text::internal::ParquetWriter;
 
 /// Rows that are written together.
 const BATCH_ROWS: usize = 1 << 16;
@@ -55,7 +55,7 @@ impl Fingerprints {
 
 /// A file of rows in the making.
 pub(super) struct ParquetRows {
-    table: Table,
+    table: ParquetWriter,
     fingerprints: Fingerprints,
     ids: UInt64Builder,
     /// Rows that wait to be written.
@@ -75,7 +75,7 @@ impl ParquetRows {
         fields.extend(with_keys.then(|| Field::new("key", DataType::Utf8, true)));
         let schema = Arc::new(Schema::new(fields));
         let compression = Compression::ZSTD(ZstdLevel::default());
-        let table = Table::create(path.unwrap_or(Path::new("-")), &schema, compression)?;
+        let table = ParquetWriter::create(path.unwrap_or(Path::new("-")), &schema, compression)?;
         let keys = with_keys.then(StringBuilder::new);
         Ok(Self { table, fingerprints, ids: UInt64Builder::new(), rows: 0, keys })
     }

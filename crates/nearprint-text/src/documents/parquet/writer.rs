@@ -1,4 +1,4 @@
-//! Writes Parquet files: any batches, and rows copied from other files.
+//! Writes Parquet files: new columns, and rows copied from other files.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -15,26 +15,26 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::super::line_file::{STDOUT, is_stdout, sync_file};
-use super::super::record::Content;
-use super::{BATCH_ROWS, Row};
+use super::reader::ParquetReader;
+use super::row::{BATCH_ROWS, ParquetRow};
 use crate::error::{Error, Result};
 
-/// Batches that may wait for the rows kept of them to be written.
+/// The most batches in memory whose rows wait to be written.
 const BATCHES_WAITING: usize = 16;
-/// A row group is ended when it takes so much memory.
+/// The memory of a row group at which it is written.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
-/// A file in the making.
-pub struct Table {
+/// Writes the columns of a new file.
+pub struct ParquetWriter {
     writer: ArrowWriter<Box<dyn Write + Send>>,
     schema: SchemaRef,
     path: PathBuf,
-    /// The same file again, where it is one.
+    /// A second handle of the file; `None` for standard output.
     file: Option<File>,
 }
 
-impl Table {
-    /// Makes a file, or replaces one. `-` is standard output.
+impl ParquetWriter {
+    /// Creates a file, or truncates one. `-` is standard output.
     pub fn create(path: &Path, schema: &SchemaRef, compression: Compression) -> Result<Self> {
         let (path, file, target): (PathBuf, _, Box<dyn Write + Send>) = if is_stdout(path) {
             (STDOUT.into(), None, Box::new(io::stdout()))
@@ -46,28 +46,28 @@ impl Table {
         };
         let properties = WriterProperties::builder().set_compression(compression).build();
         let writer = ArrowWriter::try_new(target, schema.clone(), Some(properties));
-        Ok(Self { writer: writer.map_err(unwritten(&path))?, schema: schema.clone(), path, file })
+        Ok(Self { writer: writer.map_err(write_error(&path))?, schema: schema.clone(), path, file })
     }
 
-    /// Writes rows: their columns.
+    /// Writes rows, given as columns.
     pub fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
         let rows = RecordBatch::try_new(self.schema.clone(), columns).map_err(ParquetError::from);
         let written = rows.and_then(|rows| self.writer.write(&rows)).and_then(|()| {
             if self.writer.in_progress_size() < ROW_GROUP_BYTES { Ok(()) } else { self.writer.flush() }
         });
-        written.map_err(unwritten(&self.path))
+        written.map_err(write_error(&self.path))
     }
 
     /// Writes the end of the file, and makes it durable.
     pub fn finish(self) -> Result<()> {
-        let mut target = self.writer.into_inner().map_err(unwritten(&self.path))?;
+        let mut target = self.writer.into_inner().map_err(write_error(&self.path))?;
         let ended = target.flush().and_then(|()| self.file.as_ref().map_or(Ok(()), sync_file));
         ended.map_err(Error::io("write", &self.path))
     }
 }
 
-/// What kept a file from being written.
-fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+/// Wraps a write error, with the I/O error inside it if there is one.
+fn write_error(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     let failed = Error::io("write", path);
     |error| {
         failed(match error {
@@ -80,33 +80,34 @@ fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     }
 }
 
-/// Copies rows to a file.
-pub(in super::super) struct RowWriter {
-    table: Table,
-    /// What waits to be written: batches, the rows wanted of them, and the fingerprints of those.
+/// Copies rows of other files, optionally with a column of fingerprints.
+pub(in super::super) struct RowCopier {
+    writer: ParquetWriter,
+    /// Rows that wait to be written: their batches, (batch, row), and their fingerprints.
     batches: Vec<Arc<RecordBatch>>,
     rows: Vec<(usize, usize)>,
     fingerprints: Option<Vec<String>>,
 }
 
-impl RowWriter {
-    pub(super) fn new(
+impl RowCopier {
+    /// Creates a file with the columns and the compression of `source`, and one more column for
+    /// fingerprints if it has a name.
+    pub(in super::super) fn create(
         path: &Path,
-        schema: &SchemaRef,
-        compression: Compression,
+        source: &ParquetReader,
         fingerprints: Option<&str>,
     ) -> Result<Self> {
         let schema = match fingerprints {
-            Some(name) => with_field(schema, name),
-            None => schema.clone(),
+            Some(name) => with_field(source.schema(), name),
+            None => source.schema().clone(),
         };
-        let table = Table::create(path, &schema, compression)?;
+        let writer = ParquetWriter::create(path, &schema, source.compression())?;
         let fingerprints = fingerprints.map(|_| Vec::new());
-        Ok(Self { table, batches: Vec::new(), rows: Vec::new(), fingerprints })
+        Ok(Self { writer, batches: Vec::new(), rows: Vec::new(), fingerprints })
     }
 
-    pub(in super::super) fn append(&mut self, content: &Content, fingerprint: &dyn Display) -> Result<()> {
-        let Content::Row(Row { batch, index }) = content else { return Ok(()) };
+    pub(in super::super) fn append(&mut self, row: &ParquetRow, fingerprint: &dyn Display) -> Result<()> {
+        let ParquetRow { batch, index } = row;
         if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, batch)) {
             if self.batches.len() == BATCHES_WAITING {
                 self.write_waiting()?;
@@ -126,20 +127,20 @@ impl RowWriter {
         }
         let batches: Vec<&RecordBatch> = self.batches.iter().map(|batch| &**batch).collect();
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
-        let mut columns = rows.map_err(unwritten(&self.table.path))?.columns().to_vec();
+        let mut columns = rows.map_err(write_error(&self.writer.path))?.columns().to_vec();
         if let Some(fingerprints) = &mut self.fingerprints {
             columns.push(Arc::new(StringArray::from_iter_values(fingerprints.drain(..))));
         }
-        self.table.write(columns)?;
+        self.writer.write(columns)?;
         self.batches.clear();
         self.rows.clear();
         Ok(())
     }
 
-    /// Writes what waits and the end of the file, and makes it durable.
+    /// Writes the waiting rows and the end of the file, and makes it durable.
     pub(in super::super) fn finish(mut self) -> Result<()> {
         self.write_waiting()?;
-        self.table.finish()
+        self.writer.finish()
     }
 }
 

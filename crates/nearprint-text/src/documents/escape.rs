@@ -1,8 +1,14 @@
-//! Keys and paths in columns between tabs.
+//! Keys and paths as columns of tab-separated lines.
 
 use std::borrow::Cow;
 
-/// A key as it stands in a column: what would end the column or the line is escaped.
+/// Escapes a key for a tab-separated line: tab, line feed, carriage return and backslash become `\t`, `\n`,
+/// `\r` and `\\`.
+///
+/// ```
+/// assert_eq!(nearprint_text::documents::escape("a\tb"), r"a\tb");
+/// ```
+#[must_use]
 pub fn escape(key: &str) -> Cow<'_, str> {
     if !key.contains(['\t', '\n', '\r', '\\']) {
         return Cow::Borrowed(key);
@@ -20,7 +26,8 @@ pub fn escape(key: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Undoes [`escape`]. A backslash before anything else stands for itself.
+/// Reverses [`escape`]. A backslash before any other character is literal.
+#[must_use]
 pub fn unescape(cell: &str) -> Cow<'_, str> {
     if !cell.contains('\\') {
         return Cow::Borrowed(cell);
@@ -50,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_keep_to_their_column() {
+    fn escaped_keys_fit_one_column_and_are_restored() {
         assert_eq!(escape("a b"), "a b");
         assert_eq!(escape("a\tb\\\r\n"), r"a\tb\\\r\n");
         for key in ["", "a b ", "a\tb\\\r\n", "\\t", "\\\\n\\"] {

@@ -1,4 +1,4 @@
-//! Temporary files: what is needed twice and is too much for memory.
+//! Temporary files for data that is needed twice and does not fit in memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -8,48 +8,49 @@ use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::{Error, Result};
 
-const WHAT: &str = "a temporary file";
+/// The name of temporary files in messages.
+const FILE: &str = "a temporary file";
 
-/// A folder that goes with its value.
+/// A folder that is removed when its value is dropped.
 pub(super) fn folder() -> Result<TempDir> {
     tempfile::Builder::new().prefix("nearprint-").tempdir().map_err(Error::io("create", "a temporary folder"))
 }
 
-/// Everything that standard input gives, in a file that goes with its value.
+/// A copy of standard input, which is removed when its value is dropped.
 pub(super) fn stdin() -> Result<NamedTempFile> {
     let builder = tempfile::Builder::new().prefix("nearprint-").tempfile();
-    let mut file = builder.map_err(Error::io("create", WHAT))?;
+    let mut file = builder.map_err(Error::io("create", FILE))?;
     io::copy(&mut io::stdin().lock(), &mut file).map_err(Error::io("copy", "standard input"))?;
     Ok(file)
 }
 
-/// A growing list of strings. Files without a name hold it.
-pub(super) struct Strings {
+/// A list of strings in unnamed files.
+pub(super) struct StringFile {
     bytes: BufWriter<File>,
     ends: BufWriter<File>,
     count: u64,
     end: u64,
 }
 
-impl Strings {
+impl StringFile {
     pub(super) fn new() -> Result<Self> {
-        let file = || tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", WHAT));
+        let file = || tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", FILE));
         Ok(Self { bytes: file()?, ends: file()?, count: 0, end: 0 })
     }
 
-    /// Appends a string and tells its number.
+    /// Appends a string, and returns its index.
     pub(super) fn push(&mut self, text: &str) -> Result<u64> {
         self.end += text.len() as u64;
         let end = self.end.to_le_bytes();
         let written = self.bytes.write_all(text.as_bytes()).and_then(|()| self.ends.write_all(&end));
-        written.map_err(Error::io("write", WHAT))?;
+        written.map_err(Error::io("write", FILE))?;
         self.count += 1;
         Ok(self.count - 1)
     }
 
-    /// String number `index`, which was pushed.
+    /// Reads the string at an index.
     pub(super) fn get(&mut self, index: u64) -> Result<String> {
-        self.read(index).map_err(Error::io("read", WHAT))
+        self.read(index).map_err(Error::io("read", FILE))
     }
 
     fn read(&mut self, index: u64) -> io::Result<String> {
@@ -74,8 +75,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_come_back_in_any_order() {
-        let mut strings = Strings::new().unwrap();
+    fn strings_are_read_in_any_order() {
+        let mut strings = StringFile::new().unwrap();
         let text = |i: u64| "ab".repeat((i * 7919 % 50) as usize);
         for i in 0..1000 {
             assert_eq!(strings.push(&text(i)).unwrap(), i);

@@ -1,0 +1,73 @@
+//! The progress of a deduplication of files, as the database stores it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, ResumeProblem};
+
+/// The number of documents by outcome.
+///
+/// `records` is the sum of `kept`, `duplicates`, `bad` and `aside`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DocumentCounts {
+    /// Records read, bad ones included.
+    pub records: u64,
+    /// Documents kept.
+    pub kept: u64,
+    /// Near-duplicates of kept documents.
+    pub duplicates: u64,
+    /// Malformed records.
+    pub bad: u64,
+    /// Documents with too few tokens.
+    pub aside: u64,
+    /// Documents without any token, except those with too few. All have the fingerprint 0.
+    pub empty: u64,
+    /// Documents with invalid UTF-8, which was replaced.
+    pub invalid_utf8: u64,
+}
+
+/// The progress of one job: everything up to a record is durable, in the database and in the files.
+///
+/// The names of its JSON members are part of the database, so that later versions can resume the job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Checkpoint {
+    /// A hash of the inputs, the outputs and the options.
+    pub(super) job: String,
+    /// The sequence number of the first document that the job has kept.
+    #[serde(rename = "first_stamp")]
+    pub(super) first_sequence: u64,
+    pub(super) counts: DocumentCounts,
+    /// A hash of all records so far.
+    pub(super) digest: u64,
+    pub(super) output_bytes: u64,
+    pub(super) duplicates_bytes: u64,
+    pub(super) rejects_bytes: u64,
+}
+
+impl Checkpoint {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).map_err(|_| ResumeProblem::OtherProgram.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn checkpoints_keep_their_names() {
+        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
+        let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
+        assert_eq!((checkpoint.first_sequence, checkpoint.counts.invalid_utf8), (7, 7));
+        assert_eq!(checkpoint.encode(), json.as_bytes());
+        for other in [&b"\xff"[..], b"{}", b"{\"job\":{},\"counts\":{},\"place\":null}"] {
+            let error = Checkpoint::decode(other).unwrap_err();
+            assert!(matches!(error, Error::Resume(ResumeProblem::OtherProgram)), "{error}");
+        }
+    }
+}

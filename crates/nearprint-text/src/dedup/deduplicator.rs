@@ -1,0 +1,503 @@
+//! Decides document by document what is new, and remembers it.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::candidates::{self, Candidate, Document, KnownDocuments, compress, confirms};
+use super::confirm::Confirm;
+use super::options::DedupOptions;
+use super::temporary;
+use crate::error::{DatabaseProblem, Error, Result};
+use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
+use nearprint::internal::ordered;
+use nearprint::{Database, Fingerprint, MAX_KEY_BYTES, Match, Row, Snapshot, Writer};
+
+/// What becomes of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// Nothing near it was kept before. It is kept, and remembered.
+    Kept,
+    /// It is a near-duplicate of a kept document: the nearest one, the earliest of equally near ones.
+    Duplicate {
+        /// The key of the kept document.
+        of: String,
+        /// The distance of the fingerprints in bits.
+        distance: u32,
+    },
+    /// It is near a kept document with the same key. Occurs only with
+    /// [unique keys](DedupOptions::unique_keys).
+    Known,
+    /// Nothing near it was kept before, but another document was, under the same key. It is not kept.
+    /// Occurs only with [unique keys](DedupOptions::unique_keys).
+    KeyTaken,
+    /// It has fewer [tokens](DedupOptions::min_tokens) than required. It is not kept.
+    TooShort,
+}
+
+/// Decides document by document what is new, and remembers what is kept.
+///
+/// A document is kept if no kept document is within k bits of it and, with
+/// [confirmation](DedupOptions::confirm), has a similar text. The result depends on the order of documents.
+///
+/// Kept documents are remembered in a database, which makes them known to later runs, or temporarily.
+/// [`checkpoint`](Self::checkpoint) makes them durable, together with the caller's progress; after a crash
+/// [`unfinished`](Self::unfinished) returns that progress, and the database holds exactly the documents
+/// kept until then. Dropping a deduplicator forgets everything since the last checkpoint.
+///
+/// ```
+/// use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
+///
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("seen.np");
+/// let pages = [
+///     ("a", "The first article of this small collection"),
+///     ("b", "Another article"),
+///     ("c", "the first article of this small collection!"),
+/// ];
+/// let options = DedupOptions::new("default".parse()?);
+/// let mut dedup = Deduplicator::<u64>::open(&path, options)?;
+/// // Resume after the last checkpoint of an interrupted run.
+/// let done = dedup.unfinished().map_or(0, |progress| progress[0].into());
+/// let mut duplicates = Vec::new();
+/// for (index, (key, text)) in pages.into_iter().enumerate().skip(done) {
+///     if let Decision::Duplicate { of, distance } = dedup.decide(key, text)? {
+///         duplicates.push((key, of, distance));
+///     }
+///     dedup.checkpoint(&[index as u8 + 1])?;
+/// }
+/// dedup.finish()?;
+/// assert_eq!(duplicates, [("c", "a".to_string(), 0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Deduplicator<F: Fingerprint> {
+    options: DedupOptions,
+    k: u32,
+    fingerprinter: Fingerprinter<F>,
+    /// The documents of a database that is only read.
+    known: Option<KnownDocuments<F>>,
+    writer: Writer<F>,
+    is_temporary: bool,
+    stores_texts: bool,
+    kept_keys: KeptKeys<F>,
+    /// Documents kept since the last flush of a temporary database.
+    since_flush: u64,
+    /// Removed after everything else is dropped.
+    _folder: Option<TempDir>,
+}
+
+/// The distance without an option and without a database.
+const DEFAULT_K: u32 = 3;
+/// A temporary database writes a run after this many documents, to bound its memory.
+const FLUSH_KEPT: u64 = 1 << 16;
+/// Documents of one block of work on a thread.
+const BLOCK: usize = 64;
+
+impl<F: Fingerprint> Deduplicator<F> {
+    /// Opens a database for writing, or creates one with keys and without texts.
+    ///
+    /// # Errors
+    /// [`Error::Database`] if the database has no keys, another recipe that the options do not allow, or no
+    /// texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
+    /// [`Error::Engine`] if another process is writing, and with I/O errors.
+    pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let (writer, recipe) = open_database::<F>(path, &options)?;
+        let stores_texts = check_texts(writer.keeps_keys(), options.confirm, path)?;
+        Ok(Self {
+            k: options.k.unwrap_or(writer.default_k()),
+            fingerprinter: recipe.fingerprinter()?,
+            known: None,
+            writer,
+            is_temporary: false,
+            stores_texts,
+            kept_keys: KeptKeys::default(),
+            since_flush: 0,
+            options,
+            _folder: None,
+        })
+    }
+
+    /// Remembers kept documents in a temporary folder, until the value is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`; [`Error::Engine`] with
+    /// I/O errors.
+    pub fn temporary(options: DedupOptions) -> Result<Self> {
+        let (k, recipe) = (options.k.unwrap_or(DEFAULT_K), options.recipe.clone());
+        Self::above(None, k, &recipe, options)
+    }
+
+    /// Compares with the documents of a database without changing it. Kept documents are remembered
+    /// temporarily.
+    ///
+    /// # Errors
+    /// [`Error::Database`] if the database has another recipe that the options do not allow, or no texts to
+    /// confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
+    /// [`Error::Engine`] with I/O errors.
+    pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
+        check_texts(snapshot.keeps_keys(), options.confirm, path)?;
+        let recipe = match snapshot.recipe() {
+            Some(known) => allowed_recipe(&options, known, path)?,
+            None => options.recipe.clone(),
+        };
+        let k = options.k.unwrap_or(snapshot.default_k());
+        let known = KnownDocuments { snapshot, before_sequence: u64::MAX, k, confirm: options.confirm };
+        Self::above(Some(known), k, &recipe, options)
+    }
+
+    /// A temporary deduplicator, above the documents of a database.
+    fn above(
+        known: Option<KnownDocuments<F>>,
+        k: u32,
+        recipe: &Recipe,
+        options: DedupOptions,
+    ) -> Result<Self> {
+        let folder = temporary::folder()?;
+        let schema = options.engine.clone().k(k).keys(true);
+        let writer = Database::<F>::create(folder.path().join("kept.np"), schema)?.writer()?;
+        Ok(Self {
+            k,
+            fingerprinter: recipe.fingerprinter()?,
+            known,
+            writer,
+            is_temporary: true,
+            stores_texts: options.confirm.is_some(),
+            kept_keys: KeptKeys::default(),
+            since_flush: 0,
+            options,
+            _folder: Some(folder),
+        })
+    }
+
+    /// The recipe of the fingerprints: that of the options, or of the database.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        self.fingerprinter.recipe()
+    }
+
+    /// The largest distance of near-duplicates, in bits: that of the options, or of the database.
+    #[must_use]
+    pub fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// A fingerprinter by [`recipe`](Self::recipe), for [`decide_fingerprinted`](Self::decide_fingerprinted).
+    #[must_use]
+    pub fn fingerprinter(&self) -> Fingerprinter<F> {
+        self.fingerprinter.clone()
+    }
+
+    /// Decides a document, and remembers it if it is kept.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a key of more than 65,536 bytes; [`Error::Engine`] if the database is damaged or
+    /// cannot be read.
+    pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
+        let fingerprinted = self.fingerprinter.fingerprint(text);
+        self.decide_fingerprinted(key, text, fingerprinted)
+    }
+
+    /// Decides many documents in order, with fingerprints made on all threads of the options.
+    ///
+    /// Calls `visit` with the index, the fingerprint and the decision of each document. An error from it ends
+    /// the call; the documents before have been decided.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide), and any error of `visit`.
+    pub fn decide_batch<K: AsRef<str> + Sync, T: AsRef<str> + Sync, E: From<Error> + Send>(
+        &mut self,
+        documents: &[(K, T)],
+        mut visit: impl FnMut(usize, Fingerprinted<F>, Decision) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let blocks: Vec<&[(K, T)]> = documents.chunks(BLOCK).collect();
+        let (threads, fingerprinter) = (self.options.engine.num_threads(), self.fingerprinter());
+        let mut decided = documents.iter().enumerate();
+        ordered(
+            threads,
+            blocks.len(),
+            || fingerprinter.clone(),
+            |block, fingerprinter, sink| {
+                let texts = blocks[block].iter().map(|(_, text)| fingerprinter.fingerprint(text.as_ref()));
+                // A closed channel means that an error has ended the call.
+                let _ = sink(texts.collect::<Vec<_>>());
+                Ok(())
+            },
+            |block| {
+                for (fingerprinted, (index, (key, text))) in block.into_iter().zip(&mut decided) {
+                    let decision = self.decide_fingerprinted(key.as_ref(), text.as_ref(), fingerprinted)?;
+                    visit(index, fingerprinted, decision)?;
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// Decides a document whose fingerprint the caller has made with the [`fingerprinter`](Self::fingerprinter),
+    /// for example on another thread.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn decide_fingerprinted(
+        &mut self,
+        key: &str,
+        text: &str,
+        fingerprinted: Fingerprinted<F>,
+    ) -> Result<Decision> {
+        if key.len() > MAX_KEY_BYTES {
+            return Err(Error::input(format!("{:.60}…", key), too_long(key)));
+        }
+        if self.is_too_short(&fingerprinted) {
+            return Ok(Decision::TooShort);
+        }
+        let document = Document { key, text, fingerprint: fingerprinted.value };
+        let confirm = self.options.confirm;
+        let nearest = self.nearest(document, |candidate| confirms(confirm, text, candidate))?;
+        if let Some(Candidate { key: of, distance, .. }) = nearest {
+            let is_known = self.options.unique_keys && self.is_known(document)?;
+            return Ok(if is_known { Decision::Known } else { Decision::Duplicate { of, distance } });
+        }
+        if self.options.unique_keys && self.is_key_taken(key)? {
+            return Ok(Decision::KeyTaken);
+        }
+        let stored = self.stored_text(text)?;
+        self.remember(document, &stored)?;
+        Ok(Decision::Kept)
+    }
+
+    /// The caller's progress at the last checkpoint, if the run that made it has not been
+    /// [finished](Self::finish).
+    #[must_use]
+    pub fn unfinished(&self) -> Option<&[u8]> {
+        match &self.known {
+            Some(known) => known.snapshot.checkpoint(),
+            None => self.writer.checkpoint(),
+        }
+    }
+
+    /// Makes all kept documents durable, and the caller's progress with them, by one commit.
+    ///
+    /// Data that is derived from decisions, such as output files, has to be durable before this call, so
+    /// that it is never behind the database. The progress is at most 1 MiB, and an empty one counts as none.
+    /// Does nothing if kept documents are remembered temporarily.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the commit fails.
+    pub fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
+        if self.is_temporary {
+            return Ok(());
+        }
+        self.writer.set_checkpoint(progress)?;
+        self.writer.commit()?;
+        self.kept_keys = KeptKeys::default();
+        Ok(())
+    }
+
+    /// The sequence number of the next kept document.
+    ///
+    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget_since) an
+    /// unfinished run.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.writer.next_sequence()
+    }
+
+    /// Forgets the documents kept since a [sequence number](Self::next_sequence), and the unfinished progress.
+    /// Durable on return. Does nothing if kept documents are remembered temporarily.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if the commit fails.
+    pub fn forget_since(&mut self, sequence: u64) -> Result<()> {
+        if self.is_temporary {
+            return Ok(());
+        }
+        self.writer.delete_keys_since(sequence)?;
+        self.writer.set_checkpoint(b"")?;
+        self.writer.commit()?;
+        self.kept_keys = KeptKeys::default();
+        Ok(())
+    }
+
+    /// Makes all kept documents durable, removes the progress, waits for merges, and closes the database.
+    ///
+    /// The progress is removed last, so that a run that is interrupted earlier still resumes.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] if a commit or a merge fails.
+    pub fn finish(mut self) -> Result<()> {
+        if self.is_temporary {
+            return Ok(());
+        }
+        self.writer.rest()?;
+        self.writer.set_checkpoint(b"")?;
+        Ok(self.writer.close()?)
+    }
+
+    /// Whether kept documents are remembered temporarily.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.is_temporary
+    }
+
+    /// Ignores the documents of a read-only database from this sequence number on.
+    pub(super) fn ignore_since(&mut self, sequence: u64) {
+        if let Some(known) = &mut self.known {
+            known.before_sequence = sequence;
+        }
+    }
+
+    /// The documents that were kept before `sequence`; `None` if kept documents are only temporary.
+    pub(super) fn known_before(&self, sequence: u64) -> Result<Option<KnownDocuments<F>>> {
+        if self.is_temporary {
+            return Ok(self.known.clone());
+        }
+        let (snapshot, confirm) = (self.writer.snapshot()?, self.options.confirm);
+        Ok(Some(KnownDocuments { snapshot, before_sequence: sequence, k: self.k, confirm }))
+    }
+
+    /// Whether a document has too few tokens.
+    pub(super) fn is_too_short(&self, fingerprinted: &Fingerprinted<F>) -> bool {
+        fingerprinted.num_tokens < self.options.min_tokens
+    }
+
+    /// The nearest kept document, the earliest of equally near ones. A read-only database precedes the
+    /// documents of this run. `confirms` compares the texts of the document and a candidate of this run.
+    pub(super) fn nearest(
+        &mut self,
+        document: Document<'_, F>,
+        confirms: impl FnMut(&Candidate) -> Result<bool>,
+    ) -> Result<Option<Candidate>> {
+        let known = self.known.as_ref().map(|known| known.nearest(document)).transpose()?.flatten();
+        let found = self.writer.query(document.fingerprint, self.k)?;
+        let keys_of = |row| self.writer.keys_of(row);
+        let fresh = candidates::nearest(&found, document.key, keys_of, |_| true, confirms)?;
+        Ok(match (known, fresh) {
+            (Some(known), Some(fresh)) if fresh.distance < known.distance => Some(fresh),
+            (Some(known), _) => Some(known),
+            (None, fresh) => fresh,
+        })
+    }
+
+    /// The bytes to remember of a text: compressed, or none where texts are not stored.
+    pub(super) fn stored_text(&self, text: &str) -> Result<Vec<u8>> {
+        if self.stores_texts { compress(text) } else { Ok(Vec::new()) }
+    }
+
+    /// Remembers a kept document, with bytes that a later confirmation receives.
+    pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &[u8]) -> Result<()> {
+        self.writer.insert_keyed(document.fingerprint, None, document.key, stored)?;
+        if self.options.unique_keys {
+            self.kept_keys.fresh.insert(document.key.to_string());
+        }
+        self.since_flush += 1;
+        if self.is_temporary && self.since_flush == FLUSH_KEPT {
+            self.since_flush = 0;
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Whether a document with the same key is within k bits.
+    fn is_known(&mut self, document: Document<'_, F>) -> Result<bool> {
+        let row = |found: &Match<F>| Row { fingerprint: found.fingerprint, id: found.id };
+        for found in &self.writer.query(document.fingerprint, self.k)? {
+            if self.writer.keys_of(row(found))?.iter().any(|key| key.key == document.key) {
+                return Ok(true);
+            }
+        }
+        let Some(KnownDocuments { snapshot, before_sequence, .. }) = &self.known else { return Ok(false) };
+        for found in &snapshot.query(document.fingerprint, self.k)? {
+            let mut keys = snapshot.keys_of(row(found))?.into_iter();
+            if keys.any(|key| key.sequence < *before_sequence && key.key == document.key) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether any document was kept under a key.
+    fn is_key_taken(&mut self, key: &str) -> Result<bool> {
+        let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key, false)).transpose()?;
+        Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
+    }
+}
+
+/// The keys of all kept documents: those of a snapshot, and those since.
+struct KeptKeys<F> {
+    /// Taken at the first look-up after a checkpoint.
+    durable: Option<Snapshot<F>>,
+    fresh: HashSet<String>,
+}
+
+impl<F> Default for KeptKeys<F> {
+    fn default() -> Self {
+        Self { durable: None, fresh: HashSet::new() }
+    }
+}
+
+impl<F: Fingerprint> KeptKeys<F> {
+    fn contain(&mut self, writer: &Writer<F>, key: &str) -> Result<bool> {
+        if self.fresh.contains(key) {
+            return Ok(true);
+        }
+        let durable = match &mut self.durable {
+            Some(durable) => durable,
+            none => none.insert(writer.snapshot()?),
+        };
+        Ok(!durable.ids_of_key(key, false)?.is_empty())
+    }
+}
+
+/// Why a key does not fit a database.
+pub(super) fn too_long(key: &str) -> String {
+    format!("a key of {} bytes, where {MAX_KEY_BYTES} fit", key.len())
+}
+
+/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints, which it stores if
+/// it had none.
+fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<(Writer<F>, Recipe)> {
+    let database = match Database::<F>::open_with(path, options.engine.clone()) {
+        Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
+            let schema = options.engine.clone().k(options.k.unwrap_or(DEFAULT_K)).keys(false);
+            Database::create(path, schema.recipe(options.recipe.to_string()))?
+        }
+        other => other?,
+    };
+    let mut writer = database.writer()?;
+    if writer.keeps_keys().is_none() {
+        return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
+    }
+    let recipe = match writer.recipe() {
+        Some(known) => allowed_recipe(options, known, path)?,
+        None => {
+            writer.set_recipe(&options.recipe.to_string())?;
+            options.recipe.clone()
+        }
+    };
+    Ok((writer, recipe))
+}
+
+/// The recipe of a database, if the options allow it.
+fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Recipe> {
+    let path = path.to_path_buf();
+    match known.parse::<Recipe>() {
+        Err(error) => Err(DatabaseProblem::UnknownRecipe { path, error }.into()),
+        Ok(found) if options.require_recipe && found != options.recipe => {
+            let expected = options.recipe.clone();
+            Err(DatabaseProblem::OtherRecipe { path, found, expected }.into())
+        }
+        Ok(found) => Ok(found),
+    }
+}
+
+/// Whether a database keeps texts. It has to for confirmation.
+fn check_texts(keeps_keys: Option<bool>, confirm: Option<Confirm>, path: &Path) -> Result<bool> {
+    let keeps = keeps_keys.unwrap_or(false);
+    if confirm.is_some() && !keeps {
+        return Err(DatabaseProblem::NoTexts { path: path.to_path_buf() }.into());
+    }
+    Ok(keeps)
+}

@@ -1,0 +1,294 @@
+//! A deduplication of files in progress: its deduplicator, its output files and its counts.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::candidates::{Candidate, Document, confirms};
+use super::checkpoint::{Checkpoint, DocumentCounts};
+use super::deduplicator::Deduplicator;
+use super::job::{FileJob, Keep};
+use crate::documents::{
+    BadRecord, DocumentWriter, LineFile, Position, Reader, Record, Span, WriterOptions, escape,
+};
+use crate::error::{Error, Result, ResumeProblem};
+use nearprint::{Fingerprint, Printed};
+
+/// Reports progress; may cancel the run.
+pub(super) type Report<'a> = &'a mut dyn FnMut(&DocumentCounts, Position) -> ControlFlow<()>;
+
+/// The most records between two checkpoints.
+const CHECKPOINT_RECORDS: u64 = 10_000;
+/// The time between two checkpoints while records arrive slowly.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A deduplication of files in progress.
+pub(super) struct FileRun<'a, F: Fingerprint> {
+    pub(super) job: &'a FileJob,
+    pub(super) deduplicator: Deduplicator<F>,
+    pub(super) counts: DocumentCounts,
+    /// The sequence number of the first document that this run keeps.
+    pub(super) first_sequence: u64,
+    identity: String,
+    output: Option<DocumentWriter>,
+    duplicates: Option<LineFile>,
+    rejects: Option<LineFile>,
+    /// A hash of all records so far.
+    digest: u64,
+    last_checkpoint: Instant,
+    records_at_checkpoint: u64,
+}
+
+impl<'a, F: Fingerprint> FileRun<'a, F> {
+    /// Opens the database and the output files. An unfinished run of the same job resumes.
+    pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
+        let mut deduplicator = open_deduplicator(job)?;
+        let mut unfinished = deduplicator.unfinished().map(Checkpoint::decode).transpose()?;
+        if job.dry_run {
+            // Documents that an unfinished run has kept will be decided again when it resumes.
+            if let Some(checkpoint) = unfinished.take() {
+                deduplicator.ignore_since(checkpoint.first_sequence);
+            }
+        } else if job.restart
+            && let Some(checkpoint) = unfinished.take()
+        {
+            deduplicator.forget_since(checkpoint.first_sequence)?;
+        }
+        let identity = job.identity(reader, deduplicator.k(), deduplicator.recipe());
+        if let Some(checkpoint) = unfinished.as_ref().filter(|checkpoint| checkpoint.job != identity) {
+            let path = job.database.clone().unwrap_or_default();
+            return Err(ResumeProblem::OtherRun { path, records: checkpoint.counts.records }.into());
+        }
+        let first_sequence =
+            unfinished.as_ref().map_or(deduplicator.next_sequence(), |checkpoint| checkpoint.first_sequence);
+        let counts = unfinished.as_ref().map_or(DocumentCounts::default(), |checkpoint| checkpoint.counts);
+        let mut run = Self {
+            job,
+            deduplicator,
+            counts,
+            first_sequence,
+            identity,
+            output: None,
+            duplicates: None,
+            rejects: None,
+            digest: unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest),
+            last_checkpoint: Instant::now(),
+            records_at_checkpoint: counts.records,
+        };
+        if !job.dry_run {
+            run.open_files(reader, unfinished.as_ref())?;
+        }
+        Ok(run)
+    }
+
+    /// Creates the output files, or opens them at the lengths of a checkpoint.
+    fn open_files(&mut self, reader: &Reader, unfinished: Option<&Checkpoint>) -> Result<()> {
+        let FileJob { output, duplicates, rejects, .. } = self.job;
+        let all = [
+            ("--output", Some(output)),
+            ("--duplicates", duplicates.as_ref()),
+            ("--rejects", rejects.as_ref()),
+        ];
+        reader.check_outputs(all.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))))?;
+        self.duplicates = open_lines(duplicates, unfinished.map(|checkpoint| checkpoint.duplicates_bytes))?;
+        self.rejects = open_lines(rejects, unfinished.map(|checkpoint| checkpoint.rejects_bytes))?;
+        let options = self.writer_options();
+        let resumed = unfinished.filter(|_| output != Path::new("-"));
+        self.output = Some(match resumed {
+            Some(checkpoint) => DocumentWriter::open_at(output, checkpoint.output_bytes, reader, options)
+                .map_err(cannot_resume)?,
+            None => DocumentWriter::create(output, reader, options)?,
+        });
+        Ok(())
+    }
+
+    fn writer_options(&self) -> WriterOptions {
+        let is_temporary = self.deduplicator.is_temporary();
+        let mut options = WriterOptions::default();
+        options.add_fingerprint.clone_from(&self.job.add_fingerprint);
+        // Confirmation compares with texts of the output, unless a database keeps them.
+        options.keep_texts = self.confirms_by_output() && self.job.keep == Keep::First;
+        // A resumed run writes everything since the last checkpoint again.
+        options.hold = !is_temporary;
+        options
+    }
+
+    /// Whether the texts of kept documents are read back from the output.
+    fn confirms_by_output(&self) -> bool {
+        self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some()
+    }
+
+    /// Makes a checkpoint if the last one is old enough.
+    pub(super) fn checkpoint_if_due(&mut self) -> Result<()> {
+        let is_due = self.counts.records - self.records_at_checkpoint >= CHECKPOINT_RECORDS
+            || self.last_checkpoint.elapsed() >= CHECKPOINT_INTERVAL;
+        if is_due && !self.deduplicator.is_temporary() { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Makes the files durable, then, by one commit, the kept documents and the lengths of the files.
+    fn checkpoint(&mut self) -> Result<()> {
+        let len_of = |file: &mut Option<LineFile>| file.as_mut().map_or(Ok(0), LineFile::flush_and_sync);
+        let checkpoint = Checkpoint {
+            job: self.identity.clone(),
+            first_sequence: self.first_sequence,
+            counts: self.counts,
+            digest: self.digest,
+            output_bytes: self.output.as_mut().map_or(Ok(0), DocumentWriter::flush_and_sync)?,
+            duplicates_bytes: len_of(&mut self.duplicates)?,
+            rejects_bytes: len_of(&mut self.rejects)?,
+        };
+        self.deduplicator.checkpoint(&checkpoint.encode())?;
+        self.records_at_checkpoint = self.counts.records;
+        self.last_checkpoint = Instant::now();
+        self.output.as_mut().map_or(Ok(()), DocumentWriter::release)
+    }
+
+    /// Counts a record.
+    pub(super) fn count(&mut self, digest: u64) {
+        self.counts.records += 1;
+        self.digest = chain(self.digest, digest);
+    }
+
+    /// Skips the records that an unfinished run has processed. They have to be the same.
+    pub(super) fn skip(&self, reader: &mut Reader) -> Result<()> {
+        let mut digest = 0;
+        for _ in 0..self.counts.records {
+            match reader.next_item()? {
+                Some(item) => digest = chain(digest, item.digest()),
+                None => break,
+            }
+        }
+        if digest == self.digest {
+            return Ok(());
+        }
+        Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())
+    }
+
+    /// Completes the files, and closes the database.
+    ///
+    /// The database removes the checkpoint last: a run that is interrupted earlier still resumes.
+    pub(super) fn finish(mut self) -> Result<DocumentCounts> {
+        if !self.deduplicator.is_temporary() {
+            self.checkpoint()?;
+        }
+        let Self { output, duplicates, rejects, deduplicator, counts, .. } = self;
+        output.map_or(Ok(()), DocumentWriter::finish)?;
+        for file in [duplicates, rejects].into_iter().flatten() {
+            file.finish()?;
+        }
+        deduplicator.finish()?;
+        Ok(counts)
+    }
+
+    /// The nearest kept document.
+    pub(super) fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Candidate>> {
+        let (by_output, confirm) = (self.confirms_by_output(), self.job.dedup.confirm);
+        let output = &mut self.output;
+        self.deduplicator.nearest(document, |candidate| {
+            let span = Some(&candidate.stored).filter(|_| by_output).and_then(|bytes| decode_span(bytes));
+            match (confirm, output.as_mut().zip(span)) {
+                (Some(confirm), Some((output, span))) => {
+                    Ok(confirm.confirms(document.text, &output.read_back(span)?))
+                }
+                // A dry run has no output: the temporary database stores the texts.
+                (confirm, _) => confirms(confirm, document.text, candidate),
+            }
+        })
+    }
+
+    /// Writes a document, and remembers it.
+    pub(super) fn keep(&mut self, fingerprint: F, record: &Record) -> Result<()> {
+        self.counts.kept += 1;
+        let span = match &mut self.output {
+            Some(output) => Some(output.append(record, &Printed(fingerprint))?),
+            None => None,
+        };
+        let stored = match span.filter(|_| self.confirms_by_output()) {
+            Some(span) => encode_span(span),
+            None => self.deduplicator.stored_text(&record.text)?,
+        };
+        let document = Document { key: &record.key, text: &record.text, fingerprint };
+        self.deduplicator.remember(document, &stored)
+    }
+
+    /// Writes a line about a duplicate.
+    pub(super) fn write_duplicate(&mut self, key: &str, of: &str, distance: u32) -> Result<()> {
+        self.counts.duplicates += 1;
+        if let Some(file) = &mut self.duplicates {
+            file.append(format!("{}\t{}\t{distance}\n", escape(key), escape(of)).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Writes a malformed record to the rejects, or ends the run.
+    pub(super) fn reject(&mut self, bad: &BadRecord) -> Result<()> {
+        self.counts.bad += 1;
+        match &mut self.rejects {
+            Some(file) => file.append(&bad.raw).map(drop),
+            None if self.job.rejects.is_some() => Ok(()),
+            None => Err(bad_record(bad)),
+        }
+    }
+
+    /// Writes a document with too few tokens to the rejects.
+    pub(super) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
+        self.counts.aside += 1;
+        self.rejects.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+    }
+}
+
+/// Ends a run at a malformed record.
+pub(super) fn bad_record(bad: &BadRecord) -> Error {
+    Error::input(bad.place.to_string(), bad.reason.clone())
+}
+
+/// Reports progress; an error if the run is cancelled.
+pub(super) fn report_progress(report: Report<'_>, counts: &DocumentCounts, position: Position) -> Result<()> {
+    if report(counts, position).is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
+}
+
+/// Opens the deduplicator of a job. A dry run does not create its database.
+fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
+    let options = job.dedup.clone();
+    match &job.database {
+        Some(path) if !job.dry_run => Deduplicator::open(path, options),
+        Some(path) if path.exists() => Deduplicator::read_only(path, options),
+        _ => Deduplicator::temporary(options),
+    }
+}
+
+/// Creates a file of lines, or opens it at the length of a checkpoint.
+fn open_lines(path: &Option<PathBuf>, len_bytes: Option<u64>) -> Result<Option<LineFile>> {
+    let Some(path) = path else { return Ok(None) };
+    let opened = match len_bytes.filter(|_| path != Path::new("-")) {
+        Some(len_bytes) => LineFile::open_at(path, len_bytes).map_err(cannot_resume),
+        None => LineFile::create(path),
+    };
+    opened.map(|file| Some(file.ignore_broken_pipes()))
+}
+
+/// An output of an unfinished run cannot be opened.
+fn cannot_resume(error: Error) -> Error {
+    ResumeProblem::Output(Box::new(error)).into()
+}
+
+/// Combines two hashes, in this order.
+fn chain(before: u64, digest: u64) -> u64 {
+    nearprint::internal::mix64(before.rotate_left(1) ^ digest)
+}
+
+/// The place of a text in the output, as the stored bytes of a kept document.
+fn encode_span(Span { offset, len_bytes }: Span) -> Vec<u8> {
+    [offset.to_le_bytes(), len_bytes.to_le_bytes()].concat()
+}
+
+/// Reverses [`encode_span`].
+fn decode_span(bytes: &[u8]) -> Option<Span> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    match numbers {
+        [offset, len_bytes] if rest.is_empty() => {
+            Some(Span { offset: u64::from_le_bytes(*offset), len_bytes: u64::from_le_bytes(*len_bytes) })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,52 @@
+//! Fingerprints of all records, made on all cores, in input order.
+
+use super::deduplicator::too_long;
+use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
+use crate::error::Result;
+use crate::recipe::{Fingerprinted, Fingerprinter};
+use nearprint::{Fingerprint, MAX_KEY_BYTES};
+
+/// A record with its fingerprint, or a bad one.
+pub(super) struct Prepared<F> {
+    /// See [`Item::digest`].
+    pub(super) digest: u64,
+    pub(super) record: PreparedRecord<F>,
+}
+
+pub(super) enum PreparedRecord<F> {
+    Document(Record, Fingerprinted<F>),
+    Bad(BadRecord),
+}
+
+/// Calls `take` with blocks of all records and the position of the reader.
+pub(super) fn each<F: Fingerprint>(
+    reader: &mut Reader,
+    fingerprinter: &Fingerprinter<F>,
+    threads: usize,
+    take: impl FnMut(Vec<Prepared<F>>, Position) -> Result<()>,
+) -> Result<()> {
+    let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
+        let digest = item.digest();
+        let record = match with_valid_key(item) {
+            Item::Record(record) => {
+                let fingerprinted = fingerprinter.fingerprint(&record.text);
+                PreparedRecord::Document(record, fingerprinted)
+            }
+            Item::Bad(bad) => PreparedRecord::Bad(bad),
+        };
+        Prepared { digest, record }
+    };
+    documents::each(reader, threads, || fingerprinter.clone(), work, take)
+}
+
+/// A record is bad if its key is too long for a database.
+pub(super) fn with_valid_key(item: Item) -> Item {
+    match item {
+        Item::Record(record) if record.key.len() > MAX_KEY_BYTES => Item::Bad(BadRecord {
+            place: record.place.clone(),
+            reason: too_long(&record.key),
+            raw: record.raw().to_vec(),
+        }),
+        other => other,
+    }
+}

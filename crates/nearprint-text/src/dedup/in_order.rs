@@ -1,0 +1,44 @@
+//! Keeps the first of several near-duplicates: one pass, in input order.
+
+use super::candidates::Document;
+use super::file_run::{FileRun, Report, report_progress};
+use super::fingerprinting::{self, Prepared, PreparedRecord};
+use crate::documents::Reader;
+use crate::error::Result;
+use nearprint::Fingerprint;
+
+/// Reads the remaining records, and keeps the new documents.
+pub(super) fn run<F: Fingerprint>(
+    run: &mut FileRun<'_, F>,
+    reader: &mut Reader,
+    report: Report<'_>,
+) -> Result<()> {
+    run.skip(reader)?;
+    let fingerprinter = run.deduplicator.fingerprinter();
+    let threads = run.job.dedup.engine.num_threads();
+    fingerprinting::each(reader, &fingerprinter, threads, |block, position| {
+        for prepared in block {
+            take(run, prepared)?;
+        }
+        run.checkpoint_if_due()?;
+        report_progress(report, &run.counts, position)
+    })
+}
+
+fn take<F: Fingerprint>(run: &mut FileRun<'_, F>, prepared: Prepared<F>) -> Result<()> {
+    run.count(prepared.digest);
+    let (record, fingerprinted) = match prepared.record {
+        PreparedRecord::Document(record, fingerprinted) => (record, fingerprinted),
+        PreparedRecord::Bad(bad) => return run.reject(&bad),
+    };
+    run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
+    if run.deduplicator.is_too_short(&fingerprinted) {
+        return run.set_aside(record.raw());
+    }
+    run.counts.empty += u64::from(fingerprinted.num_tokens == 0);
+    let document = Document { key: &record.key, text: &record.text, fingerprint: fingerprinted.value };
+    match run.nearest(document)? {
+        Some(near) => run.write_duplicate(&record.key, &near.key, near.distance),
+        None => run.keep(fingerprinted.value, &record),
+    }
+}

@@ -1,0 +1,166 @@
+//! What a deduplication of files reads, writes and keeps.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::options::DedupOptions;
+use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
+use crate::recipe::Recipe;
+
+/// Which of several near-duplicates is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Keep {
+    /// The first in input order.
+    First,
+    /// The longest text in characters, the first of equally long ones. Reads the inputs twice.
+    Longest,
+    /// The largest number in a field, the first of equal ones. Reads the inputs twice.
+    Max(String),
+}
+
+/// A deduplication of files: reads documents, and writes the new ones unchanged, in input order.
+///
+/// ```
+/// use nearprint_text::dedup::{DedupOptions, FileJob};
+/// use std::ops::ControlFlow;
+///
+/// # let home = tempfile::tempdir()?;
+/// # let (pages, unique) = (home.path().join("pages.jsonl"), home.path().join("unique.jsonl"));
+/// std::fs::write(&pages, "{\"text\": \"One two three\"}\n{\"text\": \"one, two, three\"}\n")?;
+/// let options = DedupOptions::new("default".parse()?);
+/// let mut job = FileJob::new(vec![pages], unique.clone(), options);
+/// job.database = Some(home.path().join("seen.np"));
+/// let report = job.run::<u64>(|_counts, _position| ControlFlow::Continue(()))?;
+/// assert_eq!((report.counts.kept, report.counts.duplicates), (1, 1));
+/// assert_eq!(std::fs::read_to_string(&unique)?, "{\"text\": \"One two three\"}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct FileJob {
+    /// Files and folders of documents; `-` is standard input.
+    pub inputs: Vec<PathBuf>,
+    /// How documents are read. [`Keep::Max`] sets the [value](Fields::value) of its fields.
+    pub reader: ReaderOptions,
+    /// The file for kept documents; `-` is standard output.
+    pub output: PathBuf,
+    /// Adds the fingerprint to each kept document, as a last field of this name.
+    pub add_fingerprint: Option<String>,
+    /// The file for a line `key<TAB>duplicate_of<TAB>distance` per duplicate, with [escaped] keys.
+    ///
+    /// [escaped]: crate::documents::escape
+    pub duplicates: Option<PathBuf>,
+    /// The file for malformed records and documents with too few tokens. Without it the first malformed
+    /// record ends the job.
+    pub rejects: Option<PathBuf>,
+    /// The database that remembers kept documents; created if it does not exist. It also makes the job
+    /// resumable: a job that was interrupted resumes when an equal one is run.
+    pub database: Option<PathBuf>,
+    /// Writes neither files nor the database.
+    pub dry_run: bool,
+    /// Forgets what an interrupted job has kept in the database, and starts over.
+    pub restart: bool,
+    /// Which of several near-duplicates is kept.
+    pub keep: Keep,
+    /// How documents are compared.
+    pub dedup: DedupOptions,
+}
+
+impl FileJob {
+    /// A job without a database that keeps the first of several near-duplicates.
+    #[must_use]
+    pub fn new(inputs: Vec<PathBuf>, output: PathBuf, dedup: DedupOptions) -> Self {
+        Self {
+            inputs,
+            reader: ReaderOptions::default(),
+            output,
+            add_fingerprint: None,
+            duplicates: None,
+            rejects: None,
+            database: None,
+            dry_run: false,
+            restart: false,
+            keep: Keep::First,
+            dedup,
+        }
+    }
+
+    /// A hash that only jobs with the same inputs, outputs and options have. Checkpoints include it.
+    pub(super) fn identity(&self, reader: &Reader, k: u32, recipe: &Recipe) -> String {
+        let text = self.identity_text(reader.inputs(), k, recipe);
+        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
+    }
+
+    /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that makes the
+    /// same text.
+    fn identity_text(&self, inputs: &[InputFile], k: u32, recipe: &Recipe) -> String {
+        let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, .. } = self;
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let Fields { text, key, key_is_optional, value } = &reader.fields;
+        let mut identity = String::from("[");
+        for (index, InputFile { path, size_bytes, spooled }) in inputs.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            let _ = write!(
+                identity,
+                "{comma}Input {{ path: {path:?}, size_bytes: {size_bytes:?}, spooled: {spooled:?} }}"
+            );
+        }
+        let _ = write!(
+            identity,
+            "] Fields {{ text: {text:?}, key: {key:?}, key_is_optional: {key_is_optional:?}, value: {value:?} }} \
+             {:?} {:?} {:?} {add_fingerprint:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
+            reader.format,
+            reader.cut_after,
+            absolute(output),
+            duplicates.as_deref().map(absolute),
+            rejects.as_deref().map(absolute),
+            dedup.confirm,
+            dedup.min_tokens,
+        );
+        identity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dedup::confirm::Confirm;
+    use crate::documents::Format;
+
+    #[test]
+    fn the_identity_of_a_job_never_changes() {
+        let recipe: Recipe = "default".parse().unwrap();
+        let mut job = FileJob::new(Vec::new(), "/out".into(), DedupOptions::new(recipe.clone()));
+        let mut inputs = [InputFile::new("/a \"b\"".as_ref()), InputFile::new("-".as_ref())];
+        inputs[0].size_bytes = Some(5);
+        inputs[1].spooled = Some("/tmp/x".into());
+        let plain = job.identity_text(&inputs, 3, &recipe);
+        assert_eq!(
+            plain,
+            format!(
+                "[Input {{ path: \"/a \\\"b\\\"\", size_bytes: Some(5), spooled: None }}, \
+                 Input {{ path: \"-\", size_bytes: None, spooled: Some(\"/tmp/x\") }}] \
+                 Fields {{ text: \"text\", key: None, key_is_optional: false, value: None }} \
+                 None None \"/out\" None None None 3 {recipe} First None 0"
+            )
+        );
+        job.reader.fields.key = Some("id".into());
+        job.reader.format = Some(Format::Jsonl);
+        job.reader.cut_after = Some("--".into());
+        job.add_fingerprint = Some("f".into());
+        job.duplicates = Some("/d".into());
+        job.rejects = Some("/r".into());
+        job.keep = Keep::Max("n".into());
+        job.dedup.confirm = Some(Confirm::Jaccard(0.8));
+        job.dedup.min_tokens = 9;
+        assert_eq!(
+            job.identity_text(&[], 6, &recipe),
+            format!(
+                "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
+                 Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
+                 Max(\"n\") Some(Jaccard(0.8)) 9"
+            )
+        );
+    }
+}

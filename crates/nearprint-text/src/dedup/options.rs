@@ -1,0 +1,45 @@
+//! The options of a deduplication.
+
+use super::confirm::Confirm;
+use crate::recipe::Recipe;
+use nearprint::Options;
+
+/// How documents are compared, and with what.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct DedupOptions {
+    /// Makes the fingerprints. A database with a recipe of its own takes precedence, unless
+    /// [`require_recipe`](Self::require_recipe) is set; one without a recipe stores this one.
+    pub recipe: Recipe,
+    /// Refuses a database with another recipe. Off by default.
+    pub require_recipe: bool,
+    /// The largest distance of near-duplicates, in bits. By default the distance that the database was
+    /// created for, or 3.
+    pub k: Option<u32>,
+    /// Compares the texts of near fingerprints. By default fingerprints alone decide. A database has to keep
+    /// texts for this.
+    pub confirm: Option<Confirm>,
+    /// Documents with fewer tokens are [too short](super::Decision::TooShort). By default 0.
+    pub min_tokens: usize,
+    /// Keeps at most one document per key, and distinguishes
+    /// [known](super::Decision::Known) documents from duplicates. Off by default: a key may recur.
+    pub unique_keys: bool,
+    /// Threads, memory and progress of the engine.
+    pub engine: Options,
+}
+
+impl DedupOptions {
+    /// Fingerprints by `recipe`, and the defaults of all other options.
+    #[must_use]
+    pub fn new(recipe: Recipe) -> Self {
+        Self {
+            recipe,
+            require_recipe: false,
+            k: None,
+            confirm: None,
+            min_tokens: 0,
+            unique_keys: false,
+            engine: Options::new(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The formats of documents.
+
+use std::fmt;
+use std::path::Path;
+
+use super::compression::Compression;
+
+/// How a file holds documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// One JSON object a line
+    Jsonl,
+    /// Comma-separated, with a header
+    Csv,
+    /// Tab-separated, with a header, quoted as CSV
+    Tsv,
+    /// Parquet
+    Parquet,
+    /// Each file is one document
+    Text,
+    /// Each line is one document
+    Lines,
+}
+
+impl Format {
+    /// The format that the extension of a file name denotes, before that of a compression.
+    pub(super) fn of(path: &Path) -> Self {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let bare = Compression::strip(name);
+        match bare.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
+            Some("jsonl" | "ndjson" | "json") => Self::Jsonl,
+            Some("csv") => Self::Csv,
+            Some("tsv") => Self::Tsv,
+            Some("parquet") => Self::Parquet,
+            _ => Self::Text,
+        }
+    }
+
+    /// The byte between the cells of CSV and TSV.
+    pub(super) fn delimiter(self) -> u8 {
+        if self == Self::Tsv { b'\t' } else { b',' }
+    }
+
+    /// Whether records have fields besides their text.
+    pub(super) fn has_fields(self) -> bool {
+        !matches!(self, Self::Text | Self::Lines)
+    }
+
+    /// The name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "JSON lines",
+            Self::Csv => "CSV",
+            Self::Tsv => "TSV",
+            Self::Parquet => "Parquet",
+            Self::Text => "plain text",
+            Self::Lines => "lines",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_denote_formats() {
+        for (name, format) in [
+            ("a.jsonl", Format::Jsonl),
+            ("a.NDJSON.gz", Format::Jsonl),
+            ("x/a.json.zst", Format::Jsonl),
+            ("a.csv.zstd", Format::Csv),
+            ("a.b.tsv", Format::Tsv),
+            ("a.parquet", Format::Parquet),
+            ("a.txt", Format::Text),
+            ("csv", Format::Text),
+            ("a.gz", Format::Text),
+            ("", Format::Text),
+        ] {
+            assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        }
+    }
+}

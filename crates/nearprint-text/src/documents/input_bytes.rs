@@ -1,0 +1,113 @@
+//! The bytes of an input, decompressed.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+
+use super::compression::Compression;
+use super::input_file::InputFile;
+use crate::error::{Error, Result};
+
+/// Reads the bytes of an input, decompressed.
+pub(super) struct InputBytes {
+    inner: Box<dyn Read + Send>,
+    compression: Option<Compression>,
+    name: Arc<str>,
+}
+
+impl InputBytes {
+    /// Opens an input. The number of bytes read from it, before decompression, is added to `count`.
+    ///
+    /// The first bytes denote the compression, so that standard input may be compressed too.
+    pub(super) fn open(input: &InputFile, count: &Arc<AtomicU64>) -> Result<Self> {
+        let inner: Box<dyn Read + Send> = if input.is_stdin() && input.spooled.is_none() {
+            Box::new(io::stdin())
+        } else {
+            let path = input.spooled.as_ref().unwrap_or(&input.path);
+            Box::new(File::open(path).map_err(Error::io("open", path))?)
+        };
+        let mut bytes = Self { inner, compression: None, name: input.name() };
+        let mut head = Vec::new();
+        let mut start = (&mut bytes.inner).take(4);
+        start.read_to_end(&mut head).map_err(|error| bytes.failed(error))?;
+        bytes.compression = Compression::of_bytes(&head);
+        if let Some(named) = Compression::of(&input.path).filter(|_| bytes.compression.is_none()) {
+            return Err(Error::input(&*bytes.name, format!("named as {} data, and is none", named.name())));
+        }
+        let inner = Counting { inner: io::Cursor::new(head).chain(bytes.inner), count: count.clone() };
+        bytes.inner = match bytes.compression {
+            None => Box::new(inner),
+            Some(Compression::Gzip) => Box::new(MultiGzDecoder::new(inner)),
+            Some(Compression::Zstd) => {
+                let decoder = zstd::stream::read::Decoder::new(inner);
+                Box::new(decoder.map_err(Error::io("read", &input.path))?)
+            }
+        };
+        Ok(bytes)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_reader(inner: Box<dyn Read + Send>) -> Self {
+        Self { inner, compression: None, name: "input".into() }
+    }
+
+    /// Reads bytes; 0 only at the end.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        loop {
+            match self.inner.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result.map_err(|error| self.failed(error)),
+            }
+        }
+    }
+
+    /// Reads all bytes; `None` if there are more than `max_bytes`.
+    pub(super) fn read_all(mut self, max_bytes: usize) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.inner).take(max_bytes as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.failed(error))?;
+        Ok((bytes.len() <= max_bytes).then_some(bytes))
+    }
+
+    /// An error with a number is from the operating system, any other from the decompressor.
+    fn failed(&self, error: io::Error) -> Error {
+        match self.compression {
+            Some(compression) if error.raw_os_error().is_none() => {
+                Error::input(&*self.name, format!("damaged {} data: {error}", compression.name()))
+            }
+            _ => Error::io("read", &*self.name)(error),
+        }
+    }
+}
+
+/// Opens a compressed file. A read error wraps an [`Error`].
+pub fn open_compressed(path: &Path) -> Result<impl Read + use<>> {
+    InputBytes::open(&InputFile::new(path), &Arc::default()).map(StdRead)
+}
+
+/// [`InputBytes`] as a reader of the standard library.
+struct StdRead(InputBytes);
+
+impl Read for StdRead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(io::Error::other)
+    }
+}
+
+/// Counts the bytes read.
+struct Counting<R> {
+    inner: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.inner.read(buffer)?;
+        self.count.fetch_add(len as u64, Ordering::Relaxed);
+        Ok(len)
+    }
+}

@@ -1,0 +1,120 @@
+//! Rows of Parquet files and the values in them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+
+use super::super::fields::{FieldValues, Fields, not_a_key, not_a_number, not_a_text, number};
+
+/// Rows of one batch, read or written.
+pub(super) const BATCH_ROWS: usize = 1024;
+
+/// A row and the batch that holds it.
+#[derive(Clone, Debug)]
+pub struct ParquetRow {
+    pub(super) batch: Arc<RecordBatch>,
+    pub(super) index: usize,
+}
+
+impl ParquetRow {
+    /// The row's share of the memory of its batch.
+    pub(in super::super) fn len_bytes(&self) -> usize {
+        self.batch.get_array_memory_size() / self.batch.num_rows().max(1)
+    }
+
+    /// The values of the fields of a document.
+    pub(in super::super) fn values(&self, fields: &Fields) -> Result<FieldValues, String> {
+        let mut values = FieldValues::default();
+        let text = self.value(&fields.text)?;
+        let ParquetValue::Text(text) = text else { return Err(not_a_text(&fields.text, text.kind())) };
+        values.text = text.to_string();
+        if let Some(field) = &fields.key {
+            values.key = Some(match self.value(field)? {
+                ParquetValue::Text(text) => text.to_string(),
+                ParquetValue::Number(number, _) => number,
+                ParquetValue::Null if fields.key_is_optional => String::new(),
+                other => return Err(not_a_key(field, other.kind())),
+            });
+        }
+        if let Some(field) = &fields.value {
+            let found = match self.value(field)? {
+                ParquetValue::Text(text) => number(text),
+                ParquetValue::Number(_, number) => Some(number).filter(|number| number.is_finite()),
+                _ => None,
+            };
+            values.value = Some(found.ok_or_else(|| not_a_number(field))?);
+        }
+        Ok(values)
+    }
+
+    /// The value in a column.
+    pub fn value(&self, field: &str) -> Result<ParquetValue<'_>, String> {
+        let array = self.batch.column_by_name(field).ok_or_else(|| format!("no field {field:?}"))?;
+        Ok(ParquetValue::at(&**array, self.index))
+    }
+}
+
+/// The value in one column of a row.
+pub enum ParquetValue<'a> {
+    /// A string.
+    Text(&'a str),
+    /// A number: printed, and as a float.
+    Number(String, f64),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// No value.
+    Null,
+    /// A value of any other type.
+    Other,
+}
+
+impl<'a> ParquetValue<'a> {
+    fn at(array: &'a dyn Array, index: usize) -> Self {
+        macro_rules! number {
+            ($type:ty) => {{
+                let number = array.as_primitive::<$type>().value(index);
+                Self::Number(number.to_string(), number as f64)
+            }};
+        }
+        if array.is_null(index) {
+            return Self::Null;
+        }
+        match array.data_type() {
+            DataType::Utf8 => Self::Text(array.as_string::<i32>().value(index)),
+            DataType::LargeUtf8 => Self::Text(array.as_string::<i64>().value(index)),
+            DataType::Utf8View => Self::Text(array.as_string_view().value(index)),
+            DataType::Int8 => number!(Int8Type),
+            DataType::Int16 => number!(Int16Type),
+            DataType::Int32 => number!(Int32Type),
+            DataType::Int64 => number!(Int64Type),
+            DataType::UInt8 => number!(UInt8Type),
+            DataType::UInt16 => number!(UInt16Type),
+            DataType::UInt32 => number!(UInt32Type),
+            DataType::UInt64 => number!(UInt64Type),
+            DataType::Float32 => number!(Float32Type),
+            DataType::Float64 => number!(Float64Type),
+            DataType::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary().value(index)),
+            DataType::Binary => Self::Bytes(array.as_binary::<i32>().value(index)),
+            DataType::LargeBinary => Self::Bytes(array.as_binary::<i64>().value(index)),
+            DataType::BinaryView => Self::Bytes(array.as_binary_view().value(index)),
+            _ => Self::Other,
+        }
+    }
+
+    /// The kind of the value in messages.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a string",
+            Self::Number(..) => "a number",
+            Self::Null => "null",
+            Self::Bytes(_) => "bytes",
+            Self::Other => "of another type",
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Writes documents unchanged, in the format of their input.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[cfg(feature = "parquet")]
+use super::compression::Compression;
+use super::csv::{has_column, with_cell};
+use super::format::Format;
+use super::json::with_member;
+use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
+#[cfg(feature = "parquet")]
+use super::parquet::RowCopier;
+use super::parser::Parser;
+use super::reader::Reader;
+#[cfg(feature = "parquet")]
+use super::record::Content;
+use super::record::Record;
+use crate::error::{Error, OutputProblem, Result};
+
+/// How documents are written.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WriterOptions {
+    /// Adds the fingerprint to each record, as a last field of this name. An existing JSON member of this
+    /// name stays; an existing column of CSV or Parquet is an error.
+    pub add_fingerprint: Option<String>,
+    /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of standard
+    /// output, compressed files and Parquet.
+    pub keep_texts: bool,
+    /// Holds the records for standard output back until [`DocumentWriter::release`].
+    pub hold: bool,
+}
+
+#[cfg(feature = "parquet")]
+impl Span {
+    /// The place of a record that has no bytes of its own.
+    const NOWHERE: Self = Self { offset: 0, len_bytes: 0 };
+}
+
+/// Writes documents unchanged, in the format of their input.
+///
+/// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written once. A last
+/// record without a line feed receives one if another record follows. Of plain files the paths are written, one a line.
+/// An output named `.gz`, `.zst` or `.zstd` is compressed; `-` is standard output.
+///
+/// ```
+/// use nearprint_text::documents::{DocumentWriter, Item, Reader, ReaderOptions, WriterOptions};
+///
+/// # let home = tempfile::tempdir()?;
+/// # let (path, long) = (home.path().join("pages.csv"), home.path().join("long.csv"));
+/// std::fs::write(&path, "url,text\na,one two three\nb,one\n")?;
+/// let mut reader = Reader::open(&[path], ReaderOptions::default())?;
+/// let mut writer = DocumentWriter::create(&long, &reader, WriterOptions::default())?;
+/// while let Some(item) = reader.next_item()? {
+///     if let Item::Record(record) = item
+///         && record.text.len() > 5
+///     {
+///         writer.append(&record, &"")?;
+///     }
+/// }
+/// writer.finish()?;
+/// assert_eq!(std::fs::read_to_string(&long)?, "url,text\na,one two three\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DocumentWriter {
+    path: PathBuf,
+    parser: Arc<Parser>,
+    options: WriterOptions,
+    target: Target,
+    /// The texts, if they cannot be read back from the target.
+    texts: Option<TextFile>,
+    line: Vec<u8>,
+}
+
+enum Target {
+    Lines(LineFile),
+    #[cfg(feature = "parquet")]
+    Rows(Box<RowCopier>),
+}
+
+/// An unnamed temporary file of texts.
+#[derive(Debug)]
+struct TextFile {
+    file: File,
+    len_bytes: u64,
+}
+
+impl DocumentWriter {
+    /// Creates a file, or truncates one, for the documents of a reader. `-` is standard output.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or already
+    /// have the column for the fingerprint, or if Parquet is to be compressed again; [`Error::Engine`] with
+    /// an I/O error.
+    pub fn create(path: &Path, reader: &Reader, options: WriterOptions) -> Result<Self> {
+        if reader.reads(path) {
+            return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
+        }
+        let target = Target::create(path, reader, &options)?;
+        let mut output = Self::to_target(path, reader, options, target)?;
+        if !reader.header().is_empty() {
+            let delimiter = reader.format().delimiter();
+            if let Some(field) = &output.options.add_fingerprint
+                && has_column(reader.header(), delimiter, field)
+            {
+                return Err(OutputProblem::ColumnExists { column: field.clone() }.into());
+            }
+            output.write_header(reader.header())?;
+        }
+        Ok(output)
+    }
+
+    /// Resumes a file: truncates it to `len_bytes`, a length that [`flush_and_sync`](Self::flush_and_sync)
+    /// has returned, and appends there.
+    ///
+    /// # Errors
+    /// [`Error::Output`] for Parquet, standard output, compressed files, and a file that is shorter;
+    /// [`Error::Engine`] with an I/O error.
+    pub fn open_at(path: &Path, len_bytes: u64, reader: &Reader, options: WriterOptions) -> Result<Self> {
+        if reader.format() == Format::Parquet {
+            return Err(OutputProblem::ParquetNotResumable { path: path.to_path_buf() }.into());
+        }
+        let lines = LineFile::open_at(path, len_bytes)?;
+        Self::to_target(path, reader, options, Target::Lines(lines))
+    }
+
+    fn to_target(path: &Path, reader: &Reader, options: WriterOptions, target: Target) -> Result<Self> {
+        let format = reader.format();
+        if options.add_fingerprint.is_some() && !format.has_fields() {
+            return Err(OutputProblem::NoFields { format: format.name() }.into());
+        }
+        let texts = match &target {
+            Target::Lines(lines) if lines.is_readable() => None,
+            _ if options.keep_texts => Some(TextFile::new()?),
+            _ => None,
+        };
+        let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
+        Ok(Self { path, parser: reader.parser().clone(), options, target, texts, line: Vec::new() })
+    }
+
+    fn write_header(&mut self, header: &[u8]) -> Result<()> {
+        let delimiter = self.parser.format.delimiter();
+        self.line.clear();
+        match &self.options.add_fingerprint {
+            Some(field) => with_cell(header, delimiter, field, &mut self.line),
+            None => self.line.extend(header),
+        }
+        self.write_line().map(drop)
+    }
+
+    /// Writes a record. The fingerprint is printed only if the [options](WriterOptions::add_fingerprint) add
+    /// one.
+    ///
+    /// Returns the place of the record, for [`read_back`](Self::read_back).
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub fn append(&mut self, record: &Record, fingerprint: &dyn Display) -> Result<Span> {
+        let written = match &mut self.target {
+            #[cfg(feature = "parquet")]
+            Target::Rows(rows) => {
+                if let Content::Row(row) = &record.content {
+                    rows.append(row, fingerprint)?;
+                }
+                Span::NOWHERE
+            }
+            Target::Lines(_) => {
+                self.line.clear();
+                match &self.options.add_fingerprint {
+                    Some(field) => {
+                        let fingerprint = fingerprint.to_string();
+                        add_field(&self.parser, record.raw(), field, &fingerprint, &mut self.line);
+                    }
+                    None => self.line.extend(record.raw()),
+                }
+                self.write_line()?
+            }
+        };
+        match &mut self.texts {
+            Some(texts) => texts.append(&record.text),
+            None => Ok(written),
+        }
+    }
+
+    fn write_line(&mut self) -> Result<Span> {
+        match &mut self.target {
+            Target::Lines(lines) => lines.append(&self.line),
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => Ok(Span::NOWHERE),
+        }
+    }
+
+    /// Reads the text of a written record back.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if the output cannot be read and texts are not
+    /// [kept](WriterOptions::keep_texts); [`Error::Input`] if another program has changed the output, or a
+    /// plain file that it names; [`Error::Engine`] with an I/O error.
+    pub fn read_back(&mut self, span: Span) -> Result<String> {
+        if let Some(texts) = &self.texts {
+            return texts.read(span);
+        }
+        match &mut self.target {
+            Target::Lines(lines) => {
+                let line = lines.read(span)?;
+                let text = self.parser.text_of_line(line);
+                text.map_err(|why| Error::input(self.path.display().to_string(), why))
+            }
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => Err(OutputProblem::NotReadable { path: self.path.clone() }.into()),
+        }
+    }
+
+    /// Makes everything so far durable, and returns the length of the file in bytes for
+    /// [`open_at`](Self::open_at). Standard output is flushed only. Does nothing for Parquet, which is
+    /// complete only when it is finished, and returns 0.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub fn flush_and_sync(&mut self) -> Result<u64> {
+        match &mut self.target {
+            Target::Lines(lines) => lines.flush_and_sync(),
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => Ok(0),
+        }
+    }
+
+    /// Writes the records that were [held back](WriterOptions::hold) to standard output.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub fn release(&mut self) -> Result<()> {
+        match &mut self.target {
+            Target::Lines(lines) => lines.release(),
+            #[cfg(feature = "parquet")]
+            Target::Rows(_) => Ok(()),
+        }
+    }
+
+    /// Writes the end of the file, and makes it durable.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub fn finish(self) -> Result<()> {
+        match self.target {
+            Target::Lines(lines) => lines.finish(),
+            #[cfg(feature = "parquet")]
+            Target::Rows(rows) => rows.finish(),
+        }
+    }
+}
+
+/// Appends a line with one more field to `out`.
+fn add_field(parser: &Parser, line: &[u8], field: &str, value: &str, out: &mut Vec<u8>) {
+    match parser.format {
+        Format::Jsonl => drop(with_member(line, field, value, out)),
+        format => with_cell(line, format.delimiter(), value, out),
+    }
+}
+
+impl Target {
+    #[cfg(feature = "parquet")]
+    fn create(path: &Path, reader: &Reader, options: &WriterOptions) -> Result<Self> {
+        match reader.parquet() {
+            Some(_) if Compression::of(path).is_some() => {
+                Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
+            }
+            Some(source) => {
+                let copier = RowCopier::create(path, source, options.add_fingerprint.as_deref())?;
+                Ok(Self::Rows(Box::new(copier)))
+            }
+            None => Self::lines(path, options),
+        }
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn create(path: &Path, _: &Reader, options: &WriterOptions) -> Result<Self> {
+        Self::lines(path, options)
+    }
+
+    fn lines(path: &Path, options: &WriterOptions) -> Result<Self> {
+        let is_held = options.hold && is_stdout(path);
+        Ok(Self::Lines(if is_held { LineFile::held_stdout()? } else { LineFile::create(path)? }))
+    }
+}
+
+impl TextFile {
+    fn new() -> Result<Self> {
+        let file = tempfile::tempfile().map_err(Error::io("create", "a temporary file"))?;
+        Ok(Self { file, len_bytes: 0 })
+    }
+
+    fn append(&mut self, text: &str) -> Result<Span> {
+        let span = Span { offset: self.len_bytes, len_bytes: text.len() as u64 };
+        let written = self.file.write_all_at(text.as_bytes(), span.offset);
+        written.map_err(Error::io("write", "a temporary file"))?;
+        self.len_bytes += span.len_bytes;
+        Ok(span)
+    }
+
+    fn read(&self, span: Span) -> Result<String> {
+        let bytes = read_span(&self.file, span).map_err(Error::io("read", "a temporary file"))?;
+        String::from_utf8(bytes)
+            .map_err(|error| Error::io("read", "a temporary file")(io::Error::other(error)))
+    }
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Lines(_) => "Lines",
+            #[cfg(feature = "parquet")]
+            Self::Rows(_) => "Rows",
+        })
+    }
+}
