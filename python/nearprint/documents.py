@@ -1,4 +1,4 @@
-"""Collections of MongoDB without their near-duplicates::
+"""Deduplicates collections of MongoDB::
 
     from pymongo import MongoClient
     from nearprint.documents import dedup_collection
@@ -6,8 +6,8 @@
     crawl = MongoClient().crawl
     counts = dedup_collection(crawl.pages, crawl.unique, "content", database="seen.np", progress=True)
 
-The first document of each family is kept: one that has nothing within k bits among those kept before it, as ``nearprint
-dedup`` does. The database remembers what was kept, and how far an unfinished job has come.
+The first document of each family is kept: one without any document within k bits among those kept before it, as
+``nearprint dedup`` does. The database remembers the kept documents and the progress of an unfinished job.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
+from types import TracebackType
 from typing import Any, Callable, Optional
 
-from . import _database
-from ._arrays import check_k, number
+from . import _database, _nearprint
+from ._arrays import check_k
 from ._database import Database, Path, is_there
 from ._errors import Error, InputError
 from ._html import text_of_html
 from ._identifiers import Place, key_of
-from ._lists import find_all
+from ._nearprint import Deduplicator
 from ._progress import Listener, Progress, listening
 from ._settings import check_count
-from ._texts import fingerprint, recipe_line
+from ._texts import recipe_line
 
 __all__ = ["Counts", "dedup_collection"]
 
@@ -40,22 +39,22 @@ __all__ = ["Counts", "dedup_collection"]
 OnReject = Callable[[Any, str], Any]
 
 _MAX_KEY_BYTES = 65_536
-#: What MongoDB says of a document whose ``_id`` is there already.
+#: MongoDB's error code for an ``_id`` that exists.
 _DUPLICATE_KEY = 11000
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of the documents. ``read`` is the sum of the others."""
+    """The number of documents by outcome. ``read`` is the sum of the others."""
 
     read: int = 0
-    #: Documents that stand in the target by this job.
+    #: Documents that this job has inserted into the target.
     kept: int = 0
-    #: Documents that have something near among those kept.
+    #: Near-duplicates of kept documents.
     duplicates: int = 0
-    #: Documents that an earlier job has kept; they stand in the target already.
+    #: Documents that an earlier job has kept; the target has them.
     known: int = 0
-    #: Documents without a text that could be taken.
+    #: Documents without a usable text.
     rejected: int = 0
 
     def __add__(self, other: Counts) -> Counts:
@@ -79,46 +78,46 @@ def dedup_collection(
     on_reject: Optional[OnReject] = None,
     progress: Progress = None,
 ) -> Counts:
-    """Copies the documents of ``source`` that have no near-duplicate before them into ``target``.
+    """Copies the documents of ``source`` without an earlier near-duplicate into ``target``.
 
-    ``source`` and ``target`` are collections of pymongo, or objects with ``find`` and ``insert_many`` like theirs. The
-    source is read once, by ``_id`` ascending, only ``_id`` and ``field``; dots in ``field`` reach into documents. A
-    document of the target has the ``_id`` of the one that it comes from, and
+    ``source`` and ``target`` are collections of pymongo, or objects with the same ``find`` and ``insert_many``. The
+    source is read once, by ascending ``_id``, with only ``_id`` and ``field``; dots in ``field`` denote nested
+    documents. A document of the target has the ``_id`` of its source document, and
 
-    * ``target_field``: the text, without markup where ``clean_html`` is set,
-    * ``id_field``: the ``_id`` again, under the name that you want; ``"_id"`` for not a second time,
-    * ``hash_field``: the fingerprint, a text as on the command line, because MongoDB's numbers are signed.
+    * ``target_field``: the text, without markup if ``clean_html`` is set,
+    * ``id_field``: the ``_id`` again, under another name; ``"_id"`` omits this field,
+    * ``hash_field``: the fingerprint, as a string like on the command line, because MongoDB's numbers are signed.
 
-    ``database`` is a nearprint database with keys and a recipe; it is made where there is none. What any job has kept
-    in it counts as kept before, so that a second collection can be checked against a first one; to fill another target
-    anew takes a new database. Without one a temporary one serves: nothing is remembered, and a job that was cut off
-    begins anew.
+    ``database`` is a nearprint database with keys and a recipe; it is created if it does not exist. Documents that any
+    job has kept in it count as kept before, so that a second collection can be compared with a first one; filling
+    another target from the start requires a new database. Without ``database`` a temporary one is used: nothing is
+    remembered, and an interrupted job starts over.
 
-    ``recipe`` says how fingerprints are made. Without it that is the database's recipe, or, in a new database,
-    ``chinese`` (jieba's words, the 30 best by TF-IDF) where the first batch is Chinese, and ``default`` otherwise.
-    ``clean_html`` puts ``html`` into the recipe's ``clean``, or takes it out. A text without words has the fingerprint
-    0, so that all of these are near-duplicates.
+    ``recipe`` makes the fingerprints. By default it is the recipe of the database or, for a new database, ``chinese``
+    (jieba's words, the 30 best by TF-IDF) if the first batch is Chinese, and ``default`` otherwise. ``clean_html`` adds
+    ``html`` to the recipe's ``clean``, or removes it. A text without words has the fingerprint 0, so that all such
+    texts are near-duplicates.
 
-    Documents without the field, with something else than text in it, or with an ``_id`` under which another text has
-    been kept, are counted as rejected, and told to ``on_reject(id, reason)``; without that by one ``UserWarning`` at
-    the end, which is about those of this call. ``progress`` is told ``("deduplicating", read, total)``, or is ``True``
-    for a bar of tqdm.
+    A document is rejected if it lacks the field, if the field is not text, or if another text was kept under its
+    ``_id``. Rejected documents are counted and passed to ``on_reject(id, reason)``; without it one ``UserWarning`` at
+    the end reports those of this call. ``progress`` is called as ``("deduplicating", read, total)``; ``True`` shows a
+    bar of tqdm.
 
-    **Interruptions.** A batch is inserted into the target first; then its rows and the place in the source become
-    durable in the database, by one commit. A job that was killed goes on at that place when it is called again with the
-    same arguments (``batch_size``, ``progress`` and ``on_reject`` may be others), and its counts go on, too. If it was
-    killed between the two, the batch is inserted again: as a document keeps its ``_id``, those that stand in the target
-    already are found to be the same, and left. No document is lost or doubled. Documents that come into the source
-    behind the place that was reached are read, those before it by the next job. Only if a document is removed from
-    the source between the two, a near-duplicate of it can come into the target beside it. The target needs acknowledged
-    writes. As long as no document had a text there is no database, and a job begins anew. ``restart`` forgets the
-    place, not what was kept.
+    **Interruptions.** Each batch is first inserted into the target. Then one commit makes its rows and the place in the
+    source durable in the database. A job that was killed resumes at that place, with its counts, when it is called
+    again with the same arguments (``batch_size``, ``progress`` and ``on_reject`` may differ). If it was killed between
+    the two steps, the batch is inserted again: a document keeps its ``_id``, so documents that exist in the target are
+    recognized and left alone. No document is lost or inserted twice. Documents that are added to the source after the
+    reached place are read, those before it only by the next job. If a document is removed from the source between the
+    two steps, a near-duplicate of it can be inserted into the target beside it; this is the only exception. The target
+    needs acknowledged writes. The database is created with the first text; a job that is interrupted earlier starts
+    over. ``restart`` forgets the place, not the kept documents.
 
-    Takes one commit and one ``insert_many`` for each batch, and the memory of one batch.
+    Takes one commit and one ``insert_many`` per batch, and the memory of one batch.
 
-    Raises ``InputError`` for arguments that cannot be and for a database of another recipe; ``Error`` where the
-    unfinished job is another one, and where a different document stands in the target under the ``_id`` of one that is
-    to be kept; ``LockedError``, ``CorruptionError`` as databases do; and what the collections raise.
+    Raises ``InputError`` for invalid arguments and for a database with another recipe; ``Error`` if the unfinished job
+    is another one, and if the target has a different document with the ``_id`` of a kept one; ``LockedError`` and
+    ``CorruptionError`` as databases do; and the errors of the collections.
     """
     names = {"target_field": target_field, "id_field": id_field, "hash_field": hash_field}
     _check_names(field, names)
@@ -126,11 +125,9 @@ def dedup_collection(
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
     job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
     rejects = _Rejects(on_reject)
-    with listening(progress) as listener, ExitStack() as stack:
-        if database is None:
-            database = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "seen.np")
-        work = _Work(source, target, os.fsdecode(database), job, recipe, rejects, stack)
-        work.take_up(restart)
+    path = None if database is None else os.fsdecode(database)
+    with listening(progress) as listener, _Work(source, target, path, job, recipe, rejects) as work:
+        work.resume(restart)
         work.run(batch_size, listener)
     rejects.warn()
     return work.counts
@@ -146,17 +143,16 @@ class _Document:
 
 
 class _Work:
-    """A job: the collections, the database as soon as there is one, and how far it has come."""
+    """A job: the collections, the deduplicator once there is one, and the progress."""
 
     def __init__(
         self,
         source: Any,
         target: Any,
-        path: str,
+        path: Optional[str],
         job: dict[str, Any],
         recipe: Optional[str],
         rejects: _Rejects,
-        stack: ExitStack,
     ) -> None:
         self._source = source
         self._target = target
@@ -164,21 +160,32 @@ class _Work:
         self._job = job
         self._recipe = None if recipe is None else _with_html(recipe_line(recipe), job["clean_html"])
         self._rejects = rejects
-        self._stack = stack
-        self._database: Optional[Database] = None
+        self._deduplicator: Optional[Deduplicator] = None
         self._place = Place()
         self.counts = Counts()
 
-    def take_up(self, restart: bool) -> None:
-        """Opens the database, if there is one, and goes to where its unfinished job was."""
-        if not is_there(self._path):
+    def __enter__(self) -> _Work:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if kind is not None and self._deduplicator is not None:
+            self._deduplicator.abandon()
+
+    def resume(self, restart: bool) -> None:
+        """Opens the database if it exists, and continues at the place of its unfinished job."""
+        if self._path is None or not is_there(self._path):
             return
-        database = self._stack.enter_context(_database.open(self._path))
-        self._check(database)
-        self._database = database
-        checkpoint = None if restart else database.checkpoint
-        if checkpoint is not None:
-            saved = _decoded(checkpoint, self._path)
+        with _database.open(self._path) as database:
+            recipe = self._checked_recipe(database)
+        self._deduplicator = Deduplicator.open(self._path, recipe, self._job["k"])
+        progress = None if restart else self._deduplicator.unfinished()
+        if progress is not None:
+            saved = _decoded(progress, self._path)
             _check_same(saved["job"], self._job, self._path)
             self.counts = Counts(**saved["counts"])
             self._place = Place.of(saved["place"])
@@ -191,43 +198,43 @@ class _Work:
             self._take(batch)
             if listener is not None:
                 listener("deduplicating", self.counts.read, total)
-        if self._database is not None:
-            self._database.checkpoint = None
-            self._database.commit()
+        if self._deduplicator is not None:
+            self._deduplicator.finish()
 
-    def _check(self, database: Database) -> None:
-        if not database.keeps_keys or database.recipe is None:
+    def _checked_recipe(self, database: Database) -> str:
+        """The recipe of an existing database, which has to be that of the job."""
+        known = database.recipe
+        if not database.keeps_keys or known is None:
             lacking = "keys" if not database.keeps_keys else "a recipe"
             raise InputError(
                 f"{self._path}: was made without {lacking}; nearprint.create(path, recipe=..., keys=True) makes one "
                 "that has both"
             )
-        known = database.recipe
         wanted = self._recipe or _with_html(known, self._job["clean_html"])
         if wanted != known:
             raise InputError(f"{self._path}: holds fingerprints of the recipe {known!r}, not {wanted!r}")
         check_k(self._job["k"], database.width)
+        return known
 
     def _documents(self, batch_size: int) -> Iterator[dict[str, Any]]:
-        """The documents behind the place that was reached."""
+        """The documents after the reached place."""
         found = self._source.find(self._place.condition(), {"_id": 1, self._job["field"]: 1})
         if hasattr(found, "batch_size"):
             found = found.sort("_id", 1).batch_size(batch_size)
         return (document for document in found if not self._place.is_before(document.get("_id")))
 
     def _take(self, batch: list[dict[str, Any]]) -> None:
-        """Deals with a batch. What is durable only in part by a crash is done again by the next run."""
+        """Processes a batch. After a crash the next run repeats all of it."""
         documents = list(self._with_text(batch))
         counts = Counts(read=len(batch), rejected=len(batch) - len(documents))
         if documents:
-            counts += self._judge(self._database_for(documents), documents)
+            counts += self._decide(self._deduplicator_for(documents), documents)
         self.counts += counts
         for document in batch:
             self._place.reach(document.get("_id"))
-        if self._database is not None:
+        if self._deduplicator is not None:
             saved = {"job": self._job, "counts": asdict(self.counts), "place": self._place.saved()}
-            self._database.checkpoint = json.dumps(saved).encode()
-            self._database.commit()
+            self._deduplicator.checkpoint(json.dumps(saved).encode())
 
     def _with_text(self, batch: Iterable[dict[str, Any]]) -> Iterator[_Document]:
         for document in batch:
@@ -235,80 +242,77 @@ class _Work:
             if isinstance(parsed, _Document):
                 yield parsed
             else:
-                self._rejects.tell(document.get("_id"), parsed)
+                self._rejects.add(document.get("_id"), parsed)
 
-    def _database_for(self, documents: list[_Document]) -> Database:
-        """The database; a new one has a recipe for documents like these."""
-        if self._database is None:
+    def _deduplicator_for(self, documents: list[_Document]) -> Deduplicator:
+        """The deduplicator; a new one has a recipe for the language of these documents."""
+        if self._deduplicator is None:
             recipe = self._recipe
             if recipe is None:
                 name = "chinese" if _are_chinese(document.text for document in documents) else "default"
                 recipe = _with_html(recipe_line(name), self._job["clean_html"])
-            database = _database.create(self._path, k=self._job["k"], recipe=recipe, keys=True)
-            self._database = self._stack.enter_context(database)
-        return self._database
+            k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
+            if self._path is not None:
+                _database.create(self._path, k=k, recipe=recipe, keys=True).close()
+            self._deduplicator = Deduplicator.open(self._path, recipe, k)
+        return self._deduplicator
 
-    def _judge(self, database: Database, documents: list[_Document]) -> Counts:
-        """Finds out which documents are new, and keeps these."""
-        k = self._job["k"]
-        prints = fingerprint([document.text for document in documents], database.recipe or "")
-        numbers = _numbers(prints)
-        before = _keys_near(database, prints, k)
-        near = _neighbours(prints, k)
-        kept: list[int] = []
-        kept_numbers: set[int] = set()
+    def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
+        """Decides which documents are new, and inserts these into the target."""
+        decided = deduplicator.decide(
+            [document.key for document in documents], [document.text for document in documents]
+        )
+        results: list[dict[str, Any]] = []
         duplicates = known = rejected = 0
-        for index, document in enumerate(documents):
-            if document.key in before.get(index, ()):
-                known += 1
-            elif index in before or not kept_numbers.isdisjoint(near.get(numbers[index], {numbers[index]})):
+        for document, (decision, printed) in zip(documents, decided):
+            if decision == "kept":
+                results.append(self._result(document, printed))
+            elif decision == "duplicate":
                 duplicates += 1
-            elif len(database.ids_of_key(document.key)):
-                rejected += 1
-                self._rejects.tell(document.id, "another text was kept under this _id before")
+            elif decision == "known":
+                known += 1
             else:
-                kept.append(index)
-                kept_numbers.add(numbers[index])
-        if kept:
-            self._deliver([self._result(documents[index], numbers[index], database.width) for index in kept])
-            database.add(prints[kept], keys=[documents[index].key for index in kept])
-        return Counts(0, len(kept), duplicates, known, rejected)
+                rejected += 1
+                self._rejects.add(document.id, "another text was kept under this _id before")
+        if results:
+            self._deliver(results)
+        return Counts(0, len(results), duplicates, known, rejected)
 
-    def _result(self, document: _Document, value: int, width: int) -> dict[str, Any]:
+    def _result(self, document: _Document, printed: str) -> dict[str, Any]:
         """The document for the target."""
         return {
             "_id": document.id,
             self._job["id_field"]: document.id,
             self._job["target_field"]: text_of_html(document.text) if self._job["clean_html"] else document.text,
-            self._job["hash_field"]: str(value) if width == 64 else f"0x{value:0{width // 4}x}",
+            self._job["hash_field"]: printed,
         }
 
     def _deliver(self, results: list[dict[str, Any]]) -> None:
-        """Inserts documents into the target. Those that a run which was cut off has inserted stand there already."""
-        # Drivers may write into what they are given.
+        """Inserts documents into the target, which may have those of an interrupted run."""
+        # A driver may modify the documents.
         given = [dict(result) for result in results]
         try:
             self._target.insert_many(given, ordered=False)
         except Exception as error:
-            if not _is_about_duplicate_keys(error) or not self._stand_there(results):
+            if not _is_about_duplicate_keys(error) or not self._has_all(results):
                 raise
 
-    def _stand_there(self, results: list[dict[str, Any]]) -> bool:
-        """Whether all of these are in the target, and the same."""
+    def _has_all(self, results: list[dict[str, Any]]) -> bool:
+        """Whether the target has all of these documents. Raises ``Error`` if it has a different one."""
         hash_field = self._job["hash_field"]
         found = self._target.find({"_id": {"$in": [result["_id"] for result in results]}}, {"_id": 1, hash_field: 1})
-        standing = {key_of(document["_id"]): document.get(hash_field) for document in found}
+        existing = {key_of(document["_id"]): document.get(hash_field) for document in found}
         for result in results:
-            if standing.get(key_of(result["_id"]), result[hash_field]) != result[hash_field]:
+            if existing.get(key_of(result["_id"]), result[hash_field]) != result[hash_field]:
                 raise Error(
                     f"the target has another document with the _id {result['_id']!r}, which would be lost; remove "
                     "that one, or take another target"
                 )
-        return all(key_of(result["_id"]) in standing for result in results)
+        return all(key_of(result["_id"]) in existing for result in results)
 
 
 class _Rejects:
-    """Who is told of documents that cannot be taken."""
+    """Reports rejected documents."""
 
     def __init__(self, on_reject: Optional[OnReject]) -> None:
         if on_reject is not None and not callable(on_reject):
@@ -317,21 +321,21 @@ class _Rejects:
         self._count = 0
         self._first = ""
 
-    def tell(self, identifier: Any, reason: str) -> None:
-        """Tells of one document."""
+    def add(self, identifier: Any, reason: str) -> None:
+        """Reports one document."""
         self._count += 1
         self._first = self._first or f"{identifier!r}: {reason}"
         if self._on_reject is not None:
             self._on_reject(identifier, reason)
 
     def warn(self) -> None:
-        """Tells at the end that there were some."""
+        """Warns at the end, unless a callable has received the rejected documents."""
         if self._count and self._on_reject is None:
             warnings.warn(f"{self._count} documents were rejected, the first {self._first}", UserWarning, stacklevel=3)
 
 
 def _parsed(document: dict[str, Any], field: str) -> Any:
-    """The document, or why it cannot be taken."""
+    """The document, or why it is rejected."""
     if "_id" not in document:
         return "it has no _id"
     text: Any = document
@@ -354,32 +358,8 @@ def _parsed(document: dict[str, Any], field: str) -> Any:
     return _Document(document["_id"], key, text)
 
 
-def _keys_near(database: Database, prints: Any, k: int) -> dict[int, set[str]]:
-    """For each fingerprint that has something within k bits in the database, the keys of that."""
-    found = database.query_batch(prints, k)
-    near: dict[int, set[str]] = {}
-    for query, key in zip(found["query"].tolist(), found["key"].tolist()):
-        near.setdefault(query, set()).add(key)
-    return near
-
-
-def _neighbours(prints: Any, k: int) -> dict[int, set[int]]:
-    """For each fingerprint that has others of the batch within k bits, those and itself."""
-    pairs = find_all(prints, k)
-    near: dict[int, set[int]] = {}
-    for a, b in zip(_numbers(pairs["a"]), _numbers(pairs["b"])):
-        near.setdefault(a, {a}).add(b)
-        near.setdefault(b, {b}).add(a)
-    return near
-
-
-def _numbers(prints: Any) -> list[int]:
-    """The numbers that fingerprints are."""
-    return prints.tolist() if prints.ndim == 1 else [number(row) for row in prints]
-
-
 def _is_about_duplicate_keys(error: Exception) -> bool:
-    """Whether this is a ``BulkWriteError``, of pymongo or its like, that says nothing else."""
+    """Whether this is a ``BulkWriteError`` of pymongo, or similar, with no other error in it."""
     details = getattr(error, "details", None)
     if not isinstance(details, dict) or details.get("writeConcernErrors"):
         return False
@@ -389,12 +369,12 @@ def _is_about_duplicate_keys(error: Exception) -> bool:
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _KANA = re.compile("[\u3040-\u30ff]")
-#: Characters of a text, and texts, by which a language is told.
+#: The characters of a text, and the texts, that determine a language.
 _SAMPLE = (2000, 1000)
 
 
 def _are_chinese(texts: Iterable[str]) -> bool:
-    """Whether a fifth of the letters are Chinese characters, and not those of Japanese texts."""
+    """Whether a fifth of the letters are Chinese characters, and the texts are not Japanese."""
     chars, count = _SAMPLE
     sample = "".join(text_of_html(text)[:chars] for text in islice(texts, count))
     han = len(_HAN.findall(sample))
@@ -402,7 +382,7 @@ def _are_chinese(texts: Iterable[str]) -> bool:
 
 
 def _with_html(line: str, clean_html: bool) -> str:
-    """The recipe with or without ``html`` among what is cleaned."""
+    """The recipe with or without ``html`` in its ``clean``."""
     parts = dict(part.split("=", 1) for part in line.split())
     steps = [step for step in parts["clean"].split(",") if step not in ("none", "html")]
     parts["clean"] = ",".join(["html"] * clean_html + steps) or "none"
@@ -415,7 +395,7 @@ def _name_of(collection: Any) -> str:
 
 
 def _total_of(collection: Any) -> Optional[int]:
-    """How many documents there are, where the collection can tell."""
+    """The number of documents, if the collection can estimate it."""
     count = getattr(collection, "estimated_document_count", None)
     total = count() if callable(count) else None
     return total if isinstance(total, int) else None
@@ -433,9 +413,9 @@ def _check_names(field: str, names: dict[str, str]) -> None:
         raise InputError(f"{', '.join(names)}: three different names are wanted, not {', '.join(names.values())}")
 
 
-def _decoded(checkpoint: bytes, path: str) -> dict[str, Any]:
+def _decoded(progress: bytes, path: str) -> dict[str, Any]:
     try:
-        saved: dict[str, Any] = json.loads(checkpoint)
+        saved: dict[str, Any] = json.loads(progress)
         if saved.keys() == {"job", "counts", "place"}:
             return saved
     except (ValueError, AttributeError):

@@ -4,6 +4,7 @@
 mod arrow;
 mod columns;
 mod core;
+mod dedup;
 mod dicts;
 mod engine;
 mod errors;
@@ -25,6 +26,8 @@ mod _nearprint {
     use crate::arrow::{arrow_table, fingerprints_of_arrow, ids_of_arrow};
     #[pymodule_export]
     use crate::core::{Core, repair, width_of_path};
+    #[pymodule_export]
+    use crate::dedup::Deduplicator;
     #[pymodule_export]
     use crate::lists::{
         distances, fill_distance_matrix, find_all, find_clusters, simhash, tuples, words_of_list,

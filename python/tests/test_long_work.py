@@ -40,6 +40,15 @@ LONG = {
     "clusters": "d = nearprint.build(path + '/a.np', near()); print('ready', flush=True); d.clusters(20).table()",
     "query_batch": "d = nearprint.build(path + '/a.np', near()); print('ready', flush=True); d.query_batch(near(), 20)",
     "find_all": "near = near(); print('ready', flush=True); nearprint.find_all(near, 20)",
+    "dedup_collection": """
+from nearprint.documents import dedup_collection
+class Source:
+    def find(self, *_):
+        text = "a b c " * 9999
+        return ({"_id": index, "text": text} for index in range(99999))
+print("ready", flush=True)
+dedup_collection(Source(), None, "text", batch_size=9999)
+""",
     "fingerprint": "texts = ['a b c ' * 9999] * 99999; print('ready', flush=True); nearprint.fingerprint(texts)",
 }
 

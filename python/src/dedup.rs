@@ -1,0 +1,165 @@
+//! The class behind `nearprint.documents`: decides documents in batches, and remembers what is kept.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nearprint::{Fingerprint, Options, Printed};
+use nearprint_text::dedup::{Decision, DedupOptions};
+use nearprint_text::recipe::Recipe;
+use nearprint_text::{Result, dedup};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyBytes;
+
+use crate::core::refuse_width;
+use crate::errors::OrRaise;
+use crate::watch::{Ticker, watch};
+use crate::words::with_width;
+
+/// The key and the text of a document.
+type Document = (PyBackedStr, PyBackedStr);
+/// A decision, and the fingerprint as the command line prints it.
+type Decided = (&'static str, String);
+
+/// A deduplicator of any width.
+trait Decider: Send {
+    fn unfinished(&self) -> Option<Vec<u8>>;
+    fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>>;
+    fn checkpoint(&mut self, progress: &[u8]) -> Result<()>;
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+impl<F: Fingerprint> Decider for dedup::Deduplicator<F> {
+    fn unfinished(&self) -> Option<Vec<u8>> {
+        self.unfinished().map(<[u8]>::to_vec)
+    }
+
+    fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>> {
+        let mut decided = Vec::with_capacity(documents.len());
+        self.decide_batch(documents, |_, fingerprinted, decision| {
+            decided.push((name_of(&decision), Printed(fingerprinted.value).to_string()));
+            Ok::<(), nearprint_text::Error>(ticker.check()?)
+        })?;
+        Ok(decided)
+    }
+
+    fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
+        self.checkpoint(progress)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        (*self).finish()
+    }
+}
+
+/// The name of a decision in Python.
+fn name_of(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Kept => "kept",
+        Decision::Duplicate { .. } => "duplicate",
+        Decision::Known => "known",
+        Decision::KeyTaken => "key taken",
+        _ => "rejected",
+    }
+}
+
+/// Keeps at most one document per key. Every call can be interrupted; the object is unusable after that.
+#[pyclass(frozen, module = "nearprint._nearprint")]
+pub(crate) struct Deduplicator {
+    decider: Mutex<Option<Box<dyn Decider>>>,
+    ticker: Arc<Ticker>,
+    /// The process that opened it.
+    process: u32,
+}
+
+impl Deduplicator {
+    /// Calls the decider on a thread of its own.
+    fn call<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Option<Box<dyn Decider>>) -> Option<Result<T>> + Send,
+    ) -> PyResult<T> {
+        let called = watch(py, &self.ticker, None, || {
+            let mut decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(call(&mut decider))
+        })?;
+        called.ok_or_else(|| PyRuntimeError::new_err("the deduplicator is closed"))?.or_raise(py)
+    }
+}
+
+#[pymethods]
+impl Deduplicator {
+    /// Opens or creates the database at a path; without one, remembers documents temporarily.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: Option<PathBuf>, recipe: &str, k: u32) -> PyResult<Self> {
+        let recipe = recipe.parse::<Recipe>().map_err(nearprint_text::Error::from).or_raise(py)?;
+        let width = recipe.width();
+        let ticker = Arc::new(Ticker::default());
+        let mut options = DedupOptions::new(recipe);
+        options.require_recipe = true;
+        options.k = Some(k);
+        options.unique_keys = true;
+        options.engine = Options::new().progress(ticker.clone());
+        let opened = watch(py, &ticker, None, || {
+            with_width!(width, F => Ok(Some(open::<F>(path, options))), else Ok(None))
+        })?;
+        let decider = opened.ok_or_else(|| refuse_width(py, width))?.or_raise(py)?;
+        Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
+    }
+
+    /// The progress of an unfinished job.
+    fn unfinished<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let progress = self.call(py, |decider| Some(Ok(decider.as_ref()?.unfinished())))?;
+        Ok(progress.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    /// Decides documents in order. Returns a decision and a printed fingerprint for each.
+    fn decide(
+        &self,
+        py: Python<'_>,
+        keys: Vec<PyBackedStr>,
+        texts: Vec<PyBackedStr>,
+    ) -> PyResult<Vec<Decided>> {
+        let documents: Vec<Document> = keys.into_iter().zip(texts).collect();
+        self.call(py, |decider| Some(decider.as_mut()?.decide(&documents, &self.ticker)))
+    }
+
+    /// Makes the kept documents durable, together with the progress of the job.
+    fn checkpoint(&self, py: Python<'_>, progress: &[u8]) -> PyResult<()> {
+        self.call(py, |decider| Some(decider.as_mut()?.checkpoint(progress)))
+    }
+
+    /// Makes the kept documents durable, removes the progress, and closes the database.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, |decider| Some(decider.take()?.finish()))
+    }
+
+    /// Closes the database without the documents kept since the last checkpoint.
+    fn abandon(&self, py: Python<'_>) {
+        py.detach(|| self.close());
+    }
+}
+
+impl Deduplicator {
+    fn close(&self) {
+        let decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if std::process::id() != self.process {
+            // After a fork the lock, the log and the threads belong to the parent process.
+            std::mem::forget(decider);
+        }
+    }
+}
+
+impl Drop for Deduplicator {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn open<F: Fingerprint>(path: Option<PathBuf>, options: DedupOptions) -> Result<Box<dyn Decider>> {
+    Ok(Box::new(match path {
+        Some(path) => dedup::Deduplicator::<F>::open(path, options)?,
+        None => dedup::Deduplicator::<F>::temporary(options)?,
+    }))
+}
