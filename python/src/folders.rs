@@ -31,6 +31,7 @@ pub(crate) fn repair(
 ) -> PyResult<Repaired> {
     let ticker = Arc::new(Ticker::default());
     let report = watch(py, &ticker, listener.as_ref(), || {
+        // Only checked: the engine takes the schema from the manifest.
         settings.schema()?;
         AnyDatabase::repair(path, dest, settings.options().progress(ticker.clone()))
     })?;
