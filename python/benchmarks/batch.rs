@@ -1,4 +1,5 @@
-//! `batch DATABASE QUERIES.u64 K TIMES`: prints the seconds that a batch takes, once for each time, and the matches.
+//! `batch DATABASE QUERIES.u64 K TIMES`: runs a batch of queries several times, and prints the
+//! seconds and the number of matches of each time.
 
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (started, mut matches) = (Instant::now(), 0);
         snapshot.query_batch(&queries, k, |_, found| {
             matches += found.len();
-            Ok(())
+            Ok::<(), nearprint::Error>(())
         })?;
         println!("{} {matches}", started.elapsed().as_secs_f64());
     }

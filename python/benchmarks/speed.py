@@ -1,6 +1,7 @@
-"""What Python adds to the time of a batch of queries, and how long ``compat.simhash.find_all`` takes.
+"""Compares a batch of queries in Python and in Rust, and times ``compat.simhash.find_all``.
 
-``python speed.py [ROWS]`` (ten million, if not said) needs cargo and an installed nearprint; it prints ratios.
+``python speed.py [ROWS]`` (ten million by default) needs cargo, the source tree and an installed nearprint.
+It prints ratios.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ ROWS = 10_000_000
 QUERIES = 1_000_000
 LIST = 1_000_000
 TIMES = 7
-#: Seconds of simhash-py's find_all for a million hashes, 4 or 5 blocks and 3 bits, on the machine of the README.
+#: Seconds that simhash-py's find_all takes for a million hashes, 4 or 5 blocks and 3 bits, on the machine of the
+#: README.
 SIMHASH_PY_SECONDS = 1.4
 
 
 def near_and_far(count: int, near: npt.NDArray[np.uint64], source: np.random.Generator) -> npt.NDArray[np.uint64]:
-    """Random numbers, half of them at most two bits away from one of those given."""
+    """Random numbers, half of them at most two bits away from one of ``near``."""
     numbers = source.integers(0, 2**64, count, np.uint64)
     chosen = source.choice(near, count // 2)
     for _ in range(2):
@@ -39,7 +41,7 @@ def near_and_far(count: int, near: npt.NDArray[np.uint64], source: np.random.Gen
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """The seconds that it takes, and what comes of it."""
+    """The seconds that the work takes, and its result."""
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result
@@ -49,8 +51,8 @@ def rust_batch(database: Path, queries: Path, k: int) -> tuple[float, int]:
     """The best time of the Rust library, and the number of matches."""
     manifest = Path(__file__).with_name("Cargo.toml")
     command = ["cargo", "run", "--quiet", "--release", "--locked", "--manifest-path", str(manifest), "--"]
-    told = subprocess.check_output([*command, str(database), str(queries), str(k), str(TIMES)], text=True)
-    lines = [line.split() for line in told.splitlines()]
+    output = subprocess.check_output([*command, str(database), str(queries), str(k), str(TIMES)], text=True)
+    lines = [line.split() for line in output.splitlines()]
     return min(float(seconds) for seconds, _ in lines), int(lines[0][1])
 
 

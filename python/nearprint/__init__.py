@@ -1,6 +1,6 @@
-"""An embedded database of fingerprints: which stored ones differ from this one by at most k bits?
+"""An embedded database of fingerprints, which finds everything within k bits of a query.
 
-Answered exactly, from a folder of files that opens in a millisecond::
+Results are exact. A database is a folder of files and opens in a millisecond::
 
     import nearprint
 

@@ -1,4 +1,7 @@
-"""What callers have, as what the native module takes: arrays of 64-bit words, the least significant one first."""
+"""Conversion of arguments to the form of the native module: arrays of 64-bit words.
+
+The least significant word of a fingerprint is first.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +19,25 @@ from ._errors import InputError
 
 Words = npt.NDArray[np.uint64]
 
-#: One fingerprint: an ``int``, a hexadecimal ``str``, ``bytes`` with the most significant byte first, a NumPy number,
-#: or one row of an array of wide fingerprints.
+#: One fingerprint: an ``int``, a hexadecimal ``str``, ``bytes`` with the most significant byte first, a
+#: NumPy number, or one row of an array of wide fingerprints.
 Fingerprint = Union[int, str, bytes, bytearray, memoryview, np.generic, npt.NDArray[Any]]
 
 WIDTHS = (64, 128, 256)
 
-#: More threads than any machine has use for.
+#: The largest number of threads that is accepted.
 _MOST_THREADS = 1024
 
-#: How the types of columns that are read as lists are called in pandas, polars and pyarrow: texts, whatever, and
-#: numbers that NumPy does not have.
+#: Type names, in pandas, polars and pyarrow, of columns that are read as lists: texts, objects, and
+#: integers that NumPy does not have.
 _LISTED = ("str", "object", "large_string", "int128", "uint128")
 
 
 def words_of(fingerprints: Any, width: Optional[int] = None, width_of_lists: Optional[int] = None) -> tuple[Words, int]:
     """The words of many fingerprints, row by row in one flat array, and the width.
 
-    Without a width it is the one that the array says; of a list ``width_of_lists``, and if that is not said either, it
-    is that of texts by their length, and of numbers the smallest that all of them fit.
+    If ``width`` is not given, an array determines it. A list has ``width_of_lists``; if that is not
+    given either, the smallest width that fits all items.
     """
     if width is not None:
         check_width(width)
@@ -67,7 +70,7 @@ def words_of_one(fingerprint: Fingerprint, width: int) -> Words:
 
 
 def is_one(fingerprints: Any, width: int) -> bool:
-    """Whether this is one fingerprint of that width, and not a list of them."""
+    """Whether the value is one fingerprint of a width, and not several."""
     if isinstance(fingerprints, (int, str, bytes, bytearray, memoryview, np.generic)):
         return True
     if not isinstance(fingerprints, np.ndarray) or fingerprints.ndim > 1:
@@ -78,12 +81,12 @@ def is_one(fingerprints: Any, width: int) -> bool:
 
 
 def number(words: Words) -> int:
-    """The number that the words of one fingerprint are."""
+    """The fingerprint with these words as a number."""
     return sum(int(word) << (64 * place) for place, word in enumerate(words))
 
 
 def ids_of(ids: Any, count: Optional[int]) -> Words:
-    """Ids as uint64, as many as there are rows."""
+    """Ids as uint64, one for each row."""
     if isinstance(ids, (int, np.integer)) and not isinstance(ids, bool):
         ids = [ids]
     array = _array_of(ids, "ids")
@@ -103,7 +106,7 @@ def ids_of(ids: Any, count: Optional[int]) -> Words:
 
 
 def strings_of(texts: Any, count: int, what: str) -> list[str]:
-    """Keys, as many as there are rows."""
+    """Keys, one for each row."""
     listed = in_order(texts, what)
     for index, text in enumerate(listed):
         if not isinstance(text, str):
@@ -123,14 +126,14 @@ def encoded(text: str, what: str, index: int) -> bytes:
 
 
 def in_order(values: Any, what: str) -> list[Any]:
-    """A list of what belongs to rows one by one."""
+    """A list of the values of rows, in their order."""
     if isinstance(values, (str, AbstractSet, Mapping)):
         raise TypeError(f"{what}: one for each fingerprint, in their order, is wanted, not a {type(values).__name__}")
     return listed_of(values, what)
 
 
 def listed_of(values: Any, what: str) -> list[Any]:
-    """A list of whatever is a column: of an array, an Arrow array, a series or any iterable."""
+    """A list of the values of a column: an array, an Arrow array, a series or any iterable."""
     if isinstance(values, (bytes, bytearray, memoryview)):
         raise TypeError(f"{what}: a list or an array is wanted, not {type(values).__name__}")
     for method in ("to_pylist", "to_list", "tolist"):
@@ -145,14 +148,14 @@ def listed_of(values: Any, what: str) -> list[Any]:
 
 
 def check_width(width: int) -> int:
-    """Refuses what is no width."""
+    """Refuses an invalid width."""
     if width not in WIDTHS:
         raise InputError(f"width {width}: fingerprints have 64, 128 or 256 bits")
     return width
 
 
 def check_k(k: Any, width: int) -> int:
-    """Refuses what is no distance."""
+    """Refuses an invalid distance."""
     try:
         k = operator.index(k)
     except TypeError:
@@ -163,7 +166,7 @@ def check_k(k: Any, width: int) -> int:
 
 
 def check_threads(threads: Optional[int]) -> int:
-    """The number of threads; all cores where none is said."""
+    """The number of threads, by default all cores."""
     if threads is None:
         return min(os.cpu_count() or 1, _MOST_THREADS)
     try:
@@ -176,7 +179,7 @@ def check_threads(threads: Optional[int]) -> int:
 
 
 def without_mask(values: Any, what: str) -> Any:
-    """The array that is behind a masked one in which nothing is masked."""
+    """The data of a masked array, which must not have masked values."""
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
             raise InputError(f"{what}: some are masked; array.compressed() leaves them out")
@@ -189,7 +192,7 @@ def _is_arrow(values: Any) -> bool:
 
 
 def _array_of(values: Any, what: str) -> Optional[npt.NDArray[Any]]:
-    """An array, where it is one already or is made of Arrow data; nothing for a list."""
+    """The values as an array, if they are an array or Arrow data; ``None`` for a list."""
     if isinstance(values, np.ndarray):
         values = without_mask(values, what)
         return None if values.dtype == object else values
@@ -214,7 +217,10 @@ def _array_of(values: Any, what: str) -> Optional[npt.NDArray[Any]]:
 
 
 def _primitive(column: Any, what: str) -> Optional[npt.NDArray[Any]]:
-    """The numbers of a column of pyarrow, polars or pandas, without a copy where it has one chunk and no nulls."""
+    """The numbers of a column of pyarrow, polars or pandas.
+
+    A column of one chunk without nulls is not copied.
+    """
     nulls = getattr(column, "null_count", getattr(column, "hasnans", 0))
     if (nulls() if callable(nulls) else nulls) and not str(getattr(column, "dtype", "")).startswith("float"):
         raise InputError(f"{what}: some are null")
@@ -222,7 +228,7 @@ def _primitive(column: Any, what: str) -> Optional[npt.NDArray[Any]]:
         return None
     array = np.asarray(column.to_numpy())
     if array.dtype == np.uint8:
-        # Bytes of fingerprints have two dimensions; these are small numbers.
+        # Bytes of fingerprints have two dimensions, so these are small numbers.
         return array.astype(np.uint64)
     return array if array.dtype.kind in "uif" else None
 
@@ -254,7 +260,7 @@ def _rows_of_bytes(array: npt.NDArray[np.uint8]) -> Words:
 
 
 def _unsigned(array: npt.NDArray[Any], what: str) -> Words:
-    """The numbers as uint64, as they are where they are that."""
+    """The numbers as uint64. An array of uint64 is not copied."""
     if array.dtype.kind not in "ui":
         if array.size == 0:
             return np.empty(array.shape, np.uint64)
@@ -297,7 +303,7 @@ def _words_of_bytes(listed: list[Any], width: Optional[int]) -> tuple[Words, int
 
 
 def _width_of_list(listed: list[Any]) -> int:
-    """64 bits where the list does not say anything else."""
+    """The smallest width that fits all items."""
     bits = 64
     for item in listed:
         if isinstance(item, str):

@@ -1,4 +1,4 @@
-"""Databases: a folder of sorted, memory-mapped files, read by any number of processes and written by one."""
+"""Databases: folders of sorted, memory-mapped files, with many readers and one writer."""
 
 from __future__ import annotations
 
@@ -49,14 +49,15 @@ def create(
     background_merges: bool = True,
     progress: Progress = None,
 ) -> Database:
-    """Makes an empty database at ``path``, where nothing must be, or an empty folder, and opens it.
+    """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
 
-    ``k`` is the distance in bits that it is tuned for; any other may be asked for, too. ``width`` is 64, 128 or 256
-    bits; without it the recipe's, or 64. ``layout`` is ``auto``, ``rotations:T`` or ``blocks:M,S``. ``recipe`` is that
-    of the texts whose fingerprints it is for, and is kept. With ``keys`` rows have keys (URLs, paths, ids of
-    documents), with ``texts`` also texts. The rest is what :func:`open` takes.
+    ``k`` is the distance in bits that the layout is tuned for; queries may use any other. ``width``
+    is 64, 128 or 256 bits, by default that of the recipe, or 64. ``layout`` is ``auto``,
+    ``rotations:T`` or ``blocks:M,S``. ``recipe`` is stored: it makes the fingerprints of texts. With
+    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All
+    other arguments are those of :func:`open`.
 
-    Raises ``Error`` where something stands already, ``InputError`` for options that cannot be.
+    Raises ``Error`` if the path exists already, ``InputError`` for invalid options.
     """
     line, width = line_and_width(recipe, width)
     width = 64 if width is None else check_width(width)
@@ -85,14 +86,15 @@ def open(
     background_merges: bool = True,
     progress: Progress = None,
 ) -> Database:
-    """Opens a database. Takes a moment, whatever its size.
+    """Opens a database. This takes about a millisecond, whatever the size.
 
-    ``threads`` to work on (all cores), ``memory`` in bytes for merges (1 GiB; 1 MiB at least), ``memtable_rows`` after
-    which a commit writes a run (65,536), ``background_merges`` or merges while flushing; ``progress`` for all long
-    operations: a callable ``(stage, done, total)``, or ``True`` for a bar of tqdm. What a callable raises ends the
-    operation.
+    ``threads`` is the number of threads (by default all cores). ``memory`` is the memory of merges in
+    bytes (1 GiB; at least 1 MiB). A commit writes a run after ``memtable_rows`` rows (65,536).
+    Without ``background_merges``, flushes wait for merges. ``progress`` is for all long operations: a
+    callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of the
+    callable cancels the operation.
 
-    Raises ``Error`` where there is no database, ``CorruptionError`` where it is damaged.
+    Raises ``Error`` if there is no database, ``CorruptionError`` if it is damaged.
     """
     settings = settings_of(
         threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
@@ -120,14 +122,15 @@ def build(
     background_merges: bool = True,
     progress: Progress = None,
 ) -> Database:
-    """Makes a database of rows: all of them or nothing. Opens it.
+    """Creates a database of rows, all or none of them, and opens it.
 
-    Takes rows as :meth:`Database.add` does, and settings as :func:`create`; without a width and a recipe, arrays say
-    how wide they are, and lists have 64 bits. Rows without ids and keys are numbered from ``first_id`` on. Sorts within
-    ``memory`` bytes (1 GiB), beside what is given; an array of ``numpy.memmap`` is read as it is needed. With
-    ``runs_only`` it becomes a folder that :meth:`Database.ingest` adopts from.
+    Rows are as in :meth:`Database.add`, settings as in :func:`create`. Without a width and a recipe,
+    an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
+    ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
+    ``numpy.memmap`` is read as needed. With ``runs_only`` the result is a folder of runs for
+    :meth:`Database.ingest`.
 
-    Raises what these raise.
+    Raises as :meth:`Database.add` and :func:`create`.
     """
     line, width = line_and_width(recipe, width)
     rows, width = _rows(fingerprints, ids, keys, texts, width)
@@ -150,7 +153,7 @@ def build(
 
 
 def is_there(path: str) -> bool:
-    """Whether something stands there that is no empty folder."""
+    """Whether the path exists and is not an empty folder."""
     return os.path.exists(path) and not (os.path.isdir(path) and not os.listdir(path))
 
 
@@ -166,11 +169,11 @@ def repair(
 ) -> Salvage:
     """Saves what can be read of a damaged database into a new one at ``dest``.
 
-    Nothing must be at ``dest``, or an empty folder. Every row of the new database stood in the old one, which is not
-    changed; no writer should be at work on it. ``k`` and ``layout`` are for where the old one does not tell any more
-    what it was made for.
+    ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
+    which is not changed; no writer may have it open. The new database has the settings of the old
+    one, or the default settings if the manifest is lost; ``k`` and ``layout`` are checked only.
 
-    Damage is no error: the result tells of it. Raises ``Error`` where there is no file of a database.
+    Damage is not an error: the result lists it. Raises ``Error`` if there is no file of a database.
     """
     settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
@@ -183,18 +186,19 @@ def repair(
 class Database:
     """An open database, made by :func:`create`, :func:`open` or :func:`build`.
 
-    Reads see what this database has committed, and what others had when it was opened or last refreshed. The first
-    write takes the lock of the writer, which is held until the database is closed. As a context manager it is closed
-    at the end, which commits; after an exception, what was not committed is forgotten, and so it is where a database is
-    dropped that nobody has closed.
+    Reads see the commits of this object, and those that others made before it was opened or last
+    refreshed. The first write takes the writer's lock, which is held until the database is closed. A
+    context manager closes the database at the end, which commits; after an exception, it discards
+    uncommitted changes. So does a database that is dropped without ``close()``.
 
-    Every method may be called from several threads, and lets others run while it works. After ``close()`` everything
-    that reads or writes raises ``Error``. Fingerprints are given as to :func:`nearprint.find_all`, single ones as
-    ``int``, hexadecimal ``str``, ``bytes``, or a row of an array. ``CorruptionError`` may come of everything that
-    reads. Files that another program cuts shorter beneath an open database end the process.
+    All methods are thread-safe, and release the interpreter's lock while they work. After ``close()``
+    all methods that read or write raise ``Error``. Fingerprints are as in :func:`nearprint.find_all`;
+    a single one is an ``int``, a hexadecimal ``str``, ``bytes``, or a row of an array. All reads may
+    raise ``CorruptionError``. If another program truncates the files of an open database, the process
+    is killed.
 
-    A process that was forked off may go on reading, but neither writes nor goes on with iterators: it has to open the
-    database itself.
+    After a fork, the child process may read, but cannot write or continue iterators: it has to open
+    the database itself.
     """
 
     def __init__(self, core: _nearprint.Core, path: Path, progress: Progress = None) -> None:
@@ -216,21 +220,21 @@ class Database:
     def _k_of(self, k: Optional[int]) -> int:
         return self._k if k is None else check_k(k, self._width)
 
-    # What it is.
+    # Properties.
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """The folder of the database."""
         return self._path
 
     @property
     def width(self) -> int:
-        """The width of its fingerprints in bits: 64, 128 or 256."""
+        """The width of the fingerprints in bits: 64, 128 or 256."""
         return self._width
 
     @property
     def k(self) -> int:
-        """The distance that it was made for, which questions take that do not say another."""
+        """The distance that the layout is tuned for; the default of queries."""
         return self._k
 
     @property
@@ -245,13 +249,13 @@ class Database:
 
     @property
     def recipe(self) -> Optional[str]:
-        """The recipe of the texts whose fingerprints it holds, as one line."""
+        """The recipe that makes the fingerprints of texts, as one line."""
         return self._open().recipe()
 
     def set_recipe(self, recipe: str) -> None:
-        """Gives a recipe to a database that was made without one. Durable on return.
+        """Stores a recipe in a database without one. Durable on return.
 
-        Raises ``InputError`` for one of another width, and where there is another one.
+        Raises ``InputError`` for a recipe of another width, and if the database has another recipe.
         """
         line, width = _nearprint.recipe_line(recipe)
         if width != self._width:
@@ -260,15 +264,15 @@ class Database:
 
     @property
     def closed(self) -> bool:
-        """Whether it has been closed."""
+        """Whether the database is closed."""
         return self._core is None
 
     @property
     def checkpoint(self) -> Optional[bytes]:
-        """How far a job has come, in whatever bytes, at most 1 MiB: durable with the rows before it, by one commit.
+        """The progress of an unfinished job, as up to 1 MiB of bytes.
 
-        ``None``, which may also be set and is the same as ``b""``, where no job is unfinished. What was set and not yet
-        committed is given, too.
+        A checkpoint is committed together with the rows before it. ``None``, which is the same as
+        ``b""``, means that no job is unfinished. A checkpoint can be read before it is committed.
         """
         return self._open().checkpoint()
 
@@ -279,7 +283,7 @@ class Database:
         self._open().set_checkpoint(checkpoint or b"")
 
     def __len__(self) -> int:
-        """The number of rows. A walk over all of them where several runs have to be told apart."""
+        """The number of rows. Costs a walk over all rows if there are several runs or deletions."""
         return self._open().len()
 
     def __bool__(self) -> bool:
@@ -290,32 +294,33 @@ class Database:
         return f"<nearprint.Database {self._path!r}: {state}>"
 
     def stats(self) -> dict[str, Any]:
-        """Counts and sizes: ``rows``, ``fingerprints``, ``tombstones``, ``bytes``, ``largest_id``, ``runs`` and more.
+        """Counts and sizes: ``rows``, ``fingerprints``, ``tombstones``, ``bytes``, ``runs`` and more.
 
-        Reads nothing: rows that were deleted or stored again count until they are merged away.
+        Reads no rows: rows that were deleted or stored again count until a merge removes them.
         """
         return self._open().stats()
 
     def explain(self, k: Optional[int] = None) -> Explanation:
-        """How queries at ``k`` are answered, at what cost, and why."""
+        """The query plan for ``k``: how each run is searched, and at what cost."""
         text, runs = self._open().explain(self._k_of(k))
         return Explanation(self._k_of(k), text, runs)
 
     def verify(self, *, progress: Progress = None) -> Verification:
-        """Reads every byte of every file, as they stand now, and checks all that the format promises.
+        """Reads every byte of every file and checks it against the format.
 
-        Damage to the last commit in the log looks like a commit that was cut off, and is not told.
+        Damage to the last commit in the log is not reported: it looks like an interrupted commit.
         """
         with listening(self._listened(progress)) as listener:
             files, read, damage = self._open().verify(listener)
         return Verification(files, read, [Damage(*place) for place in damage])
 
-    # Questions.
+    # Reads.
 
     def query(self, fingerprint: Fingerprint, k: Optional[int] = None, limit: Optional[int] = None) -> Result:
         """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them.
 
-        Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``; by (distance, fingerprint, id).
+        Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``. Rows are ordered
+        by (distance, fingerprint, id).
         """
         words = words_of_one(fingerprint, self._width)
         result = result_of(self._open().query(words, self._k_of(k)))
@@ -327,7 +332,7 @@ class Database:
     def query_batch(self, fingerprints: Any, k: Optional[int] = None, *, progress: Progress = None) -> Result:
         """All rows within ``k`` bits of each fingerprint, on all threads.
 
-        Columns as of :meth:`query`, and ``query``, the index of the fingerprint asked for, in ascending order.
+        Columns as in :meth:`query`, and ``query``: the index of the fingerprint, ascending.
         """
         words, _ = words_of(fingerprints, self._width)
         with listening(self._listened(progress)) as listener:
@@ -336,10 +341,11 @@ class Database:
     def nearest(
         self, fingerprints: Any, count: int = 1, max_k: Optional[int] = None, *, progress: Progress = None
     ) -> Result:
-        """The ``count`` nearest rows at most ``max_k`` bits away (any number), of one fingerprint or of each of many.
+        """The ``count`` nearest rows at most ``max_k`` bits away, for one fingerprint or each of many.
 
-        Columns as of :meth:`query` for one, as of :meth:`query_batch` for many. Ties go to the smaller fingerprint,
-        then the smaller id.
+        ``max_k`` is unlimited by default. Columns as in :meth:`query` for one fingerprint, as in
+        :meth:`query_batch` for many. Of equal distances, the smaller fingerprint is first, then the
+        smaller id.
         """
         single = is_one(fingerprints, self._width)
         words = words_of_one(fingerprints, self._width) if single else words_of(fingerprints, self._width)[0]
@@ -353,16 +359,17 @@ class Database:
     def pairs(self, k: Optional[int] = None, ids: bool = False, *, progress: Progress = None) -> Blocks:
         """All pairs of distinct fingerprints within ``k`` bits, once each, as an iterator of tables.
 
-        Columns ``a``, ``b``, ``distance``. With ``ids`` all pairs of rows, equal fingerprints included, with ``id_a``
-        and ``id_b``. ``.table()`` gives all of them at once.
+        Columns ``a``, ``b``, ``distance``. With ``ids``: all pairs of rows, also of equal fingerprints,
+        with columns ``id_a`` and ``id_b``. ``.table()`` returns all pairs in one table.
         """
         listener = listener_of(self._listened(progress))
         return Blocks(self._open().pairs(self._k_of(k), ids, listener))
 
     def clusters(self, k: Optional[int] = None, *, progress: Progress = None) -> Blocks:
-        """The connected components of the pairs within ``k`` bits that have two rows or more, as an iterator of tables.
+        """The connected components of the pairs within ``k`` bits, without single rows.
 
-        Columns ``cluster`` (0, 1, ...), ``id``, ``fingerprint`` and, where there are keys, ``key``.
+        An iterator of tables with columns ``cluster`` (0, 1, ...), ``id``, ``fingerprint`` and, if
+        there are keys, ``key``.
         """
         listener = listener_of(self._listened(progress))
         return Blocks(self._open().clusters(self._k_of(k), listener))
@@ -370,9 +377,10 @@ class Database:
     def cross(
         self, other: Database, k: Optional[int] = None, ids: bool = False, *, progress: Progress = None
     ) -> Blocks:
-        """All pairs of a fingerprint ``a`` of this database and ``b`` of another one within ``k`` bits.
+        """All pairs within ``k`` bits of a fingerprint ``a`` of this database and ``b`` of another one.
 
-        Equal ones are among them. Columns as of :meth:`pairs`. Raises ``InputError`` for another width.
+        Equal fingerprints are included. Columns as in :meth:`pairs`. Raises ``InputError`` for another
+        width.
         """
         if not isinstance(other, Database):
             raise TypeError(f"other: a Database is wanted, not {type(other).__name__}")
@@ -380,22 +388,25 @@ class Database:
         return Blocks(self._open().cross(other._open(), self._k_of(k), ids, listener))
 
     def rows(self) -> Blocks:
-        """All rows by (fingerprint, id), as an iterator of tables: ``id``, ``fingerprint`` and, with keys, ``key``."""
+        """All rows by (fingerprint, id), as an iterator of tables.
+
+        Columns ``id``, ``fingerprint`` and, if there are keys, ``key``.
+        """
         return Blocks(self._open().rows())
 
     def fingerprints_of(self, id: int) -> npt.NDArray[np.uint64]:
-        """The fingerprints stored under an id, ascending. A walk over all rows."""
+        """The fingerprints stored under an id, ascending. Costs a walk over all rows."""
         (number,) = ids_of(id, 1)
         return self._open().fingerprints_of(int(number))
 
     def keys_of(self, fingerprint: Fingerprint, id: int) -> list[str]:
-        """The keys of a row, ascending; none where it has none, or is not there."""
+        """The keys of a row, ascending; empty if the row has none or does not exist."""
         return list(self._texts_of(fingerprint, id))
 
     def texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, str]:
-        """The texts of a row by its keys; empty ones where the database keeps none.
+        """The texts of a row by its keys; empty texts if the database stores none.
 
-        What is no UTF-8 in them is replaced.
+        Invalid UTF-8 is replaced.
         """
         return {key: text.decode("utf-8", "replace") for key, text in self._texts_of(fingerprint, id).items()}
 
@@ -406,8 +417,8 @@ class Database:
     def ids_of_key(self, key: str, everywhere: bool = False) -> Ids:
         """The ids of the rows that have a key, ascending.
 
-        Looks under the id that the key gives by itself; ``everywhere`` walks over all keys, which finds rows that were
-        given another id. None where the database keeps no keys.
+        Finds rows whose ids were made from their keys. ``everywhere`` walks over all keys, and finds
+        rows with other ids, too. Empty if the database stores no keys.
         """
         return self._open().ids_of_key(key, everywhere)
 
@@ -423,15 +434,15 @@ class Database:
     ) -> Ids:
         """Inserts rows, and returns their ids: uint64, shape (n,).
 
-        ``fingerprints`` are many, or one. ``ids`` are uint64; without them a row has the id that its key gives, the
-        64-bit xxh3, or, without a key, 1 + the largest id so far. ``keys`` are texts, ``texts`` what is kept beside
-        them. Rows are a set: what is there already stays as it is.
+        ``fingerprints`` is one fingerprint or many. ``ids`` are uint64; the default is the 64-bit xxh3
+        of the key, or, without a key, 1 + the largest id so far. ``keys`` are texts; ``texts`` are
+        stored with the keys. Rows are a set: a row that exists already is not changed.
 
-        Durable and seen with the next :meth:`commit`. An interrupted call may have inserted a part, and so may one that
-        runs out of automatic ids or of memory.
+        Durable and visible after the next :meth:`commit`. A call that is interrupted, or runs out of
+        automatic ids or of memory, may have inserted a part of the rows.
 
-        Raises ``LockedError`` while there is another writer; ``InputError`` for ids or keys that are not as many as the
-        fingerprints, for keys or texts where the database was made without, and for keys of more than 65,536 bytes.
+        Raises ``LockedError`` while there is another writer; ``InputError`` for a wrong number of ids
+        or keys, for keys or texts if the database stores none, and for keys of more than 65,536 bytes.
         """
         return self._insert(fingerprints, ids, keys, texts, upsert=False)
 
@@ -443,7 +454,7 @@ class Database:
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
     ) -> Ids:
-        """Makes each fingerprint the only one under its id, or under that of its key. One of both is needed.
+        """Replaces all rows with an id, or with the id of a key, by one row. Ids or keys are needed.
 
         Returns and raises as :meth:`add`.
         """
@@ -461,39 +472,42 @@ class Database:
         return core.add(rows, upsert)
 
     def delete(self, ids: Any) -> None:
-        """Deletes every row with one of these ids, or with this one. An id that is not there is no error."""
+        """Deletes all rows with one id or several. An id without rows is not an error."""
         self._open().delete(ids_of(ids, None))
 
     def commit(self) -> None:
-        """Makes everything so far durable, and seen by reads that begin later, in every process."""
+        """Makes all changes durable, and visible to later reads in every process."""
         self._open().commit()
 
     def flush(self) -> None:
-        """Commits, and writes what is in the log into a run."""
+        """Commits, and writes the content of the log into a run."""
         self._open().flush()
 
     def compact(self, *, progress: Progress = None) -> None:
-        """Commits, and merges everything into one run, without what was deleted."""
+        """Commits, and merges all runs into one, without deleted rows."""
         with listening(self._listened(progress)) as listener:
             self._open().compact(listener)
 
     def ingest(self, paths: Any, *, progress: Progress = None) -> Ingested:
-        """Adopts folders that were built with ``runs_only``, all or none; one that was adopted before is skipped."""
+        """Ingests folders that were built with ``runs_only``, all or none of them.
+
+        Runs that were ingested before are skipped.
+        """
         folders = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         with listening(self._listened(progress)) as listener:
             return Ingested(*self._open().ingest([os.fsdecode(folder) for folder in folders], listener))
 
     def backup(self, dest: Path, *, progress: Progress = None) -> None:
-        """Writes a copy of what was committed to ``dest``, where nothing must be, or an empty folder."""
+        """Copies the committed database to ``dest``, which must not exist, or be an empty folder."""
         with listening(self._listened(progress)) as listener:
             self._open().backup(os.fsdecode(dest), listener)
 
     def refresh(self) -> None:
-        """Lets reads see what others have committed since."""
+        """Makes later commits of others visible to reads."""
         self._open().refresh()
 
     def close(self) -> None:
-        """Commits, waits until merges have come to rest, and gives up the lock. A second time it does nothing."""
+        """Commits, waits for merges, and releases the lock. A second call does nothing."""
         core, self._core = self._core, None
         if core is not None:
             core.close()
@@ -521,7 +535,7 @@ class Database:
 
 
 def _rows(fingerprints: Any, ids: Any, keys: Any, texts: Any, width: Optional[int]) -> tuple[dict[str, Any], int]:
-    """Rows as the native module takes them, and their width."""
+    """Rows for the native module, and their width."""
     words, width = words_of(fingerprints, width, width_of_lists=64)
     count = len(words) * 64 // width
     if texts is not None and keys is None:
@@ -536,7 +550,7 @@ def _rows(fingerprints: Any, ids: Any, keys: Any, texts: Any, width: Optional[in
 
 
 def _bytes_of(texts: Any, count: int) -> list[bytes]:
-    """Texts in UTF-8, as many as there are rows."""
+    """Texts in UTF-8, one for each row."""
     listed = in_order(texts, "texts")
     if len(listed) != count:
         raise InputError(f"{len(listed)} texts for {count} fingerprints")

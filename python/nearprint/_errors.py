@@ -1,14 +1,14 @@
-"""What can go wrong."""
+"""Exceptions."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """The base of what nearprint raises about databases: no database there, a full disk, a closed database."""
+    """The base of all exceptions about databases: no database, a full disk, a closed database."""
 
 
 class CorruptionError(Error):
-    """A file is damaged. ``file``, ``section`` and ``offset`` (in bytes) tell where."""
+    """A file is damaged, at ``offset`` (in bytes) in ``section`` of ``file``."""
 
     def __init__(self, why: str, file: str = "", section: str = "", offset: int = 0) -> None:
         super().__init__(why)
@@ -18,8 +18,8 @@ class CorruptionError(Error):
 
 
 class LockedError(Error):
-    """Another writer is at work, in this process or another one."""
+    """Another writer has the database open, in this process or another one."""
 
 
 class InputError(Error, ValueError):
-    """What was given cannot be what was asked for; also a ``ValueError``."""
+    """An argument is invalid, or does not fit the database; also a ``ValueError``."""

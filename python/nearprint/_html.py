@@ -1,4 +1,4 @@
-"""The text that stands in HTML, for documents that are stored without their markup."""
+"""The text of HTML documents."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ _MARKUP = re.compile(r"<[A-Za-z/!?]|&[#A-Za-z]")
 
 
 def text_of_html(html: str) -> str:
-    """What readers see: entities decoded, no markup, comments, scripts or styles; one line for each paragraph.
+    """The visible text of a document, one line for each paragraph.
 
-    A text without markup is given back as it is. Malformed HTML is no error. Takes time in proportion to the length.
+    Entities are decoded; markup, comments, scripts and styles are removed. A text without markup is
+    returned unchanged. Malformed HTML is not an error. The time is linear in the length.
     """
     if _MARKUP.search(html) is None:
         return html

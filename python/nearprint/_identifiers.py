@@ -1,4 +1,4 @@
-"""The ``_id`` of a document, as the key of a row; and how far a collection was read."""
+"""The ``_id`` of a document as the key of a row, and the position in a collection."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 import uuid
 from typing import Any, Optional
 
-#: Texts that could be taken for the extended JSON of something else, or for an ObjectId.
+#: Texts that look like extended JSON, or like an ObjectId.
 _AMBIGUOUS = re.compile(r'[0-9a-f]{24}|["{\[].*|-?[0-9].*|true|false|null|NaN|-?Infinity', re.DOTALL)
 
 
 def key_of(identifier: Any) -> str:
-    """The key of a document's row: a different one for each ``_id``.
+    """The key of a document's row. Different identifiers have different keys.
 
-    An ObjectId is its 24 hexadecimal digits and a text itself; all else, and a text that looks like something else, is
-    MongoDB's extended JSON.
+    The key of an ObjectId is its 24 hexadecimal digits, and that of a text the text. Other
+    identifiers, and ambiguous texts, are written as MongoDB's extended JSON.
 
-    Raises ``TypeError`` for what has no such form.
+    Raises ``TypeError`` for an identifier without a JSON form.
     """
     if isinstance(identifier, str) and _AMBIGUOUS.fullmatch(identifier) is None:
         return identifier
@@ -27,7 +27,10 @@ def key_of(identifier: Any) -> str:
 
 
 def to_json(identifier: Any) -> str:
-    """Extended JSON. Without pymongo's ``bson`` module only what plain JSON has. Raises ``TypeError`` for all else."""
+    """The extended JSON of an identifier; without pymongo's ``bson`` module, plain JSON.
+
+    Raises ``TypeError`` for an identifier without a JSON form.
+    """
     try:
         from bson import json_util
     except ImportError:
@@ -36,7 +39,7 @@ def to_json(identifier: Any) -> str:
 
 
 def from_json(text: str) -> Any:
-    """What :func:`to_json` has written."""
+    """The identifier that :func:`to_json` wrote."""
     try:
         from bson import json_util
     except ImportError:
@@ -45,7 +48,7 @@ def from_json(text: str) -> Any:
 
 
 def kind_of(identifier: Any) -> str:
-    """What MongoDB sorts identifiers by first. Comparisons such as ``$lte`` hold between those of one kind only."""
+    """The kind of an identifier: MongoDB sorts by it first, and ``$lte`` compares one kind only."""
     if isinstance(identifier, bool):
         return "bool"
     if isinstance(identifier, (int, float)) or type(identifier).__name__ == "Decimal128":
@@ -56,18 +59,18 @@ def kind_of(identifier: Any) -> str:
 
 
 class Place:
-    """How far the source was read: the last ``_id``, and the kinds that come before its kind."""
+    """The position in the source: the last ``_id``, and the kinds sorted before its kind."""
 
     def __init__(self) -> None:
         self._started = False
         self._last: Any = None
         self._passed: set[str] = set()
-        #: Kinds that were passed before this run: those of them that are found again have been read.
+        #: Kinds that earlier runs have passed. The condition finds their documents again.
         self._skipped: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, saved: Optional[dict[str, Any]]) -> Place:
-        """The place that :meth:`saved` has written down."""
+        """The place from the JSON of :meth:`saved`."""
         place = cls()
         if saved is not None:
             place._started = True
@@ -77,19 +80,19 @@ class Place:
         return place
 
     def saved(self) -> Optional[dict[str, Any]]:
-        """The place as JSON has it; ``None`` for the beginning."""
+        """The place as JSON; ``None`` for the beginning."""
         return {"last": to_json(self._last), "passed": sorted(self._passed)} if self._started else None
 
     def condition(self) -> dict[str, Any]:
-        """What finds the documents that are left, and, of other kinds than the last one's, all."""
+        """A filter for the remaining documents. It also finds all documents of other kinds."""
         return {"_id": {"$not": {"$lte": self._last}}} if self._started else {}
 
     def is_before(self, identifier: Any) -> bool:
-        """Whether this document, which the condition has found, was read by an earlier run."""
+        """Whether an earlier run has read this document, although the condition finds it."""
         return kind_of(identifier) in self._skipped
 
     def reach(self, identifier: Any) -> None:
-        """This document has been read. One whose ``_id`` cannot be written down is no place to go on from."""
+        """Moves the place to a document. Skips an ``_id`` that has no JSON form."""
         try:
             to_json(identifier)
         except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What needs no database: pairs, clusters and distances of fingerprints in memory."""
+"""Functions that need no database: pairs, clusters and distances of fingerprints in memory."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ def find_all(
 ) -> Result:
     """All pairs of distinct fingerprints that differ in at most ``k`` bits: columns ``a``, ``b``, ``distance``.
 
-    ``fingerprints`` are
+    ``fingerprints`` is one of:
 
-    * a NumPy array of uint64, shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256, the least significant word
-      first; or of uint8 and shape (n, 8), (n, 16), (n, 32), the most significant byte first;
+    * a NumPy array of uint64 and shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256, the least
+      significant word first; or of uint8 and shape (n, 8), (n, 16), (n, 32), the most significant
+      byte first;
     * an Arrow array of uint64 or fixed_size_binary, a column of pyarrow, polars or pandas;
-    * an iterable of ints, of ``bytes``, or of hexadecimal texts with all their digits or behind ``0x``.
+    * an iterable of ints, of ``bytes``, or of hexadecimal texts, with all digits or after ``0x``.
 
-    The width is the array's; ints have 64 bits unless one of them needs more, or ``width`` says so.
+    An array determines the width. Ints have 64 bits, unless one of them needs more or ``width`` is
+    given.
 
-    Each pair comes once, with ``a < b``; equal fingerprints count once. The result does not depend on ``threads``.
+    Each pair is listed once, with ``a < b``. Equal fingerprints count once. The result does not
+    depend on ``threads``.
 
-    Raises ``InputError`` for fingerprints or k that cannot be, ``TypeError`` for what are no fingerprints.
+    Raises ``InputError`` for invalid fingerprints or an invalid k, ``TypeError`` for other types.
     """
     words, width = words_of(fingerprints, width)
     with listening(progress) as listener:
@@ -39,10 +42,10 @@ def find_all(
 def find_clusters(
     fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None, progress: Progress = None
 ) -> Result:
-    """The connected components of the pairs within ``k`` bits, those of two fingerprints or more.
+    """The connected components of the pairs within ``k`` bits, without single fingerprints.
 
-    Columns ``cluster`` (0, 1, ...) and ``fingerprint``. Clusters come in the order of their smallest fingerprint,
-    fingerprints ascending. Takes and raises what :func:`find_all` does.
+    Columns ``cluster`` (0, 1, ...) and ``fingerprint``. Clusters are ordered by their smallest
+    fingerprint, and their fingerprints ascend. Arguments and exceptions as for :func:`find_all`.
     """
     words, width = words_of(fingerprints, width)
     with listening(progress) as listener:
@@ -54,14 +57,14 @@ def find_clusters(
 def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
     """The number of bits in which fingerprints differ.
 
-    For two fingerprints an ``int``. For arrays or lists, as :func:`find_all` takes them, uint32 of shape (n,): row by
-    row, or one against all. One row of an array of wide fingerprints takes ``width``: without it, an array of shape
-    (2,) is two fingerprints of 64 bits.
+    Returns an ``int`` for two fingerprints. For arrays or lists, as in :func:`find_all`, returns
+    uint32 of shape (n,): row by row, or one against all. One row of an array of wide fingerprints
+    needs ``width``: without it, an array of shape (2,) is two fingerprints of 64 bits.
 
     Raises ``InputError`` for lists of different lengths or widths.
     """
     one_a, one_b = (is_one(value, 64 if width is None else width) for value in (a, b))
-    # What can be read only once is read once.
+    # An iterator can be read only once.
     a, b = (value if one or hasattr(value, "__len__") else list(value) for value, one in ((a, one_a), (b, one_b)))
     words_a, width_a = _words(a, one_a, width)
     words_b, width_b = _words(b, one_b, width)
@@ -80,12 +83,13 @@ def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
 def distance_matrix(
     fingerprints: Any, labels: Any = None, *, width: Optional[int] = None, threads: Optional[int] = None
 ) -> Any:
-    """The distances of all fingerprints from all: uint16 of shape (n, n).
+    """The distances between all fingerprints: uint16 of shape (n, n).
 
-    With ``labels``, one for each fingerprint, a ``pandas.DataFrame`` with them as index and columns.
+    With ``labels``, one for each fingerprint, returns a ``pandas.DataFrame`` with the labels as index
+    and columns.
 
-    Raises ``InputError`` for another number of labels; ``ImportError`` for labels without pandas; ``MemoryError`` for
-    more than memory can hold; else as :func:`find_all`.
+    Raises ``InputError`` for a wrong number of labels, ``ImportError`` for labels without pandas,
+    ``MemoryError`` if the matrix does not fit in memory; otherwise as :func:`find_all`.
     """
     words, width = words_of(fingerprints, width)
     count = len(words) * 64 // width

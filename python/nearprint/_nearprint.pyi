@@ -1,4 +1,4 @@
-"""The native module, which takes flat arrays of words and checked numbers. Users call what ``nearprint`` has."""
+"""The native module. It takes flat arrays of words and checked numbers; users call ``nearprint``."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -101,7 +101,7 @@ class Stream:
     def close(self) -> None: ...
 
 def width_of(path: Union[str, PathLike[str]]) -> int:
-    """The width in bits of the database at a path. Raises ``Error`` where there is none."""
+    """The width in bits of the database at a path. Raises ``Error`` if there is none."""
 
 def repair(
     path: str, dest: str, settings: dict[str, Any], listener: _Listener

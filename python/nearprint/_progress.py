@@ -1,4 +1,4 @@
-"""Who is told how far a long operation is."""
+"""Progress of long operations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable, Optional, Union
 
-#: Called as ``progress(stage, done, total)``, about twenty times a second, on the thread that has asked;
-#: ``stage`` is a word such as ``"merging"``, ``total`` is ``None`` where it is not known. ``True`` shows a bar of tqdm.
+#: Called as ``progress(stage, done, total)``, about twenty times a second, on the calling thread.
+#: ``stage`` is a word such as ``"merging"``; ``total`` is ``None`` if it is unknown. ``True`` shows a
+#: progress bar of tqdm.
 Progress = Union[None, bool, Callable[[str, int, Optional[int]], Any]]
 Listener = Optional[Callable[[str, int, Optional[int]], Any]]
 
 
 class _Bar:
-    """A bar of tqdm, which starts anew with each stage."""
+    """A progress bar of tqdm for each stage."""
 
     def __init__(self) -> None:
         from tqdm.auto import tqdm
@@ -35,7 +36,7 @@ class _Bar:
 
 @contextmanager
 def listening(progress: Progress) -> Iterator[Listener]:
-    """What the native module calls."""
+    """The callable for the native module. A progress bar is closed at the end."""
     check_progress(progress)
     if progress is True:
         bar = _Bar()
@@ -48,13 +49,13 @@ def listening(progress: Progress) -> Iterator[Listener]:
 
 
 def check_progress(progress: Progress) -> None:
-    """Refuses what nobody can tell anything."""
+    """Refuses a value that is not a valid ``progress`` argument."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress: a callable, True or None is wanted, not {type(progress).__name__}")
 
 
 def listener_of(progress: Progress) -> Listener:
-    """The same for iterators, whose bar stays until they end."""
+    """The callable for an iterator. A progress bar stays open until the next stage or the end."""
     if progress is True:
         return _Bar()
     with listening(progress) as listener:

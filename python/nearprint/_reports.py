@@ -1,4 +1,4 @@
-"""What databases tell of themselves."""
+"""Reports on databases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Explanation:
-    """How queries at ``k`` are answered, at what cost, and why. Prints as text."""
+    """The query plan for ``k``: how each run is searched, and at what cost. Prints as text."""
 
     k: int
     text: str
@@ -21,7 +21,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Damage:
-    """Where a file is damaged (``offset`` in bytes), what should stand there, and what does."""
+    """Damage in a file: where (``offset`` in bytes), and the expected and the found content."""
 
     file: str
     section: str
@@ -32,7 +32,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a check of every byte has found."""
+    """The result of a check of every byte."""
 
     files: int
     bytes: int
@@ -40,13 +40,13 @@ class Verification:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is damaged."""
+        """Whether no file is damaged."""
         return not self.damage
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """Runs that were adopted, runs that had been before, and rows of those adopted."""
+    """The numbers of ingested runs, of skipped runs, and of rows of the ingested runs."""
 
     adopted: int
     skipped: int
@@ -55,10 +55,10 @@ class Ingested:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a repair has met with: ``what`` is the matter with a ``file`` of the damaged database.
+    """A finding of a repair: ``what`` describes the state of a ``file`` of the damaged database.
 
-    ``kind`` is ``damaged``, ``recovered`` (put together from other files), ``lost`` (not in the new database), or
-    ``note``.
+    ``kind`` is ``damaged``, ``recovered`` (restored from other files), ``lost`` (not in the new
+    database), or ``note``.
     """
 
     kind: str
@@ -68,17 +68,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Salvage:
-    """What a repair has saved."""
+    """The result of a repair."""
 
-    #: Whether there is a new database. There is none where damage has left not a single row.
+    #: Whether there is a new database. There is none if no row could be saved.
     made: bool
-    #: Whether it has everything that the old one had, and nothing that was deleted; but for the last commit of the
-    #: log, where it is damaged: nobody can tell it from one that was cut off.
+    #: Whether the new database has everything that the old one had, and no deleted rows. A damaged
+    #: last commit of the log is the exception: it cannot be distinguished from an interrupted one.
     complete: bool
     rows: int
     lost_rows: int
-    #: Distinct fingerprints that are in no table any more.
+    #: Distinct fingerprints that were lost from all tables.
     lost_fingerprints: int
-    #: Distinct fingerprints that were put back from other tables.
+    #: Distinct fingerprints that were restored from other tables.
     recovered: int
     findings: list[Finding]

@@ -16,8 +16,8 @@ Array = npt.NDArray[Any]
 class Result:
     """A table of results: names of columns to NumPy arrays of the same length.
 
-    ``result["id"]``, ``dict(result)``, ``result.columns``; ``len(result)`` is the number of rows. The columns of a
-    question are in its description; these are their types:
+    ``result["id"]`` is a column, ``dict(result)`` has all of them, ``result.columns`` their names;
+    ``len(result)`` is the number of rows. Each method lists its columns; these are their types:
 
     =================================  ==================================================================
     ``query``, ``cluster``             int64: the index of the query, the number of the cluster
@@ -25,11 +25,11 @@ class Result:
     ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, the least
                                        significant word first
     ``distance``                       uint32: bits that differ
-    ``key``                            object: ``str``, or ``None`` for a row without a key; only where the
-                                       database keeps keys. A row comes once for each of its keys.
+    ``key``                            object: ``str``, or ``None`` for a row without a key; only if the
+                                       database stores keys. A row is repeated for each of its keys.
     =================================  ==================================================================
 
-    In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant first.
+    In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant byte first.
     """
 
     __slots__ = ("_columns",)
@@ -39,7 +39,7 @@ class Result:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names."""
+        """The names of the columns."""
         return tuple(self._columns)
 
     def __getitem__(self, name: str) -> Array:
@@ -55,15 +55,15 @@ class Result:
         return len(next(iter(self._columns.values()), ()))
 
     def keys(self) -> tuple[str, ...]:
-        """The names, as a mapping has them."""
+        """The names of the columns, as in a mapping."""
         return self.columns
 
     def values(self) -> tuple[Array, ...]:
-        """The arrays."""
+        """The columns."""
         return tuple(self._columns.values())
 
     def items(self) -> tuple[tuple[str, Array], ...]:
-        """Names and arrays."""
+        """Names and columns."""
         return tuple(self._columns.items())
 
     def __repr__(self) -> str:
@@ -71,14 +71,14 @@ class Result:
         return f"<Result: {len(self)} rows of {columns}>"
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
-        """The table for any library that reads Arrow data."""
+        """The table as an Arrow stream, for any library that reads Arrow data."""
         given = [(name, *_for_arrow(array)) for name, array in self._columns.items()]
         return _nearprint.arrow_table(given).__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> Any:
         """A ``pyarrow.Table``.
 
-        Raises ``ImportError`` without pyarrow; other libraries read a result by its ``__arrow_c_stream__``.
+        Raises ``ImportError`` without pyarrow. Other libraries read ``__arrow_c_stream__``.
         """
         import pyarrow
 
@@ -92,15 +92,15 @@ class Result:
 
 
 class Blocks(Iterator[Result]):
-    """Results block by block, each a :class:`Result`; only a few are in memory at a time.
+    """An iterator over blocks of results, each a :class:`Result`. Only a few blocks are in memory.
 
-    ``close()`` ends the search before its end, and so does dropping the iterator, or leaving it as a context manager.
-    The last block may be empty. What was begun goes on when the database is closed.
+    ``close()`` cancels the search, and so does dropping the iterator, or leaving it as a context
+    manager. The last block may be empty. The search continues after the database is closed.
     """
 
     def __init__(self, stream: _nearprint.Stream) -> None:
         self._stream = stream
-        #: No rows, but all columns.
+        #: All columns, without rows; known from the first block on.
         self._empty = Result({})
 
     def __iter__(self) -> Blocks:
@@ -118,24 +118,24 @@ class Blocks(Iterator[Result]):
         self.close()
 
     def table(self) -> Result:
-        """Everything that is still to come, in one table."""
+        """All remaining blocks as one table."""
         blocks = list(self)
         if len(blocks) < 2:
             return blocks[0] if blocks else self._empty
         return Result({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
 
     def close(self) -> None:
-        """Ends the search."""
+        """Cancels the search."""
         self._stream.close()
 
 
 def result_of(columns: dict[str, Any]) -> Result:
-    """A result of what the native module gives."""
+    """A result from the columns of the native module."""
     return Result(_with_arrays(columns))
 
 
 def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:
-    """Keys come as a list."""
+    """The same columns, with the list of keys as an array."""
     if isinstance(columns.get("key"), list):
         columns["key"] = np.array(columns["key"], dtype=object)
     return columns

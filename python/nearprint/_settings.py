@@ -1,4 +1,4 @@
-"""Options of databases, as the native module takes them."""
+"""Settings of databases for the native module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._errors import InputError
 
 
 def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
-    """Refuses what is no number, or one that cannot be."""
+    """Refuses a value that is not an int, or out of range."""
     try:
         count = operator.index(count)
     except TypeError:
@@ -22,7 +22,7 @@ def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) ->
 
 
 def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optional[str], Optional[int]]:
-    """The recipe's line, and the width where it, or the recipe, says one."""
+    """The recipe as one line, and the width, which the recipe determines if there is one."""
     if recipe is None:
         return None, width
     line, of_recipe = _nearprint.recipe_line(recipe)
@@ -47,7 +47,7 @@ def settings_of(
     background_merges: bool = True,
     first_id: int = 0,
 ) -> dict[str, Any]:
-    """Options as the native module takes them."""
+    """The settings for the native module."""
     if not isinstance(layout, str):
         raise TypeError(f"layout: a str is wanted, not {type(layout).__name__}")
     return {

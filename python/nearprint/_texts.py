@@ -1,4 +1,4 @@
-"""Texts and features to fingerprints."""
+"""Fingerprints of texts and of features."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ def fingerprint(
     missing: Literal["error", "mask"] = "error",
     progress: Progress = None,
 ) -> npt.NDArray[np.uint64]:
-    """The fingerprints of texts, made on all cores.
+    """The fingerprints of texts, computed on all cores.
 
     ``texts`` is an iterable of ``str``, an Arrow array of strings (pyarrow, polars, anything with
-    ``__arrow_c_array__`` or ``__arrow_c_stream__``), a pandas or NumPy column, also of categories. ``recipe`` is a name
-    (``default``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``, ``notebook``), parts such as ``"shingle=4
-    width=128"``, or both: ``"cjk shingle=3"``. A text without words has the fingerprint 0.
+    ``__arrow_c_array__`` or ``__arrow_c_stream__``), or a pandas or NumPy column, also of categories.
+    ``recipe`` is a name (``default``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``,
+    ``notebook``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``. A text
+    without words has the fingerprint 0.
 
-    Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least significant word
-    first. With ``missing="mask"`` that is a ``numpy.ma.MaskedArray`` in which ``None``, NaN and NA are masked.
+    Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least
+    significant word first. With ``missing="mask"`` returns a ``numpy.ma.MaskedArray``, in which
+    ``None``, NaN and NA are masked.
 
-    Raises ``InputError`` for a missing text, unless they are masked, and for what is no recipe; ``TypeError`` for an
-    item that is no text.
+    Raises ``InputError`` for a missing text, unless missing texts are masked, and for an invalid
+    recipe; ``TypeError`` for an item that is not a text.
     """
     if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) != 1:
         raise TypeError("texts: one text or a table, where a list of texts is wanted")
@@ -67,26 +69,27 @@ def fingerprint(
 
 
 def _is_listed(texts: Any) -> bool:
-    """Whether this is a column that is read as a list: of Python objects, of nothing, of categories."""
+    """Whether a column is read as a list: a column of Python objects, nulls or categories."""
     kind = str(getattr(texts, "dtype", getattr(texts, "type", ""))).lower()
     return kind.startswith(("object", "null", "categor", "enum", "dictionary"))
 
 
 def recipe_line(recipe: str) -> str:
-    """A recipe as databases keep it: one line, the same for all recipes that make the same fingerprints.
+    """A recipe as databases store it: one line, the same for all spellings of a recipe.
 
-    Raises ``InputError`` for what is no recipe.
+    Raises ``InputError`` for an invalid recipe.
     """
     return _nearprint.recipe_line(recipe)[0]
 
 
 def simhash(hashes: Any, weights: Any = None, *, width: Optional[int] = None) -> int:
-    """The simhash of the hashes of features: a bit is set iff the weights of the hashes that have it exceed the others.
+    """The simhash of the hashes of features.
 
-    ``hashes`` is what :func:`find_all` takes, ``weights`` numbers, as many, of up to 10^15; nine digits behind the
-    point count. Without weights all hashes weigh the same.
+    A bit is set if the hashes with this bit have more weight than those without. ``hashes`` is as in
+    :func:`find_all`; ``weights`` is a number up to 10^15 for each hash, of which nine decimal places
+    count. By default all weights are equal.
 
-    Raises ``InputError`` for another number of weights, and for weights that are no numbers.
+    Raises ``InputError`` for a wrong number of weights, and for a weight that is NaN or too large.
     """
     words, width = words_of(hashes, width)
     if weights is not None:
@@ -100,9 +103,9 @@ def simhash(hashes: Any, weights: Any = None, *, width: Optional[int] = None) ->
 
 
 def shingle(tokens: Iterable[T], window: int = 4) -> Iterator[list[T]]:
-    """The lists of ``window`` neighbouring tokens, from the first to the last; none where there are fewer tokens.
+    """All lists of ``window`` consecutive tokens, in order; none for fewer tokens.
 
-    Raises ``ValueError`` for a window below 1 when it is iterated over.
+    The iteration raises ``ValueError`` for a window below 1.
     """
     window = operator.index(window)
     if window < 1:

@@ -1,4 +1,4 @@
-//! Columns out of Arrow arrays, and results into Arrow tables.
+//! Arrow arrays as columns, and results as Arrow tables.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use arrow_array::{
     Array, ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
+use nearprint::Width;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyChunkedArray, PyTable};
 
-use crate::columns;
 use crate::errors::input_error;
+use crate::words::Words;
 
-/// The fingerprints of an Arrow array: uint64, or bytes of a fixed size, the most significant first.
-/// Gives the array and the width.
+/// The fingerprints of an Arrow array of integers or of bytes, the most significant byte first, and
+/// their width.
 #[pyfunction]
 pub(crate) fn fingerprints_of_arrow<'py>(
     py: Python<'py>,
@@ -32,17 +33,17 @@ pub(crate) fn fingerprints_of_arrow<'py>(
         DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
             words_of_bytes(py, &array)?
         }
-        kind if kind.is_integer() => (64, numbers(py, &array, "fingerprints")?),
+        kind if kind.is_integer() => (Width::W64, numbers(py, &array, "fingerprints")?),
         other => {
             return Err(PyTypeError::new_err(format!(
                 "an Arrow array of {other}: fingerprints are integers, or binary of 8, 16 or 32 bytes each"
             )));
         }
     };
-    Ok((columns::fingerprints(py, words, width)?, width))
+    Ok((Words::from_words(width, words).into_array(py)?, width.bits()))
 }
 
-/// Ids out of an Arrow array.
+/// The ids of an Arrow array.
 #[pyfunction]
 pub(crate) fn ids_of_arrow<'py>(py: Python<'py>, array: AnyArray) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let array = array.into_chunked_array()?;
@@ -84,8 +85,8 @@ fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<Vec<u
     Ok(all)
 }
 
-/// Fingerprints that are written as bytes, the most significant first; all of the same width.
-fn words_of_bytes(py: Python<'_>, array: &PyChunkedArray) -> PyResult<(u32, Vec<u64>)> {
+/// Fingerprints of one width, as bytes with the most significant one first.
+fn words_of_bytes(py: Python<'_>, array: &PyChunkedArray) -> PyResult<(Width, Vec<u64>)> {
     let mut words = Vec::new();
     let mut len = None;
     for chunk in array.chunks() {
@@ -110,14 +111,14 @@ fn words_of_bytes(py: Python<'_>, array: &PyChunkedArray) -> PyResult<(u32, Vec<
         _ => len,
     };
     let width = match len {
-        Some(32) => 256,
-        Some(16) => 128,
-        _ => 64,
+        Some(32) => Width::W256,
+        Some(16) => Width::W128,
+        _ => Width::W64,
     };
     Ok((width, words))
 }
 
-/// A column on its way to Arrow: a name, and one of the kinds of arrays that results have.
+/// One column of a result.
 #[derive(FromPyObject)]
 pub(crate) enum Given<'py> {
     Unsigned(PyReadonlyArray1<'py, u64>),
@@ -126,7 +127,8 @@ pub(crate) enum Given<'py> {
     Texts(Vec<Option<String>>),
 }
 
-/// An Arrow table of columns; those that say how many words a row has become bytes.
+/// An Arrow table of columns: names, values, and the number of words in a row. Rows of several
+/// words become bytes.
 #[pyfunction]
 pub(crate) fn arrow_table(columns: Vec<(String, Given<'_>, usize)>) -> PyResult<PyTable> {
     let mut fields = Vec::new();

@@ -1,7 +1,7 @@
-//! Results as columns, which become NumPy arrays without being copied.
+//! Results as columns, which become NumPy arrays without a copy.
 
-use nearprint::{Match, Pair, Result, Row, Snapshot};
-use numpy::{IntoPyArray, PyArrayMethods};
+use nearprint::{Fingerprint, Match, Pair, Result, Row, Snapshot};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -9,15 +9,15 @@ use crate::words::Words;
 
 /// One column.
 pub(crate) enum Column {
-    /// Positions: of queries, of clusters.
+    /// Indices of queries or of clusters.
     Indices(Vec<i64>),
     /// Ids.
     Ids(Vec<u64>),
-    /// Words of fingerprints.
-    Fingerprints(Vec<u64>),
+    /// Fingerprints.
+    Fingerprints(Words),
     /// Distances in bits.
     Distances(Vec<u32>),
-    /// Keys; a row without one has none.
+    /// Keys; `None` for a row without a key.
     Keys(Vec<Option<String>>),
 }
 
@@ -33,14 +33,14 @@ impl Columns {
         self
     }
 
-    /// A dict of arrays. Fingerprints of more than one word have a row each.
-    pub(crate) fn into_dict(self, py: Python<'_>, width: u32) -> PyResult<Bound<'_, PyDict>> {
+    /// A dict of arrays; keys are a list.
+    pub(crate) fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let dict = PyDict::new(py);
         for (name, column) in self.named {
             let array = match column {
                 Column::Indices(values) => values.into_pyarray(py).into_any(),
                 Column::Ids(values) => values.into_pyarray(py).into_any(),
-                Column::Fingerprints(words) => fingerprints(py, words, width)?,
+                Column::Fingerprints(words) => words.into_array(py)?,
                 Column::Distances(values) => values.into_pyarray(py).into_any(),
                 Column::Keys(keys) => PyList::new(py, keys)?.into_any(),
             };
@@ -50,45 +50,54 @@ impl Columns {
     }
 }
 
-/// An array of fingerprints: (n,) for 64 bits, (n, 2) and (n, 4) for wider ones.
-pub(crate) fn fingerprints(py: Python<'_>, words: Vec<u64>, width: u32) -> PyResult<Bound<'_, PyAny>> {
-    let (each, words_in_all) = (width as usize / 64, words.len());
-    let array = words.into_pyarray(py);
-    if each == 1 { Ok(array.into_any()) } else { Ok(array.reshape([words_in_all / each, each])?.into_any()) }
+/// Collects the results of a search until they make a block.
+pub(crate) trait Collector {
+    /// The number of rows so far.
+    fn num_rows(&self) -> usize;
+
+    /// The rows so far as columns. None are left.
+    fn take(&mut self) -> Columns;
 }
 
-/// Gathers rows of a snapshot, each with its keys: a row comes once for every key that it has.
-pub(crate) struct Gathered<'a, F: Words> {
+/// Collects rows of a snapshot with their keys: one row of the result for each key of a row.
+pub(crate) struct RowCollector<'a, F: Fingerprint> {
     keys_from: Option<&'a Snapshot<F>>,
     index_name: Option<&'static str>,
     indices: Vec<i64>,
     ids: Vec<u64>,
-    words: Vec<u64>,
+    fingerprints: Words,
     distances: Option<Vec<u32>>,
     keys: Vec<Option<String>>,
 }
 
-impl<'a, F: Words> Gathered<'a, F> {
-    /// With a column of that name for numbers that are given with each row; with one of distances, or not.
-    pub(crate) fn new(snapshot: &'a Snapshot<F>, index_name: Option<&'static str>, distances: bool) -> Self {
+impl<'a, F: Fingerprint> RowCollector<'a, F> {
+    /// Rows by themselves, without index and distance.
+    pub(crate) fn new(snapshot: &'a Snapshot<F>) -> Self {
         Self {
-            keys_from: snapshot.key_storage().map(|_| snapshot),
-            index_name,
+            keys_from: snapshot.key_storage().has_keys().then_some(snapshot),
+            index_name: None,
             indices: Vec::new(),
             ids: Vec::new(),
-            words: Vec::new(),
-            distances: distances.then(Vec::new),
+            fingerprints: Words::new(F::WIDTH),
+            distances: None,
             keys: Vec::new(),
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.ids.len()
+    /// With a column for an index that comes with each row.
+    pub(crate) fn with_index(self, name: &'static str) -> Self {
+        Self { index_name: Some(name), ..self }
     }
 
-    pub(crate) fn push_match(&mut self, index: usize, found: &Match<F>) -> Result<()> {
-        let row = Row { fingerprint: found.fingerprint, id: found.id };
-        self.push(index, row, found.distance)
+    /// With a column of distances.
+    pub(crate) fn with_distances(self) -> Self {
+        Self { distances: Some(Vec::new()), ..self }
+    }
+
+    pub(crate) fn push_matches(&mut self, index: usize, matches: &[Match<F>]) -> Result<()> {
+        matches.iter().try_for_each(|&Match { distance, fingerprint, id }| {
+            self.push(index, Row { fingerprint, id }, distance)
+        })
     }
 
     pub(crate) fn push(&mut self, index: usize, row: Row<F>, distance: u32) -> Result<()> {
@@ -113,20 +122,25 @@ impl<'a, F: Words> Gathered<'a, F> {
             self.indices.push(index.try_into().unwrap_or(i64::MAX));
         }
         self.ids.push(row.id);
-        row.fingerprint.append_to(&mut self.words);
+        self.fingerprints.push(row.fingerprint);
         if let Some(distances) = &mut self.distances {
             distances.push(distance);
         }
     }
+}
 
-    /// The columns, and empty ones for what comes next.
-    pub(crate) fn take(&mut self) -> Columns {
+impl<F: Fingerprint> Collector for RowCollector<'_, F> {
+    fn num_rows(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn take(&mut self) -> Columns {
         let mut columns = Columns::default();
         if let Some(name) = self.index_name {
             columns = columns.with(name, Column::Indices(std::mem::take(&mut self.indices)));
         }
         columns = columns.with("id", Column::Ids(std::mem::take(&mut self.ids)));
-        columns = columns.with("fingerprint", Column::Fingerprints(std::mem::take(&mut self.words)));
+        columns = columns.with("fingerprint", Column::Fingerprints(self.fingerprints.take()));
         if let Some(distances) = &mut self.distances {
             columns = columns.with("distance", Column::Distances(std::mem::take(distances)));
         }
@@ -137,52 +151,87 @@ impl<'a, F: Words> Gathered<'a, F> {
     }
 }
 
-/// Gathers pairs.
-#[derive(Default)]
-pub(crate) struct Pairs {
-    a: Vec<u64>,
-    b: Vec<u64>,
+/// Collects pairs of fingerprints, or of rows.
+pub(crate) struct PairCollector {
+    a: Words,
+    b: Words,
     distances: Vec<u32>,
-    /// Where pairs are pairs of rows.
+    /// The ids of pairs of rows.
     ids: Option<(Vec<u64>, Vec<u64>)>,
 }
 
-impl Pairs {
-    pub(crate) fn of_rows() -> Self {
-        Self { ids: Some(Default::default()), ..Self::default() }
+impl PairCollector {
+    /// With ids, the pairs are pairs of rows.
+    pub(crate) fn new<F: Fingerprint>(has_ids: bool) -> Self {
+        let ids = has_ids.then(Default::default);
+        Self { a: Words::new(F::WIDTH), b: Words::new(F::WIDTH), distances: Vec::new(), ids }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.distances.len()
-    }
-
-    pub(crate) fn extend<F: Words>(&mut self, pairs: &[Pair<F>]) {
+    pub(crate) fn push<F: Fingerprint>(&mut self, pairs: &[Pair<F>]) {
         for pair in pairs {
-            pair.a.append_to(&mut self.a);
-            pair.b.append_to(&mut self.b);
+            self.a.push(pair.a);
+            self.b.push(pair.b);
             self.distances.push(pair.distance);
         }
     }
 
-    pub(crate) fn push_rows<F: Words>(&mut self, a: Row<F>, b: Row<F>, distance: u32) {
-        self.extend(&[Pair { a: a.fingerprint, b: b.fingerprint, distance }]);
+    pub(crate) fn push_rows<F: Fingerprint>(&mut self, a: Row<F>, b: Row<F>, distance: u32) {
+        self.push(&[Pair { a: a.fingerprint, b: b.fingerprint, distance }]);
         if let Some((ids_a, ids_b)) = &mut self.ids {
             ids_a.push(a.id);
             ids_b.push(b.id);
         }
     }
+}
 
-    /// The columns, and empty ones for what comes next.
-    pub(crate) fn take(&mut self) -> Columns {
-        let empty = if self.ids.is_some() { Self::of_rows() } else { Self::default() };
-        let Self { a, b, distances, ids } = std::mem::replace(self, empty);
+impl Collector for PairCollector {
+    fn num_rows(&self) -> usize {
+        self.distances.len()
+    }
+
+    fn take(&mut self) -> Columns {
         let columns = Columns::default()
-            .with("a", Column::Fingerprints(a))
-            .with("b", Column::Fingerprints(b))
-            .with("distance", Column::Distances(distances));
-        match ids {
-            Some((ids_a, ids_b)) => columns.with("id_a", Column::Ids(ids_a)).with("id_b", Column::Ids(ids_b)),
+            .with("a", Column::Fingerprints(self.a.take()))
+            .with("b", Column::Fingerprints(self.b.take()))
+            .with("distance", Column::Distances(std::mem::take(&mut self.distances)));
+        match &mut self.ids {
+            Some((a, b)) => columns
+                .with("id_a", Column::Ids(std::mem::take(a)))
+                .with("id_b", Column::Ids(std::mem::take(b))),
             None => columns,
         }
+    }
+}
+
+/// Collects clusters of a list of fingerprints.
+pub(crate) struct ClusterCollector {
+    next_cluster: i64,
+    clusters: Vec<i64>,
+    fingerprints: Words,
+}
+
+impl ClusterCollector {
+    pub(crate) fn new<F: Fingerprint>() -> Self {
+        Self { next_cluster: 0, clusters: Vec::new(), fingerprints: Words::new(F::WIDTH) }
+    }
+
+    pub(crate) fn push<F: Fingerprint>(&mut self, members: &[F]) {
+        for &member in members {
+            self.clusters.push(self.next_cluster);
+            self.fingerprints.push(member);
+        }
+        self.next_cluster += 1;
+    }
+}
+
+impl Collector for ClusterCollector {
+    fn num_rows(&self) -> usize {
+        self.clusters.len()
+    }
+
+    fn take(&mut self) -> Columns {
+        Columns::default()
+            .with("cluster", Column::Indices(std::mem::take(&mut self.clusters)))
+            .with("fingerprint", Column::Fingerprints(self.fingerprints.take()))
     }
 }

@@ -1,151 +1,69 @@
-//! The class behind `nearprint.Database`: arguments that the Python layer has checked, and columns back.
+//! The class behind `nearprint.Database`: it receives checked arguments and returns columns.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearprint::{Database, Explanation, LayoutChoice, Options, Result, width_of, width_of_damaged};
+use nearprint::{Fingerprint, KeyStorage, Result, Width, Writer};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::columns;
+use crate::arguments::{Rows, Settings};
 use crate::dicts;
-use crate::engine::{Ask, Batch, Engine, Handle, Make, build};
-use crate::errors::{OrRaise, input_error};
-use crate::stream::Stream;
+use crate::errors::OrRaise;
+use crate::handle::{AnyHandle, Handle, typed};
+use crate::stream::{Search, Stream};
 use crate::watch::{Ticker, watch};
-use crate::words::with_width;
+use crate::writes::Build;
 
-/// Work on fewer rows than that is done at once: it is over before a signal could be looked for.
+/// Changes of fewer rows run on the calling thread: they end before a signal would be checked.
 const FEW_ROWS: usize = 256;
-
-/// Settings of a new database, and of the work on any.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Settings {
-    k: u32,
-    layout: String,
-    recipe: Option<String>,
-    keys: Option<bool>,
-    threads: Option<usize>,
-    memory: Option<usize>,
-    memtable_rows: Option<usize>,
-    background_merges: bool,
-    first_id: u64,
-}
-
-impl Settings {
-    fn options(&self) -> Result<Options> {
-        let mut options = Options::new()
-            .k(self.k)
-            .layout(self.layout.parse::<LayoutChoice>()?)
-            .background_merges(self.background_merges)
-            .first_id(self.first_id);
-        if let Some(texts) = self.keys {
-            options = options.keys(texts);
-        }
-        if let Some(recipe) = &self.recipe {
-            options = options.recipe(recipe);
-        }
-        if let Some(threads) = self.threads {
-            options = options.threads(threads);
-        }
-        if let Some(bytes) = self.memory {
-            options = options.memory_bytes(bytes);
-        }
-        if let Some(rows) = self.memtable_rows {
-            options = options.memtable_rows(rows);
-        }
-        Ok(options)
-    }
-}
-
-/// Rows as Python hands them over.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Rows<'py> {
-    words: PyReadonlyArray1<'py, u64>,
-    ids: Option<PyReadonlyArray1<'py, u64>>,
-    keys: Option<Vec<String>>,
-    texts: Option<Vec<PyBackedBytes>>,
-}
-
-impl Rows<'_> {
-    fn batch(&self, upsert: bool) -> PyResult<Batch<'_>> {
-        Ok(Batch {
-            words: self.words.as_slice()?,
-            ids: self.ids.as_ref().map(PyReadonlyArray1::as_slice).transpose()?,
-            keys: self.keys.as_deref(),
-            texts: self.texts.as_deref(),
-            upsert,
-        })
-    }
-}
 
 /// An open database.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Core {
-    engine: Box<dyn Engine>,
+    handle: AnyHandle,
 }
 
-fn open(path: &Path, options: Options, width: u32) -> Result<Box<dyn Engine>> {
-    with_width!(width, F => Ok(Box::new(Handle::<F>::open(path, options)?)), else Err(no_such_width(width)))
+/// Does short work without the interpreter's lock.
+fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(work).or_raise(py)
 }
 
-fn create(path: &Path, options: Options, width: u32) -> Result<Box<dyn Engine>> {
-    with_width!(width, F => Ok(Box::new(Handle::<F>::create(path, options)?)), else Err(no_such_width(width)))
+/// Does work that may take long, with signals and progress.
+fn run_watched<T: Send>(
+    py: Python<'_>,
+    listener: Option<Py<PyAny>>,
+    work: impl FnOnce(&Arc<Ticker>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let ticker = Arc::new(Ticker::default());
+    watch(py, &ticker, listener.as_ref(), || work(&ticker))
 }
 
-fn no_such_width(width: u32) -> nearprint::Error {
-    nearprint::Error::Option(format!("width {width}: fingerprints have 64, 128 or 256 bits"))
+/// Does work with the writer on a number of rows. Few rows take long only while another call is
+/// writing.
+fn run_change<F: Fingerprint, T: Send>(
+    py: Python<'_>,
+    handle: &Handle<F>,
+    num_rows: usize,
+    work: impl FnOnce(&Arc<Ticker>) -> Result<T> + Send,
+) -> PyResult<T> {
+    if num_rows < FEW_ROWS && !handle.is_busy() {
+        run(py, || work(&Arc::default()))
+    } else {
+        run_watched(py, None, work)
+    }
 }
 
-impl Core {
-    fn stream(&self, py: Python<'_>, ask: Ask, listener: Option<Py<PyAny>>) -> PyResult<Stream> {
-        self.start(py, listener, |ticker| self.engine.stream(ticker, ask))
-    }
-
-    fn start(
-        &self,
-        py: Python<'_>,
-        listener: Option<Py<PyAny>>,
-        prepare: impl FnOnce(Arc<Ticker>) -> Result<Make> + Send,
-    ) -> PyResult<Stream> {
-        let ticker = Arc::new(Ticker::default());
-        let make = py.detach(|| prepare(ticker.clone())).or_raise(py)?;
-        Ok(Stream::start(self.engine.width(), ticker, listener, make))
-    }
-
-    /// Writes so many rows.
-    fn write_some<T: Send>(
-        &self,
-        py: Python<'_>,
-        rows: usize,
-        work: impl FnOnce(&dyn Engine, &Arc<Ticker>) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        if rows < FEW_ROWS && !self.engine.is_busy() {
-            self.ask(py, |engine| work(engine, &Arc::default()))
-        } else {
-            self.ask_long(py, None, work)
-        }
-    }
-
-    /// Asks for something that takes but a moment.
-    fn ask<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&dyn Engine) -> Result<T> + Send) -> PyResult<T> {
-        py.detach(|| ask(&*self.engine)).or_raise(py)
-    }
-
-    /// Asks for, or does, something that may take long.
-    fn ask_long<T: Send>(
-        &self,
-        py: Python<'_>,
-        listener: Option<&Py<PyAny>>,
-        ask: impl FnOnce(&dyn Engine, &Arc<Ticker>) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        let ticker = Arc::new(Ticker::default());
-        watch(py, &ticker, listener, || ask(&*self.engine, &ticker))
-    }
+/// Starts a search.
+fn stream(
+    py: Python<'_>,
+    listener: Option<Py<PyAny>>,
+    prepare: impl FnOnce(&Arc<Ticker>) -> Result<Search> + Send,
+) -> PyResult<Stream> {
+    let ticker = Arc::new(Ticker::default());
+    let search = run(py, || prepare(&ticker))?;
+    Ok(Stream::start(ticker, listener, search))
 }
 
 #[pymethods]
@@ -153,15 +71,17 @@ impl Core {
     /// Opens a database.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, settings: Settings) -> PyResult<Self> {
-        let opened = py.detach(|| open(&path, settings.options()?, width_of(&path)?));
-        Ok(Self { engine: opened.or_raise(py)? })
+        let opened = py.detach(|| AnyHandle::open(&path, settings.options()));
+        Ok(Self { handle: opened.or_raise(py)? })
     }
 
     /// Makes an empty database.
     #[staticmethod]
     fn create(py: Python<'_>, path: PathBuf, width: u32, settings: Settings) -> PyResult<Self> {
-        let created = py.detach(|| create(&path, settings.options()?, width));
-        Ok(Self { engine: created.or_raise(py)? })
+        let created = py.detach(|| {
+            AnyHandle::create(&path, Width::try_from(width)?, settings.schema()?, settings.options())
+        });
+        Ok(Self { handle: created.or_raise(py)? })
     }
 
     /// Makes a database of rows.
@@ -176,57 +96,65 @@ impl Core {
         runs_only: bool,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let batch = rows.batch(false)?;
+        let batch = rows.batch()?;
         let ticker = Arc::new(Ticker::default());
-        let engine = watch(py, &ticker, listener.as_ref(), || {
-            let options = settings.options()?;
-            let listened = options.clone().progress(ticker.clone());
-            with_width!(width, F => {
-                let builder = Database::<F>::build(&path, listened)?;
-                build(if runs_only { builder.runs_only() } else { builder }, &batch, &ticker)?;
-            }, else return Err(no_such_width(width)));
-            open(&path, options, width)
+        let handle = watch(py, &ticker, listener.as_ref(), || {
+            Width::try_from(width)?.visit(Build {
+                path: &path,
+                schema: settings.schema()?,
+                options: settings.options(),
+                first_id: settings.first_id,
+                runs_only,
+                batch: &batch,
+                ticker: &ticker,
+            })?;
+            AnyHandle::open(&path, settings.options())
         })?;
-        Ok(Self { engine })
+        Ok(Self { handle })
     }
 
     fn width(&self) -> u32 {
-        self.engine.width()
+        self.handle.bits()
     }
 
     fn default_k(&self, py: Python<'_>) -> PyResult<u32> {
-        self.ask(py, |engine| engine.default_k())
+        typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.default_k())))
     }
 
     fn recipe(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.ask(py, |engine| engine.recipe())
+        typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.recipe().map(str::to_owned))))
     }
 
-    /// `None`: no keys; else whether there are texts, too.
+    /// `None`: no keys; otherwise whether keys have texts.
     fn keeps_keys(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        self.ask(py, |engine| engine.key_storage())
+        let storage = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.key_storage())))?;
+        Ok(storage.has_keys().then_some(storage == KeyStorage::KeysAndTexts))
     }
 
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let checkpoint = self.write_some(py, 1, |engine, ticker| engine.checkpoint(ticker))?;
+        let checkpoint = typed!(&self.handle, handle => {
+            run_change(py, handle, 1, |ticker| handle.checkpoint(ticker))
+        })?;
         Ok(checkpoint.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        dicts::stats(py, &self.ask(py, |engine| engine.stats())?)
+        let stats = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.stats())))?;
+        dicts::stats(py, &stats)
     }
 
     /// The text, and a dict for each run.
     fn explain<'py>(&self, py: Python<'py>, k: u32) -> PyResult<(String, Bound<'py, PyList>)> {
-        let explanation: Explanation = self.ask(py, |engine| engine.explain(k))?;
+        let explanation = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.explain(k))))?;
         let runs = explanation.runs.iter().map(|run| dicts::run(py, run)).collect::<PyResult<Vec<_>>>()?;
         Ok((explanation.to_string(), PyList::new(py, runs)?))
     }
 
-    /// Files, bytes, and what is damaged: file, section, offset, expected, found.
+    /// The number of files and of bytes, and all damage.
     fn verify(&self, py: Python<'_>, listener: Option<Py<PyAny>>) -> PyResult<(u64, u64, Vec<Damage>)> {
-        let ticker = Arc::new(Ticker::default());
-        let report = watch(py, &ticker, listener.as_ref(), || self.engine.verify(ticker.clone()))?;
+        let report = typed!(&self.handle, handle => {
+            run_watched(py, listener, |ticker| handle.verify(ticker))
+        })?;
         let damage = report.damage.into_iter().map(|damage| {
             let file = damage.file.display().to_string();
             (file, damage.section, damage.offset, damage.expected, damage.found)
@@ -235,7 +163,7 @@ impl Core {
     }
 
     fn len(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask_long(py, None, |engine, ticker| engine.len(ticker))
+        typed!(&self.handle, handle => run_watched(py, None, |ticker| handle.len(ticker)))
     }
 
     fn query<'py>(
@@ -245,7 +173,7 @@ impl Core {
         k: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let words = words.as_slice()?;
-        self.ask(py, |engine| engine.query(words, k))?.into_dict(py, self.engine.width())
+        typed!(&self.handle, handle => run(py, || handle.query(words, k)))?.into_dict(py)
     }
 
     fn query_batch<'py>(
@@ -256,9 +184,10 @@ impl Core {
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let words = words.as_slice()?;
-        let found = self
-            .ask_long(py, listener.as_ref(), |engine, ticker| engine.query_batch(ticker.clone(), words, k))?;
-        found.into_dict(py, self.engine.width())
+        let found = typed!(&self.handle, handle => {
+            run_watched(py, listener, |ticker| handle.query_batch(ticker, words, k))
+        })?;
+        found.into_dict(py)
     }
 
     fn nearest<'py>(
@@ -270,15 +199,17 @@ impl Core {
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let words = words.as_slice()?;
-        let found = self.ask_long(py, listener.as_ref(), |engine, ticker| {
-            engine.nearest(ticker.clone(), words, count, max_k)
+        let found = typed!(&self.handle, handle => {
+            run_watched(py, listener, |ticker| handle.nearest(ticker, words, count, max_k))
         })?;
-        found.into_dict(py, self.engine.width())
+        found.into_dict(py)
     }
 
     fn fingerprints_of<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
-        let words = self.ask_long(py, None, |engine, ticker| engine.fingerprints_of(ticker, id))?;
-        columns::fingerprints(py, words, self.engine.width())
+        let found = typed!(&self.handle, handle => {
+            run_watched(py, None, |ticker| handle.fingerprints_of(ticker, id))
+        })?;
+        found.into_array(py)
     }
 
     fn texts_of<'py>(
@@ -288,7 +219,7 @@ impl Core {
         id: u64,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let words = words.as_slice()?;
-        let texts = self.ask(py, |engine| engine.texts_of(words, id))?;
+        let texts = typed!(&self.handle, handle => run(py, || handle.texts_of(words, id)))?;
         Ok(texts.into_iter().map(|(key, text)| (key, PyBytes::new(py, &text))).collect())
     }
 
@@ -298,19 +229,20 @@ impl Core {
         key: &str,
         everywhere: bool,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        Ok(self.ask(py, |engine| engine.ids_of_key(key, everywhere))?.into_pyarray(py))
+        let ids = typed!(&self.handle, handle => run(py, || handle.ids_of_key(key, everywhere)))?;
+        Ok(ids.into_pyarray(py))
     }
 
     fn rows(&self, py: Python<'_>) -> PyResult<Stream> {
-        self.stream(py, Ask::Rows, None)
+        typed!(&self.handle, handle => stream(py, None, |_| handle.rows()))
     }
 
     fn pairs(&self, py: Python<'_>, k: u32, ids: bool, listener: Option<Py<PyAny>>) -> PyResult<Stream> {
-        self.stream(py, Ask::Pairs { k, ids }, listener)
+        typed!(&self.handle, handle => stream(py, listener, |ticker| handle.pairs(ticker, k, ids)))
     }
 
     fn clusters(&self, py: Python<'_>, k: u32, listener: Option<Py<PyAny>>) -> PyResult<Stream> {
-        self.stream(py, Ask::Clusters { k }, listener)
+        typed!(&self.handle, handle => stream(py, listener, |ticker| handle.clusters(ticker, k)))
     }
 
     fn cross(
@@ -321,116 +253,91 @@ impl Core {
         ids: bool,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Stream> {
-        self.start(py, listener, |ticker| self.engine.cross(ticker, &*other.engine, k, ids))
+        stream(py, listener, |ticker| self.handle.cross(&other.handle, ticker, k, ids))
     }
 
     fn backup(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        let ticker = Arc::new(Ticker::default());
-        watch(py, &ticker, listener.as_ref(), || self.engine.backup(ticker.clone(), &dest))
+        typed!(&self.handle, handle => {
+            run_watched(py, listener, |ticker| handle.watched_snapshot(ticker)?.backup(&dest))
+        })
     }
 
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask(py, |engine| engine.refresh())
+        typed!(&self.handle, handle => run(py, || handle.refresh()))
     }
 
     fn add<'py>(&self, py: Python<'py>, rows: Rows<'_>, upsert: bool) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let batch = rows.batch(upsert)?;
-        let ids = self.write_some(py, batch.words.len(), |engine, ticker| engine.add(ticker, &batch))?;
+        rows.check_keys(py)?;
+        let batch = rows.batch()?;
+        let ids = typed!(&self.handle, handle => {
+            run_change(py, handle, batch.words.len(), |ticker| handle.add(ticker, &batch, upsert))
+        })?;
         Ok(ids.into_pyarray(py))
     }
 
     fn delete(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u64>) -> PyResult<()> {
         let ids = ids.as_slice()?;
-        self.write_some(py, ids.len(), |engine, ticker| engine.delete(ticker, ids))
+        typed!(&self.handle, handle => {
+            run_change(py, handle, ids.len(), |ticker| handle.delete(ticker, ids))
+        })
     }
 
     fn set_checkpoint(&self, py: Python<'_>, checkpoint: &[u8]) -> PyResult<()> {
-        self.write_some(py, 1, |engine, ticker| engine.set_checkpoint(ticker, checkpoint))
+        typed!(&self.handle, handle => {
+            let set = |writer: &mut Writer<_>| writer.set_checkpoint(checkpoint);
+            run_change(py, handle, 1, |ticker| handle.write(ticker, set))
+        })
     }
 
     fn set_recipe(&self, py: Python<'_>, recipe: &str) -> PyResult<()> {
-        self.ask_long(py, None, |engine, ticker| engine.set_recipe(ticker, recipe))
+        typed!(&self.handle, handle => {
+            run_watched(py, None, |ticker| handle.write_through(ticker, |writer| writer.set_recipe(recipe)))
+        })
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask_long(py, None, |engine, ticker| engine.commit(ticker))
+        typed!(&self.handle, handle => run_watched(py, None, |ticker| handle.commit(ticker)))
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask_long(py, None, |engine, ticker| engine.flush(ticker))
+        typed!(&self.handle, handle => {
+            run_watched(py, None, |ticker| handle.write_through(ticker, Writer::flush))
+        })
     }
 
     fn compact(&self, py: Python<'_>, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        self.ask_long(py, listener.as_ref(), |engine, ticker| engine.compact(ticker))
+        typed!(&self.handle, handle => {
+            run_watched(py, listener, |ticker| handle.write_through(ticker, Writer::compact))
+        })
     }
 
+    /// The numbers of ingested runs, of skipped runs and of ingested rows.
     fn ingest(
         &self,
         py: Python<'_>,
         folders: Vec<PathBuf>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<(u64, u64, u64)> {
-        let ingested =
-            self.ask_long(py, listener.as_ref(), |engine, ticker| engine.ingest(ticker, &folders))?;
-        Ok((ingested.adopted, ingested.skipped, ingested.rows))
+        let report = typed!(&self.handle, handle => {
+            run_watched(py, listener, |ticker| handle.write_through(ticker, |writer| writer.ingest(&folders)))
+        })?;
+        Ok((report.runs, report.skipped, report.rows))
     }
 
-    /// Commits, and gives up the lock.
+    /// Commits and releases the lock.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.ask_long(py, None, |engine, ticker| engine.close(ticker))
+        typed!(&self.handle, handle => run_watched(py, None, |ticker| handle.close(ticker)))
     }
 
-    /// Gives up the lock, and forgets what was not committed.
+    /// Releases the lock and discards uncommitted changes.
     fn abandon(&self, py: Python<'_>) {
-        py.detach(|| self.engine.abandon());
+        py.detach(|| typed!(&self.handle, handle => handle.abandon()));
     }
 
     fn is_writing(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.engine.is_writing())
+        py.detach(|| typed!(&self.handle, handle => handle.is_writing()))
     }
 }
 
 /// File, section, offset, expected, found.
 type Damage = (String, &'static str, u64, String, String);
-
-/// The width in bits of the database at a path.
-#[pyfunction]
-#[pyo3(name = "width_of")]
-pub(crate) fn width_of_path(py: Python<'_>, path: PathBuf) -> PyResult<u32> {
-    width_of(path).or_raise(py)
-}
-
-/// What a repair tells: whether it has made a database and whether that is complete; rows, lost rows, lost and
-/// recovered fingerprints; kind, file and words of each finding.
-type Saved = (bool, bool, [u64; 4], Vec<(String, String, String)>);
-
-/// Saves what can be read of a damaged database into a new one.
-#[pyfunction]
-pub(crate) fn repair(
-    py: Python<'_>,
-    path: PathBuf,
-    dest: PathBuf,
-    settings: Settings,
-    listener: Option<Py<PyAny>>,
-) -> PyResult<Saved> {
-    let ticker = Arc::new(Ticker::default());
-    let salvage = watch(py, &ticker, listener.as_ref(), || {
-        let options = settings.options()?.progress(ticker.clone());
-        let width = width_of_damaged(&path)?;
-        with_width!(
-            width,
-            F => Database::<F>::repair(&path, &dest, options),
-            else Err(no_such_width(width))
-        )
-    })?;
-    let counts = [salvage.rows, salvage.lost_rows, salvage.lost_fingerprints, salvage.recovered];
-    let (made, is_complete) = (salvage.made, salvage.is_complete());
-    let findings = salvage.findings.into_iter();
-    let findings = findings.map(|finding| (finding.kind.to_string(), finding.file, finding.what)).collect();
-    Ok((made, is_complete, counts, findings))
-}
-
-/// Refuses a width that there is not.
-pub(crate) fn refuse_width(py: Python<'_>, width: u32) -> PyErr {
-    input_error(py, &no_such_width(width).to_string())
-}

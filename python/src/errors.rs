@@ -1,4 +1,4 @@
-//! The library's errors as the package's exceptions, which are classes written in Python.
+//! The library's errors as the package's exceptions. Their classes are written in Python.
 
 use nearprint::Error;
 use pyo3::call::PyCallArgs;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// Where the classes are.
+/// The module of the classes.
 const MODULE: &str = "nearprint._errors";
 
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -26,12 +26,12 @@ fn raise<'py>(
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// What is wrong with what the caller has given.
+/// An `InputError`: an argument is invalid.
 pub(crate) fn input_error(py: Python<'_>, why: &str) -> PyErr {
     raise(py, &INPUT, "InputError", (why,))
 }
 
-/// What has gone wrong otherwise.
+/// An `Error`: anything else has failed.
 pub(crate) fn general_error(py: Python<'_>, why: &str) -> PyErr {
     raise(py, &ERROR, "Error", (why,))
 }
@@ -45,15 +45,38 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
             raise(py, &CORRUPTION, "CorruptionError", (why, place.0, place.1, place.2))
         }
         Error::Locked { .. } => raise(py, &LOCKED, "LockedError", (why,)),
-        Error::Option(_) | Error::Width { .. } | Error::Mismatch { .. } | Error::Overlap { .. } => {
-            input_error(py, &why)
-        }
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        error if is_input(error) => input_error(py, &why),
         _ => general_error(py, &why),
     }
 }
 
-/// Turns results of the library into those of Python.
+/// Whether an argument is the reason: it is invalid, or does not fit the database.
+fn is_input(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Distance { .. }
+            | Error::InsideDatabase { .. }
+            | Error::InvalidLayout { .. }
+            | Error::InvalidRecipe { .. }
+            | Error::KeyTooLong { .. }
+            | Error::KeysNotStored { .. }
+            | Error::Mismatch { .. }
+            | Error::MountPoint { .. }
+            | Error::NotRunsOnly { .. }
+            | Error::Overlap { .. }
+            | Error::RecipeMismatch { .. }
+            | Error::RunsOnly { .. }
+            | Error::TextTooLong { .. }
+            | Error::TextsNotStored { .. }
+            | Error::TooLittleMemory { .. }
+            | Error::UnknownWidth { .. }
+            | Error::Unnamed { .. }
+            | Error::Width { .. }
+    )
+}
+
+/// Turns the library's results into Python's.
 pub(crate) trait OrRaise<T> {
     /// The value, or the exception.
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;

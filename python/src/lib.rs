@@ -1,18 +1,25 @@
-//! The Python package's native module. What users see is the Python code in `nearprint/`: it checks and
-//! turns arguments into arrays of 64-bit words, and what comes back into tables.
+//! The native module of the Python package.
+//!
+//! Users call the Python code in `nearprint/`, which checks arguments, turns them into arrays of
+//! 64-bit words, and turns the columns that come back into tables.
 
+mod arguments;
 mod arrow;
 mod columns;
 mod core;
 mod dedup;
 mod dicts;
-mod engine;
 mod errors;
+mod folders;
+mod handle;
 mod lists;
+mod numbers;
+mod reads;
 mod stream;
 mod texts;
 mod watch;
 mod words;
+mod writes;
 
 /// The module.
 #[pyo3::pymodule]
@@ -25,13 +32,15 @@ mod _nearprint {
     #[pymodule_export]
     use crate::arrow::{arrow_table, fingerprints_of_arrow, ids_of_arrow};
     #[pymodule_export]
-    use crate::core::{Core, repair, width_of_path};
+    use crate::core::Core;
     #[pymodule_export]
     use crate::dedup::Deduplicator;
     #[pymodule_export]
-    use crate::lists::{
-        distances, fill_distance_matrix, find_all, find_clusters, simhash, tuples, words_of_list,
-    };
+    use crate::folders::{repair, width_of};
+    #[pymodule_export]
+    use crate::lists::{distances, fill_distance_matrix, find_all, find_clusters, simhash, tuples};
+    #[pymodule_export]
+    use crate::numbers::words_of_list;
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

@@ -1,23 +1,19 @@
-//! What needs no database: pairs, clusters and distances of lists, and lists of Python numbers and texts.
+//! Functions that need no database: pairs, clusters, distances and simhashes of lists.
 
 use std::sync::Arc;
 
-use nearprint::{Options, Result, visit_all, visit_all_clusters};
-use nearprint_text::recipe::{Weight, weighted};
+use nearprint::{Fingerprint, Options, Result, Width, WidthVisitor, visit_all, visit_all_clusters};
+use nearprint_text::recipe::{Weight, compute, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
-use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
+use pyo3::types::{PyDict, PyList};
 
-use crate::columns::{Column, Columns, Pairs};
-use crate::core::refuse_width;
-use crate::errors::input_error;
-use crate::stream::{BLOCK_ROWS, Sink, Stream};
+use crate::columns::{ClusterCollector, PairCollector};
+use crate::errors::{OrRaise, input_error};
+use crate::stream::{Search, Stream};
 use crate::watch::{Ticker, watch};
-use crate::words::{Words, append_hex, with_width};
-
-/// Numbers read between two looks at whether to go on.
-const NUMBERS_BETWEEN_CHECKS: usize = 1 << 16;
+use crate::words::{self, fingerprints};
 
 /// All pairs of a list, as a stream of `a`, `b`, `distance`.
 #[pyfunction]
@@ -30,10 +26,7 @@ pub(crate) fn find_all(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
     let words = words.as_slice()?;
-    with_width!(width, F => {
-        let list = py.detach(|| F::list(words).into_owned());
-        Ok(listened(width, threads, listener, move |options, sink| send_pairs::<F>(list, k, options, sink)))
-    }, else Err(refuse_width(py, width)))
+    stream(py, width, threads, listener, |options| FindAll { words, k, options })
 }
 
 /// All clusters of a list, as a stream of `cluster`, `fingerprint`.
@@ -47,51 +40,69 @@ pub(crate) fn find_clusters(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
     let words = words.as_slice()?;
-    with_width!(width, F => {
-        let list = py.detach(|| F::list(words).into_owned());
-        Ok(listened(width, threads, listener, move |options, sink| send_clusters::<F>(list, k, options, sink)))
-    }, else Err(refuse_width(py, width)))
+    stream(py, width, threads, listener, |options| FindClusters { words, k, options })
 }
 
-/// A stream whose work tells how far it is.
-fn listened(
+/// Starts a search on a list, with progress.
+fn stream<V: WidthVisitor<Output = Search> + Send>(
+    py: Python<'_>,
     width: u32,
     threads: usize,
     listener: Option<Py<PyAny>>,
-    make: impl FnOnce(&Options, &Sink) -> Result<()> + Send + 'static,
-) -> Stream {
+    search: impl FnOnce(Options) -> V,
+) -> PyResult<Stream> {
+    let width = Width::try_from(width).or_raise(py)?;
     let ticker = Arc::new(Ticker::default());
-    let options = Options::new().threads(threads).progress(ticker.clone());
-    Stream::start(width, ticker, listener, move |sink| make(&options, sink))
+    let search = search(Options::new().threads(threads).progress(ticker.clone()));
+    let search = py.detach(|| width.visit(search));
+    Ok(Stream::start(ticker, listener, search))
 }
 
-fn send_pairs<F: Words>(list: Vec<F>, k: u32, options: &Options, sink: &Sink) -> Result<()> {
-    let mut pairs = Pairs::default();
-    visit_all(list, k, options, |block| {
-        pairs.extend(block);
-        if pairs.len() >= BLOCK_ROWS { sink.send(pairs.take()) } else { Ok(()) }
-    })?;
-    sink.send(pairs.take())
+struct FindAll<'a> {
+    words: &'a [u64],
+    k: u32,
+    options: Options,
 }
 
-fn send_clusters<F: Words>(list: Vec<F>, k: u32, options: &Options, sink: &Sink) -> Result<()> {
-    let (mut clusters, mut words, mut cluster) = (Vec::new(), Vec::new(), 0);
-    let send = |clusters: &mut Vec<i64>, words: &mut Vec<u64>| {
-        let columns = Columns::default().with("cluster", Column::Indices(std::mem::take(clusters)));
-        sink.send(columns.with("fingerprint", Column::Fingerprints(std::mem::take(words))))
-    };
-    visit_all_clusters(list, k, options, |members| {
-        for &member in members {
-            clusters.push(cluster);
-            member.append_to(&mut words);
-        }
-        cluster += 1;
-        if clusters.len() >= BLOCK_ROWS { send(&mut clusters, &mut words) } else { Ok(()) }
-    })?;
-    send(&mut clusters, &mut words)
+impl WidthVisitor for FindAll<'_> {
+    type Output = Search;
+
+    fn visit<F: Fingerprint>(self) -> Search {
+        let (list, k, options): (Vec<F>, _, _) = (fingerprints(self.words).collect(), self.k, self.options);
+        Box::new(move |sink| {
+            let mut pairs = PairCollector::new::<F>(false);
+            visit_all(list, k, &options, |block| {
+                pairs.push(block);
+                sink.send_full(&mut pairs)
+            })?;
+            sink.send_rest(&mut pairs)
+        })
+    }
 }
 
-/// The pairs of 64-bit numbers of a stream's block as a list of tuples, the smaller number first.
+struct FindClusters<'a> {
+    words: &'a [u64],
+    k: u32,
+    options: Options,
+}
+
+impl WidthVisitor for FindClusters<'_> {
+    type Output = Search;
+
+    fn visit<F: Fingerprint>(self) -> Search {
+        let (list, k, options): (Vec<F>, _, _) = (fingerprints(self.words).collect(), self.k, self.options);
+        Box::new(move |sink| {
+            let mut clusters = ClusterCollector::new::<F>();
+            visit_all_clusters(list, k, &options, |members| {
+                clusters.push(members);
+                sink.send_full(&mut clusters)
+            })?;
+            sink.send_rest(&mut clusters)
+        })
+    }
+}
+
+/// The pairs of a block of 64-bit fingerprints as a list of tuples, the smaller number first.
 #[pyfunction]
 pub(crate) fn tuples<'py>(block: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyList>> {
     let column = |name| -> PyResult<PyReadonlyArray1<'py, u64>> {
@@ -103,7 +114,8 @@ pub(crate) fn tuples<'py>(block: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyL
     PyList::new(block.py(), pairs.collect::<Vec<_>>())
 }
 
-/// The distance of each fingerprint of `a` from the one at the same place in `b`; one of them may be a single one.
+/// The distances between fingerprints at the same place in `a` and `b`, or between the only one and
+/// all others.
 #[pyfunction]
 pub(crate) fn distances<'py>(
     py: Python<'py>,
@@ -112,19 +124,29 @@ pub(crate) fn distances<'py>(
     width: u32,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let (a, b) = (a.as_slice()?, b.as_slice()?);
-    let found = with_width!(width, F => py.detach(|| distances_of::<F>(a, b)), else return Err(refuse_width(py, width)));
-    Ok(found.into_pyarray(py))
+    let width = Width::try_from(width).or_raise(py)?;
+    Ok(py.detach(|| width.visit(Distances { a, b })).into_pyarray(py))
 }
 
-fn distances_of<F: Words>(a: &[u64], b: &[u64]) -> Vec<u32> {
-    let (a, b) = (F::list(a), F::list(b));
-    match (&*a, &*b) {
-        ([one], others) | (others, [one]) => others.iter().map(|other| one.distance(*other)).collect(),
-        (a, b) => a.iter().zip(b).map(|(one, other)| one.distance(*other)).collect(),
+struct Distances<'a> {
+    a: &'a [u64],
+    b: &'a [u64],
+}
+
+impl WidthVisitor for Distances<'_> {
+    type Output = Vec<u32>;
+
+    fn visit<F: Fingerprint>(self) -> Vec<u32> {
+        let (mut a, mut b) = (fingerprints::<F>(self.a), fingerprints::<F>(self.b));
+        match (a.len(), b.len()) {
+            (1, _) => a.next().map_or_else(Vec::new, |one| b.map(|other| one.distance(other)).collect()),
+            (_, 1) => b.next().map_or_else(Vec::new, |one| a.map(|other| one.distance(other)).collect()),
+            _ => a.zip(b).map(|(one, other)| one.distance(other)).collect(),
+        }
     }
 }
 
-/// Writes the distances of all from all into a matrix.
+/// Writes the distances between all fingerprints into a matrix.
 #[pyfunction]
 pub(crate) fn fill_distance_matrix(
     py: Python<'_>,
@@ -135,26 +157,38 @@ pub(crate) fn fill_distance_matrix(
 ) -> PyResult<()> {
     let (words, matrix) = (words.as_slice()?, matrix.as_slice_mut()?);
     let ticker = Ticker::default();
-    with_width!(width, F => {
-        watch(py, &ticker, None, || fill_matrix::<F>(words, threads, matrix, &ticker))
-    }, else Err(refuse_width(py, width)))
+    watch(py, &ticker, None, || {
+        Width::try_from(width)?.visit(FillMatrix { words, threads, matrix, ticker: &ticker })
+    })
 }
 
-fn fill_matrix<F: Words>(words: &[u64], threads: usize, matrix: &mut [u16], ticker: &Ticker) -> Result<()> {
-    let list = F::list(words);
-    let each = list.len().div_ceil(threads.max(1)).max(1);
-    std::thread::scope(|scope| {
-        for (ones, room) in list.chunks(each).zip(matrix.chunks_mut(each * list.len().max(1))) {
-            let list = &*list;
-            scope.spawn(move || fill_rows(ones, list, room, ticker));
-        }
-    });
-    ticker.check()
+struct FillMatrix<'a> {
+    words: &'a [u64],
+    threads: usize,
+    matrix: &'a mut [u16],
+    ticker: &'a Ticker,
+}
+
+impl WidthVisitor for FillMatrix<'_> {
+    type Output = Result<()>;
+
+    fn visit<F: Fingerprint>(self) -> Result<()> {
+        let list: Vec<F> = fingerprints(self.words).collect();
+        let (list, ticker) = (&*list, self.ticker);
+        let rows_each = list.len().div_ceil(self.threads.max(1)).max(1);
+        std::thread::scope(|scope| {
+            let parts = self.matrix.chunks_mut(rows_each * list.len().max(1));
+            for (ones, part) in list.chunks(rows_each).zip(parts) {
+                scope.spawn(move || fill_rows(ones, list, part, ticker));
+            }
+        });
+        ticker.check()
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "distances are at most 256")]
-fn fill_rows<F: Words>(ones: &[F], others: &[F], room: &mut [u16], ticker: &Ticker) {
-    for (one, row) in ones.iter().zip(room.chunks_exact_mut(others.len())) {
+fn fill_rows<F: Fingerprint>(ones: &[F], others: &[F], rows: &mut [u16], ticker: &Ticker) {
+    for (one, row) in ones.iter().zip(rows.chunks_exact_mut(others.len())) {
         if ticker.check().is_err() {
             return;
         }
@@ -162,7 +196,7 @@ fn fill_rows<F: Words>(ones: &[F], others: &[F], room: &mut [u16], ticker: &Tick
     }
 }
 
-/// The simhash of hashes, each with a weight or all with the same.
+/// The simhash of hashes, with a weight for each or the same for all.
 #[pyfunction]
 pub(crate) fn simhash<'py>(
     py: Python<'py>,
@@ -178,87 +212,25 @@ pub(crate) fn simhash<'py>(
         return Err(input_error(py, "weights: numbers up to 10^15 are wanted"));
     }
     let weights = weights.flatten();
-    let simhash = with_width!(width, F => py.detach(|| {
-        let mut row = Vec::new();
-        simhash_of::<F>(words, weights.as_deref()).append_to(&mut row);
-        row
-    }), else return Err(refuse_width(py, width)));
+    let width = Width::try_from(width).or_raise(py)?;
+    let simhash = py.detach(|| width.visit(Simhash { words, weights: weights.as_deref() }));
     Ok(simhash.into_pyarray(py))
 }
 
-fn simhash_of<F: Words>(words: &[u64], weights: Option<&[Weight]>) -> F {
-    let hashes = F::list(words);
-    match weights {
-        Some(weights) => weighted(hashes.iter().copied().zip(weights.iter().copied())),
-        None => nearprint_text::recipe::compute(hashes.iter().copied()),
-    }
+struct Simhash<'a> {
+    words: &'a [u64],
+    weights: Option<&'a [Weight]>,
 }
 
-/// The words of Python numbers, or of hexadecimal texts where those may be among them.
-#[pyfunction]
-#[pyo3(signature = (list, width, texts = true))]
-pub(crate) fn words_of_list<'py>(
-    py: Python<'py>,
-    list: &Bound<'py, PyList>,
-    width: u32,
-    texts: bool,
-) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let mut words = Vec::with_capacity(list.len() * width as usize / 64);
-    for (index, item) in list.iter().enumerate() {
-        if index.is_multiple_of(NUMBERS_BETWEEN_CHECKS) {
-            py.check_signals()?;
-        }
-        if width == 64
-            && item.is_exact_instance_of::<PyInt>()
-            && let Ok(word) = item.extract::<u64>()
-        {
-            words.push(word);
-        } else {
-            append_item(&item, width, texts, &mut words).map_err(|why| at(py, index, &why))?;
-        }
-    }
-    Ok(words.into_pyarray(py))
-}
+impl WidthVisitor for Simhash<'_> {
+    type Output = Vec<u64>;
 
-/// Says which item an exception is about.
-fn at(py: Python<'_>, index: usize, why: &PyErr) -> PyErr {
-    if !why.is_instance_of::<PyException>(py) {
-        return why.clone_ref(py);
+    fn visit<F: Fingerprint>(self) -> Vec<u64> {
+        let hashes = fingerprints::<F>(self.words);
+        let simhash = match self.weights {
+            Some(weights) => weighted(hashes.zip(weights.iter().copied())),
+            None => compute(hashes),
+        };
+        words::words(simhash).collect()
     }
-    let told = format!("item {index}: {}", why.value(py));
-    if why.is_instance_of::<PyTypeError>(py) { PyTypeError::new_err(told) } else { input_error(py, &told) }
-}
-
-fn append_item(item: &Bound<'_, PyAny>, width: u32, texts: bool, words: &mut Vec<u64>) -> PyResult<()> {
-    let py = item.py();
-    if texts && let Ok(text) = item.cast::<PyString>() {
-        let text = text.to_cow()?;
-        let read =
-            with_width!(width, F => append_hex::<F>(&text, words), else return Err(refuse_width(py, width)));
-        return read.map_err(|why| input_error(py, &why));
-    }
-    let index = if item.is_instance_of::<PyBool>() { None } else { Some(item.call_method0("__index__")) };
-    let number = match index {
-        Some(Ok(number)) => number,
-        Some(Err(error)) if !error.is_instance_of::<PyException>(py) => return Err(error),
-        _ => {
-            let kind = item.get_type().name()?;
-            let wanted = if texts { "an int or a hexadecimal str" } else { "an int" };
-            let what = if texts { "fingerprint" } else { "number" };
-            return Err(PyTypeError::new_err(format!("{kind} is no {what}: {wanted} is wanted")));
-        }
-    };
-    if number.lt(0)? {
-        return Err(input_error(py, &format!("{number} is negative")));
-    }
-    let bytes = number.call_method1("to_bytes", (width / 8, "little")).map_err(|error| {
-        if error.is_instance_of::<PyOverflowError>(py) {
-            input_error(py, &format!("{number:#} does not fit in {width} bits"))
-        } else {
-            error
-        }
-    })?;
-    let bytes: Vec<u8> = bytes.extract()?;
-    words.extend(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)));
-    Ok(())
 }

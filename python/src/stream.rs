@@ -1,4 +1,4 @@
-//! Results that come block by block, made by a thread that is never far ahead.
+//! Iterators over blocks of columns, which a thread computes at most a few blocks ahead.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -9,83 +9,83 @@ use nearprint::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::Columns;
+use crate::columns::{Collector, Columns};
 use crate::errors::{OrRaise, general_error};
 use crate::watch::Ticker;
 
-/// Rows that one block has at least, but for the last.
-pub(crate) const BLOCK_ROWS: usize = 1 << 16;
-/// Finished blocks that may wait.
+/// The number of rows that makes a block; the last block may have fewer.
+const BLOCK_ROWS: usize = 1 << 16;
+/// The number of finished blocks that may wait to be taken.
 const BLOCKS_AHEAD: usize = 2;
-/// How often signals are looked for.
+/// How often signals are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Takes the blocks of a stream.
+/// What computes the blocks of a stream.
+pub(crate) type Search = Box<dyn FnOnce(&Sink) -> Result<()> + Send>;
+
+/// Receives the blocks of a stream.
 pub(crate) struct Sink {
     sender: SyncSender<Result<Option<Columns>>>,
+    ticker: Arc<Ticker>,
 }
 
 impl Sink {
-    /// Hands a block on. An error once nobody wants more.
-    pub(crate) fn send(&self, columns: Columns) -> Result<()> {
-        self.sender.send(Ok(Some(columns))).map_err(|_| Error::Interrupted)
+    /// Sends what was collected if it makes a block. Fails once the stream is closed or cancelled.
+    pub(crate) fn send_full(&self, collector: &mut impl Collector) -> Result<()> {
+        if collector.num_rows() >= BLOCK_ROWS { self.send_rest(collector) } else { self.ticker.check() }
+    }
+
+    /// Sends what was collected. Fails once the stream is closed.
+    pub(crate) fn send_rest(&self, collector: &mut impl Collector) -> Result<()> {
+        self.sender.send(Ok(Some(collector.take()))).map_err(|_| Error::Interrupted)
     }
 }
 
 /// An iterator over blocks of columns.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Stream {
-    /// `None` in it is the end.
+    /// Blocks, then an error or an inner `None`, which is the end; the outer `None` after that.
     blocks: Mutex<Option<Receiver<Result<Option<Columns>>>>>,
     ticker: Arc<Ticker>,
     listener: Option<Py<PyAny>>,
-    width: u32,
-    /// The process that the thread is in.
+    /// The process that the thread runs in.
     process: u32,
 }
 
 impl Stream {
-    /// Starts a thread that makes the blocks. It works on what it owns, so that it may be left alone: where
-    /// the iterator is dropped or interrupted, it ends at its next block or report.
+    /// Starts a thread that computes the blocks. The thread owns its data, so nothing waits for it:
+    /// once the iterator is dropped or interrupted, it ends at its next block or report.
     pub(crate) fn start(
-        width: u32,
         ticker: Arc<Ticker>,
         listener: Option<Py<PyAny>>,
-        make: impl FnOnce(&Sink) -> Result<()> + Send + 'static,
+        search: impl FnOnce(&Sink) -> Result<()> + Send + 'static,
     ) -> Self {
         let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
+        let sink = Sink { sender, ticker: ticker.clone() };
         std::thread::spawn(move || {
-            let sink = Sink { sender };
-            let end = make(&sink).map(|()| None);
-            // Where nobody listens any more, nobody wants to know.
+            let end = search(&sink).map(|()| None);
+            // A closed stream needs no result.
             let _ = sink.sender.send(end);
         });
-        Self { blocks: Mutex::new(Some(receiver)), ticker, listener, width, process: std::process::id() }
+        Self { blocks: Mutex::new(Some(receiver)), ticker, listener, process: std::process::id() }
     }
 
-    /// Waits for the next block for a moment.
+    /// Waits for the next block, at most for one tick.
     fn wait(&self) -> ControlFlow<std::result::Result<Option<Columns>, Failure>> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(receiver) = &*blocks else { return ControlFlow::Break(Ok(None)) };
-        match receiver.recv_timeout(TICK) {
-            Err(RecvTimeoutError::Timeout) => ControlFlow::Continue(()),
-            Ok(Ok(Some(columns))) => ControlFlow::Break(Ok(Some(columns))),
-            Ok(Ok(None)) => {
-                *blocks = None;
-                ControlFlow::Break(Ok(None))
-            }
-            Ok(Err(error)) => {
-                *blocks = None;
-                ControlFlow::Break(Err(Failure::Told(error)))
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                *blocks = None;
-                ControlFlow::Break(Err(Failure::Vanished))
-            }
-        }
+        let end = match receiver.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => return ControlFlow::Continue(()),
+            Ok(Ok(Some(columns))) => return ControlFlow::Break(Ok(Some(columns))),
+            Ok(Ok(None)) => Ok(None),
+            Ok(Err(error)) => Err(Failure::Reported(error)),
+            Err(RecvTimeoutError::Disconnected) => Err(Failure::Disconnected),
+        };
+        *blocks = None;
+        ControlFlow::Break(end)
     }
 
-    /// The next block as a dict, looking for signals meanwhile.
+    /// The next block as a dict. Checks signals while it waits.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if std::process::id() != self.process {
             return Err(general_error(
@@ -102,10 +102,10 @@ impl Stream {
             match waited {
                 ControlFlow::Continue(()) => {}
                 ControlFlow::Break(Ok(columns)) => {
-                    return columns.map(|columns| columns.into_dict(py, self.width)).transpose();
+                    return columns.map(|columns| columns.into_dict(py)).transpose();
                 }
-                ControlFlow::Break(Err(Failure::Told(error))) => return Err(error).or_raise(py),
-                ControlFlow::Break(Err(Failure::Vanished)) => {
+                ControlFlow::Break(Err(Failure::Reported(error))) => return Err(error).or_raise(py),
+                ControlFlow::Break(Err(Failure::Disconnected)) => {
                     return Err(general_error(py, "the search has ended without a result"));
                 }
             }
@@ -120,9 +120,10 @@ impl Stream {
 
 /// Why there is no next block.
 enum Failure {
-    Told(Error),
-    /// The thread is gone without a word.
-    Vanished,
+    /// The search failed.
+    Reported(Error),
+    /// The thread panicked.
+    Disconnected,
 }
 
 #[pymethods]
@@ -135,7 +136,7 @@ impl Stream {
         self.next(py)
     }
 
-    /// Gives up what has not been taken.
+    /// Cancels the search and drops the blocks that were not taken.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.end());
     }

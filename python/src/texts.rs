@@ -3,49 +3,50 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use nearprint::Result;
-use nearprint_text::recipe::{Fingerprinter, Recipe};
+use nearprint::{Fingerprint, Result, WidthVisitor};
+use nearprint_text::recipe::{self, Fingerprinter, Recipe, RecipeError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
 use pyo3_arrow::input::AnyArray;
 
-use crate::columns;
-use crate::core::refuse_width;
 use crate::errors::input_error;
-use crate::watch::{Ticker, tell, watch};
-use crate::words::{Words, with_width};
+use crate::watch::{Ticker, report, watch};
+use crate::words::{Words, words, words_of};
 
-/// Texts that are taken out of a Python list at once, with the interpreter's lock.
+/// The number of texts that are read from Python at once, under the interpreter's lock.
 const TEXTS_AT_ONCE: usize = 1 << 13;
-/// Texts that one thread makes the fingerprints of before it looks whether to go on.
+/// The number of texts that a thread fingerprints between two checks for cancellation.
 const TEXTS_BETWEEN_CHECKS: usize = 64;
 
-/// Fingerprints, and the positions of texts that are missing.
+/// Fingerprints, and the positions of missing texts.
 type Fingerprints<'py> = (Bound<'py, PyAny>, Vec<usize>);
+
+/// Receives some of the texts; `None` is a missing text.
+type Feed<'a> = &'a mut dyn FnMut(&[Option<&str>]) -> PyResult<()>;
 
 /// Reads a recipe: a name, parts, or a name and parts.
 fn parse(py: Python<'_>, recipe: &str) -> PyResult<Recipe> {
-    recipe.parse().map_err(|why: nearprint_text::recipe::RecipeError| input_error(py, &why.to_string()))
+    recipe.parse().map_err(|why: RecipeError| input_error(py, &why.to_string()))
 }
 
-/// The recipe as a database keeps it, and the width of its fingerprints.
+/// The recipe as a database stores it, and the width of its fingerprints.
 #[pyfunction]
 pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32)> {
     let recipe = parse(py, recipe)?;
-    Ok((recipe.to_string(), recipe.width()))
+    Ok((recipe.to_string(), recipe.width().bits()))
 }
 
-/// The first eight bytes of an MD5 digest as a number, the most significant first.
+/// The first eight bytes of an MD5 digest as a number, the most significant byte first.
 #[pyfunction]
 pub(crate) fn unsigned_hash(bytes: &[u8]) -> u64 {
-    nearprint_text::recipe::unsigned_hash(bytes)
+    recipe::unsigned_hash(bytes)
 }
 
-/// The text that stands in HTML, one line for each paragraph.
+/// The text of an HTML document, one line for each paragraph.
 #[pyfunction]
 pub(crate) fn html_text(py: Python<'_>, html: &str) -> String {
-    py.detach(|| nearprint_text::recipe::html_text(html))
+    py.detach(|| recipe::html_text(html))
 }
 
 /// Fingerprints of a list of texts.
@@ -57,20 +58,20 @@ pub(crate) fn fingerprint_list<'py>(
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Fingerprints<'py>> {
-    let recipe = parse(py, recipe)?;
-    with_width!(recipe.width(), F => {
-        let mut makers = Makers::<F>::new(py, &recipe, threads, listener, texts.len())?;
+    let recipe = &parse(py, recipe)?;
+    let source = |feed: Feed<'_>| {
         for start in (0..texts.len()).step_by(TEXTS_AT_ONCE) {
             let end = texts.len().min(start + TEXTS_AT_ONCE);
             let owned = (start..end).map(|index| text_at(texts, index)).collect::<PyResult<Vec<_>>>()?;
             let borrowed: Vec<Option<&str>> = owned.iter().map(Option::as_deref).collect();
-            makers.make(py, &borrowed)?;
+            feed(&borrowed)?;
         }
-        makers.into_python(py)
-    }, else Err(refuse_width(py, recipe.width())))
+        Ok(())
+    };
+    recipe.width().visit(FingerprintAll { py, recipe, threads, listener, total: texts.len(), source })
 }
 
-/// A text, or nothing for what stands for a missing one.
+/// A text, or `None` for a value that stands for a missing one.
 fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> {
     let item = texts.get_item(index)?;
     if let Ok(text) = item.cast::<PyString>() {
@@ -94,18 +95,16 @@ pub(crate) fn fingerprint_arrow<'py>(
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Fingerprints<'py>> {
-    let recipe = parse(py, recipe)?;
+    let recipe = &parse(py, recipe)?;
     let texts = texts.into_chunked_array()?;
     let total = texts.chunks().iter().map(|chunk| chunk.len()).sum();
-    with_width!(recipe.width(), F => {
-        let mut makers = Makers::<F>::new(py, &recipe, threads, listener, total)?;
+    let source = |feed: Feed<'_>| {
         for chunk in texts.chunks() {
-            for some in texts_of(chunk)?.chunks(TEXTS_AT_ONCE) {
-                makers.make(py, some)?;
-            }
+            texts_of(chunk)?.chunks(TEXTS_AT_ONCE).try_for_each(&mut *feed)?;
         }
-        makers.into_python(py)
-    }, else Err(refuse_width(py, recipe.width())))
+        Ok(())
+    };
+    recipe.width().visit(FingerprintAll { py, recipe, threads, listener, total, source })
 }
 
 fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
@@ -118,82 +117,79 @@ fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
     })
 }
 
-/// What makes fingerprints on each thread, and those made so far.
-struct Makers<F> {
-    makers: Vec<Fingerprinter<F>>,
-    words: Vec<u64>,
-    missing: Vec<usize>,
-    made: usize,
-    total: usize,
-    width: u32,
+/// Fingerprints all texts that `source` feeds.
+struct FingerprintAll<'py, 'a, S> {
+    py: Python<'py>,
+    recipe: &'a Recipe,
+    threads: usize,
     listener: Option<Py<PyAny>>,
+    total: usize,
+    source: S,
 }
 
-impl<F: Words> Makers<F> {
-    fn new(
-        py: Python<'_>,
-        recipe: &Recipe,
-        threads: usize,
-        listener: Option<Py<PyAny>>,
-        total: usize,
-    ) -> PyResult<Self> {
-        let maker = recipe.fingerprinter::<F>().map_err(|why| input_error(py, &why.to_string()))?;
-        let makers = vec![maker; threads.max(1)];
-        Ok(Self {
-            makers,
+impl<'py, S: FnOnce(Feed<'_>) -> PyResult<()>> WidthVisitor for FingerprintAll<'py, '_, S> {
+    type Output = PyResult<Fingerprints<'py>>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        let Self { py, recipe, threads, listener, total, source } = self;
+        let fingerprinter = recipe.fingerprinter::<F>().map_err(|why| input_error(py, &why.to_string()))?;
+        let mut job = Job {
+            fingerprinters: vec![fingerprinter; threads.max(1)],
             words: Vec::new(),
             missing: Vec::new(),
-            made: 0,
-            total,
-            width: recipe.width(),
-            listener,
-        })
+            done: 0,
+        };
+        source(&mut |texts| {
+            let ticker = Ticker::default();
+            watch(py, &ticker, None, || job.fingerprint(texts, &ticker))?;
+            listener
+                .as_ref()
+                .map_or(Ok(()), |listener| report(py, listener, ("fingerprinting", job.done, total)))
+        })?;
+        Ok((Words::from_words(F::WIDTH, job.words).into_array(py)?, job.missing))
     }
+}
 
-    /// Makes the fingerprints of the texts that are next.
-    fn make(&mut self, py: Python<'_>, texts: &[Option<&str>]) -> PyResult<()> {
-        let ticker = Ticker::default();
-        watch(py, &ticker, None, || self.make_watched(texts, &ticker))?;
-        if let Some(listener) = &self.listener {
-            tell(py, listener, ("fingerprinting", self.made, self.total))?;
-        }
-        Ok(())
-    }
+/// The fingerprinters of all threads, and their results so far.
+struct Job<F> {
+    fingerprinters: Vec<Fingerprinter<F>>,
+    words: Vec<u64>,
+    missing: Vec<usize>,
+    done: usize,
+}
 
-    fn make_watched(&mut self, texts: &[Option<&str>], ticker: &Ticker) -> Result<()> {
+impl<F: Fingerprint> Job<F> {
+    /// Fingerprints the next texts, each thread a part of them.
+    fn fingerprint(&mut self, texts: &[Option<&str>], ticker: &Ticker) -> Result<()> {
         let missing = texts.iter().enumerate().filter(|(_, text)| text.is_none());
-        self.missing.extend(missing.map(|(index, _)| self.made + index));
-        self.made += texts.len();
+        self.missing.extend(missing.map(|(index, _)| self.done + index));
+        self.done += texts.len();
         let before = self.words.len();
-        self.words.resize(before + texts.len() * F::COUNT, 0);
-        let each = texts.len().div_ceil(self.makers.len()).max(1);
+        self.words.resize(before + texts.len() * words_of::<F>(), 0);
+        let texts_each = texts.len().div_ceil(self.fingerprinters.len()).max(1);
         std::thread::scope(|scope| {
-            let rooms = self.words[before..].chunks_mut(each * F::COUNT);
-            for ((maker, some), room) in self.makers.iter_mut().zip(texts.chunks(each)).zip(rooms) {
-                scope.spawn(move || make_some(maker, some, room, ticker));
+            let outputs = self.words[before..].chunks_mut(texts_each * words_of::<F>());
+            for ((fingerprinter, some), output) in
+                self.fingerprinters.iter_mut().zip(texts.chunks(texts_each)).zip(outputs)
+            {
+                scope.spawn(move || fingerprint_some(fingerprinter, some, output, ticker));
             }
         });
         ticker.check()
     }
-
-    fn into_python(self, py: Python<'_>) -> PyResult<Fingerprints<'_>> {
-        Ok((columns::fingerprints(py, self.words, self.width)?, self.missing))
-    }
 }
 
-fn make_some<F: Words>(
-    maker: &mut Fingerprinter<F>,
+fn fingerprint_some<F: Fingerprint>(
+    fingerprinter: &mut Fingerprinter<F>,
     texts: &[Option<&str>],
-    room: &mut [u64],
+    output: &mut [u64],
     ticker: &Ticker,
 ) {
-    let mut row = Vec::new();
-    for (index, (text, words)) in texts.iter().zip(room.chunks_exact_mut(F::COUNT)).enumerate() {
+    for (index, (text, row)) in texts.iter().zip(output.chunks_exact_mut(words_of::<F>())).enumerate() {
         if index.is_multiple_of(TEXTS_BETWEEN_CHECKS) && ticker.check().is_err() {
             return;
         }
-        row.clear();
-        maker.fingerprint(text.unwrap_or_default()).value.append_to(&mut row);
-        words.copy_from_slice(&row);
+        let fingerprint = fingerprinter.fingerprint(text.unwrap_or_default()).value;
+        row.iter_mut().zip(words(fingerprint)).for_each(|(word, value)| *word = value);
     }
 }

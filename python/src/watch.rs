@@ -1,5 +1,7 @@
-//! Long work off the interpreter's lock: signals are looked for, and progress is told, on the thread that
-//! has asked for it, while the work goes on on another one.
+//! Long work without the interpreter's lock.
+//!
+//! The work runs on a thread of its own. Meanwhile the calling thread checks signals and reports
+//! progress.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +16,10 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 
-/// How often signals are looked for, and progress is told.
+/// How often signals are checked and progress is reported.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How far an operation is, and whether it should end.
+/// The progress of an operation, and whether it is cancelled.
 #[derive(Default)]
 pub(crate) struct Ticker {
     cancelled: AtomicBool,
@@ -25,27 +27,27 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// Makes the operation end at its next report.
+    /// Cancels the operation: its next report fails.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// An error once the operation should end.
+    /// Fails once the operation is cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Looks for signals, and calls `listener(stage, done, total)` if there is something to tell.
+    /// Checks signals, and calls `listener(stage, done, total)` if there is any progress.
     pub(crate) fn tick(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
-        self.tell_reached(py, listener)
+        self.report_reached(py, listener)
     }
 
-    fn tell_reached(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
+    fn report_reached(&self, py: Python<'_>, listener: Option<&Py<PyAny>>) -> PyResult<()> {
         let reached = *self.reached.lock().unwrap_or_else(PoisonError::into_inner);
         match (listener, reached) {
             (Some(listener), Some((stage, done, total))) => {
-                tell(py, listener, (stage_name(stage), done, total))
+                report(py, listener, (stage_name(stage), done, total))
             }
             _ => Ok(()),
         }
@@ -77,9 +79,14 @@ fn stage_name(stage: Stage) -> &'static str {
     }
 }
 
-/// Calls a listener. A `StopIteration` that comes out of it must not be taken for the end of an iterator.
-pub(crate) fn tell<'py>(py: Python<'py>, listener: &Py<PyAny>, report: impl PyCallArgs<'py>) -> PyResult<()> {
-    listener.call1(py, report).map(drop).map_err(|raised| {
+/// Calls a listener. A `StopIteration` that it raises becomes a `RuntimeError`: in `__next__` it
+/// would look like the end of the iterator.
+pub(crate) fn report<'py>(
+    py: Python<'py>,
+    listener: &Py<PyAny>,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<()> {
+    listener.call1(py, arguments).map(drop).map_err(|raised| {
         if !raised.is_instance_of::<PyStopIteration>(py) {
             return raised;
         }
@@ -89,9 +96,11 @@ pub(crate) fn tell<'py>(py: Python<'py>, listener: &Py<PyAny>, report: impl PyCa
     })
 }
 
-/// Does a job on a thread of its own. A signal, or an exception of the listener, cancels the ticker; what is
-/// raised then waits until the job has ended and cleaned up. An exception of the listener that comes when the
-/// job is done does not undo it, and is told to `sys.unraisablehook`.
+/// Runs a job on a thread of its own.
+///
+/// A signal, or an exception of the listener, cancels the ticker. It is raised once the job has
+/// ended and cleaned up. The last report comes after the job; an exception that it raises cannot
+/// undo the job, and goes to `sys.unraisablehook`.
 pub(crate) fn watch<T: Send>(
     py: Python<'_>,
     ticker: &Ticker,
@@ -103,7 +112,7 @@ pub(crate) fn watch<T: Send>(
             let (done, finished) = sync_channel(1);
             let worker = scope.spawn(move || {
                 let result = job();
-                // Nobody listens only where the watcher is gone, which waits for this thread.
+                // The receiver outlives this thread: the scope joins it.
                 let _ = done.send(());
                 result
             });
@@ -124,7 +133,7 @@ pub(crate) fn watch<T: Send>(
         Some(error) => Err(error),
         None => {
             let value = result.or_raise(py)?;
-            if let Err(raised) = ticker.tell_reached(py, listener) {
+            if let Err(raised) = ticker.report_reached(py, listener) {
                 raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
             }
             Ok(value)

@@ -1,104 +1,86 @@
-//! Fingerprints as Python hands them over: rows of 64-bit words, the least significant one first.
+//! Fingerprints as Python passes them: rows of 64-bit words, the least significant word first.
 
-use std::borrow::Cow;
+use nearprint::{Fingerprint, ParseFingerprintError, Radix, Width, WidthVisitor};
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::prelude::*;
 
-use nearprint::{Fingerprint, Radix, U256};
+/// The number of words of one fingerprint.
+pub(crate) const fn words_of<F: Fingerprint>() -> usize {
+    F::LEN_BYTES / 8
+}
 
-/// A fingerprint that is made of words.
-pub(crate) trait Words: Fingerprint {
-    /// Words of one fingerprint.
-    const COUNT: usize = Self::BITS as usize / 64;
+/// The fingerprints whose words stand in an array, one after the other.
+pub(crate) fn fingerprints<F: Fingerprint>(words: &[u64]) -> impl ExactSizeIterator<Item = F> {
+    words.chunks_exact(words_of::<F>()).map(F::from_le_words)
+}
 
-    /// From one row of words.
-    fn from_row(row: &[u64]) -> Self;
+/// The words of one fingerprint.
+pub(crate) fn words<F: Fingerprint>(fingerprint: F) -> impl ExactSizeIterator<Item = u64> {
+    (0..F::BITS / 64).map(move |index| fingerprint.le_word(index))
+}
 
-    /// Appends the words of one row.
-    fn append_to(self, out: &mut Vec<u64>);
+/// Fingerprints that Python will receive.
+pub(crate) struct Words {
+    width: Width,
+    words: Vec<u64>,
+}
 
-    /// From all rows of an array, without a copy where the array is what is wanted already.
-    fn list(words: &[u64]) -> Cow<'_, [Self]> {
-        words.chunks_exact(Self::COUNT).map(Self::from_row).collect()
+impl Words {
+    /// No fingerprints.
+    pub(crate) fn new(width: Width) -> Self {
+        Self::from_words(width, Vec::new())
+    }
+
+    /// Fingerprints whose words are there already.
+    pub(crate) fn from_words(width: Width, words: Vec<u64>) -> Self {
+        Self { width, words }
+    }
+
+    /// Appends a fingerprint, which must have the width.
+    pub(crate) fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+        self.words.extend(words(fingerprint));
+    }
+
+    /// The fingerprints so far. None are left.
+    pub(crate) fn take(&mut self) -> Self {
+        Self::from_words(self.width, std::mem::take(&mut self.words))
+    }
+
+    /// A NumPy array of shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256.
+    pub(crate) fn into_array(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let (columns, num_words) = (self.width.bits() as usize / 64, self.words.len());
+        let array = self.words.into_pyarray(py);
+        if columns == 1 {
+            return Ok(array.into_any());
+        }
+        Ok(array.reshape([num_words / columns, columns])?.into_any())
     }
 }
 
-impl Words for u64 {
-    fn from_row(row: &[u64]) -> Self {
-        row.first().copied().unwrap_or_default()
-    }
-
-    fn append_to(self, out: &mut Vec<u64>) {
-        out.push(self);
-    }
-
-    fn list(words: &[u64]) -> Cow<'_, [Self]> {
-        Cow::Borrowed(words)
-    }
-}
-
-impl Words for u128 {
-    fn from_row(row: &[u64]) -> Self {
-        row.iter().rev().fold(0, |value, &word| (value << 64) | Self::from(word))
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves one by one")]
-    fn append_to(self, out: &mut Vec<u64>) {
-        out.extend([self as u64, (self >> 64) as u64]);
-    }
-}
-
-impl Words for U256 {
-    fn from_row(row: &[u64]) -> Self {
-        let mut words = [0; 4];
-        words.iter_mut().zip(row).for_each(|(word, &given)| *word = given);
-        Self::from_words(words)
-    }
-
-    fn append_to(self, out: &mut Vec<u64>) {
-        out.extend(self.to_words());
-    }
-}
-
-/// Words of many fingerprints.
-pub(crate) fn words_of<F: Words>(fingerprints: impl IntoIterator<Item = F>) -> Vec<u64> {
-    let mut words = Vec::new();
-    fingerprints.into_iter().for_each(|fingerprint| fingerprint.append_to(&mut words));
-    words
-}
-
-/// Appends the words of a hexadecimal fingerprint: all digits, or an even number of them behind `0x`.
-pub(crate) fn append_hex<F: Words>(text: &str, out: &mut Vec<u64>) -> Result<(), String> {
-    let digits = F::BITS as usize / 4;
-    let behind = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
-    if behind.is_none() && text.len() != digits {
+/// Appends the words of a hexadecimal fingerprint: all digits, or an even number of them after
+/// `0x`.
+pub(crate) fn append_hex(width: Width, text: &str, words: &mut Vec<u64>) -> Result<(), String> {
+    let digits = width.bits() / 4;
+    let has_prefix = text.starts_with("0x") || text.starts_with("0X");
+    if !has_prefix && text.len() != digits as usize {
         return Err(format!(
-            "{text:?} has {} digits: {} bits are written as {digits} hexadecimal digits, or behind 0x",
+            "{text:?} has {} digits: {width} bits are written as {digits} hexadecimal digits, or behind 0x",
             text.chars().count(),
-            F::BITS
         ));
     }
-    let value = F::parse_radix(text, Some(Radix::Hexadecimal)).map_err(|why| format!("{text:?}: {why}"))?;
-    value.append_to(out);
-    Ok(())
+    width.visit(AppendHex { text, words }).map_err(|why| format!("{text:?}: {why}"))
 }
 
-/// Runs a block with `F` standing for the type of fingerprints of `width` bits.
-macro_rules! with_width {
-    ($width:expr, $fingerprint:ident => $body:expr, else $otherwise:expr) => {
-        match $width {
-            64 => {
-                type $fingerprint = u64;
-                $body
-            }
-            128 => {
-                type $fingerprint = u128;
-                $body
-            }
-            256 => {
-                type $fingerprint = nearprint::U256;
-                $body
-            }
-            _ => $otherwise,
-        }
-    };
+struct AppendHex<'a> {
+    text: &'a str,
+    words: &'a mut Vec<u64>,
 }
-pub(crate) use with_width;
+
+impl WidthVisitor for AppendHex<'_> {
+    type Output = Result<(), ParseFingerprintError>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        self.words.extend(words(F::parse_radix(self.text, Some(Radix::Hexadecimal))?));
+        Ok(())
+    }
+}

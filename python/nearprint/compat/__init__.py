@@ -1,1 +1,1 @@
-"""Modules that stand in for others: ``nearprint.compat.simhash`` for simhash-py."""
+"""Replacements for other packages: ``simhash`` for simhash-py, ``simhash_db`` for simhash-db."""

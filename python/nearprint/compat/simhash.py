@@ -1,6 +1,6 @@
-"""simhash-py's functions, with its results and errors, faster.
+"""The functions of simhash-py, with its results and exceptions.
 
-Programs written for it run unchanged after::
+Programs for simhash-py run unchanged after::
 
     import sys
     import nearprint.compat.simhash
@@ -21,7 +21,7 @@ from .._texts import shingle
 
 __all__ = ["compute", "find_all", "num_differing_bits", "shingle", "unsigned_hash"]
 
-#: Bits of a hash, and so the most blocks that it can be cut into.
+#: The number of bits of a hash, and the largest number of blocks.
 _BITS = 64
 
 
@@ -31,9 +31,10 @@ def unsigned_hash(obj: Union[str, bytes]) -> int:
 
 
 def compute(hashes: Iterable[int]) -> int:
-    """The simhash of 64-bit hashes: a bit is set iff more hashes have it than not.
+    """The simhash of 64-bit hashes: a bit is set if more than half of the hashes have it.
 
-    Raises ``OverflowError`` for a number below 0 or of more than 64 bits, ``TypeError`` for what is no number.
+    Raises ``OverflowError`` for a number below 0 or of more than 64 bits, ``TypeError`` for an item
+    that is not a number.
     """
     return int(_nearprint.simhash(_words(hashes), None, _BITS)[0])
 
@@ -46,9 +47,11 @@ def num_differing_bits(a: int, b: int) -> int:
 def find_all(hashes: Iterable[int], number_of_blocks: int, different_bits: int) -> list[tuple[int, int]]:
     """All pairs of distinct hashes that differ in at most ``different_bits`` bits, each as ``(smaller, larger)``.
 
-    ``number_of_blocks`` is checked, and has no part in the search. The order is not that of simhash-py, which has none.
+    ``number_of_blocks`` is checked, and does not affect the search. The order of the pairs is not
+    specified, as in simhash-py.
 
-    Raises ``ValueError`` when there are not more blocks than bits, or more than 64; else as :func:`compute`.
+    Raises ``ValueError`` unless there are more blocks than bits, and for more than 64 blocks;
+    otherwise as :func:`compute`.
     """
     words = _words(hashes)
     blocks, bits = operator.index(number_of_blocks), operator.index(different_bits)

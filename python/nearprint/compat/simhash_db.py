@@ -1,6 +1,6 @@
-"""simhash-db's ``Client``, on a nearprint database instead of a server.
+"""The ``Client`` of simhash-db, on a nearprint database instead of a server.
 
-Programs written for it change one word, the backend, and say where the files are::
+Programs for simhash-db change the backend, and add the folder of the files::
 
     from nearprint.compat.simhash_db import Client
 
@@ -31,31 +31,31 @@ from .._settings import settings_of
 
 __all__ = ["BackendUnsupported", "Client"]
 
-#: Bits of a hash, and so the most blocks that it can be cut into.
+#: The number of bits of a hash, and the largest number of blocks.
 _BITS = 64
 
-#: One hash, as far as it has a type of its own.
+#: One hash.
 Hash = Union[int, "np.integer[Any]"]
-#: Many: an iterable of hashes, an array of uint64, or what else ``Database.add`` takes.
+#: Several hashes: an iterable, an array of uint64, or any other argument of ``Database.add``.
 Hashes = Union[Iterable[Hash], npt.NDArray[np.uint64]]
 
 
 class BackendUnsupported(ValueError):
-    """There is no such backend."""
+    """The backend does not exist."""
 
 
 class Client:
-    """A set of 64-bit hashes on disk, which is asked for those within ``num_bits`` bits of others.
+    """A set of 64-bit hashes on disk, with queries for hashes within ``num_bits`` bits.
 
-    The database is the folder ``name + ".np"`` in ``path``, and is made by the first ``insert``; one that stands there
-    is taken up. What was inserted is durable and seen by all other clients as soon as ``insert`` returns. Each value is
-    stored once, however often it is inserted, under itself as the id.
+    The database is the folder ``name + ".np"`` in ``path``. The first ``insert`` creates it; an
+    existing database is opened. Inserted hashes are durable, and visible to all other clients, when
+    ``insert`` returns. Each hash is stored once, with itself as the id.
 
-    A client may be used by several threads, whose calls wait for each other; a list is answered on all cores. Of
-    several processes only one may insert: the first ``insert`` takes the lock, ``close`` gives it up.
+    Several threads may use a client; their calls wait for each other. A list is answered on all
+    cores. Only one process may insert: the first ``insert`` takes the lock, ``close`` releases it.
 
-    ``num_blocks`` is checked as simhash-py does, and has no part in the search: results are exact, for any
-    ``num_bits``. A database may be opened with another ``num_bits`` than it was made with.
+    ``num_blocks`` is checked as in simhash-py, and does not affect the search: results are exact for
+    any ``num_bits``. A database may be opened with another ``num_bits`` than it was created with.
     """
 
     def __init__(
@@ -74,11 +74,12 @@ class Client:
     ) -> None:
         """Opens the database, if there is one.
 
-        The options behind ``path`` are those of :func:`nearprint.open`.
+        The options after ``path`` are those of :func:`nearprint.open`.
 
-        Raises ``BackendUnsupported``, a ``ValueError``, for a backend other than ``"nearprint"``; ``ValueError`` where
-        there are not more blocks than bits, or more than 64, and for a name that is no name of a file; ``TypeError``
-        without ``path`` and for arguments of other backends; ``Error`` for what :func:`nearprint.open` raises it for.
+        Raises ``BackendUnsupported``, a ``ValueError``, for a backend other than ``"nearprint"``;
+        ``ValueError`` unless there are more blocks than bits, for more than 64 blocks, and for a name
+        that is not a file name; ``TypeError`` without ``path`` and for arguments of other backends;
+        ``Error`` as :func:`nearprint.open`.
         """
         if backend != "nearprint":
             raise BackendUnsupported(f"backend {backend!r}: there is one, 'nearprint'")
@@ -100,7 +101,7 @@ class Client:
         }
         self._lock = threading.RLock()
         self._database: Optional[Database] = None
-        #: Which folder the database is in.
+        #: The device and inode of the database's folder.
         self._identity: Optional[tuple[int, int]] = None
         self._closed = False
         settings_of(**self._options)
@@ -112,10 +113,11 @@ class Client:
         return self._path
 
     def insert(self, hash_or_hashes: Union[Hash, Hashes]) -> None:
-        """Inserts one hash or many, and makes them durable: one write to disk, so that lists are faster.
+        """Inserts one hash or several, and makes them durable with one write to disk.
 
-        Raises ``InputError``, a ``ValueError``, for numbers below 0 or of more than 64 bits, ``TypeError`` for what
-        are no numbers, ``LockedError`` while another client inserts; nothing of the list is inserted then.
+        Raises ``InputError``, a ``ValueError``, for numbers below 0 or of more than 64 bits,
+        ``TypeError`` for items that are not numbers, ``LockedError`` while another client inserts.
+        Then nothing is inserted.
         """
         hashes, _ = _listed(hash_or_hashes)
         with self._lock:
@@ -129,9 +131,10 @@ class Client:
     def find_one(self, hash_or_hashes: Hashes) -> list[Optional[int]]: ...
 
     def find_one(self, hash_or_hashes: Union[Hash, Hashes]) -> Union[Optional[int], list[Optional[int]]]:
-        """The nearest hash within ``num_bits`` bits, the smallest of several, or ``None``; of many a list of these.
+        """The nearest hash within ``num_bits`` bits, the smallest of several, or ``None``.
 
-        Raises as :meth:`insert`, except for ``LockedError``: nobody waits for a writer.
+        Returns a list of these for several hashes. Raises as :meth:`insert`, without ``LockedError``:
+        queries do not need the lock.
         """
         hashes, is_one = _listed(hash_or_hashes)
         nearest = [found[0] if found else None for found in self._found(hashes)]
@@ -143,18 +146,18 @@ class Client:
     def find_all(self, hash_or_hashes: Hashes) -> list[list[int]]: ...
 
     def find_all(self, hash_or_hashes: Union[Hash, Hashes]) -> Union[list[int], list[list[int]]]:
-        """All hashes within ``num_bits`` bits, by distance, then number; of many hashes a list of such lists.
+        """All hashes within ``num_bits`` bits, by distance, then number.
 
-        Raises as :meth:`find_one`.
+        Returns a list of such lists for several hashes. Raises as :meth:`find_one`.
         """
         hashes, is_one = _listed(hash_or_hashes)
         found = self._found(hashes)
         return found[0] if is_one else found
 
     def delete(self) -> None:
-        """Deletes the database from the disk. ``insert`` makes a new one.
+        """Deletes the database from the disk. ``insert`` creates a new one.
 
-        Other clients find nothing any more from then on. Raises ``LockedError`` while one of them inserts.
+        Other clients find no hashes from then on. Raises ``LockedError`` while one of them inserts.
         """
         with self._lock:
             database = self._standing()
@@ -165,12 +168,12 @@ class Client:
             self._database = None
             database.close()
             doomed = f"{self._path}.{uuid.uuid4().hex}"
-            # A folder that is half removed must not be taken for a database, should this be cut off.
+            # If the removal is interrupted, the rest must not look like a database.
             os.rename(self._path, doomed)
             shutil.rmtree(doomed)
 
     def close(self) -> None:
-        """Closes the database. A second time it does nothing; every other method raises ``Error`` from then on."""
+        """Closes the database; a second call does nothing. All other methods then raise ``Error``."""
         with self._lock:
             self._closed = True
             database, self._database = self._database, None
@@ -192,11 +195,11 @@ class Client:
         return f"<simhash_db.Client {self._path!r}: {self.num_bits} bits>"
 
     def _standing(self) -> Optional[Database]:
-        """The database, if there is one by now."""
+        """The database, if there is one."""
         if self._closed:
             raise Error(f"{self._path}: the client is closed")
         if self._database is not None and _identity_of(self._path) != self._identity:
-            # Another client has deleted it, and maybe made a new one.
+            # Another client has deleted it, and perhaps created a new one.
             self._database.close()
             self._database = None
         if self._database is None and is_there(self._path):
@@ -215,7 +218,7 @@ class Client:
         return self._database
 
     def _found(self, hashes: Any) -> list[list[int]]:
-        """What is within reach of each hash."""
+        """The hashes within ``num_bits`` bits of each hash."""
         found: list[list[int]] = [[] for _ in range(len(hashes))]
         with self._lock:
             database = self._standing()
@@ -224,14 +227,14 @@ class Client:
             database.refresh()
             result = database.query_batch(hashes, self.num_bits)
         for query, value in zip(result["query"].tolist(), result["fingerprint"].tolist()):
-            # A database that was made otherwise may have several rows of one.
+            # A database that a client did not create may have several rows of one hash.
             if found[query][-1:] != [value]:
                 found[query].append(value)
         return found
 
 
 def _identity_of(path: str) -> Optional[tuple[int, int]]:
-    """What tells a folder from one that stands at the same path later."""
+    """The device and inode of a folder, which distinguish it from a later one at the same path."""
     try:
         status = os.stat(path)
     except OSError:
@@ -240,7 +243,7 @@ def _identity_of(path: str) -> Optional[tuple[int, int]]:
 
 
 def _listed(hash_or_hashes: Any) -> tuple[Any, bool]:
-    """Hashes as something that has a length, and whether it was a single one."""
+    """Hashes with a length, and whether the argument was a single hash."""
     if isinstance(hash_or_hashes, (str, bytes)):
         raise TypeError(f"{type(hash_or_hashes).__name__} is no hash: an int is wanted, or an iterable of them")
     if isinstance(hash_or_hashes, np.ndarray) and hash_or_hashes.dtype == np.uint8:
@@ -257,7 +260,7 @@ def _listed(hash_or_hashes: Any) -> tuple[Any, bool]:
 
 
 def _is_column(values: Any) -> bool:
-    """Whether these are hashes that need not become a list: an array, a series, an Arrow array."""
+    """Whether the hashes need not become a list: an array, a series, an Arrow array."""
     if isinstance(values, np.ndarray):
         return values.ndim > 0
     is_arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")

@@ -1,0 +1,106 @@
+//! What Python passes: settings and rows.
+
+use nearprint::{KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::errors::input_error;
+
+/// What a new database is, and how its handle works. Not every function uses all of it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    k: u32,
+    layout: String,
+    recipe: Option<String>,
+    /// `None`: no keys; otherwise whether keys have texts.
+    keys: Option<bool>,
+    threads: Option<usize>,
+    memory: Option<usize>,
+    memtable_rows: Option<usize>,
+    background_merges: bool,
+    pub(crate) first_id: u64,
+}
+
+impl Settings {
+    /// What a new database is.
+    pub(crate) fn schema(&self) -> Result<Schema> {
+        let schema =
+            Schema::new().k(self.k).layout(self.layout.parse::<LayoutChoice>()?).keys(match self.keys {
+                None => KeyStorage::None,
+                Some(false) => KeyStorage::Keys,
+                Some(true) => KeyStorage::KeysAndTexts,
+            });
+        Ok(match &self.recipe {
+            Some(recipe) => schema.recipe(recipe),
+            None => schema,
+        })
+    }
+
+    /// How the handle works.
+    pub(crate) fn options(&self) -> Options {
+        let mut options = Options::new().background_merges(self.background_merges);
+        if let Some(threads) = self.threads {
+            options = options.threads(threads);
+        }
+        if let Some(bytes) = self.memory {
+            options = options.memory_bytes(bytes);
+        }
+        if let Some(rows) = self.memtable_rows {
+            options = options.memtable_rows(rows);
+        }
+        options
+    }
+}
+
+/// Rows in Python's memory.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Rows<'py> {
+    words: PyReadonlyArray1<'py, u64>,
+    ids: Option<PyReadonlyArray1<'py, u64>>,
+    keys: Option<Vec<String>>,
+    texts: Option<Vec<PyBackedBytes>>,
+}
+
+impl Rows<'_> {
+    /// The rows for threads without the interpreter's lock.
+    pub(crate) fn batch(&self) -> PyResult<Batch<'_>> {
+        Ok(Batch {
+            words: self.words.as_slice()?,
+            ids: self.ids.as_ref().map(PyReadonlyArray1::as_slice).transpose()?,
+            keys: self.keys.as_deref(),
+            texts: self.texts.as_deref(),
+        })
+    }
+
+    /// Refuses keys that are too long, before any row is inserted.
+    pub(crate) fn check_keys(&self, py: Python<'_>) -> PyResult<()> {
+        let is_too_long = |key: &String| key.len() > MAX_KEY_BYTES;
+        match self.keys.iter().flatten().position(is_too_long) {
+            Some(index) => {
+                Err(input_error(py, &format!("keys: item {index}: longer than 65,536 bytes of UTF-8")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Borrowed rows.
+pub(crate) struct Batch<'a> {
+    pub(crate) words: &'a [u64],
+    ids: Option<&'a [u64]>,
+    keys: Option<&'a [String]>,
+    texts: Option<&'a [PyBackedBytes]>,
+}
+
+impl Batch<'_> {
+    /// The id, key and text of a row.
+    pub(crate) fn row(&self, index: usize) -> (Option<u64>, Option<&str>, &[u8]) {
+        let id = self.ids.and_then(|ids| ids.get(index)).copied();
+        let key = self.keys.and_then(|keys| keys.get(index)).map(String::as_str);
+        let text = self.texts.and_then(|texts| texts.get(index)).map_or(&[][..], |text| text);
+        (id, key, text)
+    }
+}

@@ -1,0 +1,78 @@
+//! Inserts and deletes rows, and builds databases of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use nearprint::{Database, Fingerprint, Options, Result, Schema, WidthVisitor};
+
+use crate::arguments::Batch;
+use crate::handle::Handle;
+use crate::watch::Ticker;
+use crate::words::fingerprints;
+
+/// The number of rows inserted, or ids deleted, between two checks for cancellation.
+const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
+
+impl<F: Fingerprint> Handle<F> {
+    /// Inserts rows and returns their ids. With `upsert` each becomes the only row with its id.
+    pub(crate) fn add(&self, ticker: &Arc<Ticker>, batch: &Batch<'_>, upsert: bool) -> Result<Vec<u64>> {
+        let fingerprints = fingerprints::<F>(batch.words);
+        self.write(ticker, |writer| {
+            let mut ids = Vec::with_capacity(fingerprints.len());
+            for (index, fingerprint) in fingerprints.enumerate() {
+                if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                    ticker.check()?;
+                }
+                ids.push(match (batch.row(index), upsert) {
+                    ((id, Some(key), text), false) => writer.insert_keyed(fingerprint, id, key, text)?,
+                    ((id, Some(key), text), true) => writer.upsert_keyed(fingerprint, id, key, text)?,
+                    ((Some(id), None, _), true) => writer.upsert(fingerprint, id).map(|()| id)?,
+                    ((id, None, _), _) => writer.insert(fingerprint, id)?,
+                });
+            }
+            Ok(ids)
+        })
+    }
+
+    /// Deletes all rows with these ids.
+    pub(crate) fn delete(&self, ticker: &Arc<Ticker>, ids: &[u64]) -> Result<()> {
+        self.write(ticker, |writer| {
+            for some in ids.chunks(ROWS_BETWEEN_CHECKS) {
+                ticker.check()?;
+                some.iter().try_for_each(|&id| writer.delete(id))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Builds a database of rows.
+pub(crate) struct Build<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) schema: Schema,
+    pub(crate) options: Options,
+    pub(crate) first_id: u64,
+    pub(crate) runs_only: bool,
+    pub(crate) batch: &'a Batch<'a>,
+    pub(crate) ticker: &'a Arc<Ticker>,
+}
+
+impl WidthVisitor for Build<'_> {
+    type Output = Result<()>;
+
+    fn visit<F: Fingerprint>(self) -> Result<()> {
+        let options = self.options.progress(self.ticker.clone());
+        let builder = Database::build_with(self.path, self.schema, options)?.first_id(self.first_id);
+        let mut builder = if self.runs_only { builder.runs_only() } else { builder };
+        for (index, fingerprint) in fingerprints::<F>(self.batch.words).enumerate() {
+            if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                self.ticker.check()?;
+            }
+            match self.batch.row(index) {
+                (id, Some(key), text) => builder.push_keyed(fingerprint, id, key, text)?,
+                (id, None, _) => builder.push(fingerprint, id)?,
+            };
+        }
+        builder.finish().map(drop)
+    }
+}
