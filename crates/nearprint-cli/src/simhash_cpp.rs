@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use super::failure::say;
+use crate::terminal::print_message;
 use nearprint::{Error, Options, visit_all, visit_all_clusters};
 
 /// Exit codes, in the order in which the program checks.
@@ -56,9 +56,9 @@ fn main(task: Task) -> ExitCode {
     {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, why)) => {
-            say(format_args!("{program}: {why}"));
+            print_message(format_args!("{program}: {why}"));
             if code <= TOO_FEW_BLOCKS {
-                say(format_args!("{}", usage(program)));
+                print_message(format_args!("{}", usage(program)));
             }
             ExitCode::from(code)
         }
