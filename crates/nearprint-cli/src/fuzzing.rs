@@ -1,4 +1,4 @@
-//! The readers of fingerprint files.
+//! The fuzz target for the readers of fingerprint files.
 
 #[path = "../../../src/testing/fuzzing/input.rs"]
 mod input;
@@ -11,7 +11,7 @@ use crate::args::FingerprintFormat;
 use crate::input::fingerprints::{RowRead, npy_header, read_bytes};
 use nearprint::{Fingerprint, Printed, U256};
 
-/// The formats of a width, of which that of raw numbers is given.
+/// All formats of a width. `raw` is its format of raw numbers.
 fn formats(raw: FingerprintFormat) -> [FingerprintFormat; 6] {
     [
         FingerprintFormat::Text,
@@ -23,7 +23,8 @@ fn formats(raw: FingerprintFormat) -> [FingerprintFormat; 6] {
     ]
 }
 
-/// Reads bytes as a file of each format; what comes out, written in any format, is read again as it was.
+/// Reads bytes as a file of one format. Then writes the rows in every format: reading these files
+/// must give the same rows.
 pub fn import_text(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let format = input.pick(&[0, 1, 2, 3, 4, 5]);
@@ -39,11 +40,11 @@ fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [Fingerp
     let rows: Vec<RowRead<F>> = if style & 0x80 == 0 {
         read_bytes(formats[format], input.rest().to_vec()).0
     } else {
-        made(&mut input)
+        generate_rows(&mut input)
     };
     for format in formats {
-        let (found, end) = read_bytes(format, written(format, style, &rows));
-        assert_eq!(end, Ok(()), "what was written as {format:?}");
+        let (found, end) = read_bytes(format, encode(format, style, &rows));
+        assert_eq!(end, Ok(()), "rows written as {format:?}");
         let ids_are_lost = [formats[1], FingerprintFormat::Npy].contains(&format);
         let keys_are_lost = ids_are_lost || format == FingerprintFormat::Text;
         let expected = rows.iter().map(|(fingerprint, id, key)| {
@@ -53,10 +54,10 @@ fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [Fingerp
     }
 }
 
-/// Keys that a line cannot hold as they are.
+/// Keys that need escapes or quotation marks.
 const KEYS: [&str; 4] = ["a\tb\\t\r\n", " \"x\", y ", "\\", "é\n\n"];
 
-fn made<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
+fn generate_rows<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
     let mut rows = Vec::new();
     while !input.is_empty() {
         let words = (0..F::BITS).step_by(64).map(|at| F::from_bits(input.fingerprint(), at, 64));
@@ -67,8 +68,8 @@ fn made<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
     rows
 }
 
-/// A fingerprint in decimal or hexadecimal digits, or, of those that have no decimal ones, without 0x.
-fn print<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
+/// A fingerprint as text. If it is not hexadecimal, 64 bits are decimal, and wider ones have no 0x.
+fn print_fingerprint<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
     let printed = Printed(fingerprint).to_string();
     match (F::BITS, is_hexadecimal) {
         (64, true) => format!("{:#x}", fingerprint.bits(0, 64)),
@@ -77,13 +78,13 @@ fn print<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
     }
 }
 
-/// A file of a format; `style` chooses among the ways there are to write one.
-fn written<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
+/// A file of a format. `style` selects one of the possible notations.
+fn encode<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
     let with = |separator: &str, header: bool| {
         let mut text =
             if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
         for (fingerprint, id, key) in rows {
-            let fingerprint = print(*fingerprint, style & 1 == 1);
+            let fingerprint = print_fingerprint(*fingerprint, style & 1 == 1);
             let id = id.map(|id| id.to_string());
             let key = key.as_ref().filter(|_| format != FingerprintFormat::Text).map(|key| cell(format, key));
             text += &match (id, header, key) {
@@ -117,7 +118,7 @@ fn written<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead
     }
 }
 
-/// A key as a cell.
+/// A key as a cell of CSV or TSV.
 fn cell(format: FingerprintFormat, key: &str) -> String {
     match format {
         FingerprintFormat::Tsv => {
@@ -127,6 +128,7 @@ fn cell(format: FingerprintFormat, key: &str) -> String {
     }
 }
 
+/// Rows as JSON lines.
 fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
     let number = |value: u64| if style & 1 == 1 { format!("\"{value}\"") } else { value.to_string() };
     let fingerprint = |value: F| match F::BITS {
@@ -141,7 +143,7 @@ fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
     rows.iter().map(object).collect()
 }
 
-/// A file of each format, and rows to be written in all of them.
+/// Files of each format, and seeds for generated rows.
 #[cfg(test)]
 fn seeds() -> Vec<Vec<u8>> {
     let made = |format: u8, style: u8, text: &[u8]| [&[format, style], text].concat();

@@ -5,8 +5,8 @@ use nearprint::{Fingerprint, Width, WidthVisitor};
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 
-/// A command that is generic over the fingerprint type. `C` is what the command has prepared before the
-/// width is known.
+/// A command that is generic over the fingerprint type. `C` is what the command has prepared before
+/// the width is known.
 pub(crate) trait TypedCommand<C> {
     fn run_typed<F: Fingerprint>(self, context: C, global: GlobalArgs) -> Result<(), Failure>;
 }

@@ -7,19 +7,19 @@ use nearprint_text::documents::{Fields, Format, ReaderOptions};
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
 pub(crate) struct DocumentArgs {
-    /// Format of the inputs [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, any other file is
-    /// one document; standard input is jsonl, for `fingerprint` text]
+    /// Format of the inputs [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, any
+    /// other file is one document; standard input is jsonl, for `fingerprint` text]
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<DocumentFormat>,
     /// Field or column that holds the text; dots reach into JSON objects
     #[arg(long, value_name = "NAME", default_value = "text")]
     text_field: String,
-    /// Field or column that holds the key [default: INPUT:N, N counted from 1; the path of a file that is one
-    /// document]
+    /// Field or column that holds the key [default: INPUT:N, N counted from 1; the path of a file
+    /// that is one document]
     #[arg(long, value_name = "NAME")]
     pub(crate) key_field: Option<String>,
-    /// Write bad records to FILE and continue, instead of stopping at the first one; of an endless line, its
-    /// first 64 KiB
+    /// Write bad records to FILE and continue, instead of stopping at the first one; of an endless
+    /// line, its first 64 KiB
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Cut each text at the first occurrence of TEXT

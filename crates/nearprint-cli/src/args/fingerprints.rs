@@ -18,15 +18,17 @@ pub(crate) enum FingerprintFormat {
     U128,
     /// Raw 256-bit fingerprints, the least significant byte first
     U256,
-    /// Comma-separated. The first line is a header unless it starts with a fingerprint. Without a header,
-    /// the columns are fingerprint, id and key, or those of --columns
+    /// Comma-separated. The first line is a header unless it starts with a fingerprint. Without a
+    /// header, the columns are fingerprint, id and key, or those of --columns
     Csv,
-    /// The same, tab-separated. In keys \t \n \r \\ stand for tab, line feed, carriage return, backslash
+    /// The same, tab-separated. In keys \t \n \r \\ stand for tab, line feed, carriage return,
+    /// backslash
     Tsv,
     /// One JSON object a line
     Jsonl,
-    /// A NumPy array: uint64 of shape (n,), (n, 2) or (n, 4), the least significant word of a fingerprint
-    /// first; or uint8 of shape (n, 8), (n, 16) or (n, 32), the most significant byte first
+    /// A NumPy array: uint64 of shape (n,), (n, 2) or (n, 4), the least significant word of a
+    /// fingerprint first; or uint8 of shape (n, 8), (n, 16) or (n, 32), the most significant byte
+    /// first
     Npy,
     /// Parquet: strings, 64-bit numbers, or bytes, the most significant one first
     Parquet,
@@ -45,16 +47,17 @@ pub(crate) enum Column {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct FingerprintArgs {
-    /// Format of the inputs [default: by extension: .u64 .u128 .u256 .csv .tsv .jsonl .npy .parquet, anything
-    /// else is text; any of them but .parquet may be compressed and end in .gz or .zst]
+    /// Format of the inputs [default: by extension: .u64 .u128 .u256 .csv .tsv .jsonl .npy
+    /// .parquet, anything else is text; any of them but .parquet may be compressed and end in .gz
+    /// or .zst]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<FingerprintFormat>,
-    /// Base of fingerprints in texts [default: 16 after 0x, else 10 for 64 bits and 16 for 256; for 128 bits,
-    /// 32 digits are hexadecimal, other numbers decimal]
+    /// Base of fingerprints in texts [default: 16 after 0x, else 10 for 64 bits and 16 for 256; for
+    /// 128 bits, 32 digits are hexadecimal, other numbers decimal]
     #[arg(long, value_name = "BASE", value_parser = values::radix())]
     radix: Option<Radix>,
-    /// Columns of CSV and TSV inputs without a header, in their order: fingerprint,key or any others of
-    /// fingerprint, id and key
+    /// Columns of CSV and TSV inputs without a header, in their order: fingerprint,key or any
+    /// others of fingerprint, id and key
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) columns: Vec<Column>,
     /// Name of the column or JSON field that holds the fingerprint

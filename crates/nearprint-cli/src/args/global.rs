@@ -36,8 +36,8 @@ impl GlobalArgs {
         Bars::new(self.allows_bars())
     }
 
-    /// Runs a command that prints results and reports progress at the same time. `print` receives standard
-    /// output, and the options to open databases with.
+    /// Runs a command that prints results and reports progress at the same time. `print` receives
+    /// standard output, and the options to open databases with.
     pub(crate) fn print_results(
         self,
         print: impl FnOnce(&mut OutputStream, Options) -> Result<(), Failure>,

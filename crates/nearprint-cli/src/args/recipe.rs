@@ -6,15 +6,15 @@ use nearprint_text::recipe::Recipe;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {
-    /// How texts become fingerprints: default, simhash-py, seomoz-cpp, notebook, chinese, cjk, or a complete
-    /// recipe in its printed form [default: default]
+    /// How texts become fingerprints: default, simhash-py, seomoz-cpp, notebook, chinese, cjk, or a
+    /// complete recipe in its printed form [default: default]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
     /// Steps that clean a text first: none, or some of html,nfc,lower
     #[arg(long, value_name = "STEPS")]
     clean: Option<String>,
-    /// Tokenizer: non-alpha (ASCII letters), word (\w+), unicode (words by UAX #29), whitespace, space (split
-    /// at each space), char (letters and digits), jieba (Chinese words)
+    /// Tokenizer: non-alpha (ASCII letters), word (\w+), unicode (words by UAX #29), whitespace,
+    /// space (split at each space), char (letters and digits), jieba (Chinese words)
     #[arg(long, value_name = "TOKENS")]
     tokens: Option<String>,
     /// Stop words to drop: none, or english (NLTK's list)
@@ -41,7 +41,8 @@ pub(crate) struct RecipeArgs {
 }
 
 impl RecipeArgs {
-    /// The recipe of the options: the named one or the default, with the parts that other options set.
+    /// The recipe of the options: the named one or the default, with the parts that other options
+    /// set.
     pub(crate) fn recipe(&self) -> Result<Recipe, Failure> {
         let base: Recipe = self.recipe.as_deref().unwrap_or("default").parse()?;
         let parts = self.parts().into_iter().chain([("width", &self.width)]);

@@ -23,8 +23,8 @@ pub(crate) struct SchemaArgs {
     /// Store keys and, compressed, the texts of documents, which --confirm compares
     #[arg(long)]
     texts: bool,
-    /// How documents become fingerprints: the name of a recipe, or its parts. The database then refuses
-    /// any other recipe
+    /// How documents become fingerprints: the name of a recipe, or its parts. The database then
+    /// refuses any other recipe
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
 }

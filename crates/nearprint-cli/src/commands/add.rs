@@ -12,10 +12,10 @@ use nearprint::{Database, Fingerprint, Writer, width_of};
 
 /// Insert rows into a database
 ///
-/// Rows become durable and visible to readers batch by batch. After a bad line, a failure or Ctrl-C, all
-/// committed rows stay, and the message reports their number. A row without an id gets the one after the
-/// largest id ever stored. For databases with keys, keys come from CSV, TSV, JSON lines and Parquet; the id
-/// of a row with a key and no id is the 64-bit xxh3 of the key.
+/// Rows become durable and visible to readers batch by batch. After a bad line, a failure or
+/// Ctrl-C, all committed rows stay, and the message reports their number. A row without an id gets
+/// the one after the largest id ever stored. For databases with keys, keys come from CSV, TSV, JSON
+/// lines and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,7 +55,8 @@ impl TypedCommand<()> for Args {
         interrupt::set_committed_rows(0);
         let added = read_all(&self.input, &self.inputs, &mut adder).and_then(|()| adder.commit());
         let committed = adder.committed;
-        // After a failure the writer is dropped, which discards uncommitted rows. Closing would commit them.
+        // After a failure the writer is dropped, which discards uncommitted rows. Closing would
+        // commit them.
         added
             .and_then(|()| Ok(adder.writer.close()?))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;

@@ -11,8 +11,8 @@ use nearprint::{Database, Fingerprint, width_of};
 /// Make a consistent copy of a database
 ///
 /// Works while another process writes, and does not disturb it. Verifies the checksum of every page
-/// that it copies. A wrong checksum fails the command; an incomplete copy is never left. DEST must not
-/// exist. The copy is an independent database.
+/// that it copies. A wrong checksum fails the command; an incomplete copy is never left. DEST must
+/// not exist. The copy is an independent database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint backup corpus.np /backup/corpus-monday.np")]
 pub(super) struct Args {

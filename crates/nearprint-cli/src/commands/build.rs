@@ -12,10 +12,11 @@ use nearprint::{Builder, Database, Error, Fingerprint};
 
 /// Create a database from files of fingerprints
 ///
-/// All or nothing: DB appears when everything is written and synced. After an error, a bad line or Ctrl-C
-/// there is no DB. A row without an id gets the one after the largest id so far, starting with 0. Equal rows
-/// are stored once. The input may be larger than --memory. With --keys, keys come from CSV, TSV, JSON lines
-/// and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key.
+/// All or nothing: DB appears when everything is written and synced. After an error, a bad line or
+/// Ctrl-C there is no DB. A row without an id gets the one after the largest id so far, starting
+/// with 0. Equal rows are stored once. The input may be larger than --memory. With --keys, keys
+/// come from CSV, TSV, JSON lines and Parquet; the id of a row with a key and no id is the 64-bit
+/// xxh3 of the key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +40,8 @@ pub(super) struct Args {
     /// Id of the first row without one
     #[arg(long, value_name = "N", default_value = "0")]
     first_id: u64,
-    /// Create a folder of runs for `ingest` instead; it can be read like a database, but no row can be added
+    /// Create a folder of runs for `ingest` instead; it can be read like a database, but no row can
+    /// be added
     #[arg(long)]
     runs_only: bool,
     #[command(flatten)]
@@ -73,7 +75,8 @@ impl TypedCommand<()> for Args {
             )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();
-        // The database is complete, or nothing of it is left. A signal that comes now waits for the end.
+        // The database is complete, or nothing of it is left. A signal that comes now waits for the
+        // end.
         interrupt::set_cancellable(true);
         interrupt::set_staging_folder(None);
         if interrupt::check().is_break() && built.is_err() {

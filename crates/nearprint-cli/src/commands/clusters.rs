@@ -10,10 +10,10 @@ use nearprint::{Database, Error, Fingerprint, Row, Snapshot, visit_all_row_clust
 
 /// Group the rows into clusters, connected by steps of at most K bits
 ///
-/// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters are
-/// numbered from 0 in the order of their smallest fingerprint. Members are sorted by (fingerprint, id). Rows
-/// with equal fingerprints are in one cluster. Databases with keys add a column, the key, and print one line
-/// for each key of a row.
+/// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
+/// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
+/// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
+/// column, the key, and print one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -11,8 +11,9 @@ use nearprint_text::recipe::Recipe;
 
 /// Print in how many bits the fingerprints of two texts differ
 ///
-/// The exit code says whether the texts are near-duplicates: 0 for a distance of at most K, 6 for more. A and
-/// B can also be fingerprints: of 64 or 128 bits in decimal or hexadecimal, of 256 bits in hexadecimal.
+/// The exit code says whether the texts are near-duplicates: 0 for a distance of at most K, 6 for
+/// more. A and B can also be fingerprints: of 64 or 128 bits in decimal or hexadecimal, of 256 bits
+/// in hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,8 +51,8 @@ impl Args {
         if distance <= self.k { Ok(()) } else { Err(Failure::NotNearDuplicates) }
     }
 
-    /// The distance and the width if both arguments are fingerprints and not names of files. The width is the
-    /// smallest one in which both can be parsed.
+    /// The distance and the width if both arguments are fingerprints and not names of files. The
+    /// width is the smallest one in which both can be parsed.
     fn distance_of_fingerprints(&self) -> Option<(u32, Width)> {
         if self.a.exists() || self.b.exists() {
             return None;

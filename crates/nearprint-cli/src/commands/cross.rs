@@ -10,10 +10,10 @@ use nearprint::{Database, Error, Fingerprint, Row, Snapshot, width_of};
 
 /// Find all pairs within K bits between two databases
 ///
-/// Prints `a b distance` for every fingerprint a of DB and every fingerprint b of OTHER within K bits of it,
-/// each pair once, including equal fingerprints. With --ids, prints `id_a id_b distance` for every pair of
-/// rows; databases with keys then add two columns: the keys of both rows. The order is the same for any
-/// number of threads.
+/// Prints `a b distance` for every fingerprint a of DB and every fingerprint b of OTHER within K
+/// bits of it, each pair once, including equal fingerprints. With --ids, prints `id_a id_b
+/// distance` for every pair of rows; databases with keys then add two columns: the keys of both
+/// rows. The order is the same for any number of threads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,8 +71,8 @@ impl TypedCommand<()> for Args {
     }
 }
 
-/// Calls `write` for each key of row `a` with each key of row `b`. If only one of the databases has keys, the
-/// other column is empty.
+/// Calls `write` for each key of row `a` with each key of row `b`. If only one of the databases has
+/// keys, the other column is empty.
 fn key_pairs<F: Fingerprint>(
     (first, a): (&[Snapshot<F>], Row<F>),
     (second, b): (&[Snapshot<F>], Row<F>),

@@ -16,9 +16,9 @@ use nearprint_text::recipe::Recipe;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
-/// A document is kept if no document within K bits of it was kept before. Kept documents are written
-/// unchanged, in input order. With --db, a database stores what was kept, and later runs compare with it too.
-/// Rerun an interrupted command with --db to resume.
+/// A document is kept if no document within K bits of it was kept before. Kept documents are
+/// written unchanged, in input order. With --db, a database stores what was kept, and later runs
+/// compare with it too. Rerun an interrupted command with --db to resume.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,17 +42,17 @@ pub(super) struct Args {
     /// Write `key duplicate_of distance` for each document left out, in input order
     #[arg(long, value_name = "FILE")]
     duplicates: Option<PathBuf>,
-    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first read the
-    /// inputs twice
+    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
+    /// read the inputs twice
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep)]
     keep: Keep,
-    /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of their 3-word
-    /// shingles in common) or edit:X (at most X of the characters changed). With --db, the database needs
-    /// --texts
+    /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
+    /// their 3-word shingles in common) or edit:X (at most X of the characters changed). With --db,
+    /// the database needs --texts
     #[arg(long, value_name = "MEASURE:X")]
     confirm: Option<Confirm>,
-    /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written to
-    /// --rejects
+    /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
+    /// to --rejects
     #[arg(long, value_name = "N", default_value_t = 0)]
     min_tokens: usize,
     /// Add the fingerprint to each kept document, in a last field with this name
@@ -135,7 +135,8 @@ impl Args {
 }
 
 impl Args {
-    /// The recipe of the options. If they do not set the width, it is that of the database, if that exists.
+    /// The recipe of the options. If they do not set the width, it is that of the database, if that
+    /// exists.
     fn recipe_of_width(&self) -> Result<Recipe, Failure> {
         let recipe = self.recipe.recipe()?;
         let Some(path) = self.db.as_ref().filter(|path| path.exists()) else { return Ok(recipe) };

@@ -11,8 +11,8 @@ use nearprint::{Database, Fingerprint, Writer, width_of};
 
 /// Delete rows by id, or by key
 ///
-/// Deletes every row with one of the ids, whatever its fingerprint. An id that is not stored is not an error.
-/// Deletions become durable batch by batch, like the rows of `add`.
+/// Deletes every row with one of the ids, whatever its fingerprint. An id that is not stored is not
+/// an error. Deletions become durable batch by batch, like the rows of `add`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

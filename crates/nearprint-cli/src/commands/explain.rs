@@ -9,9 +9,9 @@ use nearprint::{AnyDatabase, Explanation, LayoutChoice, Schema, Width};
 
 /// Print how a query is answered, its cost, and why
 ///
-/// For each run of the database, or for N hypothetical fingerprints: the tables, how many bits may differ in
-/// the leading bits of each, the look-ups and comparisons of one query, and its estimated time on one core
-/// with cached files.
+/// For each run of the database, or for N hypothetical fingerprints: the tables, how many bits may
+/// differ in the leading bits of each, the look-ups and comparisons of one query, and its estimated
+/// time on one core with cached files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

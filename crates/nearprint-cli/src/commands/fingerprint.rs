@@ -15,10 +15,10 @@ use nearprint_text::recipe::{Fingerprinted, Fingerprinter, Recipe, Weight, weigh
 
 /// Compute the fingerprints of texts
 ///
-/// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row of CSV,
-/// TSV and Parquet is a document. Any other file is one document, and so is standard input unless
-/// --input-format sets its format. A folder stands for all files in it. Inputs may be compressed with gzip or
-/// Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+/// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row
+/// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
+/// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
+/// compressed with gzip or Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,10 +31,12 @@ pub(super) struct Args {
     /// Files and folders of documents; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of each bit
+    /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of
+    /// each bit
     #[arg(long, conflicts_with_all = ["features", "format", "min_tokens"])]
     explain: bool,
-    /// Read documents as lists of features instead of texts: lines of WORD or 0xHASH, a tab, and the weight
+    /// Read documents as lists of features instead of texts: lines of WORD or 0xHASH, a tab, and
+    /// the weight
     #[arg(long)]
     features: bool,
     /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects

@@ -17,8 +17,8 @@ use nearprint_text::recipe::Recipe;
 
 /// Print the distances between all given texts as a table
 ///
-/// The table has a row and a column for each file, in the given order. Each cell is the number of bits in
-/// which the two fingerprints differ.
+/// The table has a row and a column for each file, in the given order. Each cell is the number of
+/// bits in which the two fingerprints differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -32,9 +32,9 @@ use crate::terminal::failure::Failure;
 
 /// Exact, persistent database of fingerprints: finds all that differ from a query by at most k bits
 ///
-/// Fingerprints are numbers of 64, 128 or 256 bits. Similar things have fingerprints that differ in few bits:
-/// simhashes of texts, perceptual hashes of images. A database is a folder of files that opens in
-/// milliseconds and is never loaded into memory.
+/// Fingerprints are numbers of 64, 128 or 256 bits. Similar things have fingerprints that differ in
+/// few bits: simhashes of texts, perceptual hashes of images. A database is a folder of files that
+/// opens in milliseconds and is never loaded into memory.
 #[derive(Debug, Parser)]
 #[command(name = "nearprint", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Cli {

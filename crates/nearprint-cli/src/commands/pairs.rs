@@ -11,10 +11,11 @@ use nearprint::{Database, Error, Fingerprint, Options, Row, Snapshot, visit_all}
 
 /// Find all pairs of fingerprints within K bits
 ///
-/// Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids, prints
-/// `id_a id_b distance` for every pair of rows, including rows with equal fingerprints; the id of the smaller
-/// fingerprint comes first. Databases with keys then add two columns: the keys of both rows. The order is the
-/// same for any number of threads.
+/// Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids,
+/// prints
+/// `id_a id_b distance` for every pair of rows, including rows with equal fingerprints; the id of
+/// the smaller fingerprint comes first. Databases with keys then add two columns: the keys of both
+/// rows. The order is the same for any number of threads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,9 +12,10 @@ use nearprint::{Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
 
 /// Find the stored rows within K bits of given fingerprints
 ///
-/// Prints `query distance fingerprint id` for every row within K bits: one block for each query in input
-/// order, sorted by (distance, fingerprint, id). Results are exact. Databases with keys add a column, the
-/// key, and print one line for each key of a row. Several databases must have fingerprints of one width.
+/// Prints `query distance fingerprint id` for every row within K bits: one block for each query in
+/// input order, sorted by (distance, fingerprint, id). Results are exact. Databases with keys add a
+/// column, the key, and print one line for each key of a row. Several databases must have
+/// fingerprints of one width.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +49,7 @@ pub(super) struct Args {
     input: FingerprintArgs,
 }
 
-/// Queries per batch. A batch is answered table by table, which is fast for many queries only.
+/// Queries per batch. A batch runs table by table, which pays off only for many queries.
 const BATCH: usize = 1 << 20;
 /// The same for several databases, whose results are held in memory to be merged.
 const MERGED_BATCH: usize = 256;

@@ -12,10 +12,11 @@ use nearprint::{Error, Fingerprint, Options, RepairReport, WidthVisitor, width_o
 
 /// Recover what can be read of a damaged database into a new one
 ///
-/// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and counted. What
-/// one table has lost is restored from the others. Prints a line `KIND FILE WHAT` for each finding, where
-/// KIND is damaged, recovered, lost or note. Then prints a line `total NAME NUMBER` for each of rows,
-/// lost_rows, lost_fingerprints and recovered. No other process should write to DB at the same time.
+/// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and
+/// counted. What one table has lost is restored from the others. Prints a line `KIND FILE WHAT` for
+/// each finding, where KIND is damaged, recovered, lost or note. Then prints a line `total NAME
+/// NUMBER` for each of rows, lost_rows, lost_fingerprints and recovered. No other process should
+/// write to DB at the same time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint repair corpus.np saved.np && nearprint verify saved.np")]
 pub(super) struct Args {

@@ -10,9 +10,9 @@ use nearprint::AnyDatabase;
 
 /// Check every byte of a database
 ///
-/// Checks checksums, order, counts, padding, and the sums that all tables of a run must share. Prints one
-/// line if the database is sound. Otherwise it prints file, section and offset of all damage, and exits
-/// with 3.
+/// Checks checksums, order, counts, padding, and the sums that all tables of a run must share.
+/// Prints one line if the database is sound. Otherwise it prints file, section and offset of all
+/// damage, and exits with 3.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint verify corpus.np && cp -r corpus.np /backup/")]
 pub(super) struct Args {

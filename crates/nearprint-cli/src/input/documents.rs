@@ -7,8 +7,8 @@ use crate::terminal::failure::Failure;
 use nearprint_text::Result;
 use nearprint_text::documents::{BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record};
 
-/// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard input
-/// unless the options set one.
+/// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard
+/// input unless the options set one.
 pub(crate) fn open(args: &DocumentArgs, inputs: &[PathBuf], stdin_format: Format) -> Result<Reader> {
     open_with(inputs, ReaderOptions { stdin_format, ..args.options(None) })
 }
@@ -69,8 +69,8 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Creates the file. Fails if it, or one of the other outputs, is an input of the reader. `others` are the
-    /// other outputs of the command, each with the name of its option.
+    /// Creates the file. Fails if it, or one of the other outputs, is an input of the reader.
+    /// `others` are the other outputs of the command, each with the name of its option.
     pub(crate) fn create(args: &DocumentArgs, reader: &Reader, others: &[(&str, &Path)]) -> Result<Self> {
         let rejects = args.rejects.as_deref().map(|path| ("--rejects", path));
         reader.check_outputs(rejects.into_iter().chain(others.iter().copied()))?;

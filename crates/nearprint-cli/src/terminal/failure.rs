@@ -8,7 +8,8 @@ use super::{STDOUT, print_message};
 use nearprint::Error;
 use nearprint_text::recipe::RecipeError;
 
-/// Exit code for I/O errors, and for databases that are missing, exist already or have a newer format.
+/// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
+/// format.
 const FAILED: u8 = 1;
 /// Exit code for a wrong command line.
 pub(crate) const USAGE: u8 = 2;
@@ -31,7 +32,8 @@ pub(crate) enum Failure {
     Record { place: String, why: String },
     /// A damaged database. The damage is printed before this failure.
     Corrupt,
-    /// The result of `compare`: the texts are not near-duplicates. Their distance is printed before.
+    /// The result of `compare`: the texts are not near-duplicates. Their distance is printed
+    /// before.
     NotNearDuplicates,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
@@ -64,7 +66,8 @@ impl From<RecipeError> for Failure {
 }
 
 impl Failure {
-    /// Malformed input at a line, counted from 1. The message quotes the beginning of `text`, the line.
+    /// Malformed input at a line, counted from 1. The message quotes the beginning of `text`, the
+    /// line.
     pub(crate) fn at_line(name: impl Display, line: u64, why: impl Display, text: &str) -> Self {
         const SHOWN: usize = 120;
         let shown: String = text.chars().take(SHOWN).collect();

@@ -1,8 +1,8 @@
 //! Ctrl-C and SIGTERM: end the program and leave nothing half done.
 //!
-//! Most commands can end at any moment, because the database survives a crash. Two kinds of work need
-//! more: a build removes its staging folder, and cancellable work gets a moment to clean up and to
-//! report its own error.
+//! Most commands can end at any moment, because the database survives a crash. Two kinds of work
+//! need more: a build removes its staging folder, and cancellable work gets a moment to clean up
+//! and to report its own error.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -20,14 +20,15 @@ static IS_CANCELLABLE: AtomicBool = AtomicBool::new(false);
 /// Rows that the current writer has made durable.
 static COMMITTED_ROWS: AtomicU64 = AtomicU64::new(NOT_WRITING);
 const NOT_WRITING: u64 = u64::MAX;
-/// How long cancellable work has for its clean end. A build may be waiting for input and never end itself.
+/// How long cancellable work has for its clean end. A build may be waiting for input and never end
+/// itself.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Installs the signal handler. A signal then ends the program with exit code 130: after [`GRACE`] if the
-/// current work is a build or cancellable, else at once.
+/// Installs the signal handler. A signal then ends the program with exit code 130: after [`GRACE`]
+/// if the current work is a build or cancellable, else at once.
 pub(crate) fn install_handler() {
-    // Without a handler a signal still ends the program. The next build of the same name then removes
-    // the staging folder.
+    // Without a handler a signal still ends the program. The next build of the same name then
+    // removes the staging folder.
     let _ = ctrlc::set_handler(|| {
         INTERRUPTED.store(true, Ordering::Relaxed);
         if staging_folder().is_some() || IS_CANCELLABLE.load(Ordering::Relaxed) {

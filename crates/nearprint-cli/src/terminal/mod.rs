@@ -1,5 +1,5 @@
-//! What the user sees: results on standard output, messages and progress bars on standard error, exit
-//! codes. Ctrl-C belongs here as well.
+//! What the user sees: results on standard output, messages and progress bars on standard error,
+//! exit codes. Ctrl-C belongs here as well.
 
 pub(crate) mod failure;
 pub(crate) mod interrupt;
@@ -13,7 +13,8 @@ use std::io::Write;
 pub(crate) const STDIN: &str = "standard input";
 pub(crate) const STDOUT: &str = "standard output";
 
-/// Writes a line to standard error. A failure to write it does not change the outcome of the command.
+/// Writes a line to standard error. A failure to write it does not change the outcome of the
+/// command.
 pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -47,7 +47,8 @@ impl Bars {
         }
     }
 
-    /// Runs work that reports to these bars and cleans up when it is cancelled. Removes the bar afterwards.
+    /// Runs work that reports to these bars and cleans up when it is cancelled. Removes the bar
+    /// afterwards.
     pub(crate) fn run_cancellable<T>(&self, work: impl FnOnce() -> T) -> T {
         interrupt::set_cancellable(true);
         let result = work();

@@ -20,8 +20,8 @@ pub(crate) enum ResultFormat {
 /// The key printed with a row. `None` if the database has no keys: the column is then absent.
 pub(crate) type KeyColumn<'a> = Option<&'a str>;
 
-/// Calls `write` once for each key of a row. A row without keys gets one call with an empty key. If no
-/// database has keys, there is one call with `None`.
+/// Calls `write` once for each key of a row. A row without keys gets one call with an empty key. If
+/// no database has keys, there is one call with `None`.
 pub(crate) fn each_key<F: Fingerprint, E: From<Error>>(
     snapshots: &[Snapshot<F>],
     row: Row<F>,

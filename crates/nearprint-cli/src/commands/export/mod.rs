@@ -18,8 +18,8 @@ use parquet::ParquetWriter;
 
 /// Write all rows to a file
 ///
-/// Writes `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a column, the
-/// key, and have one line for each key of a row.
+/// Writes `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a
+/// column, the key, and have one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,17 +53,18 @@ enum ExportFormat {
     /// One JSON object a line
     #[value(alias = "json")]
     Jsonl,
-    /// Only the fingerprints, one for each row: raw 64-bit numbers, the least significant byte first
+    /// Only the fingerprints, one for each row: raw 64-bit numbers, the least significant byte
+    /// first
     U64,
     /// The same for 128 bits
     U128,
     /// The same for 256 bits
     U256,
-    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128 and (n, 4) for 256 bits, the least
-    /// significant word of a fingerprint first
+    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128 and (n, 4) for 256 bits,
+    /// the least significant word of a fingerprint first
     Npy,
-    /// Columns fingerprint (a 64-bit number, or a string for wider ones) and id, and a column key if there are
-    /// keys
+    /// Columns fingerprint (a 64-bit number, or a string for wider ones) and id, and a column key
+    /// if there are keys
     Parquet,
 }
 
@@ -172,7 +173,8 @@ impl Args {
     }
 }
 
-/// Fails if the output is in the database: overwriting one of its files would destroy the only copy.
+/// Fails if the output is in the database: overwriting one of its files would destroy the only
+/// copy.
 fn refuse_inside(output: &Path, database: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let same =

@@ -53,7 +53,7 @@ pub(super) fn scan_all<F: Fingerprint>(
     reader: &FileReader<F>,
     options: &Options,
 ) -> Result<ScannedFiles<F>> {
-    let (found, unreadable) = list(paths)?;
+    let (found, unreadable) = list_files(paths)?;
     let total = found.len() as u64;
     let chunks: Vec<&[PathBuf]> = found.chunks(CHUNK_FILES).collect();
     let work = |chunk: usize, reader: &mut FileReader<F>, sink: parallel::Sink<'_, _>| {
@@ -159,15 +159,15 @@ impl<F: Fingerprint> FileReader<F> {
     }
 }
 
-/// Lists the files under the paths, sorted and each file once. Also returns a message for each folder that
-/// cannot be read. Follows a link only if it is one of the paths.
-fn list(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
-    let mut walk = Walk::default();
+/// Lists the files under the paths, sorted and each file once. Also returns a message for each
+/// folder that cannot be read. Follows a link only if it is one of the paths.
+fn list_files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let mut walk = Walk { may_overlap: paths.len() > 1, ..Walk::default() };
     for path in paths {
         let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
-        walk.visit(path.clone(), &metadata, paths.len() > 1);
+        walk.visit(path.clone(), &metadata);
         while let Some(folder) = walk.folders.pop() {
-            if let Err(source) = walk.list_folder(&folder, paths.len() > 1) {
+            if let Err(source) = walk.list_folder(&folder) {
                 walk.unreadable.push(io_message("list", &folder, source));
             }
         }
@@ -183,31 +183,33 @@ struct Walk {
     /// Folders that are not listed yet.
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
-    /// Device and inode of the files so far. Only used if one path may be inside another one.
+    /// Whether one path may be inside another one.
+    may_overlap: bool,
+    /// Device and inode of the files so far, if paths may overlap.
     visited: HashSet<(u64, u64)>,
     unreadable: Vec<String>,
 }
 
 impl Walk {
-    fn list_folder(&mut self, folder: &Path, may_overlap: bool) -> io::Result<()> {
+    fn list_folder(&mut self, folder: &Path) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             if SKIPPED_FOLDERS.iter().any(|name| entry.file_name() == *name) {
                 continue;
             }
             match entry.metadata() {
-                Ok(metadata) => self.visit(entry.path(), &metadata, may_overlap),
+                Ok(metadata) => self.visit(entry.path(), &metadata),
                 Err(source) => self.unreadable.push(io_message("open", &entry.path(), source)),
             }
         }
         Ok(())
     }
 
-    fn visit(&mut self, path: PathBuf, metadata: &fs::Metadata, may_overlap: bool) {
+    fn visit(&mut self, path: PathBuf, metadata: &fs::Metadata) {
         if metadata.is_dir() {
             self.folders.push(path);
         } else if metadata.is_file()
-            && (!may_overlap || self.visited.insert((metadata.dev(), metadata.ino())))
+            && (!self.may_overlap || self.visited.insert((metadata.dev(), metadata.ino())))
         {
             self.files.push(path);
         }

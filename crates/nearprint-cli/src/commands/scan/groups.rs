@@ -23,8 +23,9 @@ pub(super) struct GroupMember {
     pub(super) text: usize,
 }
 
-/// Finds the groups of texts that are sorted by path. The groups are sorted by size, the largest first, then
-/// by their first path. With `confirm`, two files are connected only if that measure of their texts agrees.
+/// Finds the groups of texts that are sorted by path. The groups are sorted by size, the largest
+/// first, then by their first path. With `confirm`, two files are connected only if that measure of
+/// their texts agrees.
 pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
     k: u32,
@@ -103,8 +104,8 @@ fn read(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The connected components of the items `0..len`. An item is compared with the members of a component only
-/// until one of them is near.
+/// The connected components of the items `0..len`. An item is compared with the members of a
+/// component only until one of them is near.
 fn split(len: usize, is_near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for new in 0..len {

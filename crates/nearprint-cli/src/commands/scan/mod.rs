@@ -22,9 +22,9 @@ use print::Style;
 
 /// Find near-duplicate files under folders
 ///
-/// Prints groups of files, the largest groups first: the number of files, then the path of each file and its
-/// distance in bits from the first one. A group is connected by steps of at most K bits. Binary files, links,
-/// and the folders .git, .hg and .svn are left out.
+/// Prints groups of files, the largest groups first: the number of files, then the path of each
+/// file and its distance in bits from the first one. A group is connected by steps of at most K
+/// bits. Binary files, links, and the folders .git, .hg and .svn are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,11 +38,11 @@ pub(super) struct Args {
     /// How many bits of two neighbours may differ
     #[arg(short, value_name = "K", default_value_t = DEFAULT_K, value_parser = values::distance)]
     k: u32,
-    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`; each thread
-    /// holds the files of one group in memory
+    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
+    /// each thread holds the files of one group in memory
     #[arg(long, value_name = "MEASURE")]
     confirm: Option<Confirm>,
-    /// Leave out files of fewer than N tokens: fingerprints of short texts say little
+    /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
     #[arg(long, value_name = "N", default_value = "30")]
     min_tokens: usize,
     /// Leave out files of more than SIZE bytes; each thread holds one file in memory

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::{DocumentKey, KnownDuplicates};
+use super::KnownDuplicates;
+use super::corpus::DocumentKey;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::unescape;
 use nearprint::Error;

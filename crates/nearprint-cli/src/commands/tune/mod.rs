@@ -1,5 +1,6 @@
 //! `nearprint tune`
 
+mod corpus;
 mod labels;
 mod plot;
 
@@ -7,34 +8,35 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
-use crate::input::documents::{Rejects, open_with_keys, warn};
+use crate::input::documents::warn;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
 use crate::typed::{TypedCommand, run_with_width};
+use corpus::Corpus;
 use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
-use nearprint_text::documents::{self, BadRecord, Item};
-use nearprint_text::recipe::{Fingerprinter, Recipe};
+use nearprint_text::recipe::Recipe;
 use nearprint_text::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve};
 
 /// Find the shingle size and the k that detect near-duplicates best
 ///
 /// Needs documents whose near-duplicates are known: from a file of pairs, or from a field that
-/// near-duplicates share. Prints a line for each shingle size and each k from 0 to a quarter of the bits:
+/// near-duplicates share. Prints a line for each shingle size and each k from 0 to a quarter of the
+/// bits:
 ///
 ///   shingle k precision recall f1 found hits
 ///
 /// found is the number of pairs of documents within k bits, hits the number of those that are
 /// near-duplicates. precision is hits / found (1 if nothing is found), recall is hits / all known
-/// near-duplicates, f1 their harmonic mean. All pairs of all documents are counted, without sampling. A pair
-/// that is not a known near-duplicate counts as different documents.
+/// near-duplicates, f1 their harmonic mean. All pairs of all documents are counted, without
+/// sampling. A pair that is not a known near-duplicate counts as different documents.
 ///
 /// The recommended line is printed to standard error; with --format json it has "recommended":true.
 ///
-/// The precision holds for these documents. In a collection ten times as large, ten times as many pairs are
-/// near by chance, but a document has no more near-duplicates. Tune on as many documents as you can label,
-/// and choose a smaller k for a much larger collection.
+/// The precision holds for these documents. In a collection ten times as large, ten times as many
+/// pairs are near by chance, but a document has no more near-duplicates. Tune on as many documents
+/// as you can label, and choose a smaller k for a much larger collection.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -53,12 +55,13 @@ pub(super) struct Args {
     /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     shingles: Vec<usize>,
-    /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best recall
-    /// at a precision of X or more), recall:X (the reverse); of equal lines, the one with the smaller k
+    /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
+    /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
+    /// the smaller k
     #[arg(long, value_name = "GOAL", default_value = "balance")]
     goal: Goal,
-    /// Count a pair as found only if its texts are near, too: jaccard:X or edit:X, as for `dedup`; holds all
-    /// texts in memory, and compares the texts of all pairs within a quarter of the bits
+    /// Count a pair as found only if its texts are near, too: jaccard:X or edit:X, as for `dedup`;
+    /// holds all texts in memory, and compares the texts of all pairs within a quarter of the bits
     #[arg(long, value_name = "MEASURE")]
     confirm: Option<Confirm>,
     /// Draw the curves as an SVG picture
@@ -77,11 +80,12 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct KnownDuplicates {
-    /// A file of near-duplicates: lines of KEY, a tab, and KEY. In keys \t \n \r \\ stand for tab, line feed,
-    /// carriage return, backslash
+    /// A file of near-duplicates: lines of KEY, a tab, and KEY. In keys \t \n \r \\ stand for tab,
+    /// line feed, carriage return, backslash
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
-    /// The field whose value near-duplicates share; a document without a value has no near-duplicates
+    /// The field whose value near-duplicates share; a document without a value has no
+    /// near-duplicates
     #[arg(long, value_name = "NAME", conflicts_with = "key_field")]
     group_field: Option<String>,
 }
@@ -191,114 +195,4 @@ fn write_plot(path: &Path, points: &[Point], best: &Point) -> Result<(), Failure
     let mut out = OutputStream::create(Some(path))?;
     out.write(|out| out.write_all(svg.as_bytes()))?;
     Ok(out.flush()?)
-}
-
-/// The parts of all documents that the measurement needs.
-struct Corpus<F> {
-    fingerprinters: Vec<Fingerprinter<F>>,
-    threads: usize,
-    /// For each fingerprinter, the fingerprints of all documents.
-    fingerprints: Vec<Vec<F>>,
-    keys: Vec<DocumentKey>,
-    keeps_texts: bool,
-    /// Empty unless `keeps_texts`.
-    texts: Vec<String>,
-    num_replaced: u64,
-    num_empty: u64,
-}
-
-/// The key of a document, or with `--group-field` its group.
-struct DocumentKey {
-    text: String,
-    /// The input and the line of the document.
-    place: String,
-}
-
-/// A document with a fingerprint of each fingerprinter.
-struct FingerprintedDocument<F> {
-    fingerprints: Vec<F>,
-    key: DocumentKey,
-    text: String,
-    is_replaced: bool,
-    is_empty: bool,
-}
-
-impl<F: Fingerprint> Corpus<F> {
-    fn new(fingerprinters: Vec<Fingerprinter<F>>, threads: usize, keeps_texts: bool) -> Self {
-        let fingerprints = vec![Vec::new(); fingerprinters.len()];
-        let (keys, texts) = (Vec::new(), Vec::new());
-        Self {
-            fingerprinters,
-            threads,
-            fingerprints,
-            keys,
-            keeps_texts,
-            texts,
-            num_replaced: 0,
-            num_empty: 0,
-        }
-    }
-
-    /// Reads the inputs.
-    fn read(&mut self, args: &Args) -> Result<(), Failure> {
-        let Args { inputs, known, plot, .. } = args;
-        let mut documents = args.documents.clone();
-        if let Some(field) = &known.group_field {
-            // Groups need no keys, so the group is read in place of the key.
-            documents.key_field = Some(field.clone());
-        }
-        let mut reader = open_with_keys(&documents, inputs, known.group_field.is_some())?;
-        let files = [("--plot", plot), ("--pairs", &known.pairs)];
-        let others: Vec<_> =
-            files.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
-        let mut rejects = Rejects::create(&documents, &reader, &others)?;
-        let (threads, fingerprinters) = (self.threads, self.fingerprinters.clone());
-        documents::each(
-            &mut reader,
-            threads,
-            || fingerprinters.clone(),
-            |item, fingerprinters| fingerprint(fingerprinters, item),
-            |batch, _| {
-                batch.into_iter().try_for_each(|document| match document {
-                    Ok(document) => {
-                        self.push(document);
-                        Ok(())
-                    }
-                    Err(bad) => rejects.push_bad(&bad),
-                })
-            },
-        )?;
-        Ok(rejects.finish()?)
-    }
-
-    fn push(&mut self, document: FingerprintedDocument<F>) {
-        let each = self.fingerprints.iter_mut().zip(document.fingerprints);
-        each.for_each(|(all, fingerprint)| all.push(fingerprint));
-        self.keys.push(document.key);
-        if self.keeps_texts {
-            self.texts.push(document.text);
-        }
-        self.num_replaced += u64::from(document.is_replaced);
-        self.num_empty += u64::from(document.is_empty);
-    }
-}
-
-fn fingerprint<F: Fingerprint>(
-    fingerprinters: &mut [Fingerprinter<F>],
-    item: Item,
-) -> Result<FingerprintedDocument<F>, BadRecord> {
-    let record = match item {
-        Item::Record(record) => record,
-        Item::Bad(bad) => return Err(bad),
-    };
-    let mut is_empty = false;
-    let fingerprints = fingerprinters.iter_mut().map(|fingerprinter| {
-        let fingerprinted = fingerprinter.fingerprint(&record.text);
-        is_empty |= fingerprinted.num_tokens == 0;
-        fingerprinted.value
-    });
-    let fingerprints = fingerprints.collect();
-    let key = DocumentKey { text: record.key, place: record.place.to_string() };
-    let (text, is_replaced) = (record.text, record.invalid_utf8);
-    Ok(FingerprintedDocument { fingerprints, key, text, is_replaced, is_empty })
 }

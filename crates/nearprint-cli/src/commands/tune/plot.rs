@@ -15,7 +15,8 @@ const FONT: &str = "sans-serif";
 /// The largest number of labels on the axis of k. At 64 bits there is one for each k.
 const MAX_LABELS: usize = 17;
 
-/// An SVG of precision (solid lines) and recall (dashed lines) over k, with a colour for each shingle size.
+/// An SVG of precision (solid lines) and recall (dashed lines) over k, with a colour for each
+/// shingle size.
 /// `best` is circled. `points` are sorted by shingle size.
 pub(super) fn svg(points: &[Point], best: &Point) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();

@@ -20,8 +20,8 @@ pub(crate) fn read_fingerprints<F: Fingerprint>(
     Ok(fingerprints)
 }
 
-/// Reads the rows of all inputs, sorted and without repetitions. A row without an id gets the one after the
-/// largest id so far.
+/// Reads the rows of all inputs, sorted and without repetitions. A row without an id gets the one
+/// after the largest id so far.
 pub(crate) fn read_rows<F: Fingerprint>(
     args: &FingerprintArgs,
     inputs: &[PathBuf],

@@ -1,7 +1,8 @@
-//! Files of fingerprints in all formats: text lines, raw numbers, CSV and TSV, JSON lines, NumPy arrays,
-//! Parquet.
+//! Files of fingerprints in all formats: text lines, raw numbers, CSV and TSV, JSON lines, NumPy
+//! arrays, Parquet.
 //!
-//! Each format has a module with a function `read`. It passes the rows of one input to a [`RowSink`].
+//! Each format has a module with a function `read`. It passes the rows of one input to a
+//! [`RowSink`].
 
 mod csv;
 mod jsonl;
@@ -48,8 +49,8 @@ pub(crate) enum KeyPolicy {
     Keep,
     /// They are skipped.
     Ignore,
-    /// The database cannot store them. A column that a header or JSON names as the key is skipped, since it
-    /// may be meant for another program. A key column without a name is an error.
+    /// The database cannot store them. A column that a header or JSON names as the key is skipped,
+    /// since it may be meant for another program. A key column without a name is an error.
     Refuse,
 }
 
@@ -176,7 +177,8 @@ fn not_an_id(text: &str) -> String {
 #[cfg(any(test, fuzzing))]
 pub(crate) type RowRead<F> = (F, Option<u64>, Option<String>);
 
-/// Reads bytes as a file of a format. Returns the rows before the first bad one, and what is wrong with that.
+/// Reads bytes as a file of a format. Returns the rows before the first bad one, and what is wrong
+/// with that.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn read_bytes<F: Fingerprint>(
     format: FingerprintFormat,

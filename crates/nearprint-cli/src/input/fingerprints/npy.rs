@@ -28,15 +28,17 @@ pub(crate) fn npy_header<F: Fingerprint>(count: u64) -> Vec<u8> {
     [MAGIC, &[1, 0, low, high], text.as_bytes()].concat()
 }
 
-/// The shape of an array with `numbers` numbers per row. One number per row makes it one-dimensional.
+/// The shape of an array with `numbers` numbers per row. One number per row makes it
+/// one-dimensional.
 fn shape_of(count: &str, numbers: u32) -> String {
     if numbers == 1 { format!("({count},)") } else { format!("({count}, {numbers})") }
 }
 
 /// Parses the header text. Returns the number of fingerprints and their byte order.
 ///
-/// A row of uint64 starts with the least significant word, so its bytes are in memory order. A row of uint8
-/// starts with the most significant byte, which is the order of digests and of packed bits.
+/// A row of uint64 starts with the least significant word, so its bytes are in memory order. A row
+/// of uint8 starts with the most significant byte, which is the order of digests and of packed
+/// bits.
 fn parse_header<F: Fingerprint>(text: &str) -> Result<(u64, ByteOrder), String> {
     let value = |name: &str| {
         let (_, after) = text.split_once(&format!("'{name}'"))?;

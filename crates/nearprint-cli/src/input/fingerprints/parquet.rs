@@ -50,7 +50,8 @@ fn parse_row<F: Fingerprint>(
     Ok(InputRow { fingerprint, id, key, has_names: true })
 }
 
-/// A fingerprint: a string, its bytes with the most significant one first, or a number if it has 64 bits.
+/// A fingerprint: a string, its bytes with the most significant one first, or a number if it has 64
+/// bits.
 fn fingerprint<F: Fingerprint>(args: &FingerprintArgs, value: Value<'_>) -> Result<F, String> {
     let (field, bits) = (&args.fingerprint_field, F::BITS);
     match value {

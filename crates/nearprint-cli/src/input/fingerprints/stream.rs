@@ -46,8 +46,9 @@ pub(super) struct InputStream {
 }
 
 impl InputStream {
-    /// Opens a file, or standard input for `-`. Decompresses a file if its name says that it is compressed.
-    /// The content is not checked for that, because raw numbers may begin with any bytes.
+    /// Opens a file, or standard input for `-`. Decompresses a file if its name says that it is
+    /// compressed. The content is not checked for that, because raw numbers may begin with any
+    /// bytes.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::new(STDIN.into(), io::stdin()));
@@ -70,11 +71,11 @@ impl InputStream {
         Self::new("input".into(), io::Cursor::new(bytes))
     }
 
-    /// Visits the lines, without their ends. If `is_quoted`, a line end between quotation marks belongs to the
-    /// line.
+    /// Visits the lines, without their ends. If `is_quoted`, a line end between quotation marks
+    /// belongs to the line.
     ///
-    /// Blank lines are allowed only at the end. Elsewhere a blank line may stand for a missing fingerprint, and
-    /// skipping it would shift the ids of all following rows.
+    /// Blank lines are allowed only at the end. Elsewhere a blank line may stand for a missing
+    /// fingerprint, and skipping it would shift the ids of all following rows.
     pub(super) fn for_each_line<F>(
         &mut self,
         is_quoted: bool,
