@@ -54,11 +54,9 @@ impl FromStr for LayoutChoice {
             }),
             _ => None,
         };
-        parsed.ok_or_else(|| {
-            Error::InvalidLayout {
-                layout: format!("layout {text:?}"),
-                reason: "expected auto, rotations:T or blocks:M,S, with T, M, S numbers".into(),
-            }
+        parsed.ok_or_else(|| Error::InvalidLayout {
+            layout: format!("layout {text:?}"),
+            reason: "expected auto, rotations:T or blocks:M,S, with T, M, S numbers".into(),
         })
     }
 }
@@ -92,7 +90,8 @@ mod tests {
 
     #[test]
     fn impossible_layouts_are_rejected() {
-        let rejected = |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::InvalidLayout { .. }));
+        let rejected =
+            |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::InvalidLayout { .. }));
         assert!(rejected(LayoutChoice::Rotations { tables: 0 }, 3));
         assert!(rejected(LayoutChoice::Rotations { tables: 65 }, 3));
         assert!(rejected(LayoutChoice::Blocks { blocks: 6, prefix: 4 }, 3));

@@ -21,7 +21,8 @@ impl Layout {
     /// `tables` disjoint blocks, each the prefix of one table.
     pub(crate) fn rotations(width: u32, tables: u32) -> Result<Self> {
         if !(1..=64).contains(&tables) {
-            let (layout, reason) = (format!("rotations:{tables}"), "between 1 and 64 tables are possible".into());
+            let (layout, reason) =
+                (format!("rotations:{tables}"), "between 1 and 64 tables are possible".into());
             return Err(Error::InvalidLayout { layout, reason });
         }
         Ok(Self { width, blocks: split(width, tables), prefixes: (0..tables).map(|b| 1 << b).collect() })

@@ -40,9 +40,10 @@ impl Staging {
         let target =
             &target.file_name().map_or_else(|| target.to_path_buf(), |name| parent(target).join(name));
         refuse_existing(target)?;
-        let mut name = target.file_name().map(|name| name.to_os_string()).ok_or_else(|| {
-            Error::Unnamed { path: target.clone() }
-        })?;
+        let mut name = target
+            .file_name()
+            .map(|name| name.to_os_string())
+            .ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         name.push(".building");
         let path = parent(target).join(name);
         let lock = loop {

@@ -1,4 +1,4 @@
-//! The readers of fingerprint files.
+//! The fuzz target for the readers of fingerprint files.
 
 #[path = "../../../src/testing/fuzzing/input.rs"]
 mod input;
@@ -7,37 +7,46 @@ mod input;
 mod replay;
 
 use self::input::Input;
-use crate::input::{InputFormat, RowRead, npy_header, read_bytes};
+use crate::args::FingerprintFormat;
+use crate::input::fingerprints::{RowRead, npy_header, read_bytes};
 use nearprint::{Fingerprint, Printed, U256};
 
-/// The formats of a width, of which that of raw numbers is given.
-fn formats(raw: InputFormat) -> [InputFormat; 6] {
-    [InputFormat::Text, raw, InputFormat::Csv, InputFormat::Tsv, InputFormat::Jsonl, InputFormat::Npy]
+/// All formats of a width. `raw` is its format of raw numbers.
+fn formats(raw: FingerprintFormat) -> [FingerprintFormat; 6] {
+    [
+        FingerprintFormat::Text,
+        raw,
+        FingerprintFormat::Csv,
+        FingerprintFormat::Tsv,
+        FingerprintFormat::Jsonl,
+        FingerprintFormat::Npy,
+    ]
 }
 
-/// Reads bytes as a file of each format; what comes out, written in any format, is read again as it was.
+/// Reads bytes as a file of one format. Then writes the rows in every format: reading these files
+/// must give the same rows.
 pub fn import_text(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let format = input.pick(&[0, 1, 2, 3, 4, 5]);
     let style = input.byte();
     match style >> 3 & 3 {
-        1 => import::<u128>(input, format, formats(InputFormat::U128), style),
-        2 => import::<U256>(input, format, formats(InputFormat::U256), style),
-        _ => import::<u64>(input, format, formats(InputFormat::U64), style),
+        1 => import::<u128>(input, format, formats(FingerprintFormat::U128), style),
+        2 => import::<U256>(input, format, formats(FingerprintFormat::U256), style),
+        _ => import::<u64>(input, format, formats(FingerprintFormat::U64), style),
     }
 }
 
-fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [InputFormat; 6], style: u8) {
+fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [FingerprintFormat; 6], style: u8) {
     let rows: Vec<RowRead<F>> = if style & 0x80 == 0 {
         read_bytes(formats[format], input.rest().to_vec()).0
     } else {
-        made(&mut input)
+        generate_rows(&mut input)
     };
     for format in formats {
-        let (found, end) = read_bytes(format, written(format, style, &rows));
-        assert_eq!(end, Ok(()), "what was written as {format:?}");
-        let ids_are_lost = [formats[1], InputFormat::Npy].contains(&format);
-        let keys_are_lost = ids_are_lost || format == InputFormat::Text;
+        let (found, end) = read_bytes(format, encode(format, style, &rows));
+        assert_eq!(end, Ok(()), "rows written as {format:?}");
+        let ids_are_lost = [formats[1], FingerprintFormat::Npy].contains(&format);
+        let keys_are_lost = ids_are_lost || format == FingerprintFormat::Text;
         let expected = rows.iter().map(|(fingerprint, id, key)| {
             (*fingerprint, id.filter(|_| !ids_are_lost), key.clone().filter(|_| !keys_are_lost))
         });
@@ -45,10 +54,10 @@ fn import<F: Fingerprint>(mut input: Input<'_>, format: usize, formats: [InputFo
     }
 }
 
-/// Keys that a line cannot hold as they are.
+/// Keys that need escapes or quotation marks.
 const KEYS: [&str; 4] = ["a\tb\\t\r\n", " \"x\", y ", "\\", "é\n\n"];
 
-fn made<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
+fn generate_rows<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
     let mut rows = Vec::new();
     while !input.is_empty() {
         let words = (0..F::BITS).step_by(64).map(|at| F::from_bits(input.fingerprint(), at, 64));
@@ -59,8 +68,8 @@ fn made<F: Fingerprint>(input: &mut Input<'_>) -> Vec<RowRead<F>> {
     rows
 }
 
-/// A fingerprint in decimal or hexadecimal digits, or, of those that have no decimal ones, without 0x.
-fn print<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
+/// A fingerprint as text. If it is not hexadecimal, 64 bits are decimal, and wider ones have no 0x.
+fn print_fingerprint<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
     let printed = Printed(fingerprint).to_string();
     match (F::BITS, is_hexadecimal) {
         (64, true) => format!("{:#x}", fingerprint.bits(0, 64)),
@@ -69,15 +78,15 @@ fn print<F: Fingerprint>(fingerprint: F, is_hexadecimal: bool) -> String {
     }
 }
 
-/// A file of a format; `style` chooses among the ways there are to write one.
-fn written<F: Fingerprint>(format: InputFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
+/// A file of a format. `style` selects one of the possible notations.
+fn encode<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead<F>]) -> Vec<u8> {
     let with = |separator: &str, header: bool| {
         let mut text =
             if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
         for (fingerprint, id, key) in rows {
-            let fingerprint = print(*fingerprint, style & 1 == 1);
+            let fingerprint = print_fingerprint(*fingerprint, style & 1 == 1);
             let id = id.map(|id| id.to_string());
-            let key = key.as_ref().filter(|_| format != InputFormat::Text).map(|key| cell(format, key));
+            let key = key.as_ref().filter(|_| format != FingerprintFormat::Text).map(|key| cell(format, key));
             text += &match (id, header, key) {
                 (id, true, key) => {
                     let (id, key) = (id.unwrap_or_default(), key.unwrap_or_default());
@@ -99,26 +108,27 @@ fn written<F: Fingerprint>(format: InputFormat, style: u8, rows: &[RowRead<F>]) 
         bytes
     };
     match format {
-        InputFormat::U64 | InputFormat::U128 | InputFormat::U256 => raw(),
-        InputFormat::Npy => [npy_header::<F>(rows.len() as u64), raw()].concat(),
-        InputFormat::Parquet => unreachable!("not among the formats"),
-        InputFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
-        InputFormat::Csv => with(",", style & 4 == 4),
-        InputFormat::Tsv => with("\t", style & 4 == 4),
-        InputFormat::Jsonl => objects(rows, style).into_bytes(),
+        FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256 => raw(),
+        FingerprintFormat::Npy => [npy_header::<F>(rows.len() as u64), raw()].concat(),
+        FingerprintFormat::Parquet => unreachable!("not among the formats"),
+        FingerprintFormat::Text => with(if style & 4 == 4 { "\t" } else { " " }, false),
+        FingerprintFormat::Csv => with(",", style & 4 == 4),
+        FingerprintFormat::Tsv => with("\t", style & 4 == 4),
+        FingerprintFormat::Jsonl => objects(rows, style).into_bytes(),
     }
 }
 
-/// A key as a cell.
-fn cell(format: InputFormat, key: &str) -> String {
+/// A key as a cell of CSV or TSV.
+fn cell(format: FingerprintFormat, key: &str) -> String {
     match format {
-        InputFormat::Tsv => {
+        FingerprintFormat::Tsv => {
             key.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r")
         }
         _ => format!("\"{}\"", key.replace('"', "\"\"")),
     }
 }
 
+/// Rows as JSON lines.
 fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
     let number = |value: u64| if style & 1 == 1 { format!("\"{value}\"") } else { value.to_string() };
     let fingerprint = |value: F| match F::BITS {
@@ -133,7 +143,7 @@ fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
     rows.iter().map(object).collect()
 }
 
-/// A file of each format, and rows to be written in all of them.
+/// Files of each format, and seeds for generated rows.
 #[cfg(test)]
 fn seeds() -> Vec<Vec<u8>> {
     let made = |format: u8, style: u8, text: &[u8]| [&[format, style], text].concat();

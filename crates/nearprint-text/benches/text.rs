@@ -42,7 +42,7 @@ fn measure(recipe: &str, what: &str, documents: &[String]) {
         })
         .collect();
     let round = || match parsed.width() {
-        64 => all::<u64>(&parsed, &some),
+        nearprint::Width::W64 => all::<u64>(&parsed, &some),
         _ => all::<u128>(&parsed, &some),
     };
     round();

@@ -143,7 +143,9 @@ pub fn all_pairs(len: usize) -> u64 {
 /// How well one shingle size does with one k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
+    /// The size of the shingles.
     pub shingle: usize,
+    /// The largest distance, in bits.
     pub k: u32,
     /// Pairs within k bits.
     pub found: u64,
@@ -345,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_quarter_of_the_bits_is_looked_at() {
-        let wide = [0u128, u128::ones(0, 32), u128::ones(0, 33)];
+        let wide = [0u128, (1 << 32) - 1, (1 << 33) - 1];
         let points = curve(1, &wide, &Labels::Pairs(vec![(0, 1)]), 1).unwrap();
         assert_eq!((points.len(), points[32].found, points[31].found), (33, 2, 1));
     }

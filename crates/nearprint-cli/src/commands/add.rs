@@ -2,60 +2,61 @@
 
 use std::path::PathBuf;
 
-use crate::failure::Failure;
-use crate::input::{InputArgs, Keys, RowSink};
-use crate::output::Output;
-use crate::width::{ForWidth, run_for};
-use crate::{Global, interrupt};
+use crate::args::{FingerprintArgs, GlobalArgs};
+use crate::input::fingerprints::{KeyPolicy, RowSink, read_all};
+use crate::terminal::failure::Failure;
+use crate::terminal::interrupt;
+use crate::terminal::output::OutputStream;
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Fingerprint, Writer, width_of};
 
 /// Insert rows into a database
 ///
-/// Rows become durable batch by batch, and readers see them from then on. After a bad line, a
-/// failure or Ctrl-C everything committed stays, and the message says how many rows that is. Rows
-/// without an id are numbered on from the largest id ever stored. Into databases with keys, CSV, TSV, JSON lines
-/// and Parquet give keys; a row with a key and no id gets the 64-bit xxh3 of its key as id.
+/// Rows become durable and visible to readers batch by batch. After a bad line, a failure or
+/// Ctrl-C, all committed rows stay, and the message reports their number. A row without an id gets
+/// the one after the largest id ever stored. For databases with keys, keys come from CSV, TSV, JSON
+/// lines and Parquet; the id of a row with a key and no id is the 64-bit xxh3 of the key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint add corpus.np today.txt
   crawler | nearprint add corpus.np --batch 100 --acknowledge
   nearprint add corpus.np changed.tsv --upsert")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// Files of fingerprints; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Commit after every N rows, as soon as the last of them is read
+    /// Commit after every N rows, as soon as the last of them has been read
     #[arg(long, value_name = "N", default_value = "50000", value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
     /// Print `ACK <rows so far>` after each commit
     #[arg(long)]
     acknowledge: bool,
-    /// A row replaces all that were stored under its id
+    /// Each row replaces all stored rows with its id
     #[arg(long)]
     upsert: bool,
     #[command(flatten)]
-    input: InputArgs,
+    input: FingerprintArgs,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = width_of(&self.database)?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(width_of(&self.database)?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
-        let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: Output::stdout() };
-        interrupt::committed(0);
-        let added = self.input.read_all(&self.inputs, &mut adder).and_then(|()| adder.finish());
+        let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: OutputStream::stdout() };
+        interrupt::set_committed_rows(0);
+        let added = read_all(&self.input, &self.inputs, &mut adder).and_then(|()| adder.commit());
         let committed = adder.committed;
-        // What was not committed is forgotten with the writer after a failure; closing would keep it.
+        // After a failure the writer is dropped, which discards uncommitted rows. Closing would
+        // commit them.
         added
             .and_then(|()| Ok(adder.writer.close()?))
             .map_err(|failure| Failure::Partial { committed, failure: Box::new(failure) })?;
@@ -64,13 +65,15 @@ impl ForWidth<()> for Args {
     }
 }
 
-/// Inserts what comes and commits batch by batch.
+/// Inserts rows and commits them in batches.
 struct Adder<'a, F: Fingerprint> {
     args: &'a Args,
     writer: Writer<F>,
+    /// Rows inserted so far.
     rows: u64,
+    /// Those of them that are durable.
     committed: u64,
-    out: Output,
+    out: OutputStream,
 }
 
 impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
@@ -84,23 +87,23 @@ impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
             (None, id) => self.writer.insert(fingerprint, id).map(drop),
         }?;
         self.rows += 1;
-        if self.rows - self.committed < self.args.batch { Ok(()) } else { self.finish() }
+        if self.rows - self.committed < self.args.batch { Ok(()) } else { self.commit() }
     }
 
-    fn keys(&self) -> Keys {
-        Keys::kept_if(self.writer.key_storage().has_keys())
+    fn key_policy(&self) -> KeyPolicy {
+        KeyPolicy::keep_if(self.writer.key_storage().has_keys())
     }
 }
 
 impl<F: Fingerprint> Adder<'_, F> {
-    /// Commits, and says so where asked.
-    fn finish(&mut self) -> Result<(), Failure> {
+    /// Commits all rows so far, and acknowledges that with `--acknowledge`.
+    fn commit(&mut self) -> Result<(), Failure> {
         if self.rows == self.committed {
             return Ok(());
         }
         self.writer.commit()?;
         self.committed = self.rows;
-        interrupt::committed(self.committed);
+        interrupt::set_committed_rows(self.committed);
         if self.args.acknowledge {
             let committed = self.committed;
             self.out.write(|out| writeln!(out, "ACK {committed}"))?;

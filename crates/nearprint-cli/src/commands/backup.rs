@@ -3,46 +3,41 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::failure::Failure;
-use crate::progress::Bars;
-use crate::width::{ForWidth, run_for};
-use crate::{Global, interrupt};
+use crate::args::GlobalArgs;
+use crate::terminal::failure::Failure;
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Fingerprint, width_of};
 
-/// Copy a database as it stands at one moment
+/// Make a consistent copy of a database
 ///
-/// Works while another program writes, and does not disturb it. Every page's checksum is verified
-/// as it is copied; where one is wrong there is no copy, and never one that is incomplete. DEST must
-/// not be there yet; it is a database of its own from then on.
+/// Works while another process writes, and does not disturb it. Verifies the checksum of every page
+/// that it copies. A wrong checksum fails the command; an incomplete copy is never left. DEST must
+/// not exist. The copy is an independent database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint backup corpus.np /backup/corpus-monday.np")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// The folder to make
+    /// The folder to create
     #[arg(value_name = "DEST")]
     dest: PathBuf,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = width_of(&self.database)?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(width_of(&self.database)?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        let bars = Bars::new(global);
+        let bars = global.bars();
         let options = global.options().progress(bars.clone());
+        // The printed counts are those of the copy only if both come from one snapshot.
         let snapshot = Database::<F>::open_with(&self.database, options)?.snapshot()?;
-        interrupt::ends_by_itself(true);
-        let copied = snapshot.backup(&self.dest);
-        interrupt::ends_by_itself(false);
-        bars.clear();
-        copied?;
+        bars.run_cancellable(|| snapshot.backup(&self.dest))?;
         let stats = snapshot.stats();
         global.note(format_args!(
             "copied {} to {}: {} rows, {:.1} MB, {:.1} s",

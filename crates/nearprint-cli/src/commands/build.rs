@@ -3,21 +3,20 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::create::Settings;
-use crate::failure::Failure;
-use crate::input::{InputArgs, Keys, RowSink};
-use crate::progress::Bars;
-use crate::width::{ForWidth, run_for};
-use crate::{Global, interrupt, values};
+use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, values};
+use crate::input::fingerprints::{KeyPolicy, RowSink, read_all};
+use crate::terminal::failure::Failure;
+use crate::terminal::interrupt;
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Builder, Database, Error, Fingerprint};
 
-/// Make a database from files of fingerprints
+/// Create a database from files of fingerprints
 ///
-/// All or nothing: DB appears when everything is written and synced; after an error, a bad line or
-/// Ctrl-C there is nothing. Rows without an id are numbered on from the largest id so far, starting
-/// with 0. A row that comes twice is stored once. Any amount of input works within the memory given. With
-/// --keys, CSV, TSV, JSON lines and Parquet give keys; a row with a key and no id gets the 64-bit xxh3 of its key as
-/// id.
+/// All or nothing: DB appears when everything is written and synced. After an error, a bad line or
+/// Ctrl-C there is no DB. A row without an id gets the one after the largest id so far, starting
+/// with 0. Equal rows are stored once. The input may be larger than --memory. With --keys, keys
+/// come from CSV, TSV, JSON lines and Parquet; the id of a row with a key and no id is the 64-bit
+/// xxh3 of the key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,60 +25,60 @@ Examples:
   nearprint build corpus.np prints.u64 -k 6 --first-id 1000000
   nearprint build images.np pdq.tsv.gz --width 256 -k 31 --keys --columns fingerprint,key
   nearprint build monday.runs monday.u64 --runs-only")]
-pub(crate) struct Args {
-    /// The folder to make
+pub(super) struct Args {
+    /// The folder to create
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// Files of fingerprints; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
-    settings: Settings,
-    /// What may be held in memory: 512M, 6G, …
+    schema: SchemaArgs,
+    /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
-    /// The id of the first row that comes without one
+    /// Id of the first row without one
     #[arg(long, value_name = "N", default_value = "0")]
     first_id: u64,
-    /// Make a folder of runs for `ingest` instead; it is read like a database, and takes no more rows
+    /// Create a folder of runs for `ingest` instead; it can be read like a database, but no row can
+    /// be added
     #[arg(long)]
     runs_only: bool,
     #[command(flatten)]
-    input: InputArgs,
+    input: FingerprintArgs,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = self.settings.width()?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(self.schema.width()?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        let bars = Bars::new(global);
+        let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        // A signal before the staging folder is known here waits until it is.
-        interrupt::ends_by_itself(true);
-        let mut builder = Database::<F>::build_with(&self.database, self.settings.schema()?, options)?;
+        // Until the staging folder is set below, a signal waits.
+        interrupt::set_cancellable(true);
+        let mut builder = Database::<F>::build_with(&self.database, self.schema.schema()?, options)?;
         builder = builder.first_id(self.first_id);
         if self.runs_only {
             builder = builder.runs_only();
         }
-        interrupt::guard(Some(builder.staging_path().to_path_buf()));
-        interrupt::ends_by_itself(false);
-        let built = self
-            .input
-            .read_all(&self.inputs, &mut Loader(&mut builder))
+        interrupt::set_staging_folder(Some(builder.staging_path().to_path_buf()));
+        interrupt::set_cancellable(false);
+        let loaded = read_all(&self.input, &self.inputs, &mut Loader(&mut builder));
+        let built = loaded
             .and_then(
                 |()| if interrupt::check().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
             )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();
-        // The database is there, or nothing is: a signal comes too late now, and waits for the end.
-        interrupt::ends_by_itself(true);
-        interrupt::guard(None);
+        // The database is complete, or nothing of it is left. A signal that comes now waits for the
+        // end.
+        interrupt::set_cancellable(true);
+        interrupt::set_staging_folder(None);
         if interrupt::check().is_break() && built.is_err() {
             return Err(Error::Interrupted.into());
         }
@@ -96,6 +95,7 @@ impl ForWidth<()> for Args {
     }
 }
 
+/// Passes rows to a builder.
 struct Loader<'a, F: Fingerprint>(&'a mut Builder<F>);
 
 impl<F: Fingerprint> RowSink<F> for Loader<'_, F> {
@@ -107,7 +107,7 @@ impl<F: Fingerprint> RowSink<F> for Loader<'_, F> {
         Ok(())
     }
 
-    fn keys(&self) -> Keys {
-        Keys::kept_if(self.0.key_storage().has_keys())
+    fn key_policy(&self) -> KeyPolicy {
+        KeyPolicy::keep_if(self.0.key_storage().has_keys())
     }
 }

@@ -1,76 +1,68 @@
 //! `nearprint clusters`
 
-use super::pairs::{DEFAULT_K, Source, read_rows};
-use crate::failure::Failure;
-use crate::input::InputArgs;
-use crate::output::{Format, Output, each_key};
-use crate::progress::Bars;
-use crate::width::{ForWidth, run_for};
-use crate::{Global, values};
-use nearprint::{Database, Error, Fingerprint, Row, Snapshot, Width};
+use crate::args::values::{self, DEFAULT_K};
+use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs};
+use crate::input::fingerprints::read_rows;
+use crate::terminal::failure::Failure;
+use crate::terminal::results::{ResultFormat, each_key};
+use crate::typed::{TypedCommand, run_with_width};
+use nearprint::{Database, Error, Fingerprint, Row, Snapshot, visit_all_row_clusters};
 
-/// Group the rows into clusters: connected by steps of at most K bits
+/// Group the rows into clusters, connected by steps of at most K bits
 ///
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
-/// are numbered from 0 in the order of their smallest fingerprint, members sorted by (fingerprint,
-/// id). Rows of equal fingerprints form a cluster by themselves. Databases with keys add a column: the key,
-/// one line for each key of a row.
+/// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
+/// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
+/// column, the key, and print one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint clusters corpus.np -k 6 > clusters.tsv
   nearprint clusters --input fingerprints.txt
   nearprint clusters --input pdq-hashes.txt --width 256 -k 31")]
-pub(crate) struct Args {
+pub(super) struct Args {
     #[command(flatten)]
-    source: Source,
-    /// With --input: the width of a fingerprint in bits
-    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
-    width: Width,
-    /// How many bits two neighbours may differ in [default: the database's own K; 3 with --input]
+    source: JoinArgs,
+    /// How many bits of two neighbours may differ [default: the K of the database; 3 with --input]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
-    /// How results are written
+    /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: Format,
+    format: ResultFormat,
     #[command(flatten)]
-    input: InputArgs,
+    input: FingerprintArgs,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = self.source.width(self.width)?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(self.source.width()?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
-        let mut out = Output::stdout();
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
+        let k = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let format = self.format;
-        let given = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
-        let mut number = 0;
-        let mut write = |cluster: &[Row<F>], snapshots: &[Snapshot<F>]| -> Result<(), Error> {
-            for row in cluster {
-                each_key(snapshots, *row, |key| out.write(|out| format.member(out, number, row, key)))?;
+        global.print_results(|out, options| {
+            let mut number = 0;
+            let mut print = |cluster: &[Row<F>], snapshots: &[Snapshot<F>]| -> Result<(), Error> {
+                for row in cluster {
+                    each_key(snapshots, *row, |key| {
+                        out.write(|out| format.cluster_member(out, number, row, key))
+                    })?;
+                }
+                number += 1;
+                Ok(())
+            };
+            if let Some(path) = self.source.database() {
+                let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
+                let snapshots = [snapshot.clone()];
+                let k = k.unwrap_or(snapshot.default_k());
+                return Ok(snapshot.visit_clusters(k, |cluster| print(cluster, &snapshots))?);
             }
-            number += 1;
-            Ok(())
-        };
-        let bars = Bars::beside_results(global);
-        let options = global.options().progress(bars.clone());
-        let joined = if let Some(path) = &self.source.database {
-            let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
-            let known = [snapshot.clone()];
-            let k = given.unwrap_or(snapshot.default_k());
-            snapshot.visit_clusters(k, |cluster| write(cluster, &known))
-        } else {
-            let rows = read_rows(&self.input, &self.source.list)?;
-            let k = given.unwrap_or(DEFAULT_K);
-            nearprint::visit_all_row_clusters(rows, k, &options, |cluster| write(cluster, &[]))
-        };
-        bars.clear();
-        joined?;
-        Ok(out.flush()?)
+            let rows = read_rows(&self.input, self.source.list())?;
+            let k = k.unwrap_or(DEFAULT_K);
+            Ok(visit_all_row_clusters(rows, k, &options, |cluster| print(cluster, &[]))?)
+        })
     }
 }

@@ -5,11 +5,10 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::documents::DocumentArgs;
-use crate::failure::{Failure, say};
-use crate::recipe::RecipeArgs;
-use crate::{Global, interrupt, values};
-use nearprint::{Fingerprint, WidthVisitor, width_of};
+use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, values};
+use crate::terminal::failure::Failure;
+use crate::terminal::{interrupt, print_message};
+use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
 use nearprint_text::documents::Position;
@@ -17,9 +16,9 @@ use nearprint_text::recipe::Recipe;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
-/// Reads documents, keeps those of which nothing within K bits has been kept before, and writes them in input
-/// order, unchanged. With --db the database remembers what was kept: the next run is checked against it,
-/// too. A run with --db that was cut off goes on where it was when its command is given again.
+/// A document is kept if no document within K bits of it was kept before. Kept documents are
+/// written unchanged, in input order. With --db, a database stores what was kept, and later runs
+/// compare with it too. Rerun an interrupted command with --db to resume.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,41 +26,42 @@ Examples:
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Where the kept documents go; - for standard output
+    /// The file for kept documents; - for standard output
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// How many bits near-duplicates differ in at most [default: the database's own K, else 3]
+    /// How many bits of near-duplicates may differ [default: the K of the database, else 3]
     #[arg(short, value_name = "K", value_parser = values::distance)]
     k: Option<u32>,
-    /// The database of everything kept so far; made where there is none
+    /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
     /// Write `key duplicate_of distance` for each document left out, in input order
     #[arg(long, value_name = "FILE")]
     duplicates: Option<PathBuf>,
-    /// Which of several near-duplicates to keep: first, longest or max:FIELD. All but first read the inputs
-    /// twice
+    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
+    /// read the inputs twice
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep)]
     keep: Keep,
-    /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of their 3-word
-    /// shingles in common) or edit:X (at most X of the characters changed). With --db, the database needs
-    /// --texts
+    /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
+    /// their 3-word shingles in common) or edit:X (at most X of the characters changed). With --db,
+    /// the database needs --texts
     #[arg(long, value_name = "MEASURE:X")]
     confirm: Option<Confirm>,
-    /// Set documents with fewer tokens aside: they are neither kept nor duplicates, and go to --rejects
+    /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
+    /// to --rejects
     #[arg(long, value_name = "N", default_value_t = 0)]
     min_tokens: usize,
-    /// Add the fingerprint to each kept document, as a last field of this name
+    /// Add the fingerprint to each kept document, in a last field with this name
     #[arg(long, value_name = "FIELD")]
     add_fingerprint: Option<String>,
-    /// Write nothing, and tell what would come out
+    /// Write nothing, and print the counts of a real run
     #[arg(long)]
     dry_run: bool,
-    /// Forget what a run that was cut off has kept in the database, and begin anew
+    /// Remove what an interrupted run kept in the database, and start again
     #[arg(long)]
     restart: bool,
     #[command(flatten)]
@@ -80,7 +80,7 @@ fn keep(text: &str) -> Result<Keep, String> {
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let recipe = self.recipe_of_width()?;
         let width = recipe.width();
@@ -104,14 +104,14 @@ impl Args {
         let has_rejects = job.rejects.is_some();
         let mut bar = Bar::new(global);
         let mut seen = 0;
-        interrupt::ends_by_itself(true);
+        interrupt::set_cancellable(true);
         let report = &mut |counts: &DocumentCounts, position| {
             seen = counts.records;
             bar.show(position);
             interrupt::check()
         };
-        let done = width.visit(Run { job, report });
-        interrupt::ends_by_itself(false);
+        let done = job.run(report);
+        interrupt::set_cancellable(false);
         bar.clear();
         match done {
             Ok(FileReport { counts, resumed_after, .. }) => {
@@ -119,7 +119,7 @@ impl Args {
                 Ok(())
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
-                Err(Failure::CutOff { records: seen, goes_on: remembers })
+                Err(Failure::Interrupted { records: seen, resumable: remembers })
             }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => Err(other.into()),
@@ -128,12 +128,13 @@ impl Args {
 }
 
 impl Args {
-    /// The recipe of the options. Where they leave the width open, it is that of a database that is there.
+    /// The recipe of the options. If they do not set the width, it is that of the database, if that
+    /// exists.
     fn recipe_of_width(&self) -> Result<Recipe, Failure> {
         let recipe = self.recipe.recipe()?;
         let Some(path) = self.db.as_ref().filter(|path| path.exists()) else { return Ok(recipe) };
         let width = width_of(path)?;
-        if recipe.width() != width && self.recipe.tells_width()? {
+        if recipe.width() != width && self.recipe.sets_width()? {
             return Err(Failure::Usage(format!(
                 "{}: holds fingerprints of {width} bits, and the recipe makes {}",
                 path.display(),
@@ -144,22 +145,8 @@ impl Args {
     }
 }
 
-/// Carries a job out with fingerprints of its recipe's width.
-struct Run<'a> {
-    job: FileJob,
-    report: nearprint_text::dedup::Report<'a>,
-}
-
-impl WidthVisitor for Run<'_> {
-    type Output = nearprint_text::Result<FileReport>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        self.job.run::<F>(self.report)
-    }
-}
-
-/// Prints what came out, and what looks odd.
-fn summarize(global: Global, counts: &DocumentCounts, before: u64, started: Instant) {
+/// Prints the counts, and warnings about unusual documents.
+fn summarize(global: GlobalArgs, counts: &DocumentCounts, before: u64, started: Instant) {
     let DocumentCounts { records, kept, duplicates, bad, aside, empty, invalid_utf8, .. } = *counts;
     let seconds = started.elapsed().as_secs_f64();
     let rate = (records - before) as f64 / seconds.max(1e-9);
@@ -175,24 +162,24 @@ fn summarize(global: Global, counts: &DocumentCounts, before: u64, started: Inst
         (aside, "documents with too few tokens were set aside"),
         (
             empty,
-            "documents have no token: they all have the fingerprint 0, and count as duplicates of each other",
+            "documents have no token: their fingerprint is 0, and they count as duplicates of each other",
         ),
         (
             invalid_utf8,
-            "documents are not valid UTF-8: what is not was replaced before the fingerprint was made",
+            "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",
         ),
     ] {
         if count > 0 && !global.quiet {
-            say(format_args!("warning: {count} {what}"));
+            print_message(format_args!("warning: {count} {what}"));
         }
     }
 }
 
-/// How far reading has come, on a terminal.
+/// A progress bar for the position in the inputs. It appears only on a terminal.
 struct Bar(Option<ProgressBar>);
 
 impl Bar {
-    fn new(global: Global) -> Self {
+    fn new(global: GlobalArgs) -> Self {
         let shown =
             !global.quiet && !global.no_progress && std::io::IsTerminal::is_terminal(&std::io::stderr());
         Self(shown.then(ProgressBar::new_spinner))

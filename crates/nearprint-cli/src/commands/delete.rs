@@ -2,52 +2,52 @@
 
 use std::path::PathBuf;
 
-use crate::failure::Failure;
-use crate::input::read_ids;
-use crate::width::{ForWidth, run_for};
-use crate::{Global, interrupt};
+use crate::args::GlobalArgs;
+use crate::input::fingerprints::read_ids;
+use crate::terminal::failure::Failure;
+use crate::terminal::interrupt;
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Fingerprint, Writer, width_of};
 
 /// Delete rows by id, or by key
 ///
-/// Every row with one of the ids goes, whatever its fingerprint; an id that is not there is no error.
-/// Deletions become durable batch by batch, as rows do with `add`.
+/// Deletes every row with one of the ids, whatever its fingerprint. An id that is not stored is not
+/// an error. Deletions become durable batch by batch, like the rows of `add`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   echo 42 | nearprint delete corpus.np
   nearprint delete corpus.np withdrawn.txt
   nearprint delete corpus.np --key https://example.org/page")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// A file with one id on each line; - or none for standard input
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
-    /// Delete the rows that have this key and no other, instead of ids from INPUT; may be given again
+    /// Delete the rows that have this key and no other, instead of ids from INPUT; may be repeated
     #[arg(long, value_name = "KEY", conflicts_with = "input")]
     key: Vec<String>,
 }
 
-/// Ids deleted before they are committed.
+/// Ids per commit.
 const BATCH: u64 = 50_000;
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = width_of(&self.database)?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(width_of(&self.database)?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let mut writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
         if !self.key.is_empty() {
             return self.delete_keys(writer, global);
         }
         let (mut ids, mut committed) = (0, 0);
-        interrupt::committed(0);
+        interrupt::set_committed_rows(0);
         let deleted = read_ids(&self.input, &mut |id| {
             writer.delete(id)?;
             ids += 1;
@@ -63,8 +63,8 @@ impl ForWidth<()> for Args {
 }
 
 impl Args {
-    /// Deletes the rows of all keys.
-    fn delete_keys<F: Fingerprint>(&self, mut writer: Writer<F>, global: Global) -> Result<(), Failure> {
+    /// Deletes the rows with the given keys.
+    fn delete_keys<F: Fingerprint>(&self, mut writer: Writer<F>, global: GlobalArgs) -> Result<(), Failure> {
         if !writer.key_storage().has_keys() {
             let why = format!("{}: the database was made without keys", self.database.display());
             return Err(Failure::Usage(why));
@@ -80,9 +80,10 @@ impl Args {
     }
 }
 
+/// Commits the deletions of the first `ids` ids.
 fn commit<F: Fingerprint>(writer: &mut Writer<F>, ids: u64, committed: &mut u64) -> Result<(), Failure> {
     writer.commit()?;
     *committed = ids;
-    interrupt::committed(ids);
+    interrupt::set_committed_rows(ids);
     Ok(())
 }

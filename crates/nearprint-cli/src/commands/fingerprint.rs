@@ -3,22 +3,22 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::Global;
-use crate::documents::{DocumentArgs, Rejects, warn};
-use crate::failure::Failure;
-use crate::output::{Format, Output, escape, json};
-use crate::recipe::RecipeArgs;
-use crate::width::{ForWidth, run_for};
+use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
+use crate::input::documents::{Rejects, open, warn};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::{ResultFormat, escape, json};
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
 
-/// Make fingerprints of texts
+/// Compute the fingerprints of texts
 ///
-/// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row of CSV,
-/// TSV and Parquet is a document; any other file is one as a whole, and so is standard input unless
-/// --input-format says what it is. Folders stand for all files in them. Inputs may be compressed with gzip or
-/// Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+/// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row
+/// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
+/// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
+/// compressed with gzip or Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,24 +27,24 @@ Examples:
   nearprint fingerprint page.html --clean html,nfc,lower --shingle 3
   echo 'one two three' | nearprint fingerprint --recipe seomoz-cpp --explain
   printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features")]
-pub(crate) struct Args {
-    /// Files and folders of documents, - for standard input; without any, standard input
+pub(super) struct Args {
+    /// Files and folders of documents; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Show how each text comes to its fingerprint: tokens, features with weights and hashes, the sum of
+    /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of
     /// each bit
     #[arg(long, conflicts_with_all = ["features", "format", "min_tokens"])]
     explain: bool,
-    /// Each document is not a text but a list of features: lines of WORD or 0xHASH, a tab, and the
-    /// weight
+    /// Read documents as lists of features instead of texts: lines of WORD or 0xHASH, a tab, and
+    /// the weight
     #[arg(long)]
     features: bool,
-    /// Set documents with fewer tokens aside: they get no fingerprint, and go to --rejects
+    /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects
     #[arg(long, value_name = "N", default_value = "0")]
     min_tokens: usize,
-    /// How results are written
+    /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: Format,
+    format: ResultFormat,
     #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
@@ -52,21 +52,21 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        run_for(recipe.width(), &self, &recipe, global)
+        run_with_width(recipe.width(), &self, &recipe, global)
     }
 }
 
-impl ForWidth<&Recipe> for &Args {
-    fn run_wide<F: Fingerprint>(self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
-        let mut reader = self.documents.open(&self.inputs, documents::Format::Text)?;
+impl TypedCommand<&Recipe> for &Args {
+    fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
+        let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
         let fingerprinter = recipe.fingerprinter::<F>()?;
-        let work = Work { args: self, format: reader.format() };
-        let rejects = self.documents.rejects(&reader, &[])?;
+        let processor = Processor { args: self, format: reader.format() };
+        let rejects = Rejects::create(&self.documents, &reader, &[])?;
         let mut printer = Printer {
             format: self.format,
-            out: Output::stdout(),
+            out: OutputStream::stdout(),
             rejects,
             num_short: 0,
             num_replaced: 0,
@@ -76,52 +76,52 @@ impl ForWidth<&Recipe> for &Args {
             &mut reader,
             global.options().num_threads(),
             || fingerprinter.clone(),
-            |item, fingerprinter| work.done(item, fingerprinter),
-            |done, _| done.into_iter().try_for_each(|done| printer.take(done)),
+            |item, fingerprinter| processor.process(item, fingerprinter),
+            |processed, _| processed.into_iter().try_for_each(|item| printer.print(item)),
         );
-        // What stands before a bad record is printed.
+        // The documents before a bad record are printed.
         printer.out.flush()?;
         read?;
         printer.finish(self.min_tokens, global)
     }
 }
 
-/// What a record came to.
-enum Done<F> {
-    Made {
+/// The result for one record.
+enum Processed<F> {
+    Fingerprint {
         key: String,
         value: F,
         is_empty: bool,
         invalid_utf8: bool,
     },
-    /// How it came to its fingerprint, for people.
-    Explained {
+    /// The text of `--explain`.
+    Explanation {
         text: String,
         is_empty: bool,
         invalid_utf8: bool,
     },
-    /// Of too few tokens; as it stands in the input.
+    /// A record with too few tokens, unchanged.
     Short(Vec<u8>),
     Bad(BadRecord),
 }
 
-/// What is done with each record.
-struct Work<'a> {
+/// Computes the result for each record.
+struct Processor<'a> {
     args: &'a Args,
-    /// How documents stand in the inputs.
+    /// The format of the inputs.
     format: documents::Format,
 }
 
-impl Work<'_> {
-    fn done<F: Fingerprint>(&self, item: Item, fingerprinter: &mut Fingerprinter<F>) -> Done<F> {
+impl Processor<'_> {
+    fn process<F: Fingerprint>(&self, item: Item, fingerprinter: &mut Fingerprinter<F>) -> Processed<F> {
         let record = match item {
-            Item::Bad(bad) => return Done::Bad(bad),
+            Item::Bad(bad) => return Processed::Bad(bad),
             Item::Record(record) => record,
         };
         let invalid_utf8 = record.invalid_utf8;
         if self.args.explain {
             let (text, is_empty) = explain(fingerprinter, &record.key, &record.text);
-            return Done::Explained { text, is_empty, invalid_utf8 };
+            return Processed::Explanation { text, is_empty, invalid_utf8 };
         }
         let fingerprinted = match self.args.features {
             true => from_features(fingerprinter, &record, self.format),
@@ -129,20 +129,20 @@ impl Work<'_> {
         };
         match fingerprinted {
             Ok(Fingerprinted { num_tokens, .. }) if num_tokens < self.args.min_tokens => {
-                Done::Short(record.raw().to_vec())
+                Processed::Short(record.raw().to_vec())
             }
             Ok(Fingerprinted { value, num_tokens }) => {
-                Done::Made { key: record.key, value, is_empty: num_tokens == 0, invalid_utf8 }
+                Processed::Fingerprint { key: record.key, value, is_empty: num_tokens == 0, invalid_utf8 }
             }
-            Err(bad) => Done::Bad(bad),
+            Err(bad) => Processed::Bad(bad),
         }
     }
 }
 
-/// Prints what records came to.
+/// Prints results in input order, and counts what the final messages report.
 struct Printer {
-    format: Format,
-    out: Output,
+    format: ResultFormat,
+    out: OutputStream,
     rejects: Rejects,
     num_short: u64,
     num_replaced: u64,
@@ -150,30 +150,30 @@ struct Printer {
 }
 
 impl Printer {
-    fn take<F: Fingerprint>(&mut self, done: Done<F>) -> Result<(), Failure> {
-        let (is_empty, invalid_utf8) = match done {
-            Done::Made { key, value, is_empty, invalid_utf8 } => {
+    fn print<F: Fingerprint>(&mut self, processed: Processed<F>) -> Result<(), Failure> {
+        let (is_empty, invalid_utf8) = match processed {
+            Processed::Fingerprint { key, value, is_empty, invalid_utf8 } => {
                 let format = self.format;
-                self.out.write(|out| print(format, out, value, &key))?;
+                self.out.write(|out| write_fingerprint(format, out, value, &key))?;
                 (is_empty, invalid_utf8)
             }
-            Done::Explained { text, is_empty, invalid_utf8 } => {
+            Processed::Explanation { text, is_empty, invalid_utf8 } => {
                 self.out.write(|out| out.write_all(text.as_bytes()))?;
                 (is_empty, invalid_utf8)
             }
-            Done::Short(raw) => {
+            Processed::Short(raw) => {
                 self.num_short += 1;
-                return Ok(self.rejects.set_aside(&raw)?);
+                return Ok(self.rejects.push(&raw)?);
             }
-            Done::Bad(bad) => return self.rejects.take(&bad),
+            Processed::Bad(bad) => return self.rejects.push_bad(&bad),
         };
         self.num_empty += u64::from(is_empty);
         self.num_replaced += u64::from(invalid_utf8);
         Ok(())
     }
 
-    /// Tells what was odd.
-    fn finish(self, min_tokens: usize, global: Global) -> Result<(), Failure> {
+    /// Prints the final messages.
+    fn finish(self, min_tokens: usize, global: GlobalArgs) -> Result<(), Failure> {
         let num_bad = self.rejects.count;
         self.rejects.finish()?;
         warn(global, self.num_replaced, self.num_empty);
@@ -189,7 +189,7 @@ impl Printer {
     }
 }
 
-/// The fingerprint of features that are given with their weights.
+/// The fingerprint of a document with `--features`.
 fn from_features<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     record: &Record,
@@ -205,14 +205,14 @@ fn from_features<F: Fingerprint>(
     Ok(Fingerprinted { num_tokens: features.len(), value: weighted(features) })
 }
 
-/// A record without a fingerprint because of one line of its text, counted from 0.
+/// A bad record: line `number` of its text, counted from 0, is not a feature.
 fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &str) -> BadRecord {
     let mut place = record.place.clone();
     let reason = if format == documents::Format::Text {
         place.line += number;
         why.to_string()
     } else {
-        // Of JSON and CSV, lines of a text are not those of the file.
+        // In JSON and CSV, the lines of a text are not lines of the file.
         format!("line {} of its features: {why}", number + 1)
     };
     BadRecord { place, reason, raw: record.raw().to_vec() }
@@ -231,15 +231,20 @@ fn parse_feature<F: Fingerprint>(
     Ok((hash, weight))
 }
 
-fn print<F: Fingerprint>(format: Format, out: &mut dyn Write, value: F, key: &str) -> io::Result<()> {
+fn write_fingerprint<F: Fingerprint>(
+    format: ResultFormat,
+    out: &mut dyn Write,
+    value: F,
+    key: &str,
+) -> io::Result<()> {
     let value = Printed(value);
     match format {
-        Format::Tsv => writeln!(out, "{value}\t{}", escape(key)),
-        Format::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, json(key)),
+        ResultFormat::Tsv => writeln!(out, "{value}\t{}", escape(key)),
+        ResultFormat::Json => writeln!(out, r#"{{"fingerprint":"{value}","key":{}}}"#, json(key)),
     }
 }
 
-/// How a text comes to its fingerprint, each line with what it is in front, and whether it has no token.
+/// The text of `--explain`, one item a line, and whether the document has no token.
 fn explain<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, key: &str, text: &str) -> (String, bool) {
     let explained = fingerprinter.explain(text);
     let mut lines = vec![format!("key\t{}", escape(key)), format!("recipe\t{}", fingerprinter.recipe())];

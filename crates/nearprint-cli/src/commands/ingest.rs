@@ -3,60 +3,54 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::failure::Failure;
-use crate::progress::Bars;
-use crate::width::{ForWidth, run_for};
-use crate::{Global, interrupt};
+use crate::args::GlobalArgs;
+use crate::terminal::failure::Failure;
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Fingerprint, width_of};
 
 /// Adopt runs that were built elsewhere
 ///
-/// A large load can be built as folders of runs, on other machines or side by side, with `build
-/// --runs-only`, -k and --layout as the database has them. All folders are checked completely and
-/// copied; then their rows appear at once, or after an error none of them. Readers are not
-/// disturbed. A run that the database has adopted before is skipped, so that a command may be
-/// repeated. Folders that number rows by themselves need ranges of ids of their own: --first-id.
+/// A large load can be built as folders of runs, on other machines or in parallel, with `build
+/// --runs-only` and the -k and --layout of the database. `ingest` checks all folders completely and
+/// copies them. Then all their rows appear at once, or none after an error. Readers are not
+/// disturbed. Runs that the database has adopted before are skipped, so the command can be
+/// repeated. Folders with automatic ids need separate ranges of ids: --first-id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
   nearprint build monday.runs monday.u64 --runs-only --first-id 1000000
   nearprint build tuesday.runs tuesday.u64 --runs-only --first-id 2000000
   nearprint ingest corpus.np monday.runs tuesday.runs")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// Folders made by `build --runs-only`, oldest first
+    /// Folders created by `build --runs-only`, oldest first
     #[arg(value_name = "RUN_DIR", required = true)]
     folders: Vec<PathBuf>,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = width_of(&self.database)?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(width_of(&self.database)?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        let bars = Bars::new(global);
+        let bars = global.bars();
         let options = global.options().progress(bars.clone());
         let mut writer = Database::<F>::open_with(&self.database, options)?.writer()?;
-        interrupt::ends_by_itself(true);
-        let ingested = writer.ingest(&self.folders);
-        interrupt::ends_by_itself(false);
-        bars.clear();
-        let ingested = ingested?;
-        // Told before merging comes to rest, which may take long or fail, and changes nothing about it.
+        let report = bars.run_cancellable(|| writer.ingest(&self.folders))?;
+        // The rows are durable now. Closing waits for merges, which may take long or fail.
         global.note(format_args!(
             "ingested {} runs into {}: {} rows, {:.1} s; {} runs skipped",
-            ingested.runs,
+            report.runs,
             self.database.display(),
-            ingested.rows,
+            report.rows,
             started.elapsed().as_secs_f64(),
-            ingested.skipped,
+            report.skipped,
         ));
         Ok(writer.close()?)
     }

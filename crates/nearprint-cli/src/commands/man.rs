@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
 use clap_mangen::{Man, generate_to};
 
-use crate::Cli;
-use crate::failure::Failure;
-use crate::output::Output;
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
 use nearprint::Error;
 
 /// Print the manual page, or write the pages of all commands
@@ -16,20 +14,20 @@ use nearprint::Error;
 Examples:
   nearprint man | man -l -
   nearprint man --dir ~/.local/share/man/man1")]
-pub(crate) struct Args {
-    /// Write one page for the program and one for each command to this folder, which has to exist
+pub(super) struct Args {
+    /// Write one page for the program and one for each command to this folder, which must exist
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
 impl Args {
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        let command = Cli::command();
+    /// Prints the pages of `program`.
+    pub(super) fn run(&self, program: clap::Command) -> Result<(), Failure> {
         if let Some(folder) = &self.dir {
-            return Ok(generate_to(command, folder).map_err(Error::io("write manual pages to", folder))?);
+            return Ok(generate_to(program, folder).map_err(Error::io("write manual pages to", folder))?);
         }
-        let mut out = Output::stdout();
-        out.write(|mut out| Man::new(command).render(&mut out))?;
+        let mut out = OutputStream::stdout();
+        out.write(|mut out| Man::new(program).render(&mut out))?;
         Ok(out.flush()?)
     }
 }

@@ -6,29 +6,29 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::Global;
-use crate::documents::{for_each_text, warn};
-use crate::failure::Failure;
-use crate::output::{Output, escape};
-use crate::recipe::RecipeArgs;
-use crate::width::{ForWidth, run_for};
+use crate::args::{GlobalArgs, RecipeArgs};
+use crate::input::documents::{for_each_text, warn};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::escape;
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::Fingerprint;
 use nearprint_text::recipe::Recipe;
 
 /// Print the distances between all given texts as a table
 ///
-/// A row and a column for each file, in the order given; in each cell the number of bits in which the two
-/// fingerprints differ.
+/// The table has a row and a column for each file, in the given order. Each cell is the number of
+/// bits in which the two fingerprints differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint matrix a.txt b.txt c.txt
   nearprint matrix *.txt --recipe notebook --hash md5:8 --format csv")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// Files of text, - for standard input
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
-    /// How the table is written
+    /// Format of the table
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: TableFormat,
     #[command(flatten)]
@@ -46,23 +46,23 @@ enum TableFormat {
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        run_for(recipe.width(), &self, &recipe, global)
+        run_with_width(recipe.width(), &self, &recipe, global)
     }
 }
 
-impl ForWidth<&Recipe> for &Args {
-    fn run_wide<F: Fingerprint>(self, recipe: &Recipe, global: Global) -> Result<(), Failure> {
+impl TypedCommand<&Recipe> for &Args {
+    fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
-        let (mut table, mut num_empty) = (Table { files: Vec::new(), values: Vec::new() }, 0);
+        let (mut table, mut num_empty) = (DistanceTable { files: Vec::new(), values: Vec::new() }, 0);
         let num_replaced = for_each_text(&self.inputs, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
             num_empty += u64::from(found.num_tokens == 0);
             table.files.push(record.key.clone());
             table.values.push(found.value);
         })?;
-        let mut out = Output::stdout();
+        let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
             TableFormat::Tsv => table.tsv(out),
             TableFormat::Csv => table.csv(out),
@@ -74,13 +74,14 @@ impl ForWidth<&Recipe> for &Args {
     }
 }
 
-struct Table<F> {
+struct DistanceTable<F> {
     files: Vec<String>,
+    /// The fingerprint of each file.
     values: Vec<F>,
 }
 
-impl<F: Fingerprint> Table<F> {
-    /// Each file with its distances from all.
+impl<F: Fingerprint> DistanceTable<F> {
+    /// Each file with its distances to all files.
     fn rows(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32>)> {
         let distances = |value: F| self.values.iter().map(move |other| value.distance(*other));
         self.files.iter().map(String::as_str).zip(self.values.iter().map(move |value| distances(*value)))

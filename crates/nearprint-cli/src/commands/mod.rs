@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The command line: global options, and one file per command.
 
 mod add;
 mod backup;
@@ -25,13 +25,38 @@ mod stats;
 mod tune;
 mod verify;
 
-use clap::Subcommand;
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::Global;
-use crate::failure::Failure;
+use crate::args::GlobalArgs;
+use crate::terminal::failure::Failure;
+
+/// Exact, persistent database of fingerprints: finds all that differ from a query by at most k bits
+///
+/// Fingerprints are numbers of 64, 128 or 256 bits. Similar things have fingerprints that differ in
+/// few bits: simhashes of texts, perceptual hashes of images. A database is a folder of files that
+/// opens in milliseconds and is never loaded into memory.
+#[derive(Debug, Parser)]
+#[command(name = "nearprint", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    global: GlobalArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  nearprint build corpus.np prints.txt      a database from lines of FINGERPRINT[<tab>ID]
+  nearprint query corpus.np -f 0x1f3a -k 3  all rows within 3 bits of 0x1f3a
+  nearprint clusters corpus.np -k 6         groups of near-duplicates
+  nearprint scan ~/projects                 groups of near-duplicate files
+  nearprint help query                      all options of one command
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
+6 `compare`: not near-duplicates, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+enum Command {
     Create(create::Args),
     Build(build::Args),
     Add(add::Args),
@@ -58,33 +83,34 @@ pub(crate) enum Command {
     Man(man::Args),
 }
 
-impl Command {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        match self {
-            Self::Create(args) => args.run(global),
-            Self::Build(args) => args.run(global),
-            Self::Add(args) => args.run(global),
-            Self::Delete(args) => args.run(global),
-            Self::Query(args) => args.run(global),
-            Self::Pairs(args) => args.run(global),
-            Self::Clusters(args) => args.run(global),
-            Self::Cross(args) => args.run(global),
-            Self::Export(args) => args.run(global),
-            Self::Explain(args) => args.run(),
-            Self::Stats(args) => args.run(),
-            Self::Verify(args) => args.run(global),
-            Self::Compact(args) => args.run(global),
-            Self::Ingest(args) => args.run(global),
-            Self::Backup(args) => args.run(global),
-            Self::Repair(args) => args.run(global),
-            Self::Fingerprint(args) => args.run(global),
-            Self::Compare(args) => args.run(global),
-            Self::Matrix(args) => args.run(global),
-            Self::Dedup(args) => args.run(global),
-            Self::Tune(args) => args.run(global),
-            Self::Scan(args) => args.run(global),
-            Self::Completions(args) => args.run(),
-            Self::Man(args) => args.run(),
+impl Cli {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let global = self.global;
+        match self.command {
+            Command::Create(args) => args.run(global),
+            Command::Build(args) => args.run(global),
+            Command::Add(args) => args.run(global),
+            Command::Delete(args) => args.run(global),
+            Command::Query(args) => args.run(global),
+            Command::Pairs(args) => args.run(global),
+            Command::Clusters(args) => args.run(global),
+            Command::Cross(args) => args.run(global),
+            Command::Export(args) => args.run(global),
+            Command::Explain(args) => args.run(),
+            Command::Stats(args) => args.run(),
+            Command::Verify(args) => args.run(global),
+            Command::Compact(args) => args.run(global),
+            Command::Ingest(args) => args.run(global),
+            Command::Backup(args) => args.run(global),
+            Command::Repair(args) => args.run(global),
+            Command::Fingerprint(args) => args.run(global),
+            Command::Compare(args) => args.run(global),
+            Command::Matrix(args) => args.run(global),
+            Command::Dedup(args) => args.run(global),
+            Command::Tune(args) => args.run(global),
+            Command::Scan(args) => args.run(global),
+            Command::Completions(args) => args.run(Self::command()),
+            Command::Man(args) => args.run(Self::command()),
         }
     }
 }

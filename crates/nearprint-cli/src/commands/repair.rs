@@ -3,54 +3,54 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::failure::{Failure, say};
-use crate::output::Output;
-use crate::progress::Bars;
-use crate::{Global, interrupt, values};
+use crate::args::{GlobalArgs, values};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::{interrupt, print_message};
 use nearprint::internal::repair;
 use nearprint::{Error, Fingerprint, Options, RepairReport, WidthVisitor, width_of_damaged};
 
-/// Save what can be read of a damaged database into a new one
+/// Recover what can be read of a damaged database into a new one
 ///
-/// DB is not changed. Every row of DEST stood in DB: what cannot be told with certainty is left out and
-/// counted. What one table has lost is put back from the others. Prints a line `KIND FILE WHAT` for
-/// everything that is not as it should be, KIND being damaged, recovered, lost or note; then a line
-/// `total NAME NUMBER` for each of rows, lost_rows, lost_fingerprints and recovered. Nobody should
-/// write to DB meanwhile.
+/// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and
+/// counted. What one table has lost is restored from the others. Prints a line `KIND FILE WHAT` for
+/// each finding, where KIND is damaged, recovered, lost or note. Then prints a line `total NAME
+/// NUMBER` for each of rows, lost_rows, lost_fingerprints and recovered. No other process should
+/// write to DB at the same time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint repair corpus.np saved.np && nearprint verify saved.np")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The damaged database
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// The folder to make
+    /// The folder to create
     #[arg(value_name = "DEST")]
     dest: PathBuf,
-    /// What may be held in memory: 512M, 6G, …
+    /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        let bars = Bars::new(global);
+        let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let guard = &mut |staging: &Path| interrupt::guard(Some(staging.to_path_buf()));
+        let on_staging = &mut |staging: &Path| interrupt::set_staging_folder(Some(staging.to_path_buf()));
         let width = width_of_damaged(&self.database)?;
-        let repaired = width.visit(Repair { args: &self, options, guard });
+        let repaired = width.visit(RepairVisitor { args: &self, options, on_staging });
         bars.clear();
-        interrupt::guard(None);
+        interrupt::set_staging_folder(None);
         if interrupt::check().is_break() && repaired.is_err() {
             return Err(Error::Interrupted.into());
         }
         let report = repaired?;
         print(&report)?;
         if !report.made {
-            return Err(Failure::NothingSaved(self.database));
+            return Err(Failure::NothingRecovered(self.database));
         }
         if !report.is_complete() {
-            say(format_args!(
+            print_message(format_args!(
                 "nearprint: {}: not everything could be saved; see the lines `lost` and `note`",
                 self.database.display()
             ));
@@ -65,22 +65,25 @@ impl Args {
     }
 }
 
-struct Repair<'a> {
+/// Repairs a database of any width.
+struct RepairVisitor<'a> {
     args: &'a Args,
     options: Options,
-    guard: &'a mut dyn FnMut(&Path),
+    /// Receives the staging folder.
+    on_staging: &'a mut dyn FnMut(&Path),
 }
 
-impl WidthVisitor for Repair<'_> {
+impl WidthVisitor for RepairVisitor<'_> {
     type Output = nearprint::Result<RepairReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        repair::<F>(&self.args.database, &self.args.dest, self.options, self.guard)
+        repair::<F>(&self.args.database, &self.args.dest, self.options, self.on_staging)
     }
 }
 
+/// Prints the findings and the totals.
 fn print(report: &RepairReport) -> Result<(), Error> {
-    let mut out = Output::stdout();
+    let mut out = OutputStream::stdout();
     for finding in &report.findings {
         out.write(|out| writeln!(out, "{}\t{}\t{}", finding.kind, finding.file, finding.what))?;
     }

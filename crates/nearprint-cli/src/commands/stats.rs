@@ -5,31 +5,32 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::output::{Format, Output};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::ResultFormat;
 use nearprint::{AnyDatabase, Stats};
 
-/// Count what a database holds, and tell where its bytes go
+/// Print counts and sizes of a database
 ///
-/// Prints a name and a value on each line. Reads no data: the counts stand in the files' ends.
+/// Prints a name and a value on each line. Reads no rows: the counts are at the ends of the files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint stats corpus.np --format json")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// How results are written
+    /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
-    format: Format,
+    format: ResultFormat,
 }
 
 impl Args {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), Failure> {
         let stats = AnyDatabase::open(&self.database)?.stats()?;
-        let mut out = Output::stdout();
+        let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
-            Format::Tsv => write_lines(out, &stats),
-            Format::Json => write_json(out, &stats),
+            ResultFormat::Tsv => write_lines(out, &stats),
+            ResultFormat::Json => write_json(out, &stats),
         })?;
         Ok(out.flush()?)
     }

@@ -2,38 +2,38 @@
 
 use std::path::PathBuf;
 
-use crate::Global;
-use crate::failure::{Failure, say};
-use crate::output::Output;
-use crate::progress::Bars;
+use crate::args::GlobalArgs;
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::print_message;
 use nearprint::AnyDatabase;
 
-/// Read every byte of a database and check everything
+/// Check every byte of a database
 ///
-/// Checksums, order, counts, padding and the sums that all tables of a run must share. Prints one
-/// line when the database is sound; else names file, section and offset of all damage and exits
-/// with 3.
+/// Checks checksums, order, counts, padding, and the sums that all tables of a run must share.
+/// Prints one line if the database is sound. Otherwise it prints file, section and offset of all
+/// damage, and exits with 3.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint verify corpus.np && cp -r corpus.np /backup/")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let bars = Bars::new(global);
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        let bars = global.bars();
         let options = global.options().progress(bars.clone());
         let report = AnyDatabase::open_with(&self.database, options)?.verify();
         bars.clear();
         let report = report?;
         if report.damage.is_empty() {
-            let mut out = Output::stdout();
+            let mut out = OutputStream::stdout();
             out.write(|out| writeln!(out, "sound: {} files, {} bytes", report.files, report.bytes))?;
             return Ok(out.flush()?);
         }
-        report.damage.iter().for_each(|damage| say(format_args!("nearprint: {damage}")));
+        report.damage.iter().for_each(|damage| print_message(format_args!("nearprint: {damage}")));
         Err(Failure::Corrupt)
     }
 }

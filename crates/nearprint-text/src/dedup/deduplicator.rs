@@ -12,7 +12,7 @@ use super::temporary;
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Database, Fingerprint, MAX_KEY_BYTES, Match, Row, Snapshot, Writer};
+use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Schema, Snapshot, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
-        let stores_texts = check_texts(writer.keeps_keys(), options.confirm, path)?;
+        let stores_texts = check_texts(writer.key_storage(), options.confirm, path)?;
         Ok(Self {
             k: options.k.unwrap_or(writer.default_k()),
             fingerprinter: recipe.fingerprinter()?,
@@ -140,7 +140,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
-        check_texts(snapshot.keeps_keys(), options.confirm, path)?;
+        check_texts(snapshot.key_storage(), options.confirm, path)?;
         let recipe = match snapshot.recipe() {
             Some(known) => allowed_recipe(&options, known, path)?,
             None => options.recipe.clone(),
@@ -158,8 +158,9 @@ impl<F: Fingerprint> Deduplicator<F> {
         options: DedupOptions,
     ) -> Result<Self> {
         let folder = temporary::folder()?;
-        let schema = options.engine.clone().k(k).keys(true);
-        let writer = Database::<F>::create(folder.path().join("kept.np"), schema)?.writer()?;
+        let (path, schema) =
+            (folder.path().join("kept.np"), Schema::new().k(k).keys(KeyStorage::KeysAndTexts));
+        let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
         Ok(Self {
             k,
             fingerprinter: recipe.fingerprinter()?,
@@ -332,7 +333,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(());
         }
-        self.writer.rest()?;
+        self.writer.wait_for_merges()?;
         self.writer.set_checkpoint(b"")?;
         Ok(self.writer.close()?)
     }
@@ -420,7 +421,7 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// Whether any document was kept under a key.
     fn is_key_taken(&mut self, key: &str) -> Result<bool> {
-        let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key, false)).transpose()?;
+        let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key)).transpose()?;
         Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
     }
 }
@@ -447,7 +448,7 @@ impl<F: Fingerprint> KeptKeys<F> {
             Some(durable) => durable,
             none => none.insert(writer.snapshot()?),
         };
-        Ok(!durable.ids_of_key(key, false)?.is_empty())
+        Ok(!durable.ids_of_key(key)?.is_empty())
     }
 }
 
@@ -461,13 +462,13 @@ pub(super) fn too_long(key: &str) -> String {
 fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<(Writer<F>, Recipe)> {
     let database = match Database::<F>::open_with(path, options.engine.clone()) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let schema = options.engine.clone().k(options.k.unwrap_or(DEFAULT_K)).keys(false);
-            Database::create(path, schema.recipe(options.recipe.to_string()))?
+            let schema = Schema::new().k(options.k.unwrap_or(DEFAULT_K)).keys(KeyStorage::Keys);
+            Database::create_with(path, schema.recipe(options.recipe.to_string()), options.engine.clone())?
         }
         other => other?,
     };
     let mut writer = database.writer()?;
-    if writer.keeps_keys().is_none() {
+    if !writer.key_storage().has_keys() {
         return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
     }
     let recipe = match writer.recipe() {
@@ -494,10 +495,9 @@ fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Re
 }
 
 /// Whether a database keeps texts. It has to for confirmation.
-fn check_texts(keeps_keys: Option<bool>, confirm: Option<Confirm>, path: &Path) -> Result<bool> {
-    let keeps = keeps_keys.unwrap_or(false);
-    if confirm.is_some() && !keeps {
+fn check_texts(storage: KeyStorage, confirm: Option<Confirm>, path: &Path) -> Result<bool> {
+    if confirm.is_some() && !storage.has_texts() {
         return Err(DatabaseProblem::NoTexts { path: path.to_path_buf() }.into());
     }
-    Ok(keeps)
+    Ok(storage.has_texts())
 }

@@ -31,7 +31,7 @@ pub enum Keep {
 /// let options = DedupOptions::new("default".parse()?);
 /// let mut job = FileJob::new(vec![pages], unique.clone(), options);
 /// job.database = Some(home.path().join("seen.np"));
-/// let report = job.run::<u64>(|_counts, _position| ControlFlow::Continue(()))?;
+/// let report = job.run(|_counts, _position| ControlFlow::Continue(()))?;
 /// assert_eq!((report.counts.kept, report.counts.duplicates), (1, 1));
 /// assert_eq!(std::fs::read_to_string(&unique)?, "{\"text\": \"One two three\"}\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -12,14 +12,14 @@ use super::job::{FileJob, Keep};
 use super::temporary::{self, StringFile};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use nearprint::internal::{Record as SortRecord, Sorted, Sorter};
-use nearprint::{Database, Fingerprint, Match, Writer};
+use nearprint::internal::{Sortable, Sorted, Sorter};
+use nearprint::{Database, Fingerprint, Match, Schema, Writer};
 
 /// Numbers to sort by, and a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct SortRow<F, const N: usize>([u64; N], F);
 
-impl<F: Fingerprint, const N: usize> SortRecord for SortRow<F, N> {
+impl<F: Fingerprint, const N: usize> Sortable for SortRow<F, N> {
     const LEN_BYTES: usize = 8 * N + F::LEN_BYTES;
 
     fn write_le(self, out: &mut Vec<u8>) {
@@ -124,8 +124,8 @@ impl<F: Fingerprint> Ranking<F> {
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(Sorted<Outcome<F>>, StringFile)> {
         let Self { keys, texts, documents, mut outcomes, folder } = self;
-        let schema = run.job.dedup.engine.clone().k(run.deduplicator.k());
-        let kept = Database::<F>::create(folder.path().join("decided.np"), schema)?.writer()?;
+        let (path, schema) = (folder.path().join("decided.np"), Schema::new().k(run.deduplicator.k()));
+        let kept = Database::<F>::create_with(path, schema, run.job.dedup.engine.clone())?.writer()?;
         let known = run.deduplicator.known_before(run.first_sequence)?;
         let mut decider = Decider { run, known, kept, keys, texts };
         documents.finish()?.for_each_block(|block| {

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::checkpoint::DocumentCounts;
-use super::file_run::FileRun;
+use super::file_run::{FileRun, Report};
 use super::job::{FileJob, Keep};
 use super::{in_order, ranked, temporary};
 use crate::documents::{Position, Reader};
 use crate::error::Result;
-use nearprint::Fingerprint;
+use nearprint::{Fingerprint, WidthVisitor};
 
 /// The result of a deduplication of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct FileReport {
 }
 
 impl FileJob {
-    /// Runs the job with fingerprints of type `F`, which has the width of the recipe.
+    /// Runs the job.
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal one is
     /// run. A checkpoint is made every 10,000 records, and every second while records arrive slowly.
@@ -46,7 +46,7 @@ impl FileJob {
     /// [`Error::Resume`]: crate::Error::Resume
     /// [`Error::Engine`]: crate::Error::Engine
     /// [`Deduplicator::open`]: super::Deduplicator::open
-    pub fn run<F: Fingerprint>(
+    pub fn run(
         mut self,
         mut report: impl FnMut(&DocumentCounts, Position) -> ControlFlow<()>,
     ) -> Result<FileReport> {
@@ -58,12 +58,28 @@ impl FileJob {
         if let Keep::Max(field) = &self.keep {
             self.reader.fields.value = Some(field.clone());
         }
-        let mut reader = Reader::open(&self.inputs, self.reader.clone())?;
-        let mut run = FileRun::<F>::open(&self, &reader)?;
+        let width = self.dedup.recipe.width();
+        width.visit(Run { job: self, report: &mut report })
+    }
+}
+
+/// Runs a job with fingerprints of the width of its recipe.
+struct Run<'a> {
+    job: FileJob,
+    report: Report<'a>,
+}
+
+impl WidthVisitor for Run<'_> {
+    type Output = Result<FileReport>;
+
+    fn visit<F: Fingerprint>(self) -> Result<FileReport> {
+        let Self { job, report } = self;
+        let mut reader = Reader::open(&job.inputs, job.reader.clone())?;
+        let mut run = FileRun::<F>::open(&job, &reader)?;
         let resumed_after = run.counts.records;
-        match self.keep {
-            Keep::First => in_order::run(&mut run, &mut reader, &mut report)?,
-            _ => ranked::run(&mut run, &mut reader, &mut report)?,
+        match job.keep {
+            Keep::First => in_order::run(&mut run, &mut reader, report)?,
+            _ => ranked::run(&mut run, &mut reader, report)?,
         }
         Ok(FileReport { counts: run.finish()?, resumed_after })
     }

@@ -7,17 +7,19 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::failure::Failure;
-use crate::input::npy_header;
-use crate::output::{Format, Output, each_key};
-use crate::width::{ForWidth, run_for};
-use crate::{Global, values};
+use crate::args::{GlobalArgs, values};
+use crate::input::fingerprints::npy_header;
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::{ResultFormat, each_key};
+use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
+use parquet::RowWriter;
 
 /// Write all rows to a file
 ///
-/// Prints `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a column: the
-/// key, one line for each key of a row.
+/// Writes `fingerprint id` for every row, sorted by (fingerprint, id). Databases with keys add a
+/// column, the key, and have one line for each key of a row.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,25 +27,25 @@ Examples:
   nearprint export corpus.np -o rows.parquet --format parquet
   nearprint export corpus.np --prefix 00-3f -o shard0.tsv
   nearprint export corpus.np --format u64 | nearprint build copy.np --input-format u64")]
-pub(crate) struct Args {
+pub(super) struct Args {
     /// The database
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// Where to write [default: standard output]
+    /// The file to write [default: standard output]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// How rows are written
+    /// Format of the rows
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ExportFormat,
-    /// Only the rows whose fingerprint's leading byte is in a range, in hexadecimal: 00-3f, 3f
+    /// Only rows whose fingerprint has its leading byte in this range, in hexadecimal: 00-3f, 3f
     #[arg(long, value_name = "BYTES", value_parser = values::prefix)]
     prefix: Option<RangeInclusive<u8>>,
-    /// Only the rows of this id
+    /// Only rows with this id
     #[arg(long, value_name = "ID")]
     id: Option<u64>,
 }
 
-/// How rows are written.
+/// The format of exported rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     /// fingerprint, tab, id
@@ -51,21 +53,23 @@ enum ExportFormat {
     /// One JSON object a line
     #[value(alias = "json")]
     Jsonl,
-    /// The fingerprints alone, once for each row: raw numbers of 64 bits, the least significant byte first
+    /// Only the fingerprints, one for each row: raw 64-bit numbers, the least significant byte
+    /// first
     U64,
-    /// The same of 128 bits
+    /// The same for 128 bits
     U128,
-    /// The same of 256 bits
+    /// The same for 256 bits
     U256,
-    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128 and (n, 4) for 256 bits, the least
-    /// significant word of a fingerprint first
+    /// The same as a NumPy array of uint64: shape (n,), or (n, 2) for 128 and (n, 4) for 256 bits,
+    /// the least significant word of a fingerprint first
     Npy,
-    /// The columns fingerprint, a number of 64 bits or a string of more, and id; with keys a third one of strings
+    /// Columns fingerprint (a 64-bit number, or a string for wider ones) and id, and a column key
+    /// if there are keys
     Parquet,
 }
 
 impl ExportFormat {
-    /// Raw numbers are of one width.
+    /// Fails if this is the format of raw numbers of another width.
     fn check_width<F: Fingerprint>(self) -> Result<(), Failure> {
         let bits = match self {
             Self::U64 => u64::BITS,
@@ -84,56 +88,73 @@ impl ExportFormat {
 }
 
 impl Args {
-    pub(crate) fn run(self, global: Global) -> Result<(), Failure> {
-        let width = width_of(&self.database)?;
-        run_for(width, self, (), global)
+    pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
+        run_with_width(width_of(&self.database)?, self, (), global)
     }
 }
 
-impl ForWidth<()> for Args {
-    fn run_wide<F: Fingerprint>(self, (): (), global: Global) -> Result<(), Failure> {
+impl TypedCommand<()> for Args {
+    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let snapshot = Database::<F>::open_with(&self.database, global.options())?.snapshot()?;
         self.format.check_width::<F>()?;
         if let Some(output) = &self.output {
             refuse_inside(output, &self.database)?;
         }
-        if self.format == ExportFormat::Parquet {
-            let with_keys = snapshot.key_storage().has_keys();
-            let mut out = parquet::ParquetRows::create::<F>(self.output.as_deref(), with_keys)?;
-            let known = [snapshot.clone()];
-            self.rows(&snapshot, |row| each_key(&known, row, |key| out.push(row, key)))?;
-            return Ok(out.finish()?);
+        match self.format {
+            ExportFormat::Tsv => self.write_lines(&snapshot, ResultFormat::Tsv),
+            ExportFormat::Jsonl => self.write_lines(&snapshot, ResultFormat::Json),
+            ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
+                self.write_raw(&snapshot)
+            }
+            ExportFormat::Parquet => self.write_parquet(&snapshot),
         }
-        let mut out = Output::create(self.output.as_deref())?;
+    }
+}
+
+impl Args {
+    fn write_lines<F: Fingerprint>(
+        &self,
+        snapshot: &Snapshot<F>,
+        format: ResultFormat,
+    ) -> Result<(), Failure> {
+        let mut out = OutputStream::create(self.output.as_deref())?;
+        let snapshots = [snapshot.clone()];
+        self.visit_rows(snapshot, |row| {
+            each_key(&snapshots, row, |key| out.write(|out| format.row(out, &row, key)))
+        })?;
+        Ok(out.flush()?)
+    }
+
+    /// Writes raw fingerprints, for NumPy behind a header.
+    fn write_raw<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<(), Failure> {
+        let mut out = OutputStream::create(self.output.as_deref())?;
         if self.format == ExportFormat::Npy {
             let mut count = 0;
-            self.rows(&snapshot, |_| {
+            self.visit_rows(snapshot, |_| {
                 count += 1;
                 Ok::<(), Error>(())
             })?;
             out.write(|out| out.write_all(&npy_header::<F>(count)))?;
         }
-        let known = [snapshot.clone()];
         let mut bytes = Vec::with_capacity(F::LEN_BYTES);
-        self.rows(&snapshot, |row| {
-            let format = match self.format {
-                ExportFormat::Tsv => Format::Tsv,
-                ExportFormat::Jsonl => Format::Json,
-                _ => {
-                    bytes.clear();
-                    row.fingerprint.write_le(&mut bytes);
-                    return out.write(|out| out.write_all(&bytes));
-                }
-            };
-            each_key(&known, row, |key| out.write(|out| format.row(out, &row, key)))
+        self.visit_rows(snapshot, |row| {
+            bytes.clear();
+            row.fingerprint.write_le(&mut bytes);
+            out.write(|out| out.write_all(&bytes))
         })?;
         Ok(out.flush()?)
     }
-}
 
-impl Args {
-    /// Visits the rows that are wanted, in order.
-    fn rows<F: Fingerprint, E: From<Error>>(
+    fn write_parquet<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<(), Failure> {
+        let with_keys = snapshot.key_storage().has_keys();
+        let mut table = RowWriter::create::<F>(self.output.as_deref(), with_keys)?;
+        let snapshots = [snapshot.clone()];
+        self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key)))?;
+        Ok(table.finish()?)
+    }
+
+    /// Visits the rows that `--prefix` and `--id` select, in order.
+    fn visit_rows<F: Fingerprint, E: From<Error>>(
         &self,
         snapshot: &Snapshot<F>,
         mut visit: impl FnMut(Row<F>) -> Result<(), E>,
@@ -146,13 +167,14 @@ impl Args {
             self.prefix.as_ref().is_none_or(within)
         };
         snapshot.visit_rows(|row| {
-            let wanted = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);
-            if wanted { visit(row) } else { Ok(()) }
+            let is_selected = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);
+            if is_selected { visit(row) } else { Ok(()) }
         })
     }
 }
 
-/// A file of the database must not be written over: it is mapped, and the only copy.
+/// Fails if the output is in the database: overwriting one of its files would destroy the only
+/// copy.
 fn refuse_inside(output: &Path, database: &Path) -> Result<(), Failure> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let same =

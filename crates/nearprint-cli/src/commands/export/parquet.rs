@@ -1,4 +1,4 @@
-//! Rows of a database as a Parquet file.
+//! Writes rows of a database to a Parquet file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use nearprint::{Fingerprint, Printed, Row};
 use nearprint_text::Result;
 use nearprint_text::internal::ParquetWriter;
 
-/// Rows that are written together.
+/// Rows per batch.
 const BATCH_ROWS: usize = 1 << 16;
 
 /// The column of fingerprints.
-enum Fingerprints {
-    /// Of 64 bits.
+enum FingerprintColumn {
+    /// 64-bit fingerprints.
     Numbers(UInt64Builder),
-    /// Wider ones, which no column of numbers holds, as they are printed.
+    /// Wider fingerprints in their printed form. Parquet has no numbers of these widths.
     Strings(StringBuilder),
 }
 
-impl Fingerprints {
+impl FingerprintColumn {
     fn of<F: Fingerprint>() -> Self {
         match F::BITS {
             64 => Self::Numbers(UInt64Builder::new()),
@@ -53,21 +53,21 @@ impl Fingerprints {
     }
 }
 
-/// A file of rows in the making.
-pub(super) struct ParquetRows {
-    table: ParquetWriter,
-    fingerprints: Fingerprints,
+/// Writes a file of rows.
+pub(super) struct RowWriter {
+    file: ParquetWriter,
+    fingerprints: FingerprintColumn,
     ids: UInt64Builder,
-    /// Rows that wait to be written.
+    /// The number of rows in the current batch.
     rows: usize,
-    /// Of a database with keys.
+    /// `None` if the database has no keys.
     keys: Option<StringBuilder>,
 }
 
-impl ParquetRows {
-    /// A new file, or standard output for `-` and nothing.
+impl RowWriter {
+    /// Creates a file. `-` and `None` are standard output.
     pub(super) fn create<F: Fingerprint>(path: Option<&Path>, with_keys: bool) -> Result<Self> {
-        let fingerprints = Fingerprints::of::<F>();
+        let fingerprints = FingerprintColumn::of::<F>();
         let mut fields = vec![
             Field::new("fingerprint", fingerprints.data_type(), false),
             Field::new("id", DataType::UInt64, false),
@@ -75,12 +75,12 @@ impl ParquetRows {
         fields.extend(with_keys.then(|| Field::new("key", DataType::Utf8, true)));
         let schema = Arc::new(Schema::new(fields));
         let compression = Compression::ZSTD(ZstdLevel::default());
-        let table = ParquetWriter::create(path.unwrap_or(Path::new("-")), &schema, compression)?;
+        let file = ParquetWriter::create(path.unwrap_or(Path::new("-")), &schema, compression)?;
         let keys = with_keys.then(StringBuilder::new);
-        Ok(Self { table, fingerprints, ids: UInt64Builder::new(), rows: 0, keys })
+        Ok(Self { file, fingerprints, ids: UInt64Builder::new(), rows: 0, keys })
     }
 
-    /// Adds a row, or one more key of it.
+    /// Adds a row with one of its keys.
     pub(super) fn push<F: Fingerprint>(&mut self, row: Row<F>, key: Option<&str>) -> Result<()> {
         if let Some(keys) = &mut self.keys {
             keys.append_option(key.filter(|key| !key.is_empty()));
@@ -88,19 +88,19 @@ impl ParquetRows {
         self.fingerprints.push(row.fingerprint);
         self.ids.append_value(row.id);
         self.rows += 1;
-        if self.rows < BATCH_ROWS { Ok(()) } else { self.write() }
+        if self.rows < BATCH_ROWS { Ok(()) } else { self.write_batch() }
     }
 
-    fn write(&mut self) -> Result<()> {
+    fn write_batch(&mut self) -> Result<()> {
         self.rows = 0;
         let mut columns = vec![self.fingerprints.finish(), Arc::new(self.ids.finish()) as ArrayRef];
         columns.extend(self.keys.as_mut().map(|keys| Arc::new(keys.finish()) as ArrayRef));
-        self.table.write(columns)
+        self.file.write(columns)
     }
 
-    /// Writes the rest and the end of the file.
+    /// Writes the last batch and the end of the file.
     pub(super) fn finish(mut self) -> Result<()> {
-        self.write()?;
-        self.table.finish()
+        self.write_batch()?;
+        self.file.finish()
     }
 }

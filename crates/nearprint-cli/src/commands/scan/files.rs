@@ -1,4 +1,4 @@
-//! Which files are looked at, and what they are.
+//! Lists files under folders, and computes the fingerprints of those that are texts.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,56 +12,56 @@ use nearprint::{Fingerprint, Options, Stage};
 use nearprint_text::documents::looks_binary;
 use nearprint_text::recipe::Fingerprinter;
 
-/// Files that a thread takes at once.
-const FILES_AT_ONCE: usize = 32;
-/// Bytes that tell whether a file is binary.
+/// Files per item of work.
+const CHUNK_FILES: usize = 32;
+/// Bytes that decide whether a file is binary.
 const HEAD_BYTES: u64 = 8192;
-/// What version control keeps for itself: old versions of everything, mostly compressed.
+/// Folders of version control. They hold old versions of files, mostly compressed.
 const SKIPPED_FOLDERS: [&str; 3] = [".git", ".hg", ".svn"];
 
-/// All files, by what they are.
-pub(super) struct Looked<F> {
-    /// By path.
-    pub(super) texts: Vec<Text<F>>,
+/// The texts among the files, and how many files are something else.
+pub(super) struct ScannedFiles<F> {
+    /// Sorted by path.
+    pub(super) texts: Vec<TextFile<F>>,
     pub(super) num_binary: usize,
     pub(super) num_empty: usize,
-    /// Of too few tokens.
+    /// Texts with too few tokens.
     pub(super) num_short: usize,
     pub(super) num_large: usize,
-    /// What could not be read, and why.
+    /// A message for each file and folder that cannot be read.
     pub(super) unreadable: Vec<String>,
-    /// Of the texts, the short ones included.
+    /// The total length of all texts, including short ones.
     pub(super) len_bytes: u64,
 }
 
-/// A file with a fingerprint.
-pub(super) struct Text<F> {
+/// A text file with its fingerprint.
+pub(super) struct TextFile<F> {
     pub(super) path: PathBuf,
     pub(super) fingerprint: F,
 }
 
-impl<F> Looked<F> {
-    /// All but those that could not be read.
+impl<F> ScannedFiles<F> {
+    /// The number of files that could be read.
     pub(super) fn num_files(&self) -> usize {
         self.texts.len() + self.num_binary + self.num_empty + self.num_short + self.num_large
     }
 }
 
-/// Looks at all files under paths, on all threads.
-pub(super) fn look_at_all<F: Fingerprint>(
+/// Reads all files under the paths, on all threads.
+pub(super) fn scan_all<F: Fingerprint>(
     paths: &[PathBuf],
-    finder: &Finder<F>,
+    reader: &FileReader<F>,
     options: &Options,
-) -> Result<Looked<F>> {
-    let (found, unreadable) = list(paths)?;
+) -> Result<ScannedFiles<F>> {
+    let (found, unreadable) = list_files(paths)?;
     let total = found.len() as u64;
-    let chunks: Vec<&[PathBuf]> = found.chunks(FILES_AT_ONCE).collect();
-    let work = |chunk: usize, finder: &mut Finder<F>, sink: parallel::Sink<'_, _>| {
-        // Whoever wants no more has been interrupted.
-        let _ = sink(chunks[chunk].iter().map(|path| finder.look(path)).collect::<Vec<_>>());
+    let chunks: Vec<&[PathBuf]> = found.chunks(CHUNK_FILES).collect();
+    let work = |chunk: usize, reader: &mut FileReader<F>, sink: parallel::Sink<'_, _>| {
+        // The sink fails only after an interrupt, which `ordered` reports.
+        let _ = sink(chunks[chunk].iter().map(|path| reader.read(path)).collect::<Vec<_>>());
         Ok(())
     };
-    let mut looked = Looked {
+    let mut scanned = ScannedFiles {
         texts: Vec::new(),
         num_binary: 0,
         num_empty: 0,
@@ -74,42 +74,42 @@ pub(super) fn look_at_all<F: Fingerprint>(
     parallel::ordered(
         options.num_threads(),
         chunks.len(),
-        || finder.clone(),
+        || reader.clone(),
         work,
         |kinds| {
-            paths.by_ref().zip(kinds).for_each(|(path, kind)| looked.add(path, kind));
+            paths.by_ref().zip(kinds).for_each(|(path, kind)| scanned.add(path, kind));
             let done = total - paths.len() as u64;
             options.report(Stage::Fingerprinting, done, Some(total))
         },
     )?;
-    Ok(looked)
+    Ok(scanned)
 }
 
-impl<F> Looked<F> {
-    fn add(&mut self, path: &Path, kind: io::Result<Kind<F>>) {
+impl<F> ScannedFiles<F> {
+    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) {
         match kind {
-            Ok(Kind::Text { fingerprint, len_bytes }) => {
+            Ok(FileKind::Text { fingerprint, len_bytes }) => {
                 self.len_bytes += len_bytes;
-                self.texts.push(Text { path: path.to_path_buf(), fingerprint });
+                self.texts.push(TextFile { path: path.to_path_buf(), fingerprint });
             }
-            Ok(Kind::Short { len_bytes }) => {
+            Ok(FileKind::Short { len_bytes }) => {
                 self.len_bytes += len_bytes;
                 self.num_short += 1;
             }
-            Ok(Kind::Binary) => self.num_binary += 1,
-            Ok(Kind::Empty) => self.num_empty += 1,
-            Ok(Kind::Large) => self.num_large += 1,
-            Err(source) => self.unreadable.push(cannot("read", path, source)),
+            Ok(FileKind::Binary) => self.num_binary += 1,
+            Ok(FileKind::Empty) => self.num_empty += 1,
+            Ok(FileKind::Large) => self.num_large += 1,
+            Err(source) => self.unreadable.push(io_message("read", path, source)),
         }
     }
 }
 
-fn cannot(action: &'static str, path: &Path, source: io::Error) -> String {
+fn io_message(action: &'static str, path: &Path, source: io::Error) -> String {
     Error::io(action, path)(source).to_string()
 }
 
-/// What a file is.
-enum Kind<F> {
+/// The kind of a file.
+enum FileKind<F> {
     Text { fingerprint: F, len_bytes: u64 },
     Short { len_bytes: u64 },
     Binary,
@@ -117,58 +117,58 @@ enum Kind<F> {
     Large,
 }
 
-/// Finds out what files are.
+/// Reads files, and computes the fingerprints of texts.
 #[derive(Clone)]
-pub(super) struct Finder<F> {
+pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
     min_tokens: usize,
     max_bytes: u64,
-    /// The file that is looked at.
+    /// The content of the current file.
     buffer: Vec<u8>,
 }
 
-impl<F: Fingerprint> Finder<F> {
+impl<F: Fingerprint> FileReader<F> {
     pub(super) fn new(fingerprinter: Fingerprinter<F>, min_tokens: usize, max_bytes: usize) -> Self {
         Self { fingerprinter, min_tokens, max_bytes: max_bytes as u64, buffer: Vec::new() }
     }
 
-    fn look(&mut self, path: &Path) -> io::Result<Kind<F>> {
+    fn read(&mut self, path: &Path) -> io::Result<FileKind<F>> {
         let mut file = File::open(path)?;
         let bytes = &mut self.buffer;
         bytes.clear();
         (&mut file).take(HEAD_BYTES).read_to_end(bytes)?;
         if bytes.is_empty() {
-            return Ok(Kind::Empty);
+            return Ok(FileKind::Empty);
         }
         if looks_binary(bytes) {
-            return Ok(Kind::Binary);
+            return Ok(FileKind::Binary);
         }
         if file.metadata()?.len() > self.max_bytes {
-            return Ok(Kind::Large);
+            return Ok(FileKind::Large);
         }
         file.take(self.max_bytes.saturating_add(1).saturating_sub(bytes.len() as u64)).read_to_end(bytes)?;
         let len_bytes = bytes.len() as u64;
         if len_bytes > self.max_bytes {
-            return Ok(Kind::Large);
+            return Ok(FileKind::Large);
         }
         let found = self.fingerprinter.fingerprint(&String::from_utf8_lossy(bytes));
         Ok(match found.num_tokens >= self.min_tokens {
-            true => Kind::Text { fingerprint: found.value, len_bytes },
-            false => Kind::Short { len_bytes },
+            true => FileKind::Text { fingerprint: found.value, len_bytes },
+            false => FileKind::Short { len_bytes },
         })
     }
 }
 
-/// Lists the files under paths by path, each file once, and tells which folders cannot be read. Links are
-/// followed only where they are one of the paths.
-fn list(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
-    let mut walk = Walk::default();
+/// Lists the files under the paths, sorted and each file once. Also returns a message for each
+/// folder that cannot be read. Follows a link only if it is one of the paths.
+fn list_files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let mut walk = Walk { may_overlap: paths.len() > 1, ..Walk::default() };
     for path in paths {
         let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
-        walk.visit(path.clone(), &metadata, paths.len() > 1);
+        walk.visit(path.clone(), &metadata);
         while let Some(folder) = walk.folders.pop() {
-            if let Err(source) = walk.list_folder(&folder, paths.len() > 1) {
-                walk.unreadable.push(cannot("list", &folder, source));
+            if let Err(source) = walk.list_folder(&folder) {
+                walk.unreadable.push(io_message("list", &folder, source));
             }
         }
     }
@@ -177,35 +177,39 @@ fn list(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
     Ok((walk.files, walk.unreadable))
 }
 
+/// A traversal of folders.
 #[derive(Default)]
 struct Walk {
+    /// Folders that are not listed yet.
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
-    /// Device and number of the files so far, where paths may lie within each other.
-    known: HashSet<(u64, u64)>,
+    /// Whether one path may be inside another one.
+    may_overlap: bool,
+    /// Device and inode of the files so far, if paths may overlap.
+    visited: HashSet<(u64, u64)>,
     unreadable: Vec<String>,
 }
 
 impl Walk {
-    fn list_folder(&mut self, folder: &Path, may_meet_again: bool) -> io::Result<()> {
+    fn list_folder(&mut self, folder: &Path) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             if SKIPPED_FOLDERS.iter().any(|name| entry.file_name() == *name) {
                 continue;
             }
             match entry.metadata() {
-                Ok(metadata) => self.visit(entry.path(), &metadata, may_meet_again),
-                Err(source) => self.unreadable.push(cannot("open", &entry.path(), source)),
+                Ok(metadata) => self.visit(entry.path(), &metadata),
+                Err(source) => self.unreadable.push(io_message("open", &entry.path(), source)),
             }
         }
         Ok(())
     }
 
-    fn visit(&mut self, path: PathBuf, metadata: &fs::Metadata, may_meet_again: bool) {
+    fn visit(&mut self, path: PathBuf, metadata: &fs::Metadata) {
         if metadata.is_dir() {
             self.folders.push(path);
         } else if metadata.is_file()
-            && (!may_meet_again || self.known.insert((metadata.dev(), metadata.ino())))
+            && (!self.may_overlap || self.visited.insert((metadata.dev(), metadata.ino())))
         {
             self.files.push(path);
         }

@@ -4,33 +4,34 @@ use std::cmp::Reverse;
 use std::fs;
 use std::path::Path;
 
-use super::files::Text;
+use super::files::TextFile;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Row, Stage};
 use nearprint_text::dedup::Confirm;
 
-/// Files that are connected by steps of few bits.
-pub(super) struct Group {
-    /// The first is the one with the least path; the others by (distance, path).
-    pub(super) members: Vec<Member>,
+/// Near-duplicate files: connected by steps of at most k bits.
+pub(super) struct FileGroup {
+    /// The first one has the smallest path. The others are sorted by (distance, path).
+    pub(super) members: Vec<GroupMember>,
 }
 
-pub(super) struct Member {
-    /// From the fingerprint of the first member.
+pub(super) struct GroupMember {
+    /// The distance from the fingerprint of the first member.
     pub(super) distance: u32,
-    /// Index among the texts.
+    /// The index of the text.
     pub(super) text: usize,
 }
 
-/// The groups of texts that stand by path, those of most members first, then by their first path. With a
-/// measure, a step between two files counts only where their texts confirm it.
-pub(super) fn of<F: Fingerprint>(
-    texts: &[Text<F>],
+/// Finds the groups of texts that are sorted by path. The groups are sorted by size, the largest
+/// first, then by their first path. With `confirm`, two files are connected only if that measure of
+/// their texts agrees.
+pub(super) fn find<F: Fingerprint>(
+    texts: &[TextFile<F>],
     k: u32,
     confirm: Option<Confirm>,
     options: &Options,
-) -> Result<Vec<Group>> {
+) -> Result<Vec<FileGroup>> {
     let mut rows: Vec<Row<F>> =
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
@@ -42,28 +43,30 @@ pub(super) fn of<F: Fingerprint>(
     if let Some(confirm) = confirm {
         clusters = confirmed(&clusters, texts, k, confirm, options)?;
     }
-    let mut groups: Vec<Group> = clusters.iter().map(|cluster| group(cluster)).collect();
+    let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(cluster)).collect();
     groups.sort_unstable_by_key(|group| (Reverse(group.members.len()), group.members[0].text));
     Ok(groups)
 }
 
-/// Ids are indices of texts.
+/// The index of the text of a row, which is its id.
 fn index_of<F>(row: &Row<F>) -> usize {
     usize::try_from(row.id).unwrap_or(usize::MAX)
 }
 
-fn group<F: Fingerprint>(cluster: &[Row<F>]) -> Group {
+/// The group of a cluster.
+fn group<F: Fingerprint>(cluster: &[Row<F>]) -> FileGroup {
     let first = cluster.iter().min_by_key(|row| row.id).map(|row| row.fingerprint).unwrap_or_default();
-    let member = |row: &Row<F>| Member { distance: row.fingerprint.distance(first), text: index_of(row) };
-    let mut members: Vec<Member> = cluster.iter().map(member).collect();
+    let member =
+        |row: &Row<F>| GroupMember { distance: row.fingerprint.distance(first), text: index_of(row) };
+    let mut members: Vec<GroupMember> = cluster.iter().map(member).collect();
     members.sort_unstable_by_key(|member| (member.distance, member.text));
-    Group { members }
+    FileGroup { members }
 }
 
-/// Reads the files of each cluster again, and splits it where texts differ.
+/// Reads the files of each cluster again, and splits the cluster where the texts differ.
 fn confirmed<F: Fingerprint>(
     clusters: &[Vec<Row<F>>],
-    texts: &[Text<F>],
+    texts: &[TextFile<F>],
     k: u32,
     confirm: Confirm,
     options: &Options,
@@ -78,7 +81,7 @@ fn confirmed<F: Fingerprint>(
                 && confirm.confirms(&read[a], &read[b])
         };
         let parts = split(cluster.len(), is_near).into_iter().filter(|part| part.len() > 1);
-        // Whoever wants no more has been interrupted.
+        // The sink fails only after an interrupt, which `ordered` reports.
         let _ = sink(parts.map(|part| part.iter().map(|&at| cluster[at]).collect()).collect::<Vec<_>>());
         Ok(())
     };
@@ -101,7 +104,8 @@ fn read(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The connected parts of so many things. Those that are known to be connected are not compared.
+/// The connected components of the items `0..len`. An item is compared with the members of a
+/// component only until one of them is near.
 fn split(len: usize, is_near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for new in 0..len {

@@ -1,28 +1,28 @@
-//! Groups as people and programs read them.
+//! Prints groups of files, for terminals and for programs.
 
 use std::io::{self, IsTerminal, Write};
 
-use super::files::Text;
-use super::groups::{Group, Member};
-use crate::output::{escape, json};
+use super::files::TextFile;
+use super::groups::{FileGroup, GroupMember};
+use crate::terminal::results::{escape, json};
 
-/// How groups are printed.
+/// The format of printed groups.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     /// A line with the number of files, a line `distance<tab>path` for each, and an empty line.
     Plain,
-    /// The same with aligned columns; of large groups only the first files.
+    /// The same with aligned columns. Large groups are cut.
     Terminal {
         colours: bool,
     },
     Json,
 }
 
-/// Files of a group that a terminal shows.
+/// The largest number of lines for the files of one group on a terminal.
 const SHOWN: usize = 12;
 
 impl Style {
-    /// What fits standard output.
+    /// The style that fits standard output.
     pub(super) fn of_stdout(json: bool) -> Self {
         match (json, io::stdout().is_terminal()) {
             (true, _) => Self::Json,
@@ -31,8 +31,13 @@ impl Style {
         }
     }
 
-    pub(super) fn group<F>(self, out: &mut dyn Write, group: &Group, texts: &[Text<F>]) -> io::Result<()> {
-        let path = |member: &Member| texts[member.text].path.to_string_lossy();
+    pub(super) fn write_group<F>(
+        self,
+        out: &mut dyn Write,
+        group: &FileGroup,
+        texts: &[TextFile<F>],
+    ) -> io::Result<()> {
+        let path = |member: &GroupMember| texts[member.text].path.to_string_lossy();
         let members = &group.members;
         match self {
             Self::Plain => {
@@ -66,7 +71,7 @@ impl Style {
     }
 }
 
-/// A path that does nothing to a terminal but stand there.
+/// A path without control characters, which a terminal would interpret.
 fn printable(path: &str) -> String {
     path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -76,11 +81,13 @@ mod tests {
     use super::*;
 
     fn printed(style: Style, members: usize) -> String {
-        let texts: Vec<Text<u64>> =
-            (0..members).map(|n| Text { path: format!("{n}\t\x1b\"x").into(), fingerprint: 0 }).collect();
-        let member = |text| Member { distance: u32::from(text > 0), text };
+        let texts: Vec<TextFile<u64>> =
+            (0..members).map(|n| TextFile { path: format!("{n}\t\x1b\"x").into(), fingerprint: 0 }).collect();
+        let member = |text| GroupMember { distance: u32::from(text > 0), text };
         let mut out = Vec::new();
-        style.group(&mut out, &Group { members: (0..members).map(member).collect() }, &texts).unwrap();
+        style
+            .write_group(&mut out, &FileGroup { members: (0..members).map(member).collect() }, &texts)
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 

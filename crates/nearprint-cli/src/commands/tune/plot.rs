@@ -12,11 +12,12 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordu32
 
 const SIZE: (u32, u32) = (900, 560);
 const FONT: &str = "sans-serif";
-/// Of the axis of k; at 64 bits, one for each.
+/// The largest number of labels on the axis of k. At 64 bits there is one for each k.
 const MAX_LABELS: usize = 17;
 
-/// An SVG of precision (drawn through) and recall (dashed) over k, a colour for each shingle size; the
-/// point to use is circled. `points` come shingle size by shingle size.
+/// An SVG of precision (solid lines) and recall (dashed lines) over k, with a colour for each
+/// shingle size.
+/// `best` is circled. `points` are sorted by shingle size.
 pub(super) fn svg(points: &[Point], best: &Point) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), points, best)

@@ -1,43 +1,45 @@
-//! NumPy arrays: raw fingerprints behind a header.
+//! NumPy arrays: a header, then raw fingerprints.
 
 use std::io::Read;
 
 use super::RowSink;
-use super::raw::First;
-use super::stream::Input;
-use crate::failure::Failure;
+use super::raw::{ByteOrder, RawSection};
+use super::stream::InputStream;
+use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Magic, version, and the length of the text that follows.
+/// Magic, version, and the length of the header text.
 const HEAD_BYTES: usize = 10;
-/// Data begins at a multiple of this.
+/// The data begins at a multiple of this.
 const ALIGNMENT: usize = 64;
-/// No header of two dimensions is longer.
+/// More than any header of two dimensions needs.
 const MAX_HEADER_BYTES: u64 = 1 << 16;
 
-/// The header of an array of so many fingerprints as uint64: version 1.0 of the format.
+/// The header of an array of `count` fingerprints as uint64, in version 1.0 of the format.
 pub(crate) fn npy_header<F: Fingerprint>(count: u64) -> Vec<u8> {
     let shape = shape_of(&count.to_string(), F::BITS / u64::BITS);
     let mut text = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': {shape}, }}");
     let len = (HEAD_BYTES + text.len() + 1).next_multiple_of(ALIGNMENT) - HEAD_BYTES;
     text += &" ".repeat(len - text.len() - 1);
     text.push('\n');
-    // The length has 16 bits, of which a shape of two numbers needs seven.
+    // The length field has 16 bits. A header of two dimensions needs 7 of them.
     let [low, high, ..] = text.len().to_le_bytes();
     [MAGIC, &[1, 0, low, high], text.as_bytes()].concat()
 }
 
-/// The shape of so many rows of so many numbers; rows of one number are no dimension.
+/// The shape of an array with `numbers` numbers per row. One number per row makes it
+/// one-dimensional.
 fn shape_of(count: &str, numbers: u32) -> String {
     if numbers == 1 { format!("({count},)") } else { format!("({count}, {numbers})") }
 }
 
-/// How the fingerprints stand in an array: how many there are, and which end of one comes first.
+/// Parses the header text. Returns the number of fingerprints and their byte order.
 ///
-/// Of uint64 the least significant word of a fingerprint comes first, so that its bytes are those in memory; of uint8
-/// the most significant byte, which is how digests and packed bits are laid out.
-fn layout<F: Fingerprint>(text: &str) -> Result<(u64, First), String> {
+/// A row of uint64 starts with the least significant word, so its bytes are in memory order. A row
+/// of uint8 starts with the most significant byte, which is the order of digests and of packed
+/// bits.
+fn parse_header<F: Fingerprint>(text: &str) -> Result<(u64, ByteOrder), String> {
     let value = |name: &str| {
         let (_, after) = text.split_once(&format!("'{name}'"))?;
         after.trim_start().strip_prefix(':').map(str::trim_start)
@@ -47,10 +49,10 @@ fn layout<F: Fingerprint>(text: &str) -> Result<(u64, First), String> {
     let shape = value("shape").and_then(|shape| shape.strip_prefix('(')?.split_once(')'));
     let shape = shape.map_or("", |(shape, _)| shape.trim_end_matches([' ', ',']));
     let (words, bytes) = (F::BITS / u64::BITS, F::BITS / 8);
-    let (first, numbers) = match kind {
-        "'<u8'" => (First::Least, words),
-        "'|u1'" => (First::Most, bytes),
-        _ => (First::Least, 0),
+    let (order, numbers) = match kind {
+        "'<u8'" => (ByteOrder::Little, words),
+        "'|u1'" => (ByteOrder::Big, bytes),
+        _ => (ByteOrder::Little, 0),
     };
     let dimensions: Option<Vec<u64>> = shape.split(',').map(|number| number.trim().parse().ok()).collect();
     let count = match dimensions.as_deref() {
@@ -68,35 +70,36 @@ fn layout<F: Fingerprint>(text: &str) -> Result<(u64, First), String> {
     if is_by_columns && numbers > 1 {
         return Err("an array in Fortran order; numpy.ascontiguousarray makes one that can be read".into());
     }
-    Ok((count, first))
+    Ok((count, order))
 }
 
-impl Input {
-    /// Reads an array.
-    pub(super) fn npy<F: Fingerprint>(&mut self, sink: &mut dyn RowSink<F>) -> Result<(), Failure> {
-        let mut head = [0; HEAD_BYTES];
-        let no_array = |input: &Self| input.bad_at(0, "no NumPy array".into());
-        self.reader.read_exact(&mut head).map_err(|_| no_array(self))?;
-        let [.., major, _, low, high] = head;
-        let mut len_bytes = u64::from(u16::from_le_bytes([low, high]));
-        let mut start = HEAD_BYTES as u64;
-        if !head.starts_with(MAGIC) || !(1..=3).contains(&major) {
-            return Err(no_array(self));
-        }
-        if major > 1 {
-            // From version 2.0 on the length has 32 bits.
-            let mut high = [0; 2];
-            self.reader.read_exact(&mut high).map_err(|_| no_array(self))?;
-            len_bytes |= u64::from(u16::from_le_bytes(high)) << 16;
-            start += 2;
-        }
-        let mut text = Vec::new();
-        let read = (&mut self.reader).take(len_bytes.min(MAX_HEADER_BYTES)).read_to_end(&mut text);
-        read.map_err(|source| self.unreadable(source))?;
-        let text = String::from_utf8_lossy(&text);
-        let (count, first) = layout::<F>(&text).map_err(|why| self.bad_at(start, why))?;
-        self.raw(start + len_bytes, Some(count), first, sink)
+/// Reads an array.
+pub(super) fn read<F: Fingerprint>(
+    input: &mut InputStream,
+    sink: &mut dyn RowSink<F>,
+) -> Result<(), Failure> {
+    let mut head = [0; HEAD_BYTES];
+    let no_array = |input: &InputStream| input.bad_byte(0, "no NumPy array".into());
+    input.reader.read_exact(&mut head).map_err(|_| no_array(input))?;
+    let [.., major, _, low, high] = head;
+    let mut len_bytes = u64::from(u16::from_le_bytes([low, high]));
+    let mut text_start = HEAD_BYTES as u64;
+    if !head.starts_with(MAGIC) || !(1..=3).contains(&major) {
+        return Err(no_array(input));
     }
+    if major > 1 {
+        // Since version 2.0 the length field has 32 bits.
+        let mut high = [0; 2];
+        input.reader.read_exact(&mut high).map_err(|_| no_array(input))?;
+        len_bytes |= u64::from(u16::from_le_bytes(high)) << 16;
+        text_start += 2;
+    }
+    let mut text = Vec::new();
+    let read = (&mut input.reader).take(len_bytes.min(MAX_HEADER_BYTES)).read_to_end(&mut text);
+    read.map_err(|source| input.unreadable(source))?;
+    let text = String::from_utf8_lossy(&text);
+    let (count, order) = parse_header::<F>(&text).map_err(|why| input.bad_byte(text_start, why))?;
+    RawSection { start: text_start + len_bytes, expected: Some(count), order }.read(input, sink)
 }
 
 #[cfg(test)]
@@ -123,20 +126,20 @@ mod tests {
 
     #[test]
     fn rows_are_whole_fingerprints() {
-        let (least, most) = (First::Least, First::Most);
-        assert_eq!(layout::<u64>(&header("'<u8'", "(3,)")), Ok((3, least)));
-        assert_eq!(layout::<u64>("{'shape':(0,),'fortran_order':True,'descr':'<u8'}"), Ok((0, least)));
-        assert_eq!(layout::<u64>("{'shape':(2,8),'descr':'|u1'}"), Ok((2, most)));
-        assert_eq!(layout::<u128>(&header("'<u8'", "(3, 2)")), Ok((3, least)));
-        assert_eq!(layout::<u128>(&header("'|u1'", "(3, 16)")), Ok((3, most)));
-        assert_eq!(layout::<U256>(&header("'<u8'", "(3, 4)")), Ok((3, least)));
-        assert_eq!(layout::<U256>(&header("'|u1'", "(3, 32)")), Ok((3, most)));
+        let (little, big) = (ByteOrder::Little, ByteOrder::Big);
+        assert_eq!(parse_header::<u64>(&header("'<u8'", "(3,)")), Ok((3, little)));
+        assert_eq!(parse_header::<u64>("{'shape':(0,),'fortran_order':True,'descr':'<u8'}"), Ok((0, little)));
+        assert_eq!(parse_header::<u64>("{'shape':(2,8),'descr':'|u1'}"), Ok((2, big)));
+        assert_eq!(parse_header::<u128>(&header("'<u8'", "(3, 2)")), Ok((3, little)));
+        assert_eq!(parse_header::<u128>(&header("'|u1'", "(3, 16)")), Ok((3, big)));
+        assert_eq!(parse_header::<U256>(&header("'<u8'", "(3, 4)")), Ok((3, little)));
+        assert_eq!(parse_header::<U256>(&header("'|u1'", "(3, 32)")), Ok((3, big)));
     }
 
     #[test]
-    fn what_is_wrong_with_an_array_is_told() {
+    fn unreadable_arrays_have_a_reason() {
         let wanted = "fingerprints of 64 bits are uint64 of shape (n,) or uint8 of shape (n, 8)";
-        for (kind, shape, told) in [
+        for (kind, shape, quoted) in [
             ("'<i8'", "(3,)", "(3)"),
             ("'>u8'", "(3,)", "(3)"),
             ("'<u8'", "(3, 1)", "(3, 1)"),
@@ -146,15 +149,15 @@ mod tests {
             ("'|u1'", "(3, 16)", "(3, 16)"),
             ("'<f8'", "(3, 0)", "(3, 0)"),
         ] {
-            let told = format!("an array of {kind} and shape {told}; {wanted}");
-            assert_eq!(layout::<u64>(&header(kind, shape)), Err(told));
+            let why = format!("an array of {kind} and shape {quoted}; {wanted}");
+            assert_eq!(parse_header::<u64>(&header(kind, shape)), Err(why));
         }
-        assert_eq!(layout::<u64>(""), Err(format!("an array of  and shape (); {wanted}")));
-        let wide = layout::<u128>(&header("'<u8'", "(3,)")).unwrap_err();
+        assert_eq!(parse_header::<u64>(""), Err(format!("an array of  and shape (); {wanted}")));
+        let wide = parse_header::<u128>(&header("'<u8'", "(3,)")).unwrap_err();
         assert!(wide.ends_with("128 bits are uint64 of shape (n, 2) or uint8 of shape (n, 16)"), "{wide}");
-        let wide = layout::<U256>(&header("'<u8'", "(3, 2)")).unwrap_err();
+        let wide = parse_header::<U256>(&header("'<u8'", "(3, 2)")).unwrap_err();
         assert!(wide.ends_with("256 bits are uint64 of shape (n, 4) or uint8 of shape (n, 32)"), "{wide}");
         let columns = header("'<u8'", "(3, 2)").replace("False", "True");
-        assert!(layout::<u128>(&columns).unwrap_err().contains("Fortran order"));
+        assert!(parse_header::<u128>(&columns).unwrap_err().contains("Fortran order"));
     }
 }

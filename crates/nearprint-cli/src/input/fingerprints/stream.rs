@@ -1,48 +1,54 @@
-//! An open input: its lines, what is wrong with them, and where.
+//! An open input: its lines, and errors that name the place.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::RowSink;
-use crate::failure::{Failure, STDIN};
+use crate::terminal::STDIN;
+use crate::terminal::failure::Failure;
 use nearprint::Error;
 use nearprint_text::documents::Compression;
 use nearprint_text::internal::open_compressed;
 
-/// A longer line is refused: it would be held in memory whole.
+/// Longer lines are refused, because a line is held in memory.
 const MAX_LINE_BYTES: u64 = 16 << 20;
-/// Bytes read at once.
+/// Bytes per read call.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Why a line was not taken: it is wrong, or the sink failed.
-pub(super) enum LineFailure {
-    Wrong(String),
+/// Why a line cannot be processed.
+pub(super) enum LineError {
+    /// The line is malformed.
+    Malformed(String),
+    /// The sink failed.
     Sink(Failure),
 }
 
-impl From<String> for LineFailure {
+impl From<String> for LineError {
     fn from(why: String) -> Self {
-        Self::Wrong(why)
+        Self::Malformed(why)
     }
 }
 
-impl From<Failure> for LineFailure {
+impl From<Failure> for LineError {
     fn from(failure: Failure) -> Self {
         Self::Sink(failure)
     }
 }
 
-/// An open input and where in it we are.
-pub(super) struct Input {
+/// An open input, and the position in it.
+pub(super) struct InputStream {
+    /// The path in messages.
     pub(super) name: PathBuf,
     pub(super) reader: BufReader<Box<dyn Read>>,
+    /// The current line, counted from 1.
     line: u64,
 }
 
-impl Input {
-    /// Opens a file, or standard input for `-`. What is named as compressed is decompressed; a file of another
-    /// name is not looked into for that, since raw numbers may begin with anything.
+impl InputStream {
+    /// Opens a file, or standard input for `-`. Decompresses a file if its name says that it is
+    /// compressed. The content is not checked for that, because raw numbers may begin with any
+    /// bytes.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::new(STDIN.into(), io::stdin()));
@@ -59,22 +65,22 @@ impl Input {
         Self { name, reader: BufReader::with_capacity(BUFFER_BYTES, reader), line: 0 }
     }
 
-    /// Bytes that are no file.
+    /// An input in memory.
     #[cfg(any(test, fuzzing))]
     pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
         Self::new("input".into(), io::Cursor::new(bytes))
     }
 
-    /// Visits the lines, without their ends. Where `quoted`, a line goes on behind its end as long as
-    /// a quotation mark is open.
+    /// Visits the lines, without their ends. If `is_quoted`, a line end between quotation marks
+    /// belongs to the line.
     ///
-    /// Blank lines are allowed at the end only: elsewhere they may stand for a fingerprint that is
-    /// missing, and leaving them out would shift the ids of all that follow.
-    pub(super) fn lines<F>(
+    /// Blank lines are allowed only at the end. Elsewhere a blank line may stand for a missing
+    /// fingerprint, and skipping it would shift the ids of all following rows.
+    pub(super) fn for_each_line<F>(
         &mut self,
-        quoted: bool,
+        is_quoted: bool,
         sink: &mut dyn RowSink<F>,
-        mut visit: impl FnMut(&str, &mut dyn RowSink<F>) -> Result<(), LineFailure>,
+        mut visit: impl FnMut(&str, &mut dyn RowSink<F>) -> Result<(), LineError>,
     ) -> Result<(), Failure> {
         let mut bytes = Vec::new();
         let mut blank = None;
@@ -89,16 +95,15 @@ impl Input {
                 return Ok(());
             }
             next_line += 1;
-            while quoted && bytes.iter().filter(|&&byte| byte == b'"').count() % 2 == 1 {
+            while is_quoted && bytes.iter().filter(|&&byte| byte == b'"').count() % 2 == 1 {
                 if !self.read_line(&mut bytes)? {
-                    return Err(
-                        self.bad("a quotation mark that is never closed", &String::from_utf8_lossy(&bytes))
-                    );
+                    let text = String::from_utf8_lossy(&bytes);
+                    return Err(self.bad_line("a quotation mark that is never closed", &text));
                 }
                 next_line += 1;
             }
             let text = std::str::from_utf8(&bytes);
-            let text = text.map_err(|_| self.bad("not UTF-8 text", &String::from_utf8_lossy(&bytes)))?;
+            let text = text.map_err(|_| self.bad_line("not UTF-8 text", &String::from_utf8_lossy(&bytes)))?;
             let text = if self.line == 1 { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
             let text = text.trim_end_matches(['\n', '\r']);
             if text.trim().is_empty() {
@@ -106,33 +111,44 @@ impl Input {
                 continue;
             }
             if let Some(line) = blank {
-                return Err(Failure::line(self.name.display(), line, "an empty line among the others", ""));
+                return Err(Failure::at_line(
+                    self.name.display(),
+                    line,
+                    "an empty line among the others",
+                    "",
+                ));
             }
             visit(text, sink).map_err(|failure| match failure {
-                LineFailure::Wrong(why) => self.bad(why, text),
-                LineFailure::Sink(Failure::Engine(Error::Limit(what))) => self.bad(what, text),
-                LineFailure::Sink(failure) => failure,
+                LineError::Malformed(why) => self.bad_line(why, text),
+                LineError::Sink(Failure::Engine(Error::Limit(what))) => self.bad_line(what, text),
+                LineError::Sink(failure) => failure,
             })?;
         }
     }
 
-    /// Appends a line with its end; false where there is none.
+    /// Appends a line with its end. Returns false at the end of the input.
     fn read_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
         let room = MAX_LINE_BYTES - bytes.len() as u64;
         let read = (&mut self.reader).take(room).read_until(b'\n', bytes);
         let len = read.map_err(|source| self.unreadable(source))?;
         if len as u64 == room && bytes.last() != Some(&b'\n') {
             let why = format!("a line of more than {} MiB", MAX_LINE_BYTES >> 20);
-            return Err(self.bad(why, &String::from_utf8_lossy(&bytes[..1000])));
+            return Err(self.bad_line(why, &String::from_utf8_lossy(&bytes[..1000])));
         }
         Ok(len > 0)
     }
 
-    pub(super) fn bad(&self, why: impl std::fmt::Display, text: &str) -> Failure {
-        Failure::line(self.name.display(), self.line, why, text)
+    /// A failure at the current line. `text` is the line.
+    pub(super) fn bad_line(&self, why: impl std::fmt::Display, text: &str) -> Failure {
+        Failure::at_line(self.name.display(), self.line, why, text)
     }
 
-    /// What kept bytes from being read: the system, or what a decompressor has to say.
+    /// A failure at a byte offset.
+    pub(super) fn bad_byte(&self, offset: u64, why: String) -> Failure {
+        Failure::Input { place: format!("{}:{offset}", self.name.display()), why }
+    }
+
+    /// A failed read: an error of the operating system or of the decompressor.
     pub(super) fn unreadable(&self, source: io::Error) -> Failure {
         match source.downcast::<nearprint_text::Error>() {
             Ok(error) => error.into(),

@@ -1,71 +1,66 @@
-//! The options that say how texts become fingerprints, the same for every command that takes texts.
+//! How texts become fingerprints: options of every command that reads texts.
 
-use super::failure::Failure;
-use nearprint_text::recipe::{Recipe, RecipeError};
+use crate::terminal::failure::Failure;
+use nearprint_text::recipe::Recipe;
 
-/// A named recipe, or one with parts of its own.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Recipe options")]
-pub(super) struct RecipeArgs {
-    /// How texts become fingerprints: default, simhash-py, seomoz-cpp, notebook, chinese, cjk, or a whole
-    /// recipe as it is printed [default: default]
+pub(crate) struct RecipeArgs {
+    /// How texts become fingerprints: default, simhash-py, seomoz-cpp, notebook, chinese, cjk, or a
+    /// complete recipe in its printed form [default: default]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
-    /// What is done to a text first: none, or some of html,nfc,lower
+    /// Steps that clean a text first: none, or some of html,nfc,lower
     #[arg(long, value_name = "STEPS")]
     clean: Option<String>,
-    /// What is a token: non-alpha (ASCII letters), word (\w+), unicode (words by UAX #29), whitespace,
+    /// Tokenizer: non-alpha (ASCII letters), word (\w+), unicode (words by UAX #29), whitespace,
     /// space (split at each space), char (letters and digits), jieba (Chinese words)
     #[arg(long, value_name = "TOKENS")]
     tokens: Option<String>,
-    /// Tokens to drop: none, or english (NLTK's stop words)
+    /// Stop words to drop: none, or english (NLTK's list)
     #[arg(long, value_name = "WORDS")]
     stop: Option<String>,
-    /// Neighbouring tokens that make a feature
+    /// Number of consecutive tokens in a feature
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
-    /// What joins them: space, nothing, or cyclic (a rolling hash)
+    /// How the tokens of a feature are joined: space, nothing, or cyclic (a rolling hash)
     #[arg(long, value_name = "HOW")]
     join: Option<String>,
-    /// A text with fewer tokens than that is one feature, or has none
+    /// Features of a text with fewer tokens than --shingle: one feature, or none
     #[arg(long, value_name = "one|none")]
     short: Option<String>,
-    /// What a feature counts for: frequency, one, or tfidf:K (the K best words of jieba)
+    /// Weight of a feature: frequency, one, or tfidf:K (the K best words of jieba)
     #[arg(long, value_name = "WEIGHTS")]
     weights: Option<String>,
-    /// How features are hashed: xxh3, md5-be64, md5:B (its lowest B bits), jenkins
+    /// Hash of a feature: xxh3, md5-be64, md5:B (its lowest B bits), jenkins
     #[arg(long, value_name = "HASH")]
     hash: Option<String>,
-    /// Width of a fingerprint in bits: 64, 128 or 256 [default: what the recipe says]
+    /// Width of a fingerprint in bits: 64, 128 or 256 [default: that of the recipe]
     #[arg(long, value_name = "BITS")]
     width: Option<String>,
 }
 
-impl From<RecipeError> for Failure {
-    fn from(error: RecipeError) -> Self {
-        Self::Usage(error.to_string())
-    }
-}
-
 impl RecipeArgs {
-    /// The recipe that the options ask for, and the default one where they ask for none.
-    pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
+    /// The recipe of the options: the named one or the default, with the parts that other options
+    /// set.
+    pub(crate) fn recipe(&self) -> Result<Recipe, Failure> {
         let base: Recipe = self.recipe.as_deref().unwrap_or("default").parse()?;
         let parts = self.parts().into_iter().chain([("width", &self.width)]);
         Ok(base.with(parts.filter_map(|(part, value)| Some((part, value.as_deref()?))))?)
     }
 
-    /// The same, `None` where no option but the width is given.
-    pub(super) fn given(&self) -> Result<Option<Recipe>, Failure> {
+    /// The same, or `None` if no option but the width is given.
+    pub(crate) fn given(&self) -> Result<Option<Recipe>, Failure> {
         let is_given = self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some());
         if is_given { self.recipe().map(Some) } else { Ok(None) }
     }
 
-    /// Whether the options settle the width: one of them is it, or they give a recipe of some width.
-    pub(super) fn tells_width(&self) -> Result<bool, Failure> {
+    /// Whether the options determine the width, either directly or through a recipe.
+    pub(crate) fn sets_width(&self) -> Result<bool, Failure> {
         Ok(self.width.is_some() || self.given()?.is_some())
     }
 
+    /// The options that set parts of the recipe, without the width.
     fn parts(&self) -> [(&'static str, &Option<String>); 8] {
         [
             ("clean", &self.clean),
@@ -86,13 +81,13 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestCli {
         #[command(flatten)]
         recipe: RecipeArgs,
     }
 
     fn args(line: &str) -> RecipeArgs {
-        Line::try_parse_from(line.split(' ')).unwrap().recipe
+        TestCli::try_parse_from(line.split(' ')).unwrap().recipe
     }
 
     #[test]
@@ -113,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_whether_a_recipe_was_asked_for() {
+    fn a_width_alone_is_not_a_recipe() {
         assert_eq!(args("x").given().unwrap(), None);
         assert_eq!(args("x --width 128").given().unwrap(), None);
         assert_eq!(args("x --recipe default").given().unwrap(), Some("default".parse().unwrap()));

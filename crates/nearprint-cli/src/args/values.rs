@@ -1,4 +1,4 @@
-//! Values of options that need reading.
+//! Parsers for the values of options.
 
 use std::ops::RangeInclusive;
 
@@ -6,24 +6,27 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use nearprint::{Fingerprint, LayoutChoice, Radix, U256, Width};
 
-/// A width in bits.
-pub(super) fn width() -> impl TypedValueParser<Value = Width> {
+/// The distance of joins and cost estimates without a database, unless `-k` sets it.
+pub(crate) const DEFAULT_K: u32 = 3;
+
+/// Parses a width in bits.
+pub(crate) fn width() -> impl TypedValueParser<Value = Width> {
     PossibleValuesParser::new(["64", "128", "256"]).try_map(|text| text.parse::<Width>())
 }
 
-/// The base of numbers.
-pub(super) fn radix() -> impl TypedValueParser<Value = Radix> {
+/// Parses the base of numbers.
+pub(crate) fn radix() -> impl TypedValueParser<Value = Radix> {
     let radix = |text: String| if text == "10" { Radix::Decimal } else { Radix::Hexadecimal };
     PossibleValuesParser::new(["10", "16"]).map(radix)
 }
 
-/// A layout.
-pub(super) fn layout(text: &str) -> Result<LayoutChoice, String> {
+/// Parses a layout.
+pub(crate) fn layout(text: &str) -> Result<LayoutChoice, String> {
     text.parse::<LayoutChoice>().map_err(|error| error.to_string())
 }
 
-/// A number of bytes with an optional unit: 512M, 6G, 1048576.
-pub(super) fn size(text: &str) -> Result<usize, String> {
+/// Parses a number of bytes with an optional unit: 512M, 6G, 1048576.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
     let wrong = || "expected a number of bytes, such as 512M or 6G".to_string();
     let upper = text.to_ascii_uppercase();
     let bare = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
@@ -38,8 +41,8 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
-/// A range of leading bytes in hexadecimal, both ends included: 00-3f, or a single one: 3f.
-pub(super) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
+/// Parses an inclusive range of leading bytes in hexadecimal, 00-3f, or a single byte, 3f.
+pub(crate) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
     let byte = |text: &str| {
         let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         u8::from_str_radix(text, 16).ok().filter(|_| digits)
@@ -51,8 +54,8 @@ pub(super) fn prefix(text: &str) -> Result<RangeInclusive<u8>, String> {
     }
 }
 
-/// A distance in bits that some fingerprints have.
-pub(super) fn distance(text: &str) -> Result<u32, String> {
+/// Parses a distance in bits that is possible at some width.
+pub(crate) fn distance(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(k) if k <= U256::BITS => Ok(k),
         _ => Err("expected a number of bits from 0 to the width of the fingerprints".into()),

@@ -1,17 +1,17 @@
 //! `simhash-find-all` and `simhash-find-clusters`: the command lines of simhash-cpp.
 //!
-//! Options, input, output and exit codes are that program's; the way to the answer is ours, and
-//! `--blocks` no longer changes it.
+//! Options, input, output and exit codes are those of simhash-cpp. The algorithm is that of
+//! nearprint, and `--blocks` has no effect on it.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use super::failure::say;
+use crate::terminal::print_message;
 use nearprint::{Error, Options, visit_all, visit_all_clusters};
 
-/// Exit codes, in the order in which the program checks.
+/// Exit codes, in the order of the checks.
 const UNKNOWN_OPTION: u8 = 1;
 const NO_BLOCKS: u8 = 2;
 const NO_DISTANCE: u8 = 3;
@@ -25,7 +25,6 @@ const NOT_A_NUMBER: u8 = 9;
 /// The most blocks that 64 bits can be split into.
 const MAX_BLOCKS: u32 = 64;
 
-/// What to find.
 #[derive(Clone, Copy, Debug)]
 enum Task {
     Pairs,
@@ -56,9 +55,9 @@ fn main(task: Task) -> ExitCode {
     {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, why)) => {
-            say(format_args!("{program}: {why}"));
+            print_message(format_args!("{program}: {why}"));
             if code <= TOO_FEW_BLOCKS {
-                say(format_args!("{}", usage(program)));
+                print_message(format_args!("{}", usage(program)));
             }
             ExitCode::from(code)
         }
@@ -73,7 +72,7 @@ fn usage(program: &str) -> String {
          Reads 64-bit numbers, one decimal number a line, and writes the {finds} of distinct numbers\n\
          within DISTANCE bits, one JSON array a line.\n\
          \n\
-         \x20 -b, --blocks BLOCKS      more than DISTANCE, at most {MAX_BLOCKS}; the answer does not depend on it\n\
+         \x20 -b, --blocks BLOCKS      more than DISTANCE, at most {MAX_BLOCKS}; the result does not depend on it\n\
          \x20 -d, --distance DISTANCE  how many bits may differ, at least 1\n\
          \x20 -i, --input INPUT        a file, or - for standard input (the default)\n\
          \x20 -o, --output OUTPUT      a file, or - for standard output (the default)\n\
@@ -81,7 +80,7 @@ fn usage(program: &str) -> String {
     )
 }
 
-/// Exit code and reason.
+/// An exit code and its reason.
 type Exit = (u8, String);
 
 struct Settings {
@@ -90,56 +89,32 @@ struct Settings {
     distance: u32,
 }
 
+/// The long options. Each short option is the first letter of a long one.
 const LONG_OPTIONS: [&str; 5] = ["input", "output", "blocks", "distance", "help"];
 
 impl Settings {
-    /// Reads the options as getopt_long does: `-b4`, `-b 4`, `--blocks=4`, `--blocks 4`, and any
-    /// unambiguous beginning of a long name. `None` when help was asked for and printed.
+    /// Parses the options as getopt_long does: `-b4`, `-b 4`, `--blocks=4`, `--blocks 4`, and any
+    /// unambiguous beginning of a long name. Other words are skipped. Returns `None` after `--help`,
+    /// which it prints.
     fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, Exit> {
         let mut settings = Self { input: "-".into(), output: "-".into(), distance: 0 };
         let mut blocks = 0;
         while let Some(argument) = arguments.next() {
-            let text = argument.to_string_lossy().into_owned();
-            let unknown = || (UNKNOWN_OPTION, format!("unknown option {text}"));
+            let text = argument.to_string_lossy();
             if text == "--" {
                 break;
             }
-            let (name, inline) = match text.strip_prefix("--") {
-                Some(long) => {
-                    let (name, inline) =
-                        long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-                    let mut matching = LONG_OPTIONS.iter().filter(|known| known.starts_with(name));
-                    let (Some(found), None) = (matching.next(), matching.next()) else {
-                        return Err(unknown());
-                    };
-                    (found.chars().next().unwrap_or_default(), inline.map(OsString::from))
-                }
-                None => {
-                    // Words that are no options are passed over.
-                    let Some(short) = text.strip_prefix('-').filter(|short| !short.is_empty()) else {
-                        continue;
-                    };
-                    let mut rest = short.chars();
-                    let name = rest.next().unwrap_or_default();
-                    (name, Some(rest.as_str()).filter(|value| !value.is_empty()).map(OsString::from))
-                }
-            };
+            let Some((name, inline)) = split_option(&text)? else { continue };
             if name == 'h' {
-                let program = std::env::args().next().unwrap_or_default();
-                let text = usage(program.rsplit('/').next().unwrap_or_default());
-                let written = writeln!(io::stdout(), "{text}");
-                return written.map(|()| None).map_err(|error| (UNWRITABLE, error.to_string()));
-            }
-            if !LONG_OPTIONS.iter().any(|known| known.starts_with(name)) {
-                return Err(unknown());
+                return print_usage().map(|()| None);
             }
             let missing = || (UNKNOWN_OPTION, format!("option {text} needs a value"));
             let value = inline.or_else(|| arguments.next()).ok_or_else(missing)?;
             match name {
                 'i' => settings.input = value,
                 'o' => settings.output = value,
-                'b' => blocks = number(&value),
-                _ => settings.distance = number(&value),
+                'b' => blocks = leading_number(&value),
+                _ => settings.distance = leading_number(&value),
             }
         }
         settings.check(blocks).map(|()| Some(settings))
@@ -158,6 +133,7 @@ impl Settings {
         }
     }
 
+    /// Reads the numbers and writes the pairs or clusters.
     fn run(&self, task: Task) -> Result<(), Exit> {
         let values = self.read()?;
         let unwritable =
@@ -215,8 +191,36 @@ impl Settings {
     }
 }
 
-/// A number as atoi reads it: its leading digits; 0 where there are none.
-fn number(text: &OsString) -> u32 {
+/// The short name of an option, and the value in the same word. `None` if the word is not an option.
+fn split_option(text: &str) -> Result<Option<(char, Option<OsString>)>, Exit> {
+    let unknown = || (UNKNOWN_OPTION, format!("unknown option {text}"));
+    let Some(name) = text.strip_prefix('-').filter(|name| !name.is_empty()) else { return Ok(None) };
+    let Some(long) = name.strip_prefix('-') else {
+        let mut rest = name.chars();
+        let name = rest.next().unwrap_or_default();
+        if !LONG_OPTIONS.iter().any(|known| known.starts_with(name)) {
+            return Err(unknown());
+        }
+        return Ok(Some((name, Some(rest.as_str()).filter(|value| !value.is_empty()).map(OsString::from))));
+    };
+    let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+    let mut matching = LONG_OPTIONS.iter().filter(|known| known.starts_with(name));
+    match (matching.next(), matching.next()) {
+        (Some(found), None) => {
+            Ok(Some((found.chars().next().unwrap_or_default(), value.map(OsString::from))))
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn print_usage() -> Result<(), Exit> {
+    let program = std::env::args().next().unwrap_or_default();
+    let text = usage(program.rsplit('/').next().unwrap_or_default());
+    writeln!(io::stdout(), "{text}").map_err(|error| (UNWRITABLE, error.to_string()))
+}
+
+/// The number at the start of a text, as atoi parses it. 0 if there are no digits.
+fn leading_number(text: &OsString) -> u32 {
     let text = text.to_string_lossy();
     let text = text.trim_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn options_read_like_getopt_long() {
+    fn options_are_parsed_as_by_getopt_long() {
         for arguments in [
             &["-b", "4", "-d", "3"][..],
             &["-b4", "-d3"],

@@ -2,61 +2,63 @@
 
 use std::path::Path;
 
-use super::raw::First;
-use super::stream::LineFailure;
-use super::{DEFAULT_KEY_FIELD, FoundRow, InputArgs, RowSink, parse_id};
-use crate::failure::Failure;
+use super::raw::ByteOrder;
+use super::stream::LineError;
+use super::{DEFAULT_KEY_FIELD, InputRow, RowSink, parse_id};
+use crate::args::FingerprintArgs;
+use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;
 use nearprint_text::documents::{Fields, InputFile};
 use nearprint_text::internal::{ParquetReader, ParquetRow, ParquetValue as Value};
 
-/// Reads the rows of a file. Ids and keys are unsigned numbers or strings; a missing id is one to be given.
+/// Reads the rows of a file. Ids and keys are unsigned numbers or strings.
 pub(super) fn read<F: Fingerprint>(
+    args: &FingerprintArgs,
     path: &Path,
-    args: &InputArgs,
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
     let mut fields = Fields::default();
     fields.text.clone_from(&args.fingerprint_field);
     fields.key.clone_from(&args.key_field);
     let mut rows = ParquetReader::open(&InputFile::new(path), &fields)?;
-    let there =
+    let existing =
         |rows: &ParquetReader, name: &str| rows.schema().index_of(name).ok().map(|_| name.to_string());
-    let id_field = there(&rows, &args.id_field);
-    let key_field = there(&rows, args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD));
+    let id_field = existing(&rows, &args.id_field);
+    let key_field = existing(&rows, args.key_field.as_deref().unwrap_or(DEFAULT_KEY_FIELD));
     while let Some((number, row)) = rows.next_row()? {
-        let found = found(args, &row, id_field.as_deref(), key_field.as_deref());
-        found.map_err(LineFailure::Wrong).and_then(|found| found.give(sink)).map_err(
-            |failure| match failure {
-                LineFailure::Wrong(why) => {
+        let parsed = parse_row(args, &row, id_field.as_deref(), key_field.as_deref());
+        parsed.map_err(LineError::Malformed).and_then(|row| row.send_to(sink)).map_err(
+            |error| match error {
+                LineError::Malformed(why) => {
                     Failure::Input { place: format!("{}:{number}", path.display()), why }
                 }
-                LineFailure::Sink(failure) => failure,
+                LineError::Sink(failure) => failure,
             },
         )?;
     }
     Ok(())
 }
 
-fn found<F: Fingerprint>(
-    args: &InputArgs,
+fn parse_row<F: Fingerprint>(
+    args: &FingerprintArgs,
     row: &ParquetRow,
     id: Option<&str>,
     key: Option<&str>,
-) -> Result<FoundRow<'static, F>, String> {
+) -> Result<InputRow<'static, F>, String> {
     let fingerprint = fingerprint(args, row.value(&args.fingerprint_field)?)?;
     let id = id.map(|field| cell(row, field)).transpose()?.flatten();
     let id = id.map(|id| parse_id(&id)).transpose()?;
     let key = key.map(|field| cell(row, field)).transpose()?.flatten().map(Into::into);
-    Ok(FoundRow { fingerprint, id, key, has_names: true })
+    Ok(InputRow { fingerprint, id, key, has_names: true })
 }
 
-/// A fingerprint: a string; all its bytes, the most significant one first; or a number where that has the width.
-fn fingerprint<F: Fingerprint>(args: &InputArgs, value: Value<'_>) -> Result<F, String> {
+/// A fingerprint: a string, its bytes with the most significant one first, or a number if it has 64
+/// bits.
+fn fingerprint<F: Fingerprint>(args: &FingerprintArgs, value: Value<'_>) -> Result<F, String> {
     let (field, bits) = (&args.fingerprint_field, F::BITS);
     match value {
         Value::Text(text) => args.parse(text),
-        Value::Bytes(bytes) if bytes.len() == F::LEN_BYTES => Ok(First::Most.read(bytes)),
+        Value::Bytes(bytes) if bytes.len() == F::LEN_BYTES => Ok(ByteOrder::Big.decode(bytes)),
         Value::Bytes(bytes) => Err(format!("{} bytes, where {bits} bits take {}", bytes.len(), bits / 8)),
         Value::Number(number, _) if bits == u64::BITS => F::parse(&number).map_err(|error| error.to_string()),
         Value::Number(..) => {
@@ -67,7 +69,7 @@ fn fingerprint<F: Fingerprint>(args: &InputArgs, value: Value<'_>) -> Result<F, 
     }
 }
 
-/// What a cell holds, as text; `None` where it holds nothing.
+/// The content of a cell as text. `None` if it is null.
 fn cell(row: &ParquetRow, field: &str) -> Result<Option<String>, String> {
     match row.value(field)? {
         Value::Text(text) => Ok(Some(text.into())),

@@ -1,0 +1,71 @@
+//! How documents are read: options of every command that reads texts with keys.
+
+use std::path::PathBuf;
+
+use nearprint_text::documents::{Format, ReaderOptions};
+
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Input options")]
+pub(crate) struct DocumentArgs {
+    /// Format of the inputs [default: by extension: .jsonl .ndjson .json .csv .tsv .parquet, any
+    /// other file is one document; standard input is jsonl, for `fingerprint` text]
+    #[arg(long, value_name = "FORMAT")]
+    input_format: Option<DocumentFormat>,
+    /// Field or column that holds the text; dots reach into JSON objects
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    text_field: String,
+    /// Field or column that holds the key [default: INPUT:N, N counted from 1; the path of a file
+    /// that is one document]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key_field: Option<String>,
+    /// Write bad records to FILE and continue, instead of stopping at the first one; of an endless
+    /// line, its first 64 KiB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Cut each text at the first occurrence of TEXT
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    cut_after: Option<String>,
+}
+
+/// The format of a file of documents.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum DocumentFormat {
+    /// One JSON object a line
+    #[value(alias = "json", alias = "ndjson")]
+    Jsonl,
+    /// Comma-separated, with a header
+    Csv,
+    /// Tab-separated, with a header, quoted as CSV
+    Tsv,
+    /// Parquet
+    Parquet,
+    /// Each file is one document
+    Text,
+    /// Each line is one document
+    Lines,
+}
+
+impl From<DocumentFormat> for Format {
+    fn from(format: DocumentFormat) -> Self {
+        match format {
+            DocumentFormat::Jsonl => Self::Jsonl,
+            DocumentFormat::Csv => Self::Csv,
+            DocumentFormat::Tsv => Self::Tsv,
+            DocumentFormat::Parquet => Self::Parquet,
+            DocumentFormat::Text => Self::Text,
+            DocumentFormat::Lines => Self::Lines,
+        }
+    }
+}
+
+impl DocumentArgs {
+    /// How the inputs are read.
+    pub(crate) fn options(&self) -> ReaderOptions {
+        let mut options = ReaderOptions::default();
+        options.fields.text.clone_from(&self.text_field);
+        options.fields.key.clone_from(&self.key_field);
+        options.format = self.input_format.map(Format::from);
+        options.cut_after.clone_from(&self.cut_after);
+        options
+    }
+}

@@ -1,0 +1,45 @@
+//! Where `pairs` and `clusters` find their fingerprints.
+
+use std::path::{Path, PathBuf};
+
+use super::values;
+use crate::terminal::failure::Failure;
+use nearprint::{Width, width_of};
+
+/// A database, or a list of fingerprints of a given width.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JoinArgs {
+    #[command(flatten)]
+    source: DatabaseOrList,
+    /// With --input: width of a fingerprint in bits
+    #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
+    width: Width,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct DatabaseOrList {
+    /// The database
+    #[arg(value_name = "DB")]
+    database: Option<PathBuf>,
+    /// A file of fingerprints instead of a database (- for standard input); held in memory
+    #[arg(long = "input", value_name = "FILE")]
+    list: Option<PathBuf>,
+}
+
+impl JoinArgs {
+    /// The database, if one is given.
+    pub(crate) fn database(&self) -> Option<&Path> {
+        self.source.database.as_deref()
+    }
+
+    /// The file of the list, if one is given.
+    pub(crate) fn list(&self) -> &[PathBuf] {
+        self.source.list.as_slice()
+    }
+
+    /// The width of the fingerprints.
+    pub(crate) fn width(&self) -> Result<Width, Failure> {
+        Ok(self.database().map_or(Ok(self.width), width_of)?)
+    }
+}

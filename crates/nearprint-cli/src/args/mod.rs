@@ -1,0 +1,16 @@
+//! Options that several commands share.
+
+mod documents;
+mod fingerprints;
+mod global;
+mod join;
+mod recipe;
+mod schema;
+pub(crate) mod values;
+
+pub(crate) use documents::DocumentArgs;
+pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
+pub(crate) use global::GlobalArgs;
+pub(crate) use join::JoinArgs;
+pub(crate) use recipe::RecipeArgs;
+pub(crate) use schema::SchemaArgs;

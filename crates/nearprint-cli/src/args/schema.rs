@@ -1,0 +1,60 @@
+//! The schema of a new database: options of `create` and `build`.
+
+use super::values;
+use crate::terminal::failure::Failure;
+use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
+use nearprint_text::recipe::Recipe;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SchemaArgs {
+    /// Distance in bits that the layout is tuned for; queries may use any other
+    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance)]
+    k: u32,
+    /// Width of a fingerprint in bits [default: that of the recipe, else 64]
+    #[arg(long, value_name = "BITS", value_parser = values::width())]
+    width: Option<Width>,
+    /// How the bits are split into sorted tables: auto, rotations:T (T tables) or blocks:M,S (M
+    /// blocks, S of them leading each table, as few tables as -k needs)
+    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
+    layout: LayoutChoice,
+    /// Store a text key with each row, and print it with the row
+    #[arg(long)]
+    keys: bool,
+    /// Store keys and, compressed, the texts of documents, which --confirm compares
+    #[arg(long)]
+    texts: bool,
+    /// How documents become fingerprints: the name of a recipe, or its parts. The database then
+    /// refuses any other recipe
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Option<String>,
+}
+
+impl SchemaArgs {
+    /// The width of the fingerprints. `--width` must not contradict the recipe.
+    pub(crate) fn width(&self) -> Result<Width, Failure> {
+        let of_recipe = self.recipe()?.map(|recipe| recipe.width());
+        match (self.width, of_recipe) {
+            (Some(width), Some(of_recipe)) if width != of_recipe => Err(Failure::Usage(format!(
+                "--width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}"
+            ))),
+            (width, of_recipe) => Ok(width.or(of_recipe).unwrap_or_default()),
+        }
+    }
+
+    fn recipe(&self) -> Result<Option<Recipe>, Failure> {
+        Ok(self.recipe.as_deref().map(str::parse).transpose()?)
+    }
+
+    pub(crate) fn schema(&self) -> Result<Schema, Failure> {
+        let keys = match (self.keys, self.texts) {
+            (_, true) => KeyStorage::KeysAndTexts,
+            (true, false) => KeyStorage::Keys,
+            (false, false) => KeyStorage::None,
+        };
+        let schema = Schema::new().k(self.k).layout(self.layout).keys(keys);
+        Ok(match self.recipe()? {
+            Some(recipe) => schema.recipe(recipe.to_string()),
+            None => schema,
+        })
+    }
+}

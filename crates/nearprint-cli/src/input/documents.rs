@@ -1,0 +1,147 @@
+//! Opens documents, and sets bad records aside.
+
+use std::path::{Path, PathBuf};
+
+use crate::args::{DocumentArgs, GlobalArgs};
+use crate::terminal::failure::Failure;
+use nearprint_text::Result;
+use nearprint_text::documents::{BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record};
+
+/// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard
+/// input unless the options set one.
+pub(crate) fn open(args: &DocumentArgs, inputs: &[PathBuf], stdin_format: Format) -> Result<Reader> {
+    let mut options = args.options();
+    options.stdin_format = stdin_format;
+    open_with(inputs, options)
+}
+
+/// Opens inputs whose key may be absent.
+pub(crate) fn open_with_keys(
+    args: &DocumentArgs,
+    inputs: &[PathBuf],
+    key_is_optional: bool,
+) -> Result<Reader> {
+    let mut options = args.options();
+    options.fields.key_is_optional = key_is_optional;
+    open_with(inputs, options)
+}
+
+fn open_with(inputs: &[PathBuf], options: ReaderOptions) -> Result<Reader> {
+    let stdin = ["-".into()];
+    Reader::open(if inputs.is_empty() { &stdin } else { inputs }, options)
+}
+
+/// Visits files that are one text each, and returns how many of them are not valid UTF-8.
+pub(crate) fn for_each_text(
+    inputs: &[PathBuf],
+    visit: &mut dyn FnMut(&Record),
+) -> std::result::Result<u64, Failure> {
+    let mut options = ReaderOptions::default();
+    options.format = Some(Format::Text);
+    let mut num_replaced = 0;
+    let mut reader = Reader::open(inputs, options)?;
+    while let Some(item) = reader.next_item()? {
+        match item {
+            Item::Record(record) => {
+                num_replaced += u64::from(record.invalid_utf8);
+                visit(&record);
+            }
+            Item::Bad(bad) => return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
+        }
+    }
+    Ok(num_replaced)
+}
+
+/// Prints warnings about documents whose fingerprints mean little.
+pub(crate) fn warn(global: GlobalArgs, num_replaced: u64, num_empty: u64) {
+    if num_replaced > 0 {
+        let what = "not valid UTF-8; invalid bytes were replaced";
+        global.note(format_args!("warning: {num_replaced} of the documents: {what}"));
+    }
+    if num_empty > 0 {
+        let what = "without a token; their fingerprint is 0";
+        global.note(format_args!("warning: {num_empty} of the documents: {what}"));
+    }
+}
+
+/// The file of `--rejects`, if one is given.
+pub(crate) struct Rejects {
+    file: Option<LineFile>,
+    /// The number of bad records so far.
+    pub(crate) count: u64,
+}
+
+impl Rejects {
+    /// Creates the file. Fails if it, or one of the other outputs, is an input of the reader.
+    /// `others` are the other outputs of the command, each with the name of its option.
+    pub(crate) fn create(args: &DocumentArgs, reader: &Reader, others: &[(&str, &Path)]) -> Result<Self> {
+        let rejects = args.rejects.as_deref().map(|path| ("--rejects", path));
+        reader.check_outputs(rejects.into_iter().chain(others.iter().copied()))?;
+        let file = args.rejects.as_deref().map(LineFile::create).transpose()?;
+        Ok(Self { file, count: 0 })
+    }
+
+    /// Writes a bad record to the file, and counts it. Without a file it fails.
+    pub(crate) fn push_bad(&mut self, bad: &BadRecord) -> std::result::Result<(), Failure> {
+        self.count += 1;
+        match &mut self.file {
+            Some(file) => Ok(file.append(&bad.raw).map(drop)?),
+            None => Err(Failure::Record { place: bad.place.to_string(), why: bad.reason.clone() }),
+        }
+    }
+
+    /// Writes a record that is not bad to the file, if there is one. Does not count it.
+    pub(crate) fn push(&mut self, raw: &[u8]) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+    }
+
+    /// Writes the end of the file.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.file.map_or(Ok(()), LineFile::finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct TestCli {
+        #[command(flatten)]
+        documents: DocumentArgs,
+    }
+
+    fn parse(arguments: &[&str]) -> DocumentArgs {
+        TestCli::parse_from(std::iter::once("x").chain(arguments.iter().copied())).documents
+    }
+
+    #[test]
+    fn bad_records_stop_the_run_or_are_set_aside() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        std::fs::write(path("a"), "{\"x\":{\"y\":1},\"t\":\"a|b\"}\nbad\n{\"t\":2}").unwrap();
+        let rejects = path("rejects").display().to_string();
+        let arguments =
+            ["--input-format", "json", "--text-field", "t", "--key-field", "x.y", "--cut-after", "|"];
+        let stopping = parse(&arguments);
+        let setting_aside = parse(&[&arguments[..], &["--rejects", &rejects]].concat());
+        let mut reader = open(&stopping, &[path("a")], Format::Jsonl).unwrap();
+        let Some(Item::Record(record)) = reader.next_item().unwrap() else { panic!("no record") };
+        assert_eq!((&*record.key, &*record.text), ("1", "a"));
+
+        let mut stop = Rejects::create(&stopping, &reader, &[]).unwrap();
+        let mut aside = Rejects::create(&setting_aside, &reader, &[]).unwrap();
+        while let Some(Item::Bad(bad)) = reader.next_item().unwrap() {
+            let failure = stop.push_bad(&bad).unwrap_err();
+            assert!(
+                matches!(&failure, Failure::Record { place, .. } if place.ends_with("a:2") || place.ends_with("a:3"))
+            );
+            aside.push_bad(&bad).unwrap();
+        }
+        assert_eq!(aside.count, 2);
+        aside.finish().unwrap();
+        assert_eq!(std::fs::read(path("rejects")).unwrap(), b"bad\n{\"t\":2}");
+    }
+}

@@ -1,0 +1,133 @@
+//! CSV and TSV.
+
+use std::borrow::Cow;
+
+use super::stream::InputStream;
+use super::{DEFAULT_KEY_FIELD, InputRow, RowSink, parse_id};
+use crate::args::{Column, FingerprintArgs};
+use crate::terminal::failure::Failure;
+use nearprint::Fingerprint;
+use nearprint_text::documents::unescape;
+
+/// The columns of a file that has no header, unless `--columns` names them.
+const DEFAULT_COLUMNS: [Column; 3] = [Column::Fingerprint, Column::Id, Column::Key];
+
+/// Reads lines of cells. A comma as delimiter means CSV with its quotation marks, a tab means TSV.
+pub(super) fn read<F: Fingerprint>(
+    args: &FingerprintArgs,
+    mut input: InputStream,
+    delimiter: char,
+    sink: &mut dyn RowSink<F>,
+) -> Result<(), Failure> {
+    let has_columns = !args.columns.is_empty();
+    let unnamed = ColumnIndexes::of(if has_columns { &args.columns } else { &DEFAULT_COLUMNS })?;
+    // Without --columns, the first line decides.
+    let mut columns = if has_columns { Some(unnamed) } else { None };
+    input.for_each_line(delimiter == ',', sink, |text, sink| {
+        let cells = Cells::of_line(text, delimiter)?;
+        let columns = match columns {
+            Some(columns) => columns,
+            None => match ColumnIndexes::of_header::<F>(args, &cells)? {
+                Some(named) => {
+                    columns = Some(named);
+                    return Ok(());
+                }
+                None => *columns.insert(unnamed),
+            },
+        };
+        let fingerprint = args.parse(cells.trimmed(columns.fingerprint).unwrap_or_default())?;
+        let id = columns.id.and_then(|index| cells.trimmed(index)).filter(|cell| !cell.is_empty());
+        let id = id.map(parse_id).transpose()?;
+        let key = columns.key.and_then(|index| cells.key(index));
+        InputRow { fingerprint, id, key, has_names: columns.has_names }.send_to(sink)
+    })
+}
+
+/// The indexes of the columns of a file.
+#[derive(Clone, Copy)]
+struct ColumnIndexes {
+    fingerprint: usize,
+    id: Option<usize>,
+    key: Option<usize>,
+    /// Whether a header names the columns.
+    has_names: bool,
+}
+
+impl ColumnIndexes {
+    /// The indexes of columns in a given order.
+    fn of(columns: &[Column]) -> Result<Self, Failure> {
+        let index_of = |column: Column| columns.iter().position(|&other| other == column);
+        let is_repeated = columns.iter().enumerate().any(|(index, &column)| index_of(column) != Some(index));
+        match index_of(Column::Fingerprint) {
+            Some(fingerprint) if !is_repeated => Ok(Self {
+                fingerprint,
+                id: index_of(Column::Id),
+                key: index_of(Column::Key),
+                has_names: false,
+            }),
+            _ => Err(Failure::Usage("--columns: must contain fingerprint, and no column twice".into())),
+        }
+    }
+
+    /// The indexes in a header. `None` if the first line is a row.
+    fn of_header<F: Fingerprint>(args: &FingerprintArgs, first: &Cells<'_>) -> Result<Option<Self>, String> {
+        let Err(why) = args.parse::<F>(first.trimmed(0).unwrap_or_default()) else { return Ok(None) };
+        let named = |field: &str| {
+            let absent =
+                || format!("no column named {field:?}, and the first line is not a row either: {why}");
+            first.position(field).ok_or_else(absent)
+        };
+        let key = match &args.key_field {
+            Some(field) => Some(named(field)?),
+            None => first.position(DEFAULT_KEY_FIELD),
+        };
+        let id = first.position(&args.id_field);
+        Ok(Some(Self { fingerprint: named(&args.fingerprint_field)?, id, key, has_names: true }))
+    }
+}
+
+/// The cells of a line.
+enum Cells<'a> {
+    /// A line without quotation marks.
+    Plain { text: &'a str, delimiter: char },
+    /// A line with quotation marks.
+    Quoted(csv::StringRecord),
+}
+
+impl<'a> Cells<'a> {
+    fn of_line(text: &'a str, delimiter: char) -> Result<Self, String> {
+        if delimiter != ',' || !text.contains('"') {
+            return Ok(Self::Plain { text, delimiter });
+        }
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        let mut record = csv::StringRecord::new();
+        reader.read_record(&mut record).map_err(|error| error.to_string())?;
+        Ok(Self::Quoted(record))
+    }
+
+    /// A cell without surrounding white space.
+    fn trimmed(&self, index: usize) -> Option<&str> {
+        self.untrimmed(index).map(str::trim)
+    }
+
+    fn untrimmed(&self, index: usize) -> Option<&str> {
+        match self {
+            Self::Plain { text, delimiter } => text.split(*delimiter).nth(index),
+            Self::Quoted(record) => record.get(index),
+        }
+    }
+
+    /// The key in a cell: untrimmed, and in TSV without its escapes.
+    fn key(&self, index: usize) -> Option<Cow<'_, str>> {
+        let cell = self.untrimmed(index)?;
+        match self {
+            Self::Plain { delimiter: '\t', .. } => Some(unescape(cell)),
+            _ => Some(cell.into()),
+        }
+    }
+
+    /// The index of the cell with this content.
+    fn position(&self, content: &str) -> Option<usize> {
+        (0..).map_while(|index| self.trimmed(index)).position(|cell| cell == content)
+    }
+}

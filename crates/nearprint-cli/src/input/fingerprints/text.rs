@@ -1,0 +1,72 @@
+//! Text lines: `FINGERPRINT[<tab, comma or spaces>ID]`, and lines of ids.
+
+use std::path::Path;
+
+use super::stream::InputStream;
+use super::{RowSink, parse_id};
+use crate::args::FingerprintArgs;
+use crate::terminal::failure::Failure;
+use nearprint::Fingerprint;
+
+pub(super) fn read<F: Fingerprint>(
+    args: &FingerprintArgs,
+    mut input: InputStream,
+    sink: &mut dyn RowSink<F>,
+) -> Result<(), Failure> {
+    input.for_each_line(false, sink, |text, sink| {
+        let (fingerprint, id) = parse_line(args, text.trim())?;
+        Ok(sink.row(fingerprint, id, None)?)
+    })
+}
+
+fn parse_line<F: Fingerprint>(args: &FingerprintArgs, text: &str) -> Result<(F, Option<u64>), String> {
+    let separator = |c: char| c == ',' || c == '\t' || c == ' ';
+    let (first, rest) = text.split_at(text.find(separator).unwrap_or(text.len()));
+    let fingerprint = args.parse(first)?;
+    let rest = rest.trim_start();
+    let id = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    match id {
+        "" if rest.is_empty() => Ok((fingerprint, None)),
+        id => Ok((fingerprint, Some(parse_id(id)?))),
+    }
+}
+
+/// Reads a file with one id on each line.
+pub(crate) fn read_ids(
+    path: &Path,
+    visit: &mut dyn FnMut(u64) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    struct NoRows;
+    impl RowSink<u64> for NoRows {
+        fn row(&mut self, _: u64, _: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+    let mut input = InputStream::open(path)?;
+    input.for_each_line(false, &mut NoRows, |text, _| Ok(visit(parse_id(text.trim())?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_a_fingerprint_and_perhaps_an_id() {
+        let args = FingerprintArgs::default();
+        for (text, row) in [
+            ("7", (7, None)),
+            ("0xff", (255, None)),
+            ("7\t1", (7, Some(1))),
+            ("7,1", (7, Some(1))),
+            ("7   1", (7, Some(1))),
+            ("7, 1", (7, Some(1))),
+            ("7 , 18446744073709551615", (7, Some(u64::MAX))),
+        ] {
+            assert_eq!(parse_line::<u64>(&args, text), Ok(row), "{text}");
+        }
+        for text in ["x", "7 x", "7,", "7,,1", "7 1 2", "7 -1", "7 +1", "7;1", "-7", "7 18446744073709551616"]
+        {
+            assert!(parse_line::<u64>(&args, text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Ctrl-C and SIGTERM: end the program and leave nothing half done.
+//!
+//! Most commands can end at any moment, because the database survives a crash. Two kinds of work
+//! need more: a build removes its staging folder, and cancellable work gets a moment to clean up
+//! and to report its own error.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::print_message;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The staging folder of the current build.
+static STAGING_FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Whether the current work calls [`check`] regularly, and cleans up when it is cancelled.
+static IS_CANCELLABLE: AtomicBool = AtomicBool::new(false);
+/// Rows that the current writer has made durable.
+static COMMITTED_ROWS: AtomicU64 = AtomicU64::new(NOT_WRITING);
+const NOT_WRITING: u64 = u64::MAX;
+/// How long cancellable work has for its clean end. A build may be waiting for input and never end
+/// itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Installs the signal handler. A signal then ends the program with exit code 130: after [`GRACE`]
+/// if the current work is a build or cancellable, else at once.
+pub(crate) fn install_handler() {
+    // Without a handler a signal still ends the program. The next build of the same name then
+    // removes the staging folder.
+    let _ = ctrlc::set_handler(|| {
+        INTERRUPTED.store(true, Ordering::Relaxed);
+        if staging_folder().is_some() || IS_CANCELLABLE.load(Ordering::Relaxed) {
+            std::thread::sleep(GRACE);
+        }
+        let folder = staging_folder().clone();
+        if let Some(folder) = folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        let rows = COMMITTED_ROWS.load(Ordering::Relaxed);
+        if rows != NOT_WRITING {
+            print_message(format_args!("nearprint: interrupted; {rows} rows were committed and stay"));
+        }
+        std::process::exit(130);
+    });
+}
+
+fn staging_folder() -> MutexGuard<'static, Option<PathBuf>> {
+    STAGING_FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets the number of durable rows, which the message of an interrupted writer reports.
+pub(crate) fn set_committed_rows(rows: u64) {
+    COMMITTED_ROWS.store(rows, Ordering::Relaxed);
+}
+
+/// Sets whether the current work calls [`check`] regularly, and cleans up when it is cancelled.
+pub(crate) fn set_cancellable(is_cancellable: bool) {
+    IS_CANCELLABLE.store(is_cancellable, Ordering::Relaxed);
+}
+
+/// Sets the staging folder that a signal removes. `None` after the build.
+pub(crate) fn set_staging_folder(folder: Option<PathBuf>) {
+    *staging_folder() = folder;
+}
+
+/// Returns `Break` after a signal.
+pub(crate) fn check() -> ControlFlow<()> {
+    if INTERRUPTED.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}

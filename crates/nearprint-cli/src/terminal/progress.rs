@@ -1,0 +1,111 @@
+//! Progress bars on standard error. They appear only on a terminal.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+
+use super::interrupt;
+use nearprint::{Progress, Stage};
+
+/// A progress callback that shows each stage as a bar, and cancels the work after a signal.
+pub(crate) struct Bars {
+    /// `None` if nothing is shown.
+    current: Option<Mutex<CurrentBar>>,
+}
+
+struct CurrentBar {
+    /// `None` before the first report.
+    stage: Option<Stage>,
+    bar: ProgressBar,
+}
+
+impl Bars {
+    /// Shows bars if they are allowed and standard error is a terminal.
+    pub(crate) fn new(allowed: bool) -> Arc<Self> {
+        let is_shown = allowed && std::io::stderr().is_terminal();
+        let current = CurrentBar { stage: None, bar: ProgressBar::hidden() };
+        Arc::new(Self { current: is_shown.then(|| Mutex::new(current)) })
+    }
+
+    /// The same for a command that prints results while it works. It shows no bars if both go to a
+    /// terminal, where they would mix.
+    pub(crate) fn beside_results(allowed: bool) -> Arc<Self> {
+        Self::new(allowed && !std::io::stdout().is_terminal())
+    }
+
+    fn current(&self) -> Option<MutexGuard<'_, CurrentBar>> {
+        Some(self.current.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Removes the bar.
+    pub(crate) fn clear(&self) {
+        if let Some(current) = self.current() {
+            current.bar.finish_and_clear();
+        }
+    }
+
+    /// Runs work that reports to these bars and cleans up when it is cancelled. Removes the bar
+    /// afterwards.
+    pub(crate) fn run_cancellable<T>(&self, work: impl FnOnce() -> T) -> T {
+        interrupt::set_cancellable(true);
+        let result = work();
+        interrupt::set_cancellable(false);
+        self.clear();
+        result
+    }
+}
+
+impl Progress for Bars {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        if let Some(mut current) = self.current() {
+            if current.stage != Some(stage) {
+                current.bar.finish_and_clear();
+                *current = CurrentBar { stage: Some(stage), bar: bar(stage, total) };
+            }
+            current.bar.set_position(done);
+        }
+        interrupt::check()
+    }
+}
+
+fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
+    let (verb, unit) = match stage {
+        Stage::Reading => ("reading", "rows"),
+        Stage::Merging => ("sorting", "rows"),
+        Stage::Tables => ("writing tables", "fingerprints"),
+        Stage::Joining => ("comparing", "fingerprints"),
+        Stage::Verifying => ("verifying", "files"),
+        Stage::Copying => ("copying", "bytes"),
+        Stage::Fingerprinting => ("reading", "files"),
+        Stage::Confirming => ("comparing", "groups"),
+        Stage::Answering => ("answering", "queries"),
+        _ => ("working", "steps"),
+    };
+    let counts = match total {
+        Some(_) => "{wide_bar} {human_pos}/{human_len}",
+        None => "{spinner} {human_pos}",
+    };
+    let template = format!("{verb:>14} {counts} {unit}, {{rate}}/s{{left}}");
+    let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+    match ProgressStyle::with_template(&template) {
+        Ok(style) => bar.with_style(style.with_key("rate", write_rate).with_key("left", write_left)),
+        Err(_) => bar,
+    }
+}
+
+fn write_rate(state: &ProgressState, out: &mut dyn Write) {
+    // A bar that cannot be drawn is not an error.
+    let _ = match state.per_sec() {
+        rate if rate >= 1e6 => write!(out, "{:.1} million", rate / 1e6),
+        rate => write!(out, "{rate:.0}"),
+    };
+}
+
+fn write_left(state: &ProgressState, out: &mut dyn Write) {
+    if state.len().is_some() && state.pos() > 0 {
+        let _ = write!(out, ", {:#}", HumanDuration(state.eta()));
+    }
+}
