@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::{Fingerprint, Options, Printed};
+use nearprint::{Fingerprint, Options, Printed, WidthVisitor};
 use nearprint_text::dedup::{Decision, DedupOptions};
 use nearprint_text::recipe::Recipe;
 use nearprint_text::{Result, dedup};
@@ -12,10 +12,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
-use crate::core::refuse_width;
 use crate::errors::OrRaise;
 use crate::watch::{Ticker, watch};
-use crate::words::with_width;
 
 /// The key and the text of a document.
 type Document = (PyBackedStr, PyBackedStr);
@@ -101,13 +99,7 @@ impl Deduplicator {
         options.k = Some(k);
         options.unique_keys = true;
         options.engine = Options::new().progress(ticker.clone());
-        let opened = watch(
-            py,
-            &ticker,
-            None,
-            || with_width!(width, F => Ok(Some(open::<F>(path, options))), else Ok(None)),
-        )?;
-        let decider = opened.ok_or_else(|| refuse_width(py, width))?.or_raise(py)?;
+        let decider = watch(py, &ticker, None, || Ok(width.visit(Open { path, options })))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
     }
 
@@ -160,9 +152,19 @@ impl Drop for Deduplicator {
     }
 }
 
-fn open<F: Fingerprint>(path: Option<PathBuf>, options: DedupOptions) -> Result<Box<dyn Decider>> {
-    Ok(Box::new(match path {
-        Some(path) => dedup::Deduplicator::<F>::open(path, options)?,
-        None => dedup::Deduplicator::<F>::temporary(options)?,
-    }))
+/// Opens a deduplicator with fingerprints of the width of its recipe.
+struct Open {
+    path: Option<PathBuf>,
+    options: DedupOptions,
+}
+
+impl WidthVisitor for Open {
+    type Output = Result<Box<dyn Decider>>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        Ok(Box::new(match self.path {
+            Some(path) => dedup::Deduplicator::<F>::open(path, self.options)?,
+            None => dedup::Deduplicator::<F>::temporary(self.options)?,
+        }))
+    }
 }

@@ -80,6 +80,7 @@ pub trait Fingerprint: Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     /// The value made of 64-bit words, the least significant one first. Missing words count as 0; words
     /// beyond the width are ignored.
     #[must_use]
+    #[inline]
     fn from_le_words(words: &[u64]) -> Self {
         let count = Self::BITS / 64;
         (0..count).zip(words).fold(Self::default(), |value, (index, &word)| {
@@ -88,6 +89,7 @@ pub trait Fingerprint: Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     }
 
     /// 64-bit word number `index`, 0 being the least significant one; 0 beyond the width.
+    #[inline]
     fn le_word(self, index: u32) -> u64 {
         match (Self::BITS / 64).checked_sub(index + 1) {
             Some(from_top) => self.bits(from_top * 64, 64),
