@@ -171,7 +171,7 @@ def repair(
 
     ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
     which is not changed; no writer may have it open. The new database has the settings of the old
-    one, or the default settings if the manifest is lost; ``k`` and ``layout`` are checked only.
+    one, or ``k`` and ``layout`` if the manifest is lost.
 
     Damage is not an error: the result lists it. Raises ``Error`` if there is no file of a database.
     """

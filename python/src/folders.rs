@@ -31,9 +31,8 @@ pub(crate) fn repair(
 ) -> PyResult<Repaired> {
     let ticker = Arc::new(Ticker::default());
     let report = watch(py, &ticker, listener.as_ref(), || {
-        // Only checked: the engine takes the schema from the manifest.
-        settings.schema()?;
-        AnyDatabase::repair(path, dest, settings.options().progress(ticker.clone()))
+        let options = settings.options().progress(ticker.clone());
+        AnyDatabase::repair_with(path, dest, &settings.schema()?, options)
     })?;
     let counts = [report.rows, report.lost_rows, report.lost_fingerprints, report.recovered];
     let (made, is_complete) = (report.made, report.is_complete());

@@ -121,8 +121,21 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::repair`], without [`Error::Width`](crate::Error::Width).
     pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
+        Self::repair_with(path, dest, &Schema::new(), options)
+    }
+
+    /// Repairs as [`AnyDatabase::repair`] does, with a schema for the case that the manifest is lost.
+    ///
+    /// # Errors
+    /// As [`Database::repair_with`], without [`Error::Width`](crate::Error::Width).
+    pub fn repair_with(
+        path: impl AsRef<Path>,
+        dest: impl AsRef<Path>,
+        fallback: &Schema,
+        options: Options,
+    ) -> Result<RepairReport> {
         let (path, dest) = (path.as_ref(), dest.as_ref());
-        width_of_damaged(path)?.visit(Repair { path, dest, options })
+        width_of_damaged(path)?.visit(Repair { path, dest, fallback, options })
     }
 
     /// The width of the fingerprints.
@@ -207,6 +220,7 @@ impl AnyDatabase {
 struct Repair<'a> {
     path: &'a Path,
     dest: &'a Path,
+    fallback: &'a Schema,
     options: Options,
 }
 
@@ -214,6 +228,6 @@ impl WidthVisitor for Repair<'_> {
     type Output = Result<RepairReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        Database::<F>::repair(self.path, self.dest, self.options)
+        Database::<F>::repair_with(self.path, self.dest, self.fallback, self.options)
     }
 }

@@ -174,7 +174,21 @@ impl<F: Fingerprint> Database<F> {
     /// [`Error::TooLittleMemory`]; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is not an
     /// error: the [`RepairReport`] lists it.
     pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
-        repair::repair::<F>(path.as_ref(), dest.as_ref(), options, &mut |_| ())
+        Self::repair_with(path, dest, &Schema::new(), options)
+    }
+
+    /// Repairs as [`Database::repair`] does, with a schema for the case that the manifest is lost.
+    ///
+    /// # Errors
+    /// As [`Database::repair`]; [`Error::Distance`] and [`Error::InvalidLayout`] for the schema.
+    pub fn repair_with(
+        path: impl AsRef<Path>,
+        dest: impl AsRef<Path>,
+        fallback: &Schema,
+        options: Options,
+    ) -> Result<RepairReport> {
+        fallback.check(F::BITS)?;
+        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options, &mut |_| ())
     }
 
     fn storage(&self) -> Arc<dyn Storage> {

@@ -34,10 +34,14 @@ type Ends = (Header, FileRecord, Footer);
 
 impl Found {
     /// Looks through the folder. [`Error::NotADatabase`] where it has no file of a database.
-    pub(super) fn look<F: Fingerprint>(storage: &dyn Storage, findings: &mut Findings) -> Result<Self> {
+    pub(super) fn look<F: Fingerprint>(
+        storage: &dyn Storage,
+        fallback: &Schema,
+        findings: &mut Findings,
+    ) -> Result<Self> {
         let Listed { listed, runs, logs } = list(storage)?;
         let (database_id, width) = most_common(storage, &runs, &logs)?;
-        let mut manifest = manifest::fresh(width, &Schema::new())?;
+        let mut manifest = manifest::fresh(width, fallback)?;
         manifest.database_id = database_id;
         manifest.check_width(F::BITS, &storage.path(""))?;
         for &run in &runs {

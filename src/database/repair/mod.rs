@@ -84,17 +84,18 @@ struct Source {
     logs: Vec<u64>,
 }
 
-/// Does what [`Database::repair`](crate::Database::repair) says. `begun` is told where the new database
+/// Does what [`Database::repair_with`](crate::Database::repair_with) says. `begun` is told where the new database
 /// is prepared.
 pub fn repair<F: Fingerprint>(
     path: &Path,
     dest: &Path,
+    fallback: &Schema,
     options: Options,
     begun: &mut dyn FnMut(&Path),
 ) -> Result<RepairReport> {
     let storage = Folder::new(path);
     let mut findings = Findings::default();
-    let Source { mut manifest, logs } = Source::find::<F>(&storage, &mut findings)?;
+    let Source { mut manifest, logs } = Source::find::<F>(&storage, fallback, &mut findings)?;
     refuse_inside(dest, path)?;
     let schema = fitting::<F>(manifest.schema(), &mut findings);
     let mut builder = Builder::<F>::begin(dest, &schema, options)?;
@@ -158,7 +159,11 @@ fn finish<F: Fingerprint>(
 
 impl Source {
     /// Reads the manifest, or looks for files where there is none that can be read.
-    fn find<F: Fingerprint>(storage: &dyn Storage, findings: &mut Findings) -> Result<Self> {
+    fn find<F: Fingerprint>(
+        storage: &dyn Storage,
+        fallback: &Schema,
+        findings: &mut Findings,
+    ) -> Result<Self> {
         let why = match manifest::read(storage) {
             Ok(Some(manifest)) => {
                 manifest.check_width(F::BITS, &storage.path(""))?;
@@ -175,7 +180,7 @@ impl Source {
             }
             Err(other) => return Err(other),
         };
-        let Found { manifest, logs } = Found::look::<F>(storage, findings)?;
+        let Found { manifest, logs } = Found::look::<F>(storage, fallback, findings)?;
         findings.add(Kind::Damaged, names::MANIFEST, why);
         let what = "nothing tells which run is older: deleted rows may have come back";
         findings.add(Kind::Note, names::MANIFEST, what);

@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
 use nearprint::internal::repair;
-use nearprint::{Error, Fingerprint, Options, RepairReport, WidthVisitor, width_of_damaged};
+use nearprint::{Error, Fingerprint, Options, RepairReport, Schema, WidthVisitor, width_of_damaged};
 
 /// Recover what can be read of a damaged database into a new one
 ///
@@ -77,7 +77,7 @@ impl WidthVisitor for RepairVisitor<'_> {
     type Output = nearprint::Result<RepairReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        repair::<F>(&self.args.database, &self.args.dest, self.options, self.on_staging)
+        repair::<F>(&self.args.database, &self.args.dest, &Schema::new(), self.options, self.on_staging)
     }
 }
 
