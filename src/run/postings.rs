@@ -1,6 +1,6 @@
 //! The postings of a run: the ids of each fingerprint of table 0.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::page_file::{FileSpec, PageFile, PageFileWriter};
@@ -16,6 +16,9 @@ use crate::format::postings::{
 use crate::layout::is_wide;
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::{to_u32, to_usize};
+
+/// Ids of one block of a visit.
+const IDS_AT_ONCE: usize = 1024;
 
 /// An open postings file.
 #[derive(Debug)]
@@ -72,6 +75,26 @@ impl Postings {
     pub(crate) fn values(&self) -> Option<Values> {
         let base = || to_usize(self.file.section(VALUES).offset);
         is_wide(self.width).then(|| Values::new(self.file.clone(), base()))
+    }
+
+    /// Visits the ids of an entry, ascending, in blocks, until `visit` wants no more.
+    pub(crate) fn visit_ids(
+        &self,
+        entry: usize,
+        mut visit: impl FnMut(&[u64]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let rows = self.rows_of(entry)?;
+        let (mut start, mut block) = (rows.start, Vec::new());
+        while start < rows.end {
+            let end = rows.end.min(start + IDS_AT_ONCE);
+            block.clear();
+            self.read_ids(start..end, &mut block)?;
+            if visit(&block)?.is_break() {
+                break;
+            }
+            start = end;
+        }
+        Ok(())
     }
 
     /// Appends the ids of an entry, ascending.
