@@ -321,19 +321,8 @@ mod tests {
         let values: Vec<u64> = all.iter().map(|row| row.fingerprint).collect();
         let rows: Vec<Row<u64>> = all.iter().copied().collect();
         for k in [0, 3, 6] {
-            let mut expected: BTreeSet<Pair<u64>> = BTreeSet::new();
-            find_all(&values, k, 1, |block| {
-                expected.extend(block);
-                Ok::<(), Error>(())
-            })
-            .unwrap();
-            let mut pairs = Vec::new();
-            snapshot
-                .visit_pairs(k, |block| {
-                    pairs.extend_from_slice(block);
-                    Ok::<(), Error>(())
-                })
-                .unwrap();
+            let expected: BTreeSet<Pair<u64>> = find_all(&values, k).unwrap().into_iter().collect();
+            let pairs: Vec<Pair<u64>> = snapshot.pairs(k).unwrap().collect::<Result<_>>().unwrap();
             assert_eq!(pairs.len(), expected.len());
             assert_eq!(pairs.into_iter().collect::<BTreeSet<_>>(), expected);
 
@@ -341,14 +330,7 @@ mod tests {
             let one =
                 build_runs(&home.path().join("db"), &[("rotations:3", &rows)]).unwrap().snapshot().unwrap();
             let clusters = |snapshot: &crate::Snapshot<u64>| {
-                let mut clusters = Vec::new();
-                snapshot
-                    .visit_clusters(k, |cluster| {
-                        clusters.push(cluster.to_vec());
-                        Ok::<(), Error>(())
-                    })
-                    .unwrap();
-                clusters
+                snapshot.clusters(k).unwrap().collect::<Result<Vec<_>>>().unwrap()
             };
             assert_eq!(clusters(snapshot), clusters(&one));
         }

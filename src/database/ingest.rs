@@ -212,12 +212,17 @@ mod tests {
     use super::*;
     use crate::database::snapshot::{Snapshot, verify_all};
     use crate::fingerprint::Row;
+    use crate::format::schema::Schema;
     use crate::storage::Storage;
     use crate::testing::simulated::{Doubt, SimulatedDisk};
     use crate::{Database, fingerprint};
 
+    fn schema() -> Schema {
+        Schema::new().layout(LayoutChoice::Rotations { tables: 2 })
+    }
+
     fn options() -> Options {
-        Options::new().threads(1).background_merges(false).layout(LayoutChoice::Rotations { tables: 2 })
+        Options::new().threads(1).background_merges(false)
     }
 
     /// Two folders of runs, beside those of the row 0 in [`disk`].
@@ -225,8 +230,8 @@ mod tests {
         [(0, 3), (1, 4)].map(|(folder, count)| {
             let path = home.join(format!("{folder}"));
             let first_id = 1 + folder * 10;
-            let mut builder =
-                Database::<u64>::build(&path, options().first_id(first_id)).unwrap().runs_only();
+            let builder = Database::<u64>::build_with(&path, schema(), options()).unwrap();
+            let mut builder = builder.first_id(first_id).runs_only();
             for value in 0..count {
                 builder.push(fingerprint::mix64(value), None).unwrap();
             }
@@ -238,7 +243,7 @@ mod tests {
     /// A disk with a database of one row.
     fn disk() -> SimulatedDisk {
         let disk = SimulatedDisk::new();
-        manifest::replace(&disk, &manifest::fresh(64, &options()).unwrap()).unwrap();
+        manifest::replace(&disk, &manifest::fresh(64, &schema()).unwrap()).unwrap();
         let mut writer = writer(&disk);
         writer.insert(9, Some(0)).unwrap();
         writer.close().unwrap();

@@ -500,7 +500,7 @@ mod tests {
     use super::*;
     use crate::database::bulk::build_runs;
     use crate::fingerprint::Row;
-    use crate::fingerprint::mix64;
+    use crate::fingerprint::{Bits, mix64};
     use crate::progress::NO_PROGRESS;
 
     fn skewed_rows() -> Vec<Row<u64>> {
@@ -519,10 +519,10 @@ mod tests {
             let snapshot = database.snapshot().unwrap();
             let mut searcher = Searcher::new(Kernel::detect(), NO_PROGRESS);
             for hot in [&rows[0], &rows[10], &rows[40]] {
-                let mut hits = Vec::new();
-                searcher
-                    .search(&snapshot.searchables()[0], &[hot.fingerprint], 3, usize::MAX, &mut hits)
-                    .unwrap();
+                let (k, mut hits) = (Distance::saturating::<u64>(3), Vec::new());
+                let run = &snapshot.searchables()[0];
+                let done = searcher.search(run, &[hot.fingerprint], k, usize::MAX, &mut hits).unwrap();
+                assert_eq!(done, Completion::Complete);
                 assert!(hits.iter().any(|hit| hit.fingerprint == hot.fingerprint));
                 let candidates: u32 = searcher.probes.iter().map(|probe| probe.end - probe.start).sum();
                 assert!(candidates < most, "{layout}: {candidates} candidates; a hot range has 8,000");

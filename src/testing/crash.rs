@@ -14,6 +14,8 @@ use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Row, mix64};
+use crate::format::schema::{KeyStorage, Schema};
+use crate::layout::LayoutChoice;
 use crate::layout::cost::ALWAYS_PROBES;
 use crate::log::manifest;
 use crate::options::Options;
@@ -114,12 +116,13 @@ impl History {
 }
 
 fn options() -> Options {
-    Options::new().layout("rotations:2".parse().unwrap()).threads(1).memtable_rows(4).background_merges(false)
+    Options::new().threads(1).memtable_rows(4).background_merges(false)
 }
 
 fn fresh() -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    manifest::replace(&disk, &manifest::fresh(64, &options().keys(true)).unwrap()).unwrap();
+    let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 2 }).keys(KeyStorage::KeysAndTexts);
+    manifest::replace(&disk, &manifest::fresh(64, &schema).unwrap()).unwrap();
     disk
 }
 

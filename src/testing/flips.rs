@@ -10,6 +10,7 @@ use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row, U256, mix64};
 use crate::format::manifest::Manifest;
+use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
 use crate::run::verify_file;
@@ -28,9 +29,10 @@ fn value<F: Fingerprint>(number: u64) -> F {
 
 /// Two runs, the younger one with tombstones and fingerprints that have several ids.
 fn small<F: Fingerprint>(layout: &str) -> (SimulatedDisk, Vec<Row<F>>) {
-    let options = Options::new().layout(layout.parse().unwrap()).background_merges(false).keys(true);
+    let schema = Schema::new().layout(layout.parse().unwrap()).keys(KeyStorage::KeysAndTexts);
+    let options = Options::new().background_merges(false);
     let disk = SimulatedDisk::new();
-    manifest::replace(&disk, &manifest::fresh(F::BITS, &options).unwrap()).unwrap();
+    manifest::replace(&disk, &manifest::fresh(F::BITS, &schema).unwrap()).unwrap();
     let mut writer = Writer::<F>::open(Arc::new(disk.clone()), options).unwrap();
     for i in 0..40 {
         writer.insert(value(i), Some(i)).unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::format::{VERSION, keys, manifest, paged, postings, segment, tombstones, wal};
 use crate::layout::{MAX_TABLES, cost};
-use crate::{Database, Fingerprint, Options, Row, U256};
+use crate::{Database, Fingerprint, KeyStorage, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
 type Golden<F> = (&'static str, &'static str, Vec<Row<F>>);
@@ -58,8 +58,8 @@ fn folder(name: &str) -> PathBuf {
 
 fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
     crate::log::manifest::fixed::fix_ids();
-    let options = Options::new().layout(layout.parse().unwrap());
-    let mut builder = Database::<F>::build(path, options).unwrap();
+    let schema = Schema::new().layout(layout.parse().unwrap());
+    let mut builder = Database::<F>::build(path, schema).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -67,12 +67,18 @@ fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
     fs::remove_file(path.join("LOCK")).unwrap();
 }
 
+/// The writer of a new database.
+fn writer(path: &Path, schema: Schema) -> Writer<u64> {
+    let options = Options::new().background_merges(false);
+    Database::create_with(path, schema, options).unwrap().writer().unwrap()
+}
+
 /// Databases that a writer made: `living` has two runs, the younger with tombstones, and knows of automatic
 /// ids; `unflushed` is what a killed process leaves, a run and a log.
 fn write_living(path: &Path, flushes: bool) {
     crate::log::manifest::fixed::fix_ids();
-    let options = Options::new().layout("rotations:2".parse().unwrap()).background_merges(false);
-    let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
+    let schema = Schema::new().layout("rotations:2".parse().unwrap());
+    let mut writer = writer(path, schema);
     for i in 0..100 {
         writer.insert(crate::fingerprint::mix64(i), (i % 2 == 0).then_some(1000 + i)).unwrap();
     }
@@ -121,9 +127,8 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
 /// A database with keys and texts: a run, a younger one with tombstones, and a log with a checkpoint.
 fn write_keyed(path: &Path) {
     crate::log::manifest::fixed::fix_ids();
-    let options = Options::new().layout("rotations:1".parse().unwrap()).background_merges(false);
-    let options = options.keys(true).recipe("a recipe");
-    let mut writer = Database::<u64>::create(path, options).unwrap().writer().unwrap();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap());
+    let mut writer = writer(path, schema.keys(KeyStorage::KeysAndTexts).recipe("a recipe"));
     for i in 0..20usize {
         let text = "text ".repeat(i);
         writer

@@ -93,7 +93,7 @@ fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::mix64;
+    use crate::fingerprint::{Bits, mix64};
 
     fn check<F: Fingerprint>(values: &[F]) {
         let mut expected = values.to_vec();

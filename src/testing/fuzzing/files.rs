@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::input::Input;
+use super::options;
 use crate::build::{Counts, Target, write_run};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::Bits;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{
     ATTRIBUTES, CRCS_PER_PAGE, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages, crc_place,
 };
 use crate::format::postings::row_hash;
+use crate::format::schema::Schema;
 use crate::format::wal::{Content, Operation};
 use crate::log::manifest;
 use crate::log::wal::Wal;
@@ -41,12 +43,14 @@ const ATTRIBUTES_AT: usize = 16;
 
 impl Files {
     /// A database of these runs, oldest first, and of a log with some more operations.
-    pub(super) fn build(options: &Options, runs: &[NewRun], logged: &[Operation<u64>]) -> Result<Self> {
+    pub(super) fn build(schema: &Schema, runs: &[NewRun], logged: &[Operation<u64>]) -> Result<Self> {
         let disk = SimulatedDisk::new();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        let mut manifest = manifest::fresh(64, options)?;
+        // Fixes the ids, that of the database included.
+        let options = options();
+        let mut manifest = manifest::fresh(64, schema)?;
         for run in runs {
-            let record = write(&storage, options, &mut manifest, run)?;
+            let record = write(&storage, &options, schema.k, &mut manifest, run)?;
             manifest.largest_id = manifest.largest_id.max(run.rows.iter().map(|row| row.id).max());
             manifest.runs.push(record);
         }
@@ -201,6 +205,7 @@ impl Files {
 fn write(
     storage: &Arc<dyn Storage>,
     options: &Options,
+    k: u32,
     manifest: &mut Manifest,
     run: &NewRun,
 ) -> Result<RunRecord> {
@@ -210,7 +215,7 @@ fn write(
     let counts = Counts::of(&&rows[..], 0, options)?;
     let (database_id, number) = (manifest.database_id, manifest.take_run_number());
     let target = Target { storage, options, database_id, width: 64, run: number };
-    let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, options.k, counts.entries)?;
+    let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;
     write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted, &())
 }
 

@@ -11,7 +11,7 @@ use crate::fingerprint::mix64;
 use crate::format::wal::{HEADER_BYTES, Operation};
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
-use crate::{Result, Row, Snapshot, Writer};
+use crate::{Result, Row, Schema, Snapshot, Writer};
 
 /// Changes at most so many places of a database.
 const MOST_EDITS: usize = 8;
@@ -40,8 +40,8 @@ fn bases() -> &'static Bases {
 }
 
 fn make_bases() -> Result<Bases> {
-    let options = options().k(1);
-    let one = |layout, rows: Vec<Row<u64>>| Files::build(&options, &[run(layout, rows, &[])], &[]);
+    let schema = Schema::new().k(1);
+    let one = |layout, rows: Vec<Row<u64>>| Files::build(&schema, &[run(layout, rows, &[])], &[]);
     let wide = some_rows(60, 2, 4).into_iter().map(|row| Row { id: row.id << 54, ..row }).collect();
     let single = vec![
         one("rotations:1", some_rows(40, 1, 0))?,
@@ -63,10 +63,10 @@ fn make_bases() -> Result<Bases> {
     };
     let dels_only = [run("rotations:2", some_rows(30, 3, 0), &[]), run("rotations:2", vec![], &[7, 14])];
     let several = vec![
-        Files::build(&options, &three(["rotations:2"; 3]), &[])?,
-        Files::build(&options, &three(["rotations:1", "rotations:2", "rotations:1"]), &[])?,
-        Files::build(&options, &three(["blocks:3,2"; 3]), &[])?,
-        Files::build(&options, &dels_only, &[logged(1), Operation::Delete(14), logged(9)])?,
+        Files::build(&schema, &three(["rotations:2"; 3]), &[])?,
+        Files::build(&schema, &three(["rotations:1", "rotations:2", "rotations:1"]), &[])?,
+        Files::build(&schema, &three(["blocks:3,2"; 3]), &[])?,
+        Files::build(&schema, &dels_only, &[logged(1), Operation::Delete(14), logged(9)])?,
     ];
     Ok(Bases { single, several })
 }
@@ -240,7 +240,7 @@ mod tests {
         for others in [vec![], vec![run("rotations:2", young, &[])]] {
             let runs: Vec<NewRun> =
                 std::iter::once(run("rotations:2", rows.clone(), &[])).chain(others).collect();
-            let mut files = Files::build(&options().k(1), &runs, &[]).unwrap();
+            let mut files = Files::build(&Schema::new().k(1), &runs, &[]).unwrap();
             let file = files.by_name.get_mut("00000001-t1.seg").unwrap();
             // The low byte of a word is the first byte in natural order.
             let hi = 2 * PAGE_BYTES;

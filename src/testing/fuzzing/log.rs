@@ -13,7 +13,7 @@ use crate::log::manifest;
 use crate::memtable::changes::ChangeSet;
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
-use crate::{Result, Row, Snapshot, Writer};
+use crate::{Result, Row, Schema, Snapshot, Writer};
 
 const HEADER: WalHeader =
     WalHeader { database_id: [0xa0; 16], width: 64, number: 1, salt: 0x5a17, first_frame: 1 };
@@ -121,7 +121,7 @@ fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
 fn open(log: &[u8]) -> Result<()> {
     let options = options();
     let manifest =
-        Manifest { live_wal: Some(1), next_wal: 2, next_frame: 1, ..manifest::fresh(64, &options)? };
+        Manifest { live_wal: Some(1), next_wal: 2, next_frame: 1, ..manifest::fresh(64, &Schema::new())? };
     let disk = SimulatedDisk::new();
     disk.set_file_bytes(names::MANIFEST, manifest.encode());
     disk.set_file_bytes(&names::wal(1), log.to_vec());

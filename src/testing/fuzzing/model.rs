@@ -16,7 +16,7 @@ use crate::log::manifest;
 use crate::options::Options;
 use crate::storage::Storage;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
-use crate::{Error, Result, Row, Snapshot, Writer};
+use crate::{Error, Result, Row, Schema, Snapshot, Writer};
 
 /// Operations that one input may ask for.
 const MOST_STEPS: usize = 100;
@@ -110,10 +110,10 @@ pub fn model_ops(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2"]);
     let memtable_rows = usize::from(input.byte() % 24);
-    let options = options().k(1).memtable_rows(memtable_rows);
-    let options = options.layout(layout.parse().expect("a layout"));
+    let options = options().memtable_rows(memtable_rows);
+    let schema = Schema::new().k(1).layout(layout.parse().expect("a layout"));
     let disk = SimulatedDisk::new();
-    let fresh = manifest::fresh(64, &options).expect("ids are fixed");
+    let fresh = manifest::fresh(64, &schema).expect("ids are fixed");
     manifest::replace(&disk, &fresh).expect("a sound disk");
     let mut world = World {
         disk,
@@ -404,7 +404,7 @@ mod tests {
     fn killed_while_flushing() -> Vec<SimulatedDisk> {
         let options = options();
         let disk = SimulatedDisk::new();
-        manifest::replace(&disk, &manifest::fresh(64, &options).unwrap()).unwrap();
+        manifest::replace(&disk, &manifest::fresh(64, &Schema::new()).unwrap()).unwrap();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
         let mut writer = Writer::<u64>::open(storage, options).unwrap();
         writer.insert(7, Some(1)).unwrap();

@@ -9,7 +9,7 @@ use super::options;
 use super::oracle::{Rows, all_pairs, compare};
 use crate::fingerprint::mix64;
 use crate::storage::Storage;
-use crate::{Result, Row, Snapshot, find_all};
+use crate::{Result, Row, Schema, Snapshot, visit_all};
 
 const LAYOUTS: [&str; 9] = [
     "auto",
@@ -35,7 +35,7 @@ pub fn query_vs_scan(bytes: &[u8]) {
 }
 
 fn query_runs(input: &mut Input<'_>) -> Result<()> {
-    let options = options().k(u32::from(input.byte() % 4));
+    let schema = Schema::new().k(u32::from(input.byte() % 4));
     let same = input.flag();
     let first = input.pick(&LAYOUTS);
     let questions = input.array::<24>();
@@ -51,12 +51,12 @@ fn query_runs(input: &mut Input<'_>) -> Result<()> {
         live.retain(|row| !deleted.contains(&row.id));
         live.extend(&rows);
         // Two errors can touch every two of three blocks.
-        let layout = if options.k > 1 { layout.replace("blocks:3,2", "rotations:5") } else { layout.into() };
+        let layout = if schema.k > 1 { layout.replace("blocks:3,2", "rotations:5") } else { layout.into() };
         runs.push(NewRun { layout, rows, deleted: deleted.into_iter().collect() });
     }
-    let files = Files::build(&options, &runs, &[])?;
+    let files = Files::build(&schema, &runs, &[])?;
     let storage: Arc<dyn Storage> = Arc::new(files.disk());
-    let snapshot = Snapshot::<u64>::open(&storage, &options, None)?;
+    let snapshot = Snapshot::<u64>::open(&storage, &options(), None)?;
     compare(&snapshot, &live, &mut Input::new(&questions))?;
     assert_eq!(snapshot.verify()?.damage, []);
     Ok(())
@@ -95,7 +95,7 @@ fn join_a_list(input: &mut Input<'_>) -> Result<()> {
     let list: Vec<u64> = values.iter().rev().copied().collect();
     let expected = all_pairs(&values, k);
     let mut found = Vec::new();
-    find_all(&list, k, threads, |block| {
+    visit_all(list, k, &options().threads(threads), |block| {
         found.extend_from_slice(block);
         Ok::<(), crate::Error>(())
     })?;
