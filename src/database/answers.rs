@@ -37,6 +37,34 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
+    /// The first `limit` rows of [`query`](Snapshot::query). Looks up no others: a million rows of one fingerprint
+    /// cost as much as `limit` of them.
+    ///
+    /// # Errors
+    /// As [`query`](Snapshot::query).
+    ///
+    /// ```
+    /// # use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// for fingerprint in [0b0111, 0b0001, 0b0001, 0b0001] {
+    ///     builder.push(fingerprint, None)?;
+    /// }
+    /// let snapshot = builder.finish()?.snapshot()?;
+    /// let first: Vec<u64> = snapshot.query_limited(0b0001, 3, 2)?.iter().map(|found| found.id).collect();
+    /// assert_eq!(first, [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn query_limited(&self, fingerprint: F, k: u32, limit: usize) -> Result<Vec<Match<F>>> {
+        SEARCHER.with_borrow_mut(|searcher| {
+            let searcher = searcher.get_or_insert_with(|| Searcher::new(self.kernel(), NO_PROGRESS));
+            let (k, mut found) = (Distance::saturating::<F>(k), Vec::new());
+            let _ =
+                self.view().search_limited(searcher, &[fingerprint], (k, limit), usize::MAX, &mut found)?;
+            Ok(found.into_iter().map(|(_, found)| found).collect())
+        })
+    }
+
     /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id). Exact; ties
     /// are included as far as the count allows.
     ///
@@ -72,10 +100,9 @@ impl<F: Fingerprint> Snapshot<F> {
         let most = Distance::saturating::<F>(max_k).bits();
         let mut k = 0;
         loop {
-            let mut matches = self.query(fingerprint, k)?;
+            let matches = self.query_limited(fingerprint, k, count)?;
             progress(0)?;
             if matches.len() >= count || k == most {
-                matches.truncate(count);
                 return Ok(matches);
             }
             let at = Distance::saturating::<F>(k);
@@ -116,12 +143,27 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         fingerprints: &[F],
         k: u32,
+        visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.query_batch_limited(fingerprints, k, usize::MAX, visit)
+    }
+
+    /// [`query_batch`](Snapshot::query_batch) for the first `limit` rows of each query. Looks up no others, and
+    /// holds no others in memory.
+    ///
+    /// # Errors
+    /// As [`query_batch`](Snapshot::query_batch).
+    pub fn query_batch_limited<E: From<Error>>(
+        &self,
+        fingerprints: &[F],
+        k: u32,
+        limit: usize,
         mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
         let progress = self.options().counter(Stage::Answering, fingerprints.len() as u64);
         let mut caller = CallerError::new();
         let visit = |index: usize, matches: &[Match<F>]| caller.keep(visit(index, matches));
-        let done = self.query_batch_with(fingerprints, k, &progress, visit);
+        let done = self.query_batch_with(fingerprints, (k, limit), &progress, visit);
         caller.or(done)
     }
 
@@ -129,11 +171,12 @@ impl<F: Fingerprint> Snapshot<F> {
     pub(super) fn query_batch_with(
         &self,
         fingerprints: &[F],
-        k: u32,
+        (k, limit): (u32, usize),
         progress: ProgressFn<'_>,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
-        batch::query(self.view(), self.workers(progress), fingerprints, Distance::saturating::<F>(k), visit)
+        let k = Distance::saturating::<F>(k);
+        batch::query(self.view(), self.workers(progress), fingerprints, (k, limit), visit)
     }
 
     /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit` as
@@ -198,5 +241,59 @@ impl<F: Fingerprint> Snapshot<F> {
             }
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fingerprint::mix64;
+    use crate::{Database, Options, Schema};
+
+    /// Several runs, deleted rows, an unflushed rest, and fingerprints with thousands of rows.
+    fn snapshot() -> (tempfile::TempDir, Snapshot<u64>) {
+        let home = tempfile::tempdir().unwrap();
+        let options = Options::new().background_merges(false).memtable_rows(4000);
+        let database = Database::<u64>::create_with(home.path().join("db"), Schema::new(), options).unwrap();
+        let mut writer = database.writer().unwrap();
+        for id in 0..15_000 {
+            let fingerprint = mix64(mix64(id) % 7) ^ 1 << (mix64(id) % 3) & (id % 5);
+            writer.insert(fingerprint, Some(id % 11_000)).unwrap();
+            if id % 3 == 0 {
+                writer.delete(mix64(id + 1) % 11_000).unwrap();
+            }
+            if id % 1000 == 0 {
+                writer.commit().unwrap();
+            }
+        }
+        let snapshot = writer.snapshot().unwrap();
+        assert!(snapshot.stats().runs.len() > 1 && snapshot.stats().tombstones > 0);
+        (home, snapshot)
+    }
+
+    #[test]
+    fn limited_queries_return_the_first_rows() {
+        let (_home, snapshot) = snapshot();
+        let queries: Vec<u64> = (0..9).map(mix64).chain([mix64(3) ^ 0b11, 5]).collect();
+        for k in [0, 2, 5, 64] {
+            for limit in [0, 1, 2, 700, 1024, 1025, 100_000] {
+                let mut batch = Vec::new();
+                let collect = |_, matches: &[Match<u64>]| -> Result<()> {
+                    batch.push(matches.to_vec());
+                    Ok(())
+                };
+                snapshot.query_batch_limited(&queries, k, limit, collect).unwrap();
+                for (&query, batched) in queries.iter().zip(&batch) {
+                    let all = snapshot.query(query, k).unwrap();
+                    let first = &all[..limit.min(all.len())];
+                    assert_eq!(
+                        snapshot.query_limited(query, k, limit).unwrap(),
+                        first,
+                        "k {k}, limit {limit}"
+                    );
+                    assert_eq!(batched, first, "in a batch");
+                }
+            }
+        }
     }
 }

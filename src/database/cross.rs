@@ -169,7 +169,7 @@ impl<F: Fingerprint> Batch<F> {
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        larger.query_batch_with(&self.fingerprints, k, progress, |_, matches| {
+        larger.query_batch_with(&self.fingerprints, (k, usize::MAX), progress, |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;

@@ -6,7 +6,9 @@
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
-use crate::query::clusters::{UnionFind, by_cluster};
+use crate::query::clusters::{by_cluster, members};
+use crate::query::join::Wanted;
+use crate::query::union_find::UnionFind;
 use crate::query::{Pair, Rows};
 use crate::util::visitor::CallerError;
 
@@ -61,7 +63,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ) -> Result<(), E> {
         let mut caller = CallerError::new();
         let k = Distance::saturating::<F>(k);
-        let done = self.merged().pairs(k, &mut |block| caller.keep(visit(block)));
+        let done = self.merged().pairs(k, Wanted::All, &mut |block| caller.keep(visit(block)));
         caller.or(done)
     }
 
@@ -123,10 +125,11 @@ impl<F: Fingerprint> Snapshot<F> {
         let order = merged.order()?;
         let mut sets = UnionFind::new(order.len());
         let numbers = order.numbers();
-        merged.pairs(Distance::saturating::<F>(k), &mut |block| numbers.unite(block, &mut sets))?;
+        let k = Distance::saturating::<F>(k);
+        merged.pairs(k, Wanted::Forest, &mut |block| numbers.unite(block, &mut sets))?;
         drop(numbers);
         let mut values = order.ascending();
-        let members = sets.members(order.with_several_ids(&merged)?, |index| values.at(index))?;
+        let members = members(sets, order.with_several_ids(&merged)?, |index| values.at(index))?;
         let (mut rows, mut ids) = (Vec::new(), Vec::new());
         let mut ahead = members.iter().skip(MEMBERS_AHEAD);
         for cluster in by_cluster(&members) {

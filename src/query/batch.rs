@@ -72,11 +72,15 @@ impl<F: Fingerprint> Answers<F> {
         view: &View<F>,
         searcher: &mut Searcher<'_>,
         group: &[F],
-        k: Distance,
+        (k, limit): (Distance, usize),
         most: usize,
     ) -> Result<Completion> {
         let mut found = Vec::new();
-        if view.search(searcher, group, k, most, &mut found)? == Completion::GaveUp {
+        let completion = match limit {
+            usize::MAX => view.search(searcher, group, k, most, &mut found)?,
+            limit => view.search_limited(searcher, group, (k, limit), most, &mut found)?,
+        };
+        if completion == Completion::GaveUp {
             return Ok(Completion::GaveUp);
         }
         found.sort_unstable();
@@ -97,7 +101,7 @@ pub(crate) fn query<F: Fingerprint>(
     view: &View<F>,
     workers: Workers<'_>,
     queries: &[F],
-    k: Distance,
+    (k, limit): (Distance, usize),
     visit: impl FnMut(usize, &[Match<F>]) -> Result<()>,
 ) -> Result<()> {
     let expected = matches_expected(view, k);
@@ -112,7 +116,7 @@ pub(crate) fn query<F: Fingerprint>(
         let queries = &queries[range];
         if !crowded.load(Ordering::Relaxed) {
             let mut answers = Answers::default();
-            if answers.add(view, searcher, queries, k, MATCHES_TOGETHER)? == Completion::Complete {
+            if answers.add(view, searcher, queries, (k, limit), MATCHES_TOGETHER)? == Completion::Complete {
                 let _ = sink(answers);
                 return Ok(());
             }
@@ -121,11 +125,11 @@ pub(crate) fn query<F: Fingerprint>(
         let mut answers = Answers::default();
         for group in queries.chunks(together) {
             if group.len() == 1
-                || answers.add(view, searcher, group, k, MATCHES_TOGETHER)? == Completion::GaveUp
+                || answers.add(view, searcher, group, (k, limit), MATCHES_TOGETHER)? == Completion::GaveUp
             {
                 // Their matches together are too many to hold.
                 for one in group.chunks(1) {
-                    let _ = answers.add(view, searcher, one, k, usize::MAX)?;
+                    let _ = answers.add(view, searcher, one, (k, limit), usize::MAX)?;
                     if answers.hand_on_full(sink).is_break() {
                         return Ok(());
                     }

@@ -1,6 +1,7 @@
 //! Clusters: connected components of the pairs within k.
 
 use super::join::Pair;
+use super::union_find::UnionFind;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::prefetch;
@@ -17,65 +18,30 @@ pub(crate) struct Member<T> {
     pub(crate) value: T,
 }
 
-/// Disjoint sets over `0..n` (Galler and Fischer, 1964), with path halving. The root of a set is its
-/// smallest element, so the sets do not depend on the order of unions. 4 bytes per element.
-#[derive(Debug)]
-pub(crate) struct UnionFind {
-    parents: Vec<u32>,
-}
-
-impl UnionFind {
-    /// `count` sets of one element each; at most 2^32.
-    pub(crate) fn new(count: usize) -> Self {
-        Self { parents: (0..=u32::MAX).take(count).collect() }
-    }
-
-    pub(crate) fn root(&mut self, element: u32) -> u32 {
-        let mut at = element;
-        while self.parents[at as usize] != at {
-            let parent = self.parents[at as usize];
-            self.parents[at as usize] = self.parents[parent as usize];
-            at = self.parents[at as usize];
+/// The members of all clusters, by (cluster, index). A set of one element is a cluster if `alone` says so.
+/// Calls `value` with ascending indices.
+pub(crate) fn members<T>(
+    mut sets: UnionFind,
+    alone: Vec<bool>,
+    mut value: impl FnMut(usize) -> Result<T>,
+) -> Result<Vec<Member<T>>> {
+    let mut counts = alone;
+    counts.resize(sets.len(), false);
+    for index in 0..to_u32(counts.len()) {
+        let root = sets.root(index);
+        if root != index {
+            counts[root as usize] = true;
         }
-        at
     }
-
-    /// Unites the sets of elements 0 and 1, 2 and 3, and so on.
-    pub(super) fn unite_pairs(&mut self, ends: &[u32]) {
-        ends.iter().for_each(|&end| prefetch(&self.parents, end as usize));
-        ends.as_chunks().0.iter().for_each(|&[a, b]| self.unite(a, b));
-    }
-
-    pub(crate) fn unite(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parents[a.max(b) as usize] = a.min(b);
-    }
-
-    /// The members of all clusters, by (cluster, index). A set of one element is a cluster if `alone` says so.
-    /// Calls `value` with ascending indices.
-    pub(crate) fn members<T>(
-        mut self,
-        alone: Vec<bool>,
-        mut value: impl FnMut(usize) -> Result<T>,
-    ) -> Result<Vec<Member<T>>> {
-        let mut counts = alone;
-        counts.resize(self.parents.len(), false);
-        for index in 0..to_u32(counts.len()) {
-            let root = self.root(index);
-            if root != index {
-                counts[root as usize] = true;
-            }
+    let mut members = Vec::new();
+    for index in 0..counts.len() {
+        let cluster = sets.root(to_u32(index));
+        if counts[cluster as usize] {
+            members.push(Member { cluster, index, value: value(index)? });
         }
-        let mut members = Vec::new();
-        for index in 0..counts.len() {
-            let cluster = self.root(to_u32(index));
-            if counts[cluster as usize] {
-                members.push(Member { cluster, index, value: value(index)? });
-            }
-        }
-        members.sort_by_key(|member| member.cluster);
-        Ok(members)
     }
+    members.sort_by_key(|member| member.cluster);
+    Ok(members)
 }
 
 /// Splits members into clusters.
@@ -161,9 +127,11 @@ mod tests {
         let mut expected = None;
         for turn in 0..pairs.len() {
             let mut sets = UnionFind::new(10);
-            pairs.iter().cycle().skip(turn).take(pairs.len()).for_each(|&(a, b)| sets.unite(a, b));
+            pairs.iter().cycle().skip(turn).take(pairs.len()).for_each(|&(a, b)| {
+                sets.unite(a, b);
+            });
             let alone = (0..10).map(|index| index == 6).collect();
-            let members = sets.members(alone, |index| Ok(index * 10)).unwrap();
+            let members = members(sets, alone, |index| Ok(index * 10)).unwrap();
             let plain: Vec<(u32, usize)> =
                 members.iter().map(|member| (member.cluster, member.index)).collect();
             assert_eq!(plain, [(1, 1), (1, 2), (1, 7), (1, 8), (3, 3), (3, 5), (3, 9), (6, 6)]);

@@ -4,11 +4,13 @@
 //! filter kernel compares the pairs inside a group. A large group is split first by the bits that vary in
 //! it: of k + 1 parts of these bits, k errors leave one untouched. If a table has a radius, groups whose
 //! prefixes differ by at most that many bits are compared with each other. The report-once rule assigns
-//! each pair to one table.
+//! each pair to one table. Clusters need only a spanning forest of the pairs, which each group yields without
+//! the others.
 
 use std::ops::{ControlFlow, Range};
 
 use super::prepare::masks_within;
+use super::union_find::UnionFind;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
@@ -56,11 +58,22 @@ pub(super) trait Groups<F>: Sync {
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()>;
 }
 
+/// Which pairs a join yields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Every pair, once.
+    All,
+    /// Some of the pairs, perhaps repeatedly, with the same connected components as all pairs. Each group
+    /// yields fewer pairs than it has fingerprints.
+    Forest,
+}
+
 /// The settings of a join, the same for all its tables.
 pub(super) struct Join<'a, F> {
     pub(super) kernel: Kernel,
     pub(super) threads: usize,
     pub(super) k: u32,
+    pub(super) wanted: Wanted,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
     /// Receives the number of newly joined fingerprints of a table.
@@ -106,6 +119,10 @@ struct Worker<'a, F> {
     passed: Vec<u32>,
     passed_pairs: Vec<(u32, u32)>,
     found: Vec<Pair<F>>,
+    /// For a forest: the components of the fingerprints at work, by position.
+    sets: UnionFind,
+    /// Number of these components.
+    components: usize,
     /// Comparisons since the last check for cancellation.
     compared: usize,
     /// Masks in which a pair must differ; otherwise another part reports it.
@@ -121,7 +138,22 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let earlier =
             used.map(|earlier| join.tables[table].permute(join.tables[earlier].prefix_mask)).collect();
         let (words, passed, passed_pairs) = (Words::new::<F>(join.k), Vec::new(), Vec::new());
-        Self { join, table, group, other, words, passed, passed_pairs, found, compared: 0, differ, earlier }
+        let (sets, components) = (UnionFind::default(), 0);
+        Self {
+            join,
+            table,
+            group,
+            other,
+            words,
+            passed,
+            passed_pairs,
+            found,
+            sets,
+            components,
+            compared: 0,
+            differ,
+            earlier,
+        }
     }
 
     /// Compares every group of a range with itself and with the groups at the masks.
@@ -164,6 +196,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
 
     /// All pairs within one set of fingerprints. Splits a large set.
     fn inside(&mut self, group: &mut [F], shared_bits: u32, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        let mut start = shared_bits;
         if group.len() > LOOK_ABOVE {
             let varying = varying(group);
             if self.earlier.iter().chain(&self.differ).any(|&mask| varying & mask == F::default()) {
@@ -174,8 +207,10 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             if group.len() > SPLIT_ABOVE && worth_splitting(&parts) {
                 return self.split(group, &parts, sink);
             }
+            start = window_of(varying, shared_bits, self.words.bits());
         }
-        self.words.fill(group, shared_bits);
+        self.words.fill(group, start);
+        self.begin(group.len());
         if let Words::One(words) = &self.words
             && group.len() <= LOOK_ABOVE
         {
@@ -183,15 +218,18 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             self.join.kernel.filter_pairs(words, self.join.k, &mut self.passed_pairs);
             for at in 0..self.passed_pairs.len() {
                 let (a, b) = self.passed_pairs[at];
-                self.check(group[a as usize], group[b as usize]);
+                self.check((a, group[a as usize]), (b, group[b as usize]));
             }
             return self.hand_on_full(sink);
         }
         for (index, &a) in group.iter().enumerate() {
-            let query = (a, shared_bits);
-            self.words.near(self.join.kernel, index + 1, query, self.join.k, &mut self.passed);
+            if self.is_connected() {
+                break;
+            }
+            self.words.near(self.join.kernel, index + 1, (a, start), self.join.k, &mut self.passed);
             for at in 0..self.passed.len() {
-                self.check(a, group[index + 1 + self.passed[at] as usize]);
+                let other = index + 1 + self.passed[at] as usize;
+                self.check((to_u32(index), a), (to_u32(other), group[other]));
             }
             self.compared += group.len() - index + PASSED_COST * self.passed.len();
             self.hand_on_full(sink)?;
@@ -224,12 +262,21 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         apart: u32,
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> ControlFlow<()> {
-        self.words.fill(other, shared_bits);
-        for &a in group {
-            let query = (a, shared_bits);
-            self.words.near(self.join.kernel, 0, query, self.join.k - apart, &mut self.passed);
+        let mut start = shared_bits;
+        if group.len().min(other.len()) > LOOK_ABOVE {
+            let between = group[0] ^ other[0];
+            start = window_of(varying(group) | varying(other) | between, shared_bits, self.words.bits());
+        }
+        self.words.fill(other, start);
+        self.begin(group.len() + other.len());
+        for (index, &a) in group.iter().enumerate() {
+            if self.is_connected() {
+                break;
+            }
+            self.words.near(self.join.kernel, 0, (a, start), self.join.k - apart, &mut self.passed);
             for at in 0..self.passed.len() {
-                self.check(a, other[self.passed[at] as usize]);
+                let near = self.passed[at] as usize;
+                self.check((to_u32(index), a), (to_u32(group.len() + near), other[near]));
             }
             self.compared += other.len() + PASSED_COST * self.passed.len();
             self.hand_on_full(sink)?;
@@ -237,17 +284,43 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
+    /// Starts the comparison of so many fingerprints.
+    fn begin(&mut self, count: usize) {
+        if self.join.wanted == Wanted::Forest {
+            self.sets.reset(count);
+            self.components = count;
+        }
+    }
+
+    /// Whether no further pair of the fingerprints at work can be wanted.
+    fn is_connected(&self) -> bool {
+        self.join.wanted == Wanted::Forest && self.components == 1
+    }
+
+    /// Keeps a pair, given by positions and values, if it is within k and wanted here.
+    #[inline]
+    fn check(&mut self, (at_a, a): (u32, F), (at_b, b): (u32, F)) {
+        match self.join.wanted {
+            Wanted::All => self.report(a, b),
+            Wanted::Forest if a.distance(b) <= self.join.k && self.sets.unite(at_a, at_b) => {
+                self.components -= 1;
+                let table = &self.join.tables[self.table];
+                self.found.push(pair(table.restore(a), table.restore(b)));
+            }
+            Wanted::Forest => {}
+        }
+    }
+
     /// Keeps a pair if it is within k and reported here.
     #[inline]
-    fn check(&mut self, a: F, b: F) {
-        let distance = a.distance(b);
-        if distance > self.join.k || self.differ.iter().any(|&mask| (a ^ b) & mask == F::default()) {
+    fn report(&mut self, a: F, b: F) {
+        if a.distance(b) > self.join.k || self.differ.iter().any(|&mask| (a ^ b) & mask == F::default()) {
             return;
         }
         let table = &self.join.tables[self.table];
         let (a, b) = (table.restore(a), table.restore(b));
         if self.join.plan.reports(|i| &self.join.tables[i], self.table, a ^ b) {
-            self.found.push(Pair { a: a.min(b), b: a.max(b), distance });
+            self.found.push(pair(a, b));
         }
     }
 
@@ -285,16 +358,24 @@ impl Words {
         }
     }
 
-    /// Takes the words behind the shared bits, or the last ones.
-    fn fill<F: Fingerprint>(&mut self, group: &[F], shared_bits: u32) {
+    /// Number of bits.
+    fn bits(&self) -> u32 {
+        match self {
+            Self::One(_) => HI_BITS,
+            Self::Three(_) => 3 * HI_BITS,
+        }
+    }
+
+    /// Takes the words from bit `start` on, or the last ones.
+    fn fill<F: Fingerprint>(&mut self, group: &[F], start: u32) {
         match self {
             Self::One(words) => {
                 words.clear();
-                words.extend(group.iter().map(|&value| word_behind(value, shared_bits)));
+                words.extend(group.iter().map(|&value| word_at(value, start)));
             }
             Self::Three(triples) => {
                 triples.clear();
-                triples.extend(group.iter().map(|&value| triple_behind(value, shared_bits)));
+                triples.extend(group.iter().map(|&value| triple_at(value, start)));
             }
         }
     }
@@ -305,32 +386,30 @@ impl Words {
         &self,
         kernel: Kernel,
         from: usize,
-        (value, shared_bits): (F, u32),
+        (value, start): (F, u32),
         radius: u32,
         passed: &mut Vec<u32>,
     ) {
         passed.clear();
         match self {
-            Self::One(words) => {
-                kernel.filter(&words[from..], word_behind(value, shared_bits), radius, passed)
-            }
+            Self::One(words) => kernel.filter(&words[from..], word_at(value, start), radius, passed),
             Self::Three(triples) => {
-                kernel.filter_triples(&triples[from..], triple_behind(value, shared_bits), radius, passed);
+                kernel.filter_triples(&triples[from..], triple_at(value, start), radius, passed);
             }
         }
     }
 }
 
-/// The 32 bits behind the shared ones, or the last 32.
+/// The 32 bits from bit `start` on, or the last 32.
 #[inline]
-fn word_behind<F: Fingerprint>(value: F, shared_bits: u32) -> u32 {
-    to_u32(to_usize(value.bits(shared_bits.min(F::BITS - HI_BITS), HI_BITS)))
+fn word_at<F: Fingerprint>(value: F, start: u32) -> u32 {
+    to_u32(to_usize(value.bits(start.min(F::BITS - HI_BITS), HI_BITS)))
 }
 
-/// The 96 bits behind the shared ones, or the last 96.
+/// The 96 bits from bit `start` on, or the last 96.
 #[inline]
-fn triple_behind<F: Fingerprint>(value: F, shared_bits: u32) -> [u32; 3] {
-    let start = shared_bits.min(F::BITS - 3 * HI_BITS);
+fn triple_at<F: Fingerprint>(value: F, start: u32) -> [u32; 3] {
+    let start = start.min(F::BITS - 3 * HI_BITS);
     let word = |word| to_u32(to_usize(value.bits(start + HI_BITS * word, HI_BITS)));
     [word(0), word(1), word(2)]
 }
@@ -339,6 +418,21 @@ fn triple_behind<F: Fingerprint>(value: F, shared_bits: u32) -> [u32; 3] {
 fn varying<F: Fingerprint>(values: &[F]) -> F {
     let first = values.first().copied().unwrap_or_default();
     values.iter().fold(F::default(), |mask, &value| mask | (value ^ first))
+}
+
+fn pair<F: Fingerprint>(a: F, b: F) -> Pair<F> {
+    Pair { a: a.min(b), b: a.max(b), distance: a.distance(b) }
+}
+
+/// Where the `len` neighbouring bits start of which the most vary: from `usual` on, if there are none better.
+/// Sequential numbers, for example, vary only in their last bits.
+fn window_of<F: Fingerprint>(varying: F, usual: u32, len: u32) -> u32 {
+    let count = |start: u32| (varying & F::ones(start, len)).count_ones();
+    let usual = usual.min(F::BITS - len);
+    if count(usual) >= (varying.count_ones()).min(len) {
+        return usual;
+    }
+    (0..=F::BITS - len).max_by_key(|&start| (count(start), start == usual)).unwrap_or(usual)
 }
 
 /// Cuts the ones of a mask into `count` parts of neighbouring bits, as equal as possible.

@@ -1,7 +1,8 @@
 //! Pairs and clusters of a plain list in memory.
 
-use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind, by_cluster};
-use super::join::{Groups, Join, Pair, SPLIT_ABOVE};
+use super::clusters::{self, LOOKED_UP_TOGETHER, Member, Sorted, by_cluster};
+use super::join::{Groups, Join, Pair, SPLIT_ABOVE, Wanted};
+use super::union_find::UnionFind;
 use crate::error::{Error, Result};
 use crate::fingerprint::Row;
 use crate::fingerprint::{Distance, Fingerprint};
@@ -146,7 +147,7 @@ pub fn visit_all<F: Fingerprint, E: From<Error>>(
     values.dedup();
     let mut caller = CallerError::new();
     let k = Distance::saturating::<F>(k);
-    let done = join_sorted(&values, k, options, &mut |block| caller.keep(visit(block)));
+    let done = join_sorted(&values, k, Wanted::All, options, &mut |block| caller.keep(visit(block)));
     caller.or(done)
 }
 
@@ -154,6 +155,7 @@ pub fn visit_all<F: Fingerprint, E: From<Error>>(
 pub(super) fn join_sorted<F: Fingerprint>(
     natural: &[F],
     k: Distance,
+    wanted: Wanted,
     options: &Options,
     visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
@@ -162,8 +164,15 @@ pub(super) fn join_sorted<F: Fingerprint>(
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
     let progress = options.counter(Stage::Joining, (natural.len() * tables.len()) as u64);
-    let join =
-        Join { kernel: Kernel::detect(), threads, k, plan: &plan, tables: &tables, progress: &progress };
+    let join = Join {
+        kernel: Kernel::detect(),
+        threads,
+        k,
+        wanted,
+        plan: &plan,
+        tables: &tables,
+        progress: &progress,
+    };
     let (mut permuted, mut scratch) = (Vec::new(), Vec::new());
     for (index, table) in tables.iter().enumerate() {
         let values = if index == 0 {
@@ -278,7 +287,7 @@ fn members<F: Fingerprint, T>(
     let mut sets = UnionFind::new(natural.len());
     let sorted = Sorted::new(natural);
     let mut ends = Vec::new();
-    join_sorted(natural, k, options, &mut |block| {
+    join_sorted(natural, k, Wanted::Forest, options, &mut |block| {
         for some in block.chunks(LOOKED_UP_TOGETHER) {
             sorted.prefetch(some);
             ends.clear();
@@ -287,5 +296,5 @@ fn members<F: Fingerprint, T>(
         }
         Ok(())
     })?;
-    sets.members(alone, |index| Ok(value(index)))
+    clusters::members(sets, alone, |index| Ok(value(index)))
 }

@@ -73,10 +73,17 @@ fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()>
         run.postings.prefetch_sample(near);
     }
     for hit in hits.iter_mut().filter(|hit| missing(hit)) {
-        let entry = natural.find(hit.fingerprint)?;
-        hit.entry = to_u32(entry.ok_or_else(|| one_less(run))?);
+        hit.entry = to_u32(entry_of(run, hit)?);
     }
     Ok(())
+}
+
+/// The entry of a hit.
+pub(super) fn entry_of<F: Fingerprint>(run: &Run<F>, hit: &Hit<F>) -> Result<usize> {
+    if hit.entry != Hit::<F>::NOT_LOCATED {
+        return Ok(hit.entry as usize);
+    }
+    run.natural().find(hit.fingerprint)?.ok_or_else(|| one_less(run))
 }
 
 /// The damage where table 0 lacks a fingerprint of another table.

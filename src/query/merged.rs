@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::join::{Groups, Join, Pair};
+use super::join::{Groups, Join, Pair, Wanted};
 use super::lists::join_sorted;
 use super::order::Order;
 use super::prepare::Searchable;
@@ -37,16 +37,21 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         Ok(Rows { heads: heads.collect::<Result<_>>()?, failed: None })
     }
 
-    /// All pairs of distinct fingerprints within `k` bits.
-    pub(crate) fn pairs(&self, k: Distance, visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>) -> Result<()> {
+    /// The pairs of distinct fingerprints within `k` bits.
+    pub(crate) fn pairs(
+        &self,
+        k: Distance,
+        wanted: Wanted,
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+    ) -> Result<()> {
         let runs = || self.view.searchables().iter().filter(|run| run.run.record.entries > 0);
         let Some(largest) = runs().max_by_key(|run| run.run.record.entries) else { return Ok(()) };
         let layout = &largest.run.record.layout;
         match &largest.at(k).choice.strategy {
             Strategy::Probe(plan) if runs().all(|run| run.run.record.layout == *layout) => {
-                self.pairs_by_tables(k, plan, largest, visit)
+                self.pairs_by_tables(k, wanted, plan, largest, visit)
             }
-            _ => join_sorted(&self.distinct()?, k, self.options, visit),
+            _ => join_sorted(&self.distinct()?, k, wanted, self.options, visit),
         }
     }
 
@@ -54,6 +59,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     fn pairs_by_tables(
         &self,
         k: Distance,
+        wanted: Wanted,
         plan: &Plan,
         largest: &Searchable<F>,
         visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
@@ -65,7 +71,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
         let progress = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
         let (kernel, threads) = (self.kernel, self.options.threads);
-        let join = Join { kernel, threads, k: k.bits(), plan, tables: &tables, progress: &progress };
+        let join = Join { kernel, threads, k: k.bits(), wanted, plan, tables: &tables, progress: &progress };
         for (table, _) in plan.used() {
             let prefix = tables[table].prefix_bits;
             let shortest = runs.iter().map(|run| run.segments[table].directory_bits()).min().unwrap_or(0);

@@ -12,6 +12,7 @@ pub(crate) mod merged;
 mod order;
 pub(crate) mod prepare;
 pub(crate) mod search;
+pub(crate) mod union_find;
 pub(crate) mod view;
 
 pub use join::Pair;

@@ -1,9 +1,10 @@
 //! Numbers the distinct fingerprints of a snapshot, for the union-find of clusters.
 
-use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted, UnionFind};
+use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted};
 use super::join::Pair;
 use super::locate::one_less;
 use super::merged::MergedView;
+use super::union_find::UnionFind;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::run::{BlockRead, Cursor, Run};

@@ -1,10 +1,11 @@
 //! The runs of a database at one moment, and the rows that newer runs delete.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::locate::{Match, rows_of};
+use super::locate::{Match, entry_of, rows_of};
 use super::prepare::Searchable;
-use super::search::{Completion, Searcher};
+use super::search::{Completion, Hit, Searcher};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::run::{BlockRead, Run, Tombstones};
@@ -60,6 +61,63 @@ impl<F: Fingerprint> View<F> {
             self.newer(index).retain_behind(before, found, |(_, row)| row.id)?;
         }
         Ok(Completion::Complete)
+    }
+
+    /// [`search`](View::search) for the first `limit` rows of each query by (distance, fingerprint, id). Looks up no
+    /// others. Rows are appended in this order, without repetition.
+    pub(crate) fn search_limited(
+        &self,
+        searcher: &mut Searcher<'_>,
+        group: &[F],
+        (k, limit): (Distance, usize),
+        most: usize,
+        found: &mut Vec<(u32, Match<F>)>,
+    ) -> Result<Completion> {
+        let (mut hits, mut of_run) = (Vec::new(), Vec::new());
+        for (index, searchable) in self.runs.iter().enumerate() {
+            if searchable.run.record.entries > 0 {
+                of_run.clear();
+                let room = most.saturating_sub(hits.len());
+                if searcher.search(searchable, group, k, room, &mut of_run)? == Completion::GaveUp {
+                    return Ok(Completion::GaveUp);
+                }
+                hits.extend(of_run.drain(..).map(|hit| (index, hit)));
+            }
+        }
+        hits.sort_unstable_by_key(|(_, hit)| (hit.query, hit.distance, hit.fingerprint));
+        let mut ids = Vec::new();
+        for of_query in hits.chunk_by(|(_, a), (_, b)| a.query == b.query) {
+            let mut left = limit;
+            for same in of_query.chunk_by(|(_, a), (_, b)| a.fingerprint == b.fingerprint) {
+                if left == 0 {
+                    break;
+                }
+                self.live_ids(same, left, &mut ids)?;
+                left -= ids.len();
+                let Hit { query, distance, fingerprint, .. } = same[0].1;
+                found.extend(ids.iter().map(|&id| (query, Match { distance, fingerprint, id })));
+            }
+        }
+        Ok(Completion::Complete)
+    }
+
+    /// Replaces `ids` by the first `limit` live ids of a fingerprint that was found in some runs, ascending.
+    fn live_ids(&self, same: &[(usize, Hit<F>)], limit: usize, ids: &mut Vec<u64>) -> Result<()> {
+        ids.clear();
+        for &(index, hit) in same {
+            let (run, newer, before) = (&self.runs[index].run, self.newer(index), ids.len());
+            run.postings.visit_ids(entry_of(run, &hit)?, |block| {
+                let start = ids.len();
+                ids.extend_from_slice(block);
+                newer.retain_behind(start, ids, |&id| id)?;
+                let enough = ids.len() - before >= limit;
+                Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids.truncate(limit);
+        Ok(())
     }
 
     /// Replaces `ids` by the live ids of a fingerprint, ascending.

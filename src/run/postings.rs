@@ -1,6 +1,6 @@
 //! The postings of a run: the ids of each fingerprint of table 0.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use super::page_file::{FileSpec, PageFile};
@@ -14,6 +14,9 @@ use crate::format::postings::{
 };
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
+
+/// Ids of one block of a visit.
+const IDS_AT_ONCE: usize = 1024;
 
 /// An open postings file.
 #[derive(Debug)]
@@ -68,6 +71,26 @@ impl Postings {
     /// The fingerprints of the run. `None` if the tables hold whole fingerprints.
     pub(super) fn values<F: Fingerprint>(&self) -> Option<Values> {
         Values::of::<F>(&self.file)
+    }
+
+    /// Visits the ids of an entry, ascending, in blocks, until `visit` wants no more.
+    pub(crate) fn visit_ids(
+        &self,
+        entry: usize,
+        mut visit: impl FnMut(&[u64]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let rows = self.rows_of(entry)?;
+        let (mut start, mut block) = (rows.start, Vec::new());
+        while start < rows.end {
+            let end = rows.end.min(start + IDS_AT_ONCE);
+            block.clear();
+            self.read_ids(start..end, &mut block)?;
+            if visit(&block)?.is_break() {
+                break;
+            }
+            start = end;
+        }
+        Ok(())
     }
 
     /// Appends the ids of an entry, ascending.
