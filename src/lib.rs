@@ -44,7 +44,7 @@ mod util;
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
 pub use database::ingest::Ingested;
-pub use database::repair::{Finding, Kind as FindingKind, RepairReport};
+pub use database::repair::{Finding, FindingKind, RepairReport};
 pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};
 pub use database::writer::Writer;
