@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::build::remove_run;
 use crate::database::bulk::{NO_ID_LEFT, check_key};
-use crate::database::compaction::Job;
+use crate::database::compaction::MergeJob;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
@@ -72,7 +72,7 @@ pub struct Writer<F: Fingerprint> {
     pending: Content,
     wal: Option<Wal>,
     /// Merges at work, each of other runs, the ones of older runs first.
-    merges: Vec<Job>,
+    merges: Vec<MergeJob>,
     /// Held until everything else is dropped.
     _lock: Box<dyn Lock>,
 }
