@@ -46,7 +46,7 @@ pub use database::any::{AnyDatabase, DatabaseVisitor};
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
 pub use database::ingest::IngestReport;
-pub use database::repair::{Finding, Kind as FindingKind, RepairReport};
+pub use database::repair::{Finding, FindingKind, RepairReport};
 pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};
 pub use database::streams::{RowPair, Stream};

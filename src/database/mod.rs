@@ -145,7 +145,7 @@ impl<F: Fingerprint> Database<F> {
     pub fn verify(&self) -> Result<Verification> {
         let storage = self.storage();
         let last = RefCell::new(None);
-        let sound = manifest::while_it_stands::<F, _>(&*storage, |manifest| {
+        let sound = manifest::with_current::<F, _>(&*storage, |manifest| {
             let report = verify_all::<F>(&*storage, &manifest, &self.options)?;
             let first = report.damage.first().cloned();
             last.replace(Some(report));

@@ -48,7 +48,7 @@ impl<F: Fingerprint> Snapshot<F> {
         options: &Options,
         known: Option<&View<F>>,
     ) -> Result<Self> {
-        manifest::while_it_stands::<F, _>(&**storage, |manifest| {
+        manifest::with_current::<F, _>(&**storage, |manifest| {
             let log = Log::read(&**storage, &manifest)?;
             let reuse = |record: &RunRecord| {
                 let same = |known: &&Arc<Searchable<F>>| known.run.record == *record;

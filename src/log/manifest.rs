@@ -10,8 +10,10 @@ use crate::format::schema::{KeyStorage, Schema};
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
+use crate::util::sabotage;
 
-/// A manifest with all ranges of automatic ids and a hundred thousand ingested runs stays below this.
+/// The longest manifest. It has room for the most ranges of automatic ids and a hundred thousand ingested
+/// runs.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The manifest of a database without runs.
@@ -37,7 +39,7 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
     })
 }
 
-/// Reads and decodes the manifest. `None` when there is none.
+/// Reads and decodes the manifest. `None` if there is none.
 pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
     let path = storage.path(names::MANIFEST);
     match read_small(storage, names::MANIFEST, MAX_BYTES) {
@@ -69,17 +71,17 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
     found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
 }
 
-/// How often a reader that a writer keeps overtaking starts again.
-const MOST_TRIES: usize = 1000;
+/// How often a reader retries while writers replace the manifest.
+const MAX_TRIES: usize = 1000;
 
-/// Does work that needs the files a manifest names. Where it fails and the manifest has been replaced
-/// meanwhile, a writer has removed them: it starts again with the new one.
-pub(crate) fn while_it_stands<F: Fingerprint, T>(
+/// Does work that needs the files a manifest names. If the work fails and the manifest has been replaced
+/// meanwhile, a writer may have removed the files. The work is then repeated with the new manifest.
+pub(crate) fn with_current<F: Fingerprint, T>(
     storage: &dyn Storage,
     work: impl Fn(Manifest) -> Result<T>,
 ) -> Result<T> {
     let mut manifest = of::<F>(storage)?;
-    for _ in 1..MOST_TRIES {
+    for _ in 1..MAX_TRIES {
         let generation = manifest.generation;
         let result = work(manifest);
         if result.is_ok() {
@@ -105,7 +107,7 @@ impl Manifest {
         self.layout.layout(self.width, self.k, entries)
     }
 
-    /// Every file of the database.
+    /// The names of all files of the database.
     pub(crate) fn file_names(&self) -> impl Iterator<Item = String> + '_ {
         let of_run = |record: &RunRecord| {
             let segments = (0..record.segments.len()).map(|table| names::segment(record.run, table));
@@ -117,7 +119,7 @@ impl Manifest {
         whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
     }
 
-    /// Refuses a database of another width.
+    /// Returns an error for a database of another width.
     pub(crate) fn check_width(&self, width: u32, path: &Path) -> Result<()> {
         if self.width == width {
             return Ok(());
@@ -126,11 +128,11 @@ impl Manifest {
     }
 }
 
-/// Makes this the manifest of the folder: the commit point of every change. Durable on return.
+/// Replaces the manifest of the folder: the commit point of every change. Durable on return.
 ///
-/// Up to the rename nothing has changed, and a new manifest that could not be written is removed. The
-/// names of the files that it names are made durable first: the rename may reach the medium before
-/// them otherwise.
+/// The first sync makes the files that the manifest names durable: otherwise the rename might reach the
+/// medium before them. Until the rename the old manifest is in force. A new one that cannot be written is
+/// removed.
 pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let path = storage.path(names::MANIFEST_NEW);
     storage.sync_folder().map_err(Error::io("sync", storage.path("")))?;
@@ -144,12 +146,12 @@ fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> 
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Error::Limit("a manifest of 4 MiB holds no more ingested runs"));
     }
-    // What could not be read again must not be written.
+    // A manifest that cannot be decoded must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;
-    let mut output = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", path))?;
-    output.write_all_at(&bytes, 0).map_err(Error::io("write", path))?;
-    if crate::util::sabotage::skips("manifest-sync") {
+    let mut file = storage.create(names::MANIFEST_NEW).map_err(Error::io("create", path))?;
+    file.write_all_at(&bytes, 0).map_err(Error::io("write", path))?;
+    if sabotage::skips("manifest-sync") {
         return Ok(());
     }
-    output.sync().map_err(Error::io("sync", path))
+    file.sync().map_err(Error::io("sync", path))
 }

@@ -1,4 +1,4 @@
-//! What makes changes durable: the write-ahead log, and the manifest that names what is live.
+//! Durable changes: the write-ahead log, and the manifest that names the live files.
 
 pub(crate) mod manifest;
 pub(crate) mod wal;

@@ -1,4 +1,4 @@
-//! The write-ahead log of a writer, and what a reader makes of it.
+//! The write-ahead log: appending to it, and reading it.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -11,11 +11,12 @@ use crate::format::wal::{Content, Frames, HEADER_BYTES, Operation, WalHeader, op
 use crate::storage::{ReadFile, Storage, WriteFile, names};
 use crate::util::cast::to_usize;
 use crate::util::random::random_id;
+use crate::util::sabotage;
 
-/// A log that takes frames.
+/// A log open for appending.
 #[derive(Debug)]
 pub(crate) struct Wal {
-    output: Box<dyn WriteFile>,
+    file: Box<dyn WriteFile>,
     path: PathBuf,
     pub(crate) number: u64,
     salt: u64,
@@ -24,8 +25,8 @@ pub(crate) struct Wal {
 }
 
 impl Wal {
-    /// Creates the log that `manifest.next_wal` numbers, durable and empty. It counts once a manifest
-    /// names it.
+    /// Creates the log with the number `manifest.next_wal`, durable and empty. It becomes live when a
+    /// manifest names it.
     pub(crate) fn create(storage: &dyn Storage, manifest: &Manifest) -> Result<Self> {
         let number = manifest.next_wal;
         let name = names::wal(number);
@@ -39,30 +40,29 @@ impl Wal {
             salt,
             first_frame: next_frame,
         };
-        let mut output = storage.create(&name).map_err(Error::io("create", &path))?;
-        output
-            .write_all_at(&header.encode(), 0)
+        let mut file = storage.create(&name).map_err(Error::io("create", &path))?;
+        file.write_all_at(&header.encode(), 0)
             .map_err(Error::io("write", &path))
-            .and_then(|()| output.sync().map_err(Error::io("sync", &path)))
+            .and_then(|()| file.sync().map_err(Error::io("sync", &path)))
             .inspect_err(|_| drop(storage.remove(&name)))?;
-        Ok(Self { output, path, number, salt, end: HEADER_BYTES as u64, next_frame })
+        Ok(Self { file, path, number, salt, end: HEADER_BYTES as u64, next_frame })
     }
 
     /// Appends one frame and makes it durable.
     ///
-    /// A frame that could not be written is taken away again, and that is made durable, before
-    /// anything else is; so a bad frame is always the last.
+    /// A frame that cannot be written is truncated away, durably, before any other write. A bad frame is
+    /// therefore always the last.
     pub(crate) fn append(&mut self, content: &Content) -> Result<()> {
         let frame = content
             .frame(self.salt, self.next_frame)
             .ok_or(Error::Limit("a commit to the log holds at most 4 GiB; flush instead"))?;
-        if let Err(error) = self.output.write_all_at(&frame, self.end) {
-            // A failure here poisons the writer, which is told by its storage.
-            let _ = self.output.truncate(self.end).and_then(|()| self.output.sync());
+        if let Err(error) = self.file.write_all_at(&frame, self.end) {
+            // The guarded storage records a failure here, which poisons the writer.
+            let _ = self.file.truncate(self.end).and_then(|()| self.file.sync());
             return Err(Error::io("write", &self.path)(error));
         }
-        if !crate::util::sabotage::skips("wal-sync") {
-            self.output.sync().map_err(Error::io("sync", &self.path))?;
+        if !sabotage::skips("wal-sync") {
+            self.file.sync().map_err(Error::io("sync", &self.path))?;
         }
         self.end += frame.len() as u64;
         self.next_frame += 1;
@@ -70,7 +70,7 @@ impl Wal {
     }
 }
 
-/// A log as it stands in its file.
+/// The content of a log.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
@@ -81,12 +81,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Reads the log that a manifest names. `None` where it names none.
+    /// Reads the log that a manifest names. `None` if it names none.
     pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<Self>> {
         let Some(number) = manifest.live_wal else { return Ok(None) };
         let name = names::wal(number);
         let path = storage.path(&name);
-        let input = storage.open(&name).map_err(|error| {
+        let file = storage.open(&name).map_err(|error| {
             let flaw = |found| Flaw::new("file", 0, "a file that the manifest names", found).of(&path);
             match error.kind() {
                 ErrorKind::NotFound => flaw("no file"),
@@ -99,12 +99,12 @@ impl Log {
             WalHeader::decode(bytes, database_id, width, number, next_frame)
                 .map_err(|problem| problem.of(&path))
         };
-        let mut bytes = read_all(&*input).map_err(Error::io("read", &path))?;
+        let mut bytes = read_all(&*file).map_err(Error::io("read", &path))?;
         let header = decode(&bytes)?;
         if Frames::scan(&bytes, &header).damage.is_some() {
-            // A frame that was written while this read went on looks the same. Frames that were
-            // there before it ended are all there for the next.
-            bytes = read_all(&*input).map_err(Error::io("read", &path))?;
+            // A frame that was written during this read looks the same. The second read sees all
+            // frames that existed at the end of the first one.
+            bytes = read_all(&*file).map_err(Error::io("read", &path))?;
         }
         Ok(Some(Self { path, bytes, header, keyed: manifest.keys.is_some() }))
     }
@@ -136,18 +136,18 @@ impl Log {
     }
 }
 
-/// Reads a file that may grow, or lose an unfinished end, meanwhile.
-fn read_all(input: &dyn ReadFile) -> std::io::Result<Vec<u8>> {
+/// Reads a file that may grow meanwhile, or lose an unfinished frame.
+fn read_all(file: &dyn ReadFile) -> std::io::Result<Vec<u8>> {
     loop {
-        let mut bytes = vec![0; to_usize(input.len_bytes()?)];
-        match input.read_exact_at(&mut bytes, 0) {
+        let mut bytes = vec![0; to_usize(file.len_bytes()?)];
+        match file.read_exact_at(&mut bytes, 0) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
             other => return other.map(|()| bytes),
         }
     }
 }
 
-/// The length of the log that a manifest names, as it stands now.
+/// The current length of the log that a manifest names.
 pub(crate) fn current_len(storage: &dyn Storage, manifest: &Manifest) -> Option<u64> {
     storage.open(&names::wal(manifest.live_wal?)).ok()?.len_bytes().ok()
 }

@@ -1,10 +1,10 @@
 //! Power cuts, failing calls and full disks, on a simulated disk.
 //!
-//! The oracle is history: whatever happens, the database must equal the effect of the first j operations,
-//! for one j that is not below the last acknowledged one. Comparing whole states catches holes and
-//! deleted rows that come back, which looking for single rows does not.
+//! The oracle is the history of operations. After any fault the database must equal the effect of the
+//! first j operations, for some j that includes all acknowledged ones. Whole states are compared, which
+//! also detects gaps and deleted rows that reappear.
 //!
-//! `NEARPRINT_CRASH_STATES=N` makes the long test go on until N states have been recovered and checked.
+//! With `NEARPRINT_CRASH_STATES=N` the long test runs until it has recovered and checked N states.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -22,7 +22,7 @@ use crate::options::Options;
 use crate::storage::Storage;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
 
-/// What a program does with a database.
+/// A step of a test program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Insert(Row<u64>),
@@ -32,17 +32,17 @@ enum Step {
     Commit,
     Flush,
     Compact,
-    /// Close, and open again.
+    /// Closes the writer and opens a new one.
     Reopen,
-    /// Drop without closing, and open again: what a killed process and the next one do.
+    /// Drops the writer without closing it and opens a new one: a killed process and its successor.
     Abandon,
 }
 
-/// The rows, and one under [`CHECKPOINT`] whose fingerprint is the checkpoint, where there is one.
+/// The rows. A checkpoint counts as a row with the id [`CHECKPOINT`] and the checkpoint as fingerprint.
 type State = BTreeSet<Row<u64>>;
 const CHECKPOINT: u64 = u64::MAX;
 
-/// Rows with odd ids have this key, and the others none.
+/// The key of a row. Only rows with odd ids have one.
 fn key_of(row: Row<u64>) -> Option<(String, Vec<u8>)> {
     let text = row.fingerprint.to_le_bytes()[..(row.id % 8) as usize].to_vec();
     (row.id % 2 == 1).then(|| (format!("key of {}", row.fingerprint), text))
@@ -56,7 +56,7 @@ fn insert(writer: &mut Writer<u64>, row: Row<u64>) -> Result<()> {
     }
 }
 
-/// Sectors that are lost or kept each by itself at one moment.
+/// Sectors that are lost or kept individually at one moment.
 const SECTORS_TRIED: usize = 3;
 
 /// Steps and the state after each of them.
@@ -88,7 +88,7 @@ impl History {
         Self { steps, states }
     }
 
-    /// A random program: a few ids, few fingerprints, so that steps meet each other.
+    /// A random program. It uses few ids and fingerprints, so that its steps interact.
     fn random(seed: u64, len: u64) -> Self {
         let step = |i: u64| {
             let dice = mix64(seed.wrapping_mul(1 << 20) + i);
@@ -107,7 +107,7 @@ impl History {
             }
         };
         let all = (0..len).map(step).flat_map(|step| match step {
-            // What is not committed is forgotten; the history would end there.
+            // Uncommitted operations would be lost, and the history would end here.
             Step::Abandon => vec![Step::Commit, step],
             step => vec![step],
         });
@@ -130,22 +130,22 @@ fn open(disk: &SimulatedDisk) -> Result<Writer<u64>> {
     Writer::open(Arc::new(disk.clone()), options())
 }
 
-/// How far a program has come: steps begun, steps whose effect is acknowledged.
+/// The progress of a program: the number of steps begun, and of steps with an acknowledged effect.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
     begun: usize,
     acknowledged: usize,
 }
 
-/// Runs the steps, and goes on after errors as a program would that has some left to do: with the same
-/// writer as long as it takes operations, with a new one where it does not.
+/// Runs the steps and continues after errors, like a real program: with the same writer as long as it
+/// accepts operations, otherwise with a new one.
 fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec<Error> {
     let mut errors = Vec::new();
     let mut writer = None;
-    let mut forgotten = false;
+    let mut is_lost = false;
     for (index, &step) in history.steps.iter().enumerate() {
-        if forgotten {
-            // Operations that were not committed went with their writer: the history ends here.
+        if is_lost {
+            // Uncommitted operations were lost with their writer: the history ends here.
             break;
         }
         let again = |error| {
@@ -168,7 +168,7 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
         match result {
             Ok(()) if is_durable => reached.lock().unwrap().acknowledged = index + 1,
             Ok(()) => {}
-            Err(Error::Poisoned { .. }) => forgotten = true,
+            Err(Error::Poisoned { .. }) => is_lost = true,
             Err(error) => errors.push(error),
         }
         match step {
@@ -176,12 +176,12 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
                 Ok(()) => reached.lock().unwrap().acknowledged = index + 1,
                 Err(error) => {
                     errors.push(error);
-                    forgotten = true;
+                    is_lost = true;
                 }
             },
             Step::Abandon => {
                 drop(opened);
-                forgotten = reached.lock().unwrap().acknowledged < last_operation(history, index);
+                is_lost = reached.lock().unwrap().acknowledged < last_operation(history, index);
             }
             _ => writer = Some(opened),
         }
@@ -189,7 +189,7 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
     errors
 }
 
-/// The number of steps up to the last one before `index` that changes anything.
+/// The number of steps up to the last operation before `index`.
 fn last_operation(history: &History, index: usize) -> usize {
     let changes = |step: &Step| {
         matches!(step, Step::Insert(_) | Step::Delete(_) | Step::Upsert(_) | Step::Checkpoint(_))
@@ -214,14 +214,14 @@ fn read(disk: &SimulatedDisk) -> State {
     rows(&Snapshot::open(&storage, &options(), None).unwrap())
 }
 
-/// Whatever one table alone can find is found, and nothing else.
+/// Checks that queries that need one particular table return exactly the expected rows.
 fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
     let state: State = state.iter().filter(|row| row.id != CHECKPOINT).copied().collect();
     ALWAYS_PROBES.set(true);
-    assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "the tables are used");
+    assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "queries use the tables");
     for flip in [1u64 << 63, 1 << 20] {
         for row in &state {
-            // One flipped bit in the prefix of one of the two tables leaves the other one to find it.
+            // With a flipped bit in the prefix of one of the two tables, only the other one finds the row.
             let query = row.fingerprint ^ flip;
             let near = |row: &&Row<u64>| (row.fingerprint ^ query).count_ones() <= 1;
             let expected: State = state.iter().filter(near).copied().collect();
@@ -232,8 +232,8 @@ fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
     }
 }
 
-/// Checks what a crash has left: the state is one that the history allows, recovery keeps it, every table
-/// agrees, and nothing is left behind. Returns the state and how many states were looked at.
+/// Checks the disk after a crash: the history allows its state, recovery keeps the state, all tables agree,
+/// and no other files remain. Returns the number of checked states.
 fn check(disk: &SimulatedDisk, history: &History, reached: Reached, thorough: bool) -> u64 {
     let state = read(disk);
     let allowed = &history.states[reached.acknowledged..=reached.begun];
@@ -253,21 +253,21 @@ fn check(disk: &SimulatedDisk, history: &History, reached: Reached, thorough: bo
     }
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let snapshot = Snapshot::open(&storage, &options(), None).unwrap();
-    assert_eq!(rows(&snapshot), state, "recovery keeps what readers saw");
+    assert_eq!(rows(&snapshot), state, "recovery keeps the state that readers saw");
     check_tables(&snapshot, &state);
     let manifest = manifest::of::<u64>(disk).unwrap();
     assert_eq!(verify_all::<u64>(disk, &manifest, &options()).unwrap().damage, []);
     let named: BTreeSet<String> = manifest.file_names().collect();
     assert!(
         disk.names().iter().all(|name| named.contains(name)),
-        "{:?} are more than {named:?}",
+        "{:?} has more files than {named:?}",
         disk.names()
     );
     assert_eq!(manifest.live_wal, None, "a closed database has no log");
     states
 }
 
-/// All doubts about names and lengths, and a few of the many about sectors.
+/// All doubts about names and lengths, and some of those about sectors.
 fn some_of(doubts: Vec<Doubt>) -> Vec<Doubt> {
     let is_sector = |doubt: &Doubt| matches!(doubt, Doubt::Sector { .. });
     let (sectors, mut some): (Vec<Doubt>, Vec<Doubt>) = doubts.into_iter().partition(is_sector);
@@ -276,7 +276,7 @@ fn some_of(doubts: Vec<Doubt>) -> Vec<Doubt> {
     some
 }
 
-/// Decides what a crash keeps: nothing, everything, all but one or one alone, or at random.
+/// The fates to try: nothing is kept, everything, all but one, only one, and random choices.
 fn fates(doubts: &[Doubt], random: u64) -> Vec<Box<dyn FnMut(Doubt) -> bool>> {
     let mut fates: Vec<Box<dyn FnMut(Doubt) -> bool>> = vec![Box::new(|_| false), Box::new(|_| true)];
     for &one in doubts {
@@ -293,14 +293,14 @@ fn fates(doubts: &[Doubt], random: u64) -> Vec<Box<dyn FnMut(Doubt) -> bool>> {
     fates
 }
 
-/// Cuts the power before every call of a program, with every single doubt going either way and some
-/// random combinations. Returns the number of states checked.
+/// Cuts the power before every call of a program, with each doubt decided both ways and some random
+/// combinations. Returns the number of checked states.
 fn crash_everywhere(history: &History, random: u64, thorough_every: u64) -> u64 {
     let disk = fresh();
     let reached = Arc::new(Mutex::new(Reached::default()));
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (log, at) = (seen.clone(), reached.clone());
-    // A step may be half done at a call: it counts as begun.
+    // At a call, the current step may be half done. It counts as begun.
     disk.on_call(move |frozen, _| {
         let at = *at.lock().unwrap();
         log.lock().unwrap().push((frozen.clone(), Reached { begun: at.begun + 1, ..at }));
@@ -317,7 +317,7 @@ fn crash_everywhere(history: &History, random: u64, thorough_every: u64) -> u64 
             let thorough = thorough_every > 0 && states % thorough_every == 0;
             states += check(&moment.crash(&mut *fate), history, reached, thorough);
         }
-        // A killed process loses nothing that was written.
+        // After the end of the process, everything written is kept.
         states += check(&moment, history, reached, false);
     }
     states
@@ -327,7 +327,7 @@ fn row(fingerprint: u64, id: u64) -> Row<u64> {
     Row { fingerprint, id }
 }
 
-/// Short programs that walk through every kind of change.
+/// Short programs that cover every kind of change.
 fn small_programs() -> Vec<History> {
     use Step::{Abandon, Commit, Compact, Delete, Flush, Insert, Reopen, Upsert};
     let programs = [
@@ -400,11 +400,9 @@ fn random_programs_survive_power_cuts() {
     println!("{states} states of {} random programs recovered and checked", seed - first);
 }
 
-/// Runs a program with faults, then cuts the power, and checks what is left.
+/// Runs a program with faults. Returns its errors, the disk and its progress.
 fn with_faults(history: &History, faults: impl Fn(&SimulatedDisk)) -> (Vec<Error>, SimulatedDisk, Reached) {
     let disk = fresh();
-    let before = disk.calls();
-    assert_eq!(before, disk.calls());
     faults(&disk);
     let reached = Mutex::new(Reached::default());
     let errors = run(&disk, history, &reached);
@@ -413,7 +411,7 @@ fn with_faults(history: &History, faults: impl Fn(&SimulatedDisk)) -> (Vec<Error
     (errors, disk, reached)
 }
 
-/// The number of calls that a program makes when nothing fails, those of its preparation included.
+/// The number of calls that a program makes without faults, including its preparation.
 fn calls_of(history: &History) -> u64 {
     let (errors, disk, _) = with_faults(history, |_| ());
     assert!(errors.is_empty(), "{errors:?}");
@@ -440,7 +438,7 @@ fn an_error_at_any_call_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn a_full_disk_is_survived_by_the_same_writer() {
+fn the_same_writer_survives_a_full_disk() {
     let mut cases = 0;
     for program in small_programs() {
         for call in fresh().calls()..calls_of(&program) {
@@ -455,7 +453,7 @@ fn a_full_disk_is_survived_by_the_same_writer() {
     println!("{cases} moments at which the disk was full");
 }
 
-/// The same writer goes on when there is room again, and forgets nothing.
+/// Once there is room again, the same writer continues without loss.
 #[test]
 fn a_full_disk_that_is_freed_takes_everything() {
     let rows: Vec<Row<u64>> = (0..11).map(|i| row(mix64(i), i)).collect();
@@ -483,7 +481,7 @@ fn a_full_disk_that_is_freed_takes_everything() {
     }
 }
 
-/// After a sync that failed there are no more acknowledgements, and opening again has every row that was.
+/// After a failed sync nothing is acknowledged any more, and a new writer finds all acknowledged rows.
 #[test]
 fn a_failed_sync_poisons_the_writer_for_good() {
     let program = [1u64, 2, 3, 4, 5, 6, 7, 8, 9];

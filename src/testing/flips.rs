@@ -1,5 +1,5 @@
-//! Every bit of a small, cleanly closed database, flipped: `verify` says so, and queries give the exact
-//! answer or an error.
+//! Flips every bit of a small, cleanly closed database: `verify` must report each flip, and queries must
+//! return the exact answer or an error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::run::verify_file;
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 
-/// Flips of which one is also tried on queries.
+/// One of this many flips is also tried with queries.
 const FLIPS_PER_QUERY: usize = 61;
 
-/// Any fingerprint, always the same for a number.
+/// A pseudo-random fingerprint for a number.
 fn value<F: Fingerprint>(number: u64) -> F {
     let word =
         |value: F, word: u32| value | F::from_bits(mix64(number + u64::from(word) * 7919), word * 64, 64);
     (0..F::BITS / 64).fold(F::default(), word)
 }
 
-/// Two runs, the younger one with tombstones and fingerprints that have several ids.
+/// A database of two runs. The younger one has tombstones, and fingerprints with several ids.
 fn small<F: Fingerprint>(layout: &str) -> (SimulatedDisk, Vec<Row<F>>) {
     let schema = Schema::new().layout(layout.parse().unwrap()).keys(KeyStorage::KeysAndTexts);
     let options = Options::new().background_merges(false);
@@ -69,16 +69,16 @@ fn rows<F: Fingerprint>(disk: &SimulatedDisk) -> Result<Vec<Row<F>>> {
         let found = snapshot.query(value::<F>(i) ^ F::from_bits(6, F::BITS - 3, 3), 2)?;
         queried.extend(found.iter().map(|found| Row { fingerprint: found.fingerprint, id: found.id }));
     }
-    assert!(rows.iter().copied().eq(queried), "two ways to the same rows");
+    assert!(rows.iter().copied().eq(queried), "scans and queries return the same rows");
     Ok(rows)
 }
 
-/// Flips bits of one file and checks that each is noticed.
+/// Flips the bits of one file and checks that each flip is detected.
 fn flip_all<F: Fingerprint>(
     disk: &SimulatedDisk,
     expected: &[Row<F>],
     name: &str,
-    noticed: &dyn Fn(&SimulatedDisk) -> bool,
+    is_detected: &dyn Fn(&SimulatedDisk) -> bool,
 ) {
     let own = disk.crash(&mut |_| true);
     let sound = own.file_bytes(name).unwrap();
@@ -86,7 +86,7 @@ fn flip_all<F: Fingerprint>(
         let mut flipped = sound.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         own.set_file_bytes(name, flipped);
-        assert!(noticed(&own), "bit {bit} of {name}");
+        assert!(is_detected(&own), "bit {bit} of {name}");
         if bit % FLIPS_PER_QUERY == 0 {
             match rows::<F>(&own) {
                 Ok(found) => assert_eq!(found, expected, "bit {bit} of {name}"),
@@ -97,16 +97,16 @@ fn flip_all<F: Fingerprint>(
 }
 
 #[test]
-fn every_flipped_bit_of_a_closed_database_is_noticed() {
-    every_flipped_bit_is_noticed::<u64>("rotations:1");
+fn every_flipped_bit_of_a_closed_database_is_detected() {
+    every_flipped_bit_is_detected::<u64>("rotations:1");
 }
 
 #[test]
-fn every_flipped_bit_of_a_wide_database_is_noticed() {
-    every_flipped_bit_is_noticed::<U256>("rotations:2");
+fn every_flipped_bit_of_a_wide_database_is_detected() {
+    every_flipped_bit_is_detected::<U256>("rotations:2");
 }
 
-fn every_flipped_bit_is_noticed<F: Fingerprint>(layout: &str) {
+fn every_flipped_bit_is_detected<F: Fingerprint>(layout: &str) {
     let (disk, expected) = small::<F>(layout);
     assert_eq!(rows::<F>(&disk).unwrap(), expected);
     let manifest: Manifest = manifest::of::<F>(&disk).unwrap();

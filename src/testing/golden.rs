@@ -1,4 +1,4 @@
-//! Holds the code against FORMAT.md and the golden databases.
+//! Compares the code with FORMAT.md and with the golden databases.
 //!
 //! To write the golden files of a new format version: `NEARPRINT_WRITE_GOLDEN=1 cargo test golden`.
 
@@ -18,7 +18,7 @@ fn mixed(count: u64, id: fn(u64) -> u64) -> Vec<Row<u64>> {
     (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect()
 }
 
-/// Rows of a wider fingerprint, some of which agree in their first 64 bits.
+/// Rows of wider fingerprints, some of which share their first 64 bits.
 fn widened<F: Fingerprint>() -> Vec<Row<F>> {
     let word = |value: u64, word: u32| {
         F::from_bits(crate::fingerprint::mix64(value + u64::from(word)), word * 64, 64)
@@ -73,8 +73,8 @@ fn writer(path: &Path, schema: Schema) -> Writer<u64> {
     Database::create_with(path, schema, options).unwrap().writer().unwrap()
 }
 
-/// Databases that a writer made: `living` has two runs, the younger with tombstones, and knows of automatic
-/// ids; `unflushed` is what a killed process leaves, a run and a log.
+/// Databases made by a writer. `living` has two runs, the younger one with tombstones, and automatic ids.
+/// `unflushed` is the state after the end of the process: a run and a log.
 fn write_living(path: &Path, flushes: bool) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:2".parse().unwrap());
@@ -98,7 +98,7 @@ fn write_living(path: &Path, flushes: bool) {
 }
 
 fn living_rows() -> Vec<Row<u64>> {
-    // Every other id was given, and the automatic ones follow the one before.
+    // Every other id is given, and each automatic id follows the previous one.
     let kept = (0..100).map(|i| Row { fingerprint: crate::fingerprint::mix64(i), id: 1000 + i });
     let mut rows: Vec<Row<u64>> = kept.filter(|row| ![1002, 1004, 1006].contains(&row.id)).collect();
     rows.extend([Row { fingerprint: 7, id: 1100 }, Row { fingerprint: 8, id: 1004 }]);
@@ -124,7 +124,7 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
     }
 }
 
-/// A database with keys and texts: a run, a younger one with tombstones, and a log with a checkpoint.
+/// A database with keys and texts: a run, a younger run with tombstones, and a log with a checkpoint.
 fn write_keyed(path: &Path) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:1".parse().unwrap());
@@ -212,24 +212,22 @@ fn document() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")).unwrap()
 }
 
-/// The rows of all tables with a given header, bucket by bucket.
+/// The rows of all tables with a given header, as lists of cells.
 fn table_rows(document: &str, header: &str) -> Vec<Vec<Vec<String>>> {
     let mut tables = Vec::new();
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
         if line == header {
-            let buckets = |line: &str| {
-                line.trim_matches('|').split('|').map(|bucket| bucket.trim().to_string()).collect()
-            };
-            tables
-                .push(lines.by_ref().skip(1).take_while(|line| line.starts_with('|')).map(buckets).collect());
+            let cells =
+                |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
+            tables.push(lines.by_ref().skip(1).take_while(|line| line.starts_with('|')).map(cells).collect());
         }
     }
     tables
 }
 
 #[test]
-fn constants_in_the_document_are_those_of_the_code() {
+fn constants_in_the_document_equal_those_in_the_code() {
     let code: BTreeMap<&str, u64> = BTreeMap::from([
         ("VERSION", u64::from(VERSION)),
         ("PAGE_BYTES", paged::PAGE_BYTES as u64),
@@ -254,9 +252,12 @@ fn constants_in_the_document_are_those_of_the_code() {
     ]);
     let document = document();
     let tables = table_rows(&document, "| constant | value | meaning |");
-    let told: BTreeMap<String, u64> =
+    let documented: BTreeMap<String, u64> =
         tables[0].iter().map(|row| (row[0].trim_matches('`').to_string(), row[1].parse().unwrap())).collect();
-    assert_eq!(told.iter().map(|(name, value)| (name.as_str(), *value)).collect::<BTreeMap<_, _>>(), code);
+    assert_eq!(
+        documented.iter().map(|(name, value)| (name.as_str(), *value)).collect::<BTreeMap<_, _>>(),
+        code
+    );
 
     let magics = BTreeMap::from([
         ("MANIFEST", manifest::MAGIC),
@@ -292,9 +293,8 @@ fn fields_in_the_document_follow_each_other_without_a_gap() {
     }
 }
 
-/// The hexdump in the document, file by file: offset and bytes of each line.
 #[test]
-fn the_hexdump_in_the_document_is_the_golden_database() {
+fn the_hexdump_in_the_document_equals_the_golden_database() {
     let document = document();
     let dump = document.split("```hexdump\n").skip(1).map(|part| part.split("```").next().unwrap());
     let mut seen = 0;
@@ -316,10 +316,10 @@ fn the_hexdump_in_the_document_is_the_golden_database() {
                 covered[start + at] = true;
             }
         }
-        let hidden = bytes.iter().zip(&covered).filter(|(byte, covered)| **byte != 0 && !**covered).count();
+        let omitted = bytes.iter().zip(&covered).filter(|(byte, covered)| **byte != 0 && !**covered).count();
         let directory =
             if Path::new(name).extension().is_some_and(|extension| extension == "seg") { 255 } else { 0 };
-        assert!(hidden <= directory, "{name}: the dump leaves out {hidden} bytes that are not zero");
+        assert!(omitted <= directory, "{name}: the dump omits {omitted} bytes that are not zero");
         seen += 1;
     }
     assert_eq!(seen, 4);

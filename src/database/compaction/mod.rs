@@ -1,6 +1,6 @@
-//! Keeping runs few: which ones to merge, and doing it while the writer goes on.
+//! Compaction: the choice of runs to merge, and merging them in the background.
 
 pub(crate) mod policy;
 mod worker;
 
-pub(crate) use worker::{Job, Merged, Plan};
+pub(crate) use worker::{MergeJob, MergePlan, Merged};

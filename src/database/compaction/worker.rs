@@ -1,4 +1,4 @@
-//! One merge at work, on a thread of its own or at once.
+//! One merge, on a separate thread or on the calling one.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::query::prepare::Searchable;
 use crate::run::Run;
 use crate::storage::Storage;
 
-/// A finished merge: the runs that it replaces, and the one that takes their place if any row is left.
+/// A finished merge: the replaced runs, and the run that takes their place if any row is left.
 #[derive(Debug)]
 pub(crate) struct Merged {
     /// Numbers of neighbouring runs, oldest first.
@@ -24,38 +24,38 @@ pub(crate) struct Merged {
     pub(crate) record: Option<RunRecord>,
 }
 
-/// What to merge, and where to.
-pub(crate) struct Plan<F> {
+/// A planned merge.
+pub(crate) struct MergePlan<F> {
     /// Neighbouring runs, oldest first.
     pub(crate) inputs: Vec<Arc<Searchable<F>>>,
-    /// Whether there are older runs, whose rows the tombstones go on hiding.
+    /// Whether there are older runs, for which the result must keep the tombstones.
     pub(crate) has_older: bool,
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) database_id: [u8; 16],
     pub(crate) run: u64,
-    /// The layout of a run of so many entries.
+    /// The layout for a number of entries.
     pub(crate) layout: Box<dyn Fn(u64) -> Result<Layout> + Send>,
 }
 
 /// A merge in the background.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct MergeJob {
     thread: JoinHandle<Result<Option<RunRecord>>>,
     pub(crate) replaces: Vec<u64>,
     stop: Arc<AtomicBool>,
 }
 
-/// Ends a merge when it is asked to.
-struct Stop(Arc<AtomicBool>);
+/// Cancels a merge when the flag is set.
+struct StopFlag(Arc<AtomicBool>);
 
-impl Progress for Stop {
+impl Progress for StopFlag {
     fn report(&self, _: Stage, _: u64, _: Option<u64>) -> ControlFlow<()> {
         if self.0.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl<F: Fingerprint> Plan<F> {
-    /// Merges here and now.
+impl<F: Fingerprint> MergePlan<F> {
+    /// Merges on the calling thread.
     pub(crate) fn run(self, options: &Options) -> Result<Merged> {
         let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
         let Self { storage, database_id, run, .. } = &self;
@@ -68,32 +68,32 @@ impl<F: Fingerprint> Plan<F> {
         self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
     }
 
-    /// Merges on a thread of its own, which leaves half of the cores alone.
-    pub(crate) fn spawn(self, options: &Options) -> Result<Job> {
+    /// Merges on a separate thread, with half of the threads of the options.
+    pub(crate) fn spawn(self, options: &Options) -> Result<MergeJob> {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (options.threads / 2).max(1);
-        let options = options.clone().threads(threads).progress(Arc::new(Stop(stop.clone())));
+        let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
         let replaces = self.replaces();
         let thread = std::thread::Builder::new()
             .name("nearprint merge".into())
             .spawn(move || self.run(&options).map(|merged| merged.record))
             .map_err(Error::io("start", "a thread for merging"))?;
-        Ok(Job { thread, replaces, stop })
+        Ok(MergeJob { thread, replaces, stop })
     }
 }
 
-impl Job {
+impl MergeJob {
     pub(crate) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits for the end.
+    /// Waits for the result.
     pub(crate) fn wait(self) -> Result<Merged> {
         let record = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok(Merged { replaced: self.replaces, record })
     }
 
-    /// Ends the merge before its time and waits until it has cleaned up.
+    /// Cancels the merge and waits until it has removed its files.
     pub(crate) fn abandon(self) -> Result<Option<RunRecord>> {
         self.stop.store(true, Ordering::Relaxed);
         self.wait().map(|merged| merged.record)

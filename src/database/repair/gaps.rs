@@ -1,32 +1,34 @@
-//! The fingerprints of a run by entry, with gaps of table 0 filled from the other tables.
+//! The fingerprints of a run whose tables hold them whole, with gaps of table 0 filled from the other
+//! tables.
 //!
-//! All tables of a run hold the same fingerprints. What table 0 has lost between two values that it
-//! still has is therefore whatever the other tables have between them; where they give as many as are
-//! missing, that is all of them, and sorting tells which is which entry. Where they give fewer, nobody
-//! can tell which one is missing, and the whole gap is lost.
+//! All tables of a run hold the same fingerprints. The fingerprints that table 0 has lost between two
+//! readable ones are therefore those that the other tables have between them. If the other tables
+//! supply as many as are missing, they are complete, and sorting assigns them to entries. If they
+//! supply fewer, it is unknown which one is missing, and the whole gap is lost.
 
 use std::ops::Range;
 
-use super::findings::{Findings, Kind};
-use super::table::{DamagedTable, Step, Walk};
-use super::wide::WideFingerprints;
+use super::fingerprints::{RunFingerprints, conclude};
+use super::report::RepairReport;
+use super::table::{DamagedTable, TableEntry, Walk};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Payload, Stored};
+use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::storage::{Storage, names};
+use crate::util::cast::to_usize;
 
-/// Entries of table 0 that cannot be read, next to each other, and what is known about their values.
+/// Neighbouring unreadable entries of table 0, and what is known about their values.
 #[derive(Debug)]
 struct Gap<F> {
     entries: Range<u64>,
     /// Smallest and largest value that the directory allows.
     bounds: (F, F),
-    /// The readable values around.
+    /// The readable values around the gap.
     after: Option<F>,
     before: Option<F>,
-    /// Candidates: distinct and ascending between tables, at the end the missing values or nothing.
+    /// Candidates. Distinct and ascending after each table; at the end all missing values, or none.
     found: Vec<F>,
-    /// More candidates than entries: the tables disagree.
+    /// Whether there are more candidates than entries. Then the tables disagree.
     contradicted: bool,
 }
 
@@ -36,7 +38,7 @@ impl<F: Fingerprint> Gap<F> {
     }
 
     fn missing(&self) -> usize {
-        crate::util::cast::to_usize(self.entries.end - self.entries.start)
+        to_usize(self.entries.end - self.entries.start)
     }
 
     fn is_filled(&self) -> bool {
@@ -51,9 +53,9 @@ impl<F: Fingerprint> Gap<F> {
         !self.is_below(value) && self.bounds.0 <= value && self.after < Some(value)
     }
 
-    /// Takes a value of another table. A table has each value once, so that honest ones together never
-    /// give more than the missing ones twice.
-    fn take(&mut self, value: F) {
+    /// Adds a value of another table. A table holds each value once, so sound tables together never
+    /// supply more than two copies of the missing values.
+    fn add(&mut self, value: F) {
         if self.found.len() >= 2 * self.missing() {
             self.settle();
         }
@@ -62,7 +64,7 @@ impl<F: Fingerprint> Gap<F> {
         }
     }
 
-    /// Sorts out what several tables gave.
+    /// Sorts the candidates of several tables and removes duplicates.
     fn settle(&mut self) {
         self.found.sort_unstable();
         self.found.dedup();
@@ -73,63 +75,7 @@ impl<F: Fingerprint> Gap<F> {
     }
 }
 
-/// The fingerprints of a run, to be asked for in ascending order of entries.
-#[derive(Debug)]
-pub(super) enum Fingerprints<F> {
-    InTables(TableFingerprints<F>),
-    InRows(WideFingerprints<F>),
-}
-
-impl<F: Fingerprint> Fingerprints<F> {
-    /// Reads them once where they stand, and elsewhere as far as that has gaps.
-    pub(super) fn of(
-        storage: &dyn Storage,
-        manifest: &Manifest,
-        record: &RunRecord,
-        findings: &mut Findings,
-    ) -> Result<Self> {
-        match F::PAYLOAD {
-            Payload::Whole => TableFingerprints::of(storage, manifest, record, findings).map(Self::InTables),
-            Payload::Numbered { .. } => {
-                WideFingerprints::of(storage, manifest, record, findings).map(Self::InRows)
-            }
-        }
-    }
-
-    /// Goes back to the first entry.
-    pub(super) fn rewind(&mut self) {
-        if let Self::InTables(fingerprints) = self {
-            fingerprints.rewind();
-        }
-    }
-
-    /// The fingerprint of an entry, `None` where it is lost. Entries may be left out, but never asked
-    /// for in descending order.
-    pub(super) fn at(&mut self, entry: u64) -> Option<F> {
-        match self {
-            Self::InTables(fingerprints) => fingerprints.at(entry),
-            Self::InRows(fingerprints) => fingerprints.at(entry),
-        }
-    }
-
-    /// Entries that were put together from elsewhere.
-    pub(super) fn recovered(&self) -> u64 {
-        match self {
-            Self::InTables(fingerprints) => fingerprints.recovered(),
-            Self::InRows(fingerprints) => fingerprints.recovered(),
-        }
-    }
-
-    /// Entries that are nowhere.
-    pub(super) fn lost(&self) -> u64 {
-        match self {
-            Self::InTables(fingerprints) => fingerprints.lost(),
-            Self::InRows(fingerprints) => fingerprints.lost(),
-        }
-    }
-}
-
-/// 64-bit fingerprints, each of which stands in every table.
+/// The fingerprints of a run, each of which is in every table.
 #[derive(Debug)]
 pub(super) struct TableFingerprints<F> {
     natural: DamagedTable<F>,
@@ -141,14 +87,14 @@ pub(super) struct TableFingerprints<F> {
 }
 
 impl<F: Fingerprint> TableFingerprints<F> {
-    /// Reads table 0 once, and the others as far as it has gaps. Holds the candidates for the gaps.
-    fn of(
+    /// Reads table 0 once, and the others as long as it has gaps. Holds the candidates for the gaps.
+    pub(super) fn of(
         storage: &dyn Storage,
         manifest: &Manifest,
         record: &RunRecord,
-        findings: &mut Findings,
+        report: &mut RepairReport,
     ) -> Result<Self> {
-        let natural = DamagedTable::open(storage, manifest, record, 0, findings)?;
+        let natural = DamagedTable::open(storage, manifest, record, 0, report)?;
         let mut fingerprints = Self {
             natural,
             gaps: Vec::new(),
@@ -158,65 +104,34 @@ impl<F: Fingerprint> TableFingerprints<F> {
             next_gap: 0,
         };
         let sum = fingerprints.find_gaps(record.entries);
-        fingerprints.natural.tell_unreadable(findings);
+        fingerprints.natural.report_unreadable(report);
         for number in 1..record.segments.len() {
             if fingerprints.gaps.iter().all(Gap::is_filled) {
                 break;
             }
-            let mut table = DamagedTable::open(storage, manifest, record, number, findings)?;
-            if !table.is_gone() {
-                fingerprints.take_from(&mut table);
-                table.tell_unreadable(findings);
+            let mut table = DamagedTable::open(storage, manifest, record, number, report)?;
+            if !table.is_missing() {
+                fingerprints.fill_from(&mut table);
+                table.report_unreadable(report);
             }
         }
-        fingerprints.conclude(sum, record, findings);
+        for gap in fingerprints.gaps.iter_mut().filter(|gap| !gap.is_filled()) {
+            gap.found = Vec::new();
+        }
+        let file = names::segment(record.run, 0);
+        conclude(&mut fingerprints, sum, record, (&file, "other tables"), report);
         Ok(fingerprints)
     }
 
-    /// Goes back to the first entry.
-    fn rewind(&mut self) {
-        (self.walk, self.next_entry, self.current, self.next_gap) = (Walk::default(), 0, None, 0);
-    }
-
-    /// The fingerprint of an entry, `None` where it is lost. Entries may be left out, but never asked
-    /// for in descending order.
-    fn at(&mut self, entry: u64) -> Option<F> {
-        while self.next_entry <= entry {
-            self.current = self.natural.next(&mut self.walk)?.value;
-            self.next_entry += 1;
-        }
-        self.current.or_else(|| self.filled(entry))
-    }
-
-    /// Entries that other tables gave.
-    fn recovered(&self) -> u64 {
-        self.gaps.iter().map(|gap| gap.found.len() as u64).sum()
-    }
-
-    /// Entries that are nowhere.
-    fn lost(&self) -> u64 {
-        let missing: u64 = self.gaps.iter().map(|gap| gap.missing() as u64).sum();
-        missing - self.recovered()
-    }
-
-    fn filled(&mut self, entry: u64) -> Option<F> {
-        while self.gaps.get(self.next_gap)?.entries.end <= entry {
-            self.next_gap += 1;
-        }
-        let gap = self.gaps.get(self.next_gap)?;
-        let place = entry.checked_sub(gap.entries.start)?;
-        gap.found.get(crate::util::cast::to_usize(place)).copied()
-    }
-
-    /// Walks over table 0 and notes what cannot be read. Returns the sum over what can.
+    /// Finds the unreadable entries of table 0. Returns the sum over the readable ones.
     fn find_gaps(&mut self, entries: u64) -> u64 {
-        if self.natural.is_gone() {
+        if self.natural.is_missing() {
             self.gaps.push(Gap::new(0..entries, (F::default(), F::ones(0, F::BITS)), None));
             return 0;
         }
         let mut walk = Walk::default();
         let (mut sum, mut entry, mut last) = (0u64, 0, None);
-        while let Some(Step { value, bounds }) = self.natural.next(&mut walk) {
+        while let Some(TableEntry { value, bounds }) = self.natural.next(&mut walk) {
             match value {
                 Some(value) => {
                     sum = sum.wrapping_add(value.hash64());
@@ -243,38 +158,60 @@ impl<F: Fingerprint> TableFingerprints<F> {
         self.gaps.push(Gap::new(entry..entry + 1, bounds, after));
     }
 
-    /// Takes what another table has for the gaps.
-    fn take_from(&mut self, table: &mut DamagedTable<F>) {
+    /// Adds the values that another table has for the gaps.
+    fn fill_from(&mut self, table: &mut DamagedTable<F>) {
         let mut walk = Walk::default();
-        while let Some(step) = table.next(&mut walk) {
-            let Some(value) = step.value.map(|permuted| table.table.restore(permuted)) else { continue };
+        while let Some(entry) = table.next(&mut walk) {
+            let Some(value) = entry.value.map(|permuted| table.table.restore(permuted)) else { continue };
             let place = self.gaps.partition_point(|gap| gap.is_below(value));
             if let Some(gap) = self.gaps.get_mut(place)
                 && gap.may_hold(value)
             {
-                gap.take(value);
+                gap.add(value);
             }
         }
         self.gaps.iter_mut().for_each(Gap::settle);
     }
 
-    /// Keeps the gaps that are filled. Where that makes the run complete, its sum has to be right.
-    fn conclude(&mut self, sum: u64, record: &RunRecord, findings: &mut Findings) {
-        let name = names::segment(record.run, 0);
-        for gap in self.gaps.iter_mut().filter(|gap| !gap.is_filled()) {
-            gap.found = Vec::new();
+    /// The value of an entry in a filled gap.
+    fn filled(&mut self, entry: u64) -> Option<F> {
+        while self.gaps.get(self.next_gap)?.entries.end <= entry {
+            self.next_gap += 1;
         }
-        let values = self.gaps.iter().flat_map(|gap| &gap.found);
-        let sum = values.fold(sum, |sum, value| sum.wrapping_add(value.hash64()));
-        if self.lost() == 0 && sum != record.fingerprint_sum {
-            findings.add(Kind::Note, &name, "the sum over all fingerprints is not the one it should be");
-            self.gaps.iter_mut().for_each(|gap| gap.found = Vec::new());
+        let gap = self.gaps.get(self.next_gap)?;
+        let place = entry.checked_sub(gap.entries.start)?;
+        gap.found.get(to_usize(place)).copied()
+    }
+}
+
+impl<F: Fingerprint> RunFingerprints<F> for TableFingerprints<F> {
+    fn at(&mut self, entry: u64) -> Option<F> {
+        while self.next_entry <= entry {
+            self.current = self.natural.next(&mut self.walk)?.value;
+            self.next_entry += 1;
         }
-        match self.recovered() {
-            0 => {}
-            count => findings.add(Kind::Recovered, &name, format!("{count} fingerprints from other tables")),
-        }
-        findings.lost(&name, self.lost(), "fingerprints, with their rows");
+        self.current.or_else(|| self.filled(entry))
+    }
+
+    fn rewind(&mut self) {
+        (self.walk, self.next_entry, self.current, self.next_gap) = (Walk::default(), 0, None, 0);
+    }
+
+    fn recovered(&self) -> u64 {
+        self.gaps.iter().map(|gap| gap.found.len() as u64).sum()
+    }
+
+    fn lost(&self) -> u64 {
+        let missing: u64 = self.gaps.iter().map(|gap| gap.missing() as u64).sum();
+        missing - self.recovered()
+    }
+
+    fn recovered_sum(&self) -> u64 {
+        self.gaps.iter().flat_map(|gap| &gap.found).fold(0, |sum, value| sum.wrapping_add(value.hash64()))
+    }
+
+    fn discard_recovered(&mut self) {
+        self.gaps.iter_mut().for_each(|gap| gap.found = Vec::new());
     }
 }
 
@@ -287,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_holds_what_lies_strictly_between_its_neighbours() {
+    fn a_gap_holds_values_strictly_between_its_neighbours() {
         let gap = gap(3);
         let held: Vec<u64> = (0..200).filter(|&value| gap.may_hold(value)).collect();
         assert!(held.iter().copied().eq(21..90));
@@ -300,7 +237,7 @@ mod tests {
         let mut filled = gap(3);
         for table in [&[30, 70][..], &[30], &[50, 70]] {
             assert!(!filled.is_filled());
-            table.iter().for_each(|&value| filled.take(value));
+            table.iter().for_each(|&value| filled.add(value));
             filled.settle();
         }
         assert!(filled.is_filled());
@@ -310,11 +247,11 @@ mod tests {
     #[test]
     fn a_gap_with_more_values_than_entries_is_never_filled() {
         let mut gap = gap(2);
-        (21..80).for_each(|value| gap.take(value));
+        (21..80).for_each(|value| gap.add(value));
         gap.settle();
         assert!(gap.contradicted && gap.found.is_empty() && !gap.is_filled());
-        gap.take(30);
-        gap.take(31);
+        gap.add(30);
+        gap.add(31);
         gap.settle();
         assert!(!gap.is_filled());
     }

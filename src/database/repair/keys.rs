@@ -1,8 +1,8 @@
-//! Saves the keys of one run.
+//! Recovers the keys of one run.
 
-use super::findings::Findings;
-use super::pages::{Opened, Pages};
-use super::run::{DamagedRun, Deleted};
+use super::pages::Pages;
+use super::report::RepairReport;
+use super::run::{DamagedRun, DeletedIds};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, RECORDS};
@@ -11,27 +11,24 @@ use crate::run::Keys;
 use crate::storage::names;
 
 impl DamagedRun<'_> {
-    /// Hands out every key that can be read, of rows that are not deleted, and counts the others. A key tells
-    /// its row, too.
-    pub(super) fn save_keys<F: Fingerprint>(
+    /// Passes every readable key of a row that is not deleted to `keep`, and counts the lost ones. A key
+    /// record contains its row, so this also recovers rows.
+    pub(super) fn recover_keys<F: Fingerprint>(
         self,
-        deleted: &Deleted,
-        findings: &mut Findings,
+        deleted: &DeletedIds,
+        report: &mut RepairReport,
         keep: &mut dyn FnMut(&KeyRecord<'_, F>) -> Result<()>,
     ) -> Result<()> {
         let Self { storage, manifest, record } = self;
         let Some(known) = record.keys else { return Ok(()) };
         let name = names::keys(record.run);
         let spec = Keys::file_spec(manifest.database_id, record.run, manifest.width);
-        // What a manifest says may be anything; what it can mean, the file's length bounds.
+        // A damaged manifest may claim any number of keys. The length of the file bounds them.
         let count = known.count.min(known.file.len_bytes / 16);
-        let pages = match Pages::open(storage, &spec, known.file, findings)? {
-            Opened::Whole(pages) => Some(pages),
-            Opened::WithoutFooter(pages) => pages.arrange([footer(count, known.file.len_bytes)], |_| true),
-            Opened::Gone => None,
-        };
-        let Some(mut pages) = pages else {
-            findings.lost(&name, known.count, "keys");
+        let opened = Pages::open(storage, &spec, known.file, report)?;
+        let guess = std::iter::once_with(|| footer(count, known.file.len_bytes));
+        let Some(mut pages) = opened.or_arrange(guess, |_| true) else {
+            report.add_lost(&name, known.count, "keys");
             return Ok(());
         };
         let mut lost = known.count - count;
@@ -46,8 +43,8 @@ impl DamagedRun<'_> {
                 Err(_) => lost += 1,
             }
         }
-        pages.tell_unreadable(findings);
-        findings.lost(&name, lost, "keys");
+        pages.report_unreadable(report);
+        report.add_lost(&name, lost, "keys");
         Ok(())
     }
 }
@@ -60,7 +57,8 @@ fn read(pages: &mut Pages, index: u64) -> Option<(u64, Vec<u8>)> {
     Some((pages.number(IDS, index, 8)?, bytes))
 }
 
-/// What the footer of a file of that length says of its sections, but for the last bytes of the last.
+/// The footer of a keys file of this length. The exact length of the last section is unknown: the
+/// footer gives the largest possible one.
 fn footer(count: u64, len_bytes: u64) -> Footer {
     let info = |record_bytes| KeysInfo { count, key_sum: 0, record_bytes };
     let mut footer = Footer::plan(&info(0).section_lens());

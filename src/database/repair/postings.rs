@@ -1,84 +1,90 @@
 //! The postings of a run that may be damaged: which row belongs to which entry.
 //!
-//! An entry's rows begin at its set bit of `starts`. Where bits cannot be read, rows are counted
-//! from both ends and from whatever `ranks` and `samples` tell, chunk by chunk; a row is given to an
-//! entry only where that leaves no other.
+//! The rows of an entry start at its set bit of `starts`. Rows are handled in chunks. In a chunk with
+//! unreadable bits, entries are counted from both ends, and from readable ranks and samples. A row is
+//! assigned to an entry only if no other assignment is possible.
 
 use std::ops::Range;
 
-use super::findings::{Findings, Kind};
-use super::gaps::Fingerprints;
 use super::pages::{Opened, Pages};
+use super::report::{FindingKind, RepairReport};
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
-use crate::format::postings::{
-    IDS, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash,
-};
-use crate::run::Postings as PostingsFile;
+use crate::format::postings::{IDS, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS};
+use crate::run::Postings;
 use crate::storage::Storage;
 use crate::util::cast::to_usize;
 
-/// A row as far as it is known.
+/// A row as far as it is readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Posting {
     pub(super) entry: Option<u64>,
     pub(super) id: Option<u64>,
 }
 
-/// An open postings file. Holds two numbers for every 4,096 rows.
+/// An open postings file. Holds two numbers per 4,096 rows in memory.
 #[derive(Debug)]
-pub(super) struct Postings {
+pub(super) struct DamagedPostings {
     pages: Pages,
     info: PostingsInfo,
-    /// How many entries start in each chunk of rows; empty where every entry has one row.
+    /// The number of entries that start in each chunk of rows. Empty if every entry has one row.
     starts: Vec<Option<u64>>,
-    /// How many entries start before each chunk, and before the end.
+    /// The number of entries that start before each chunk, and before the end.
     before: Vec<Option<u64>>,
 }
 
-/// What became of opening a postings file.
-pub(super) enum Opening {
-    Done(Postings),
-    /// The footer is lost, and with it what the stored ids are relative to.
+/// The result of opening a postings file.
+pub(super) enum OpenedPostings {
+    Readable(DamagedPostings),
+    /// The footer is damaged. It holds the number that stored ids are relative to.
     WithoutFooter(Pages),
-    Gone,
+    Missing,
 }
 
-impl Postings {
-    /// Opens the postings file of a run of fingerprints of `width` bits.
+/// Which rows of a chunk start an entry.
+#[derive(Clone, Copy)]
+enum ChunkStarts {
+    /// Those with a set bit.
+    AsStored,
+    All,
+    None,
+    Unknown,
+}
+
+impl DamagedPostings {
+    /// Opens the postings file of a run.
     pub(super) fn open(
         storage: &dyn Storage,
         manifest: &Manifest,
         record: &RunRecord,
-        findings: &mut Findings,
-    ) -> Result<Opening> {
-        let spec = PostingsFile::file_spec(manifest.database_id, record.run, manifest.width);
-        Ok(match Pages::open(storage, &spec, record.postings_file, findings)? {
-            Opened::Whole(pages) => match Self::of(pages, record, findings) {
-                Some(postings) => Opening::Done(postings),
-                None => Opening::Gone,
+        report: &mut RepairReport,
+    ) -> Result<OpenedPostings> {
+        let spec = Postings::file_spec(manifest.database_id, record.run, manifest.width);
+        Ok(match Pages::open(storage, &spec, record.postings_file, report)? {
+            Opened::Whole(pages) => match Self::of(pages, record, report) {
+                Some(postings) => OpenedPostings::Readable(postings),
+                None => OpenedPostings::Missing,
             },
-            Opened::WithoutFooter(pages) => Opening::WithoutFooter(pages),
-            Opened::Gone => Opening::Gone,
+            Opened::WithoutFooter(pages) => OpenedPostings::WithoutFooter(pages),
+            Opened::Missing => OpenedPostings::Missing,
         })
     }
 
-    /// Reads where rows start. `None` where the file contradicts itself or the manifest.
-    pub(super) fn of(pages: Pages, record: &RunRecord, findings: &mut Findings) -> Option<Self> {
+    /// Reads where entries start. `None` if the file contradicts itself or the manifest.
+    pub(super) fn of(pages: Pages, record: &RunRecord, report: &mut RepairReport) -> Option<Self> {
         let name = pages.name.clone();
         let info = PostingsInfo::from_footer(&pages.footer, 0, record.layout.width()).ok();
         let info = info.filter(|info| (info.entries, info.rows) == (record.entries, record.rows));
         let mut postings = Self { pages, info: info?, starts: Vec::new(), before: Vec::new() };
-        if postings.place() {
+        if postings.count_entries() {
             return Some(postings);
         }
-        findings.add(Kind::Damaged, &name, "starts, samples and ranks contradict each other");
+        report.add(FindingKind::Damaged, &name, "starts, samples and ranks contradict each other");
         None
     }
 
-    /// The footers that a postings file may have had, given what ids may be relative to.
+    /// The footers that a postings file may have had, one for each number that ids may be relative to.
     pub(super) fn footers(record: &RunRecord, bases: &[u64]) -> Vec<Footer> {
         let footer = |smallest_id: u64, largest_id: u64| {
             let RunRecord { entries, rows, row_sum, .. } = *record;
@@ -92,41 +98,26 @@ impl Postings {
         near.chain([footer(0, u64::MAX)]).collect()
     }
 
-    /// The largest id, if all can be read.
+    /// The largest stored id, if all ids are readable.
     pub(super) fn largest_stored(&mut self) -> Option<u64> {
         let width = self.info.id_bytes();
         (0..self.info.rows).try_fold(0, |largest, row| Some(self.pages.number(IDS, row, width)?.max(largest)))
     }
 
-    /// The sum over all rows, if all can be told.
-    pub(super) fn row_sum<F: Fingerprint>(
-        &mut self,
-        fingerprints: &mut Fingerprints<F>,
-    ) -> Result<Option<u64>> {
-        let mut sum = Some(0u64);
-        self.for_each(&mut |Posting { entry, id }| {
-            let row = entry.and_then(|entry| fingerprints.at(entry)).zip(id);
-            let hash = row.map(|(fingerprint, id)| row_hash(fingerprint.hash64(), id));
-            sum = sum.zip(hash).map(|(sum, hash)| sum.wrapping_add(hash));
-            Ok(())
-        })?;
-        Ok(sum)
-    }
-
-    /// Hands out every row in order.
+    /// Visits every row in order.
     pub(super) fn for_each(&mut self, visit: &mut dyn FnMut(Posting) -> Result<()>) -> Result<()> {
         let width = self.info.id_bytes();
         for chunk in 0..self.info.rows.div_ceil(RANK_ROWS) {
             let mut started = self.started_before(chunk);
-            let how = self.starts_of(chunk);
+            let chunk_starts = self.starts_of(chunk);
             for row in self.rows_of(chunk) {
-                let starts = match how {
-                    How::AsStored => {
+                let starts = match chunk_starts {
+                    ChunkStarts::AsStored => {
                         self.pages.number(STARTS, row / 64, 8).map(|word| word >> (row % 64) & 1)
                     }
-                    How::Each => Some(1),
-                    How::None => Some(0),
-                    How::Unknown => None,
+                    ChunkStarts::All => Some(1),
+                    ChunkStarts::None => Some(0),
+                    ChunkStarts::Unknown => None,
                 };
                 started = started.zip(starts).map(|(started, starts)| started + starts);
                 let entry = started.and_then(|started| started.checked_sub(1));
@@ -138,8 +129,8 @@ impl Postings {
         Ok(())
     }
 
-    pub(super) fn tell_unreadable(&self, findings: &mut Findings) {
-        self.pages.tell_unreadable(findings);
+    pub(super) fn report_unreadable(&self, report: &mut RepairReport) {
+        self.pages.report_unreadable(report);
     }
 
     fn rows_of(&self, chunk: u64) -> Range<u64> {
@@ -154,56 +145,60 @@ impl Postings {
         self.before.get(to_usize(chunk)).copied().flatten()
     }
 
-    /// How to tell which rows of a chunk start an entry.
-    fn starts_of(&self, chunk: u64) -> How {
+    fn started_in(&self, chunk: u64) -> Option<u64> {
+        self.starts.get(to_usize(chunk)).copied().flatten()
+    }
+
+    /// Which rows of a chunk start an entry.
+    fn starts_of(&self, chunk: u64) -> ChunkStarts {
         if self.info.one_row_each() {
-            return How::Each;
+            return ChunkStarts::All;
         }
-        if self.starts.get(to_usize(chunk)).copied().flatten().is_some() {
-            return How::AsStored;
+        if self.started_in(chunk).is_some() {
+            return ChunkStarts::AsStored;
         }
         let rows = self.rows_of(chunk);
         match self.started_before(chunk).zip(self.started_before(chunk + 1)) {
-            Some((before, after)) if before == after => How::None,
-            Some((before, after)) if after - before == rows.end - rows.start => How::Each,
-            _ => How::Unknown,
+            Some((before, after)) if before == after => ChunkStarts::None,
+            Some((before, after)) if after - before == rows.end - rows.start => ChunkStarts::All,
+            _ => ChunkStarts::Unknown,
         }
     }
 
-    /// Counts the entries before each chunk, as far as that can be told. False for a contradiction.
-    fn place(&mut self) -> bool {
+    /// Counts the entries before each chunk as far as possible. Returns false for a contradiction.
+    fn count_entries(&mut self) -> bool {
         if self.info.one_row_each() {
             return true;
         }
         let chunks = self.info.rows.div_ceil(RANK_ROWS);
         self.starts = (0..chunks).map(|chunk| self.count_starts(self.rows_of(chunk))).collect();
         self.before = vec![None; self.starts.len() + 1];
-        let mut agree = self.know(0, 0) && self.know(chunks, self.info.entries);
-        // What only makes look-ups faster is asked where the bits themselves do not tell.
+        let mut agree = self.set_before(0, 0) && self.set_before(chunks, self.info.entries);
+        // Ranks and samples are redundant, and only used if bits are unreadable.
         if self.starts.iter().any(Option::is_none) {
-            agree = agree && self.know_ranks() && self.know_samples();
+            agree = agree && self.use_ranks() && self.use_samples();
         }
-        agree && self.count_from_known() && self.is_plausible()
+        agree && self.propagate() && self.is_plausible()
     }
 
-    /// Notes how many entries start before a chunk. False where something else is known already.
-    fn know(&mut self, chunk: u64, count: u64) -> bool {
+    /// Sets the number of entries before a chunk. Returns false if a different number is known.
+    fn set_before(&mut self, chunk: u64, count: u64) -> bool {
         match self.before.get_mut(to_usize(chunk)) {
             Some(place) => *place.get_or_insert(count) == count,
             None => false,
         }
     }
 
-    fn know_ranks(&mut self) -> bool {
+    fn use_ranks(&mut self) -> bool {
         (0..self.starts.len() as u64).all(|chunk| match self.pages.number(RANKS, chunk, 4) {
-            Some(rank) => self.know(chunk, rank),
+            Some(rank) => self.set_before(chunk, rank),
             None => true,
         })
     }
 
-    /// A sample tells at which row an entry starts: counted back to the start of the chunk, how many
-    /// entries are before that.
-    fn know_samples(&mut self) -> bool {
+    /// A sample is the row at which an entry starts. The entries from the start of the chunk up to that
+    /// row are counted and subtracted.
+    fn use_samples(&mut self) -> bool {
         (0..self.info.entries.div_ceil(SAMPLE_ENTRIES)).all(|sample| {
             let Some(row) = self.pages.number(SAMPLES, sample, 8) else { return true };
             if row >= self.info.rows {
@@ -212,33 +207,29 @@ impl Postings {
             let chunk = row / RANK_ROWS;
             let Some(counted) = self.count_starts(chunk * RANK_ROWS..row) else { return true };
             match (sample * SAMPLE_ENTRIES).checked_sub(counted) {
-                Some(before) => self.know(chunk, before),
+                Some(before) => self.set_before(chunk, before),
                 None => false,
             }
         })
     }
 
-    /// Carries counts on over chunks that can be read, forwards and backwards.
-    fn count_from_known(&mut self) -> bool {
+    /// Extends known counts over readable chunks, forwards and backwards.
+    fn propagate(&mut self) -> bool {
         let chunks = self.starts.len() as u64;
         let forwards = (0..chunks).all(|chunk| match (self.started_before(chunk), self.started_in(chunk)) {
-            (Some(before), Some(count)) => self.know(chunk + 1, before + count),
+            (Some(before), Some(count)) => self.set_before(chunk + 1, before + count),
             _ => true,
         });
         forwards
             && (0..chunks).rev().all(|chunk| match (self.started_before(chunk + 1), self.started_in(chunk)) {
                 (Some(after), Some(count)) => {
-                    after.checked_sub(count).is_some_and(|before| self.know(chunk, before))
+                    after.checked_sub(count).is_some_and(|before| self.set_before(chunk, before))
                 }
                 _ => true,
             })
     }
 
-    fn started_in(&self, chunk: u64) -> Option<u64> {
-        self.starts.get(to_usize(chunk)).copied().flatten()
-    }
-
-    /// No chunk starts fewer entries than none, or more than it has rows.
+    /// No chunk may start a negative number of entries, or more than it has rows.
     fn is_plausible(&self) -> bool {
         let first = self.before.get(1).copied().flatten();
         let chunks = 0..self.starts.len() as u64;
@@ -252,7 +243,7 @@ impl Postings {
             })
     }
 
-    /// How many of some rows of a chunk start an entry. The range starts at a multiple of 64.
+    /// The number of rows in a range that start an entry. The range starts at a multiple of 64.
     fn count_starts(&mut self, rows: Range<u64>) -> Option<u64> {
         let mut count = 0;
         for word in rows.start / 64..rows.end.div_ceil(64) {
@@ -262,13 +253,4 @@ impl Postings {
         }
         Some(count)
     }
-}
-
-/// How to tell which rows of a chunk start an entry.
-#[derive(Clone, Copy)]
-enum How {
-    AsStored,
-    Each,
-    None,
-    Unknown,
 }

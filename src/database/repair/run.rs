@@ -1,12 +1,13 @@
-//! Saves the rows of one run.
+//! Recovers the rows of one run.
 
-use super::Totals;
-use super::findings::{Findings, Kind};
-use super::gaps::Fingerprints;
-use super::pages::{self, Opened, Pages};
-use super::postings::{Opening, Posting, Postings};
+use super::fingerprints::RunFingerprints;
+use super::gaps::TableFingerprints;
+use super::pages::{self, Pages};
+use super::postings::{DamagedPostings, OpenedPostings, Posting};
+use super::report::{FindingKind, RepairReport};
+use super::wide::WideFingerprints;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Fingerprint, Payload, Row, Stored};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::Footer;
 use crate::format::postings::{PostingsInfo, row_hash};
@@ -16,12 +17,12 @@ use crate::storage::{Storage, names};
 
 /// Ids that newer runs and the log delete.
 #[derive(Debug, Default)]
-pub(super) struct Deleted {
+pub(super) struct DeletedIds {
     /// Ascending.
     ids: Vec<u64>,
 }
 
-impl Deleted {
+impl DeletedIds {
     pub(super) fn add(&mut self, ids: Vec<u64>) {
         self.ids.extend(ids);
         self.ids.sort_unstable();
@@ -41,82 +42,86 @@ pub(super) struct DamagedRun<'a> {
     pub(super) record: &'a RunRecord,
 }
 
+/// What a pass over the rows of a run finds.
+struct RowTotals {
+    /// Rows with an unknown fingerprint or id.
+    lost: u64,
+    /// The sum over all rows. `None` if a row is lost.
+    sum: Option<u64>,
+}
+
 impl DamagedRun<'_> {
-    /// Hands out every row that can be read, of those that are not deleted, and counts the others.
-    pub(super) fn save<F: Fingerprint>(
+    /// Passes every readable row that is not deleted to `keep`, and counts the lost ones.
+    pub(super) fn recover_rows<F: Fingerprint>(
         self,
-        deleted: &Deleted,
-        totals: &mut Totals,
-        findings: &mut Findings,
+        deleted: &DeletedIds,
+        report: &mut RepairReport,
         keep: &mut dyn FnMut(Row<F>) -> Result<()>,
     ) -> Result<()> {
         let Self { storage, manifest, record } = self;
         if record.rows == 0 {
             return Ok(());
         }
-        let rows_name = names::rows(record.run);
-        let opening = Postings::open(storage, manifest, record, findings)?;
-        let mut fingerprints = Fingerprints::<F>::of(storage, manifest, record, findings)?;
-        totals.lost_fingerprints += fingerprints.lost();
-        totals.recovered += fingerprints.recovered();
-        let postings = match opening {
-            Opening::Done(postings) => Some(postings),
-            Opening::WithoutFooter(_) => self.guess(&mut fingerprints, findings)?,
-            Opening::Gone => None,
+        let file = names::rows(record.run);
+        let opened = DamagedPostings::open(storage, manifest, record, report)?;
+        let mut fingerprints = self.fingerprints::<F>(report)?;
+        report.lost_fingerprints += fingerprints.lost();
+        report.recovered += fingerprints.recovered();
+        let postings = match opened {
+            OpenedPostings::Readable(postings) => Some(postings),
+            OpenedPostings::WithoutFooter(_) => self.guess_postings(&mut *fingerprints, report)?,
+            OpenedPostings::Missing => None,
         };
         let Some(mut postings) = postings else {
-            totals.lost_rows = totals.lost_rows.saturating_add(record.rows);
-            findings.lost(&rows_name, record.rows, "rows");
+            report.lost_rows = report.lost_rows.saturating_add(record.rows);
+            report.add_lost(&file, record.rows, "rows");
             return Ok(());
         };
-        let (mut lost, mut sum) = (0, Some(0u64));
-        fingerprints.rewind();
-        postings.for_each(&mut |Posting { entry, id }| {
-            let fingerprint = entry.and_then(|entry| fingerprints.at(entry));
-            let hash = fingerprint.zip(id).map(|(fingerprint, id)| row_hash(fingerprint.hash64(), id));
-            sum = sum.zip(hash).map(|(sum, hash)| sum.wrapping_add(hash));
-            match (fingerprint, id) {
-                (_, Some(id)) if deleted.contains(id) => {}
-                (Some(fingerprint), Some(id)) => keep(Row { fingerprint, id })?,
-                _ => lost += 1,
-            }
-            Ok(())
-        })?;
-        postings.tell_unreadable(findings);
-        findings.lost(&rows_name, lost, "rows");
-        totals.lost_rows = totals.lost_rows.saturating_add(lost);
-        if sum.is_some_and(|sum| sum != record.row_sum) {
-            findings.add(Kind::Note, &rows_name, "the sum over all rows is not the one it should be");
+        let totals = visit_rows(&mut postings, &mut *fingerprints, deleted, keep)?;
+        postings.report_unreadable(report);
+        report.add_lost(&file, totals.lost, "rows");
+        report.lost_rows = report.lost_rows.saturating_add(totals.lost);
+        if totals.sum.is_some_and(|sum| sum != record.row_sum) {
+            report.add(FindingKind::Note, &file, "the sum over all rows is not the one it should be");
         }
         Ok(())
     }
 
-    /// Makes up for the footer of a postings file. It alone tells what stored ids are relative to; but where
-    /// everything else is sound, the sum over all rows proves a guess.
-    fn guess<F: Fingerprint>(
+    /// The fingerprints of the run, from the files that hold them.
+    fn fingerprints<F: Fingerprint>(self, report: &mut RepairReport) -> Result<Box<dyn RunFingerprints<F>>> {
+        let Self { storage, manifest, record } = self;
+        Ok(match F::PAYLOAD {
+            Payload::Whole => Box::new(TableFingerprints::of(storage, manifest, record, report)?),
+            Payload::Numbered { .. } => Box::new(WideFingerprints::of(storage, manifest, record, report)?),
+        })
+    }
+
+    /// Reconstructs the footer of a postings file. Only the footer holds the number that stored ids are
+    /// relative to. If everything else is sound, the sum over all rows proves a guess.
+    fn guess_postings<F: Fingerprint>(
         self,
-        fingerprints: &mut Fingerprints<F>,
-        findings: &mut Findings,
-    ) -> Result<Option<Postings>> {
+        fingerprints: &mut dyn RunFingerprints<F>,
+        report: &mut RepairReport,
+    ) -> Result<Option<DamagedPostings>> {
         let Self { record, .. } = self;
-        // The second keeps the lengths of sections, which a manifest may make up, within the file.
+        // A damaged manifest may claim any number of rows. The length of the file bounds them.
         if fingerprints.lost() > 0 || record.rows > record.postings_file.len_bytes / 4 {
             return Ok(None);
         }
-        for footer in Postings::footers(record, &self.bases()?) {
+        for footer in DamagedPostings::footers(record, &self.bases()?) {
             let Some(mut postings) = self.postings_with(footer)? else { continue };
-            fingerprints.rewind();
-            if postings.row_sum(fingerprints)? == Some(record.row_sum) {
+            let totals = visit_rows(&mut postings, fingerprints, &DeletedIds::default(), &mut |_| Ok(()))?;
+            if totals.sum == Some(record.row_sum) {
                 let what = "what the footer said; the sum over all rows proves it";
-                findings.add(Kind::Recovered, &names::rows(record.run), what);
+                report.add(FindingKind::Recovered, &names::rows(record.run), what);
                 return Ok(Some(postings));
             }
         }
         Ok(None)
     }
 
-    /// What stored ids are likely to be relative to: 0, what makes the largest id the largest of the
-    /// database, or the id behind the largest of another run.
+    /// Likely numbers that stored ids are relative to: 0, the id after the largest of another run, and
+    /// the number that makes the largest id equal to the largest of the database.
     fn bases(self) -> Result<Vec<u64>> {
         let Self { storage, manifest, record } = self;
         let mut bases = vec![0, 1];
@@ -125,7 +130,7 @@ impl DamagedRun<'_> {
                 .and_then(|footer| PostingsInfo::from_footer(&footer, 0, manifest.width).ok());
             bases.extend(info.and_then(|info| info.largest_id.checked_add(1)));
         }
-        let near = Postings::footers(record, &[0]).into_iter().next();
+        let near = DamagedPostings::footers(record, &[0]).into_iter().next();
         if let Some(mut postings) = near.map(|footer| self.postings_with(footer)).transpose()?.flatten() {
             let largest = postings.largest_stored();
             bases.extend(manifest.largest_id.zip(largest).and_then(|(all, here)| all.checked_sub(here)));
@@ -135,43 +140,61 @@ impl DamagedRun<'_> {
         Ok(bases)
     }
 
-    /// The postings, if the footer said this.
-    fn postings_with(self, footer: Footer) -> Result<Option<Postings>> {
+    /// The postings, if this was their footer.
+    fn postings_with(self, footer: Footer) -> Result<Option<DamagedPostings>> {
         let Self { storage, manifest, record } = self;
-        // Everything about the file has been told when it was opened first.
-        let mut told = Findings::default();
-        Ok(match Postings::open(storage, manifest, record, &mut told)? {
-            Opening::WithoutFooter(pages) => {
-                pages.arrange([footer], |_| true).and_then(|pages| Postings::of(pages, record, &mut told))
-            }
+        // The first opening has reported the damage of this file.
+        let mut repeated = RepairReport::default();
+        Ok(match DamagedPostings::open(storage, manifest, record, &mut repeated)? {
+            OpenedPostings::WithoutFooter(pages) => pages
+                .arrange([footer], |_| true)
+                .and_then(|pages| DamagedPostings::of(pages, record, &mut repeated)),
             _ => None,
         })
     }
 
-    /// The ids that the run deletes from older ones, as far as they can be read.
-    pub(super) fn deleted(self, findings: &mut Findings) -> Result<Vec<u64>> {
+    /// The readable ids that the run deletes from older runs.
+    pub(super) fn deleted(self, report: &mut RepairReport) -> Result<Vec<u64>> {
         let Self { storage, manifest, record } = self;
         let Some(file) = record.tombstones_file else { return Ok(Vec::new()) };
         let spec = Tombstones::file_spec(manifest.database_id, record.run, manifest.width);
-        // What a manifest says may be anything; what it can mean, the file's length bounds.
+        // A damaged manifest may claim any number of ids. The length of the file bounds them.
         let count = record.tombstones.min(file.len_bytes / 8);
-        let pages = match Pages::open(storage, &spec, file, findings)? {
-            Opened::Whole(pages) => Some(pages),
-            Opened::WithoutFooter(pages) => {
-                pages.arrange([Footer::plan(&TombstonesInfo::section_lens(count))], |_| true)
-            }
-            Opened::Gone => None,
-        };
+        let opened = Pages::open(storage, &spec, file, report)?;
+        let footer = Footer::plan(&TombstonesInfo::section_lens(count));
         let mut ids = Vec::new();
-        if let Some(mut pages) = pages {
+        if let Some(mut pages) = opened.or_arrange([footer], |_| true) {
             ids = (0..count).filter_map(|index| pages.number(DELETED, index, 8)).collect();
-            pages.tell_unreadable(findings);
+            pages.report_unreadable(report);
         }
         let unknown = record.tombstones.saturating_sub(ids.len() as u64);
         if unknown > 0 {
             let what = format!("{unknown} deleted ids cannot be read: their rows may have come back");
-            findings.add(Kind::Note, &spec.name, what);
+            report.add(FindingKind::Note, &spec.name, what);
         }
         Ok(ids)
     }
+}
+
+/// Passes every readable row that is not deleted to `keep`.
+fn visit_rows<F: Fingerprint>(
+    postings: &mut DamagedPostings,
+    fingerprints: &mut dyn RunFingerprints<F>,
+    deleted: &DeletedIds,
+    keep: &mut dyn FnMut(Row<F>) -> Result<()>,
+) -> Result<RowTotals> {
+    let mut totals = RowTotals { lost: 0, sum: Some(0u64) };
+    fingerprints.rewind();
+    postings.for_each(&mut |Posting { entry, id }| {
+        let fingerprint = entry.and_then(|entry| fingerprints.at(entry));
+        let hash = fingerprint.zip(id).map(|(fingerprint, id)| row_hash(fingerprint.hash64(), id));
+        totals.sum = totals.sum.zip(hash).map(|(sum, hash)| sum.wrapping_add(hash));
+        match (fingerprint, id) {
+            (_, Some(id)) if deleted.contains(id) => {}
+            (Some(fingerprint), Some(id)) => keep(Row { fingerprint, id })?,
+            _ => totals.lost += 1,
+        }
+        Ok(())
+    })?;
+    Ok(totals)
 }

@@ -2,43 +2,51 @@
 
 use std::ops::Range;
 
-use super::findings::Findings;
 use super::pages::{Opened, Pages};
-use super::wide::Part;
+use super::report::RepairReport;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Stored};
+use crate::fingerprint::{Fingerprint, HI_BITS, Stored};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{Footer, PAGE_BYTES};
 use crate::format::segment::{DIRECTORY, HI, REST, Rest, SegmentInfo};
+use crate::layout::Table;
 use crate::layout::cost::{MAX_DIRECTORY_BITS, MIN_DIRECTORY_BITS};
-use crate::layout::{HI_BITS, Table};
 use crate::run::Segment;
 use crate::storage::Storage;
 
-/// A segment, or what is left of it.
+/// A segment, or its remains.
 #[derive(Debug)]
 pub(super) struct DamagedTable<F> {
-    /// Nothing where no page of the file can be read.
+    /// `None` if no page of the file is readable.
     file: Option<(Pages, SegmentInfo)>,
     entries: u64,
+    rest: Rest,
     pub(super) table: Table<F>,
 }
 
-/// An entry as far as it is known.
+/// An entry as far as it is readable.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step<F> {
+pub(super) struct TableEntry<F> {
     pub(super) value: Option<F>,
     /// Smallest and largest value that the directory allows.
     pub(super) bounds: (F, F),
 }
 
-/// Where a walk over the entries stands.
+/// The known bits of a fingerprint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KnownBits<F> {
+    /// Zero outside of `mask`.
+    pub(super) bits: F,
+    pub(super) mask: F,
+}
+
+/// A position in the entries of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<F> {
     next_bucket: u64,
-    /// What is left of the entries at hand.
+    /// The remaining entries of the current buckets.
     entries: Range<u64>,
-    /// The buckets that they belong to: one, or several where the directory does not tell.
+    /// The current buckets: one, or several if the directory words between them are unreadable.
     buckets: Range<u64>,
     last: Option<F>,
 }
@@ -49,6 +57,27 @@ impl<F> Default for Walk<F> {
     }
 }
 
+impl<F: Fingerprint> KnownBits<F> {
+    pub(super) fn is_whole(&self) -> bool {
+        self.mask == F::ones(0, F::BITS)
+    }
+
+    /// Adds the bits `start..start + len`.
+    fn set(&mut self, value: u64, start: u32, len: u32) {
+        self.bits = self.bits | F::from_bits(value, start, len);
+        self.mask = self.mask | F::ones(start, len);
+    }
+
+    /// Adds the bits that another table knows. If they contradict each other, no bit is known.
+    pub(super) fn combine(&mut self, other: Self) {
+        if (self.bits ^ other.bits) & self.mask & other.mask == F::default() {
+            *self = Self { bits: self.bits | other.bits, mask: self.mask | other.mask };
+        } else {
+            *self = Self::default();
+        }
+    }
+}
+
 impl<F: Fingerprint> DamagedTable<F> {
     /// Opens a segment of a run.
     pub(super) fn open(
@@ -56,82 +85,83 @@ impl<F: Fingerprint> DamagedTable<F> {
         manifest: &Manifest,
         record: &RunRecord,
         number: usize,
-        findings: &mut Findings,
+        report: &mut RepairReport,
     ) -> Result<Self> {
         let spec = Segment::<F>::file_spec(manifest.database_id, record.run, number);
         let opened = match record.segments.get(number) {
-            Some(&file) => Pages::open(storage, &spec, file, findings)?,
-            None => Opened::Gone,
+            Some(&file) => Pages::open(storage, &spec, file, report)?,
+            None => Opened::Missing,
         };
         let (entries, index) = (record.entries, spec.header.table);
-        let pages = match opened {
-            Opened::Whole(pages) => Some(pages),
-            Opened::WithoutFooter(pages) => arrange::<F>(pages, record, index),
-            Opened::Gone => None,
-        };
+        let pages = opened.or_arrange(footers::<F>(record, index), |pages| directory_ends(pages, entries));
         let info = |pages: &Pages| SegmentInfo::from_footer(&pages.footer, 0, F::BITS, index).ok();
         let file = pages.and_then(|pages| info(&pages).map(|info| (pages, info)));
         let file = file.filter(|(_, info)| info.entries == entries);
-        Ok(Self { file, entries, table: record.layout.table(number) })
+        let directory_bits = file.as_ref().map_or(MIN_DIRECTORY_BITS, |(_, info)| info.directory_bits);
+        let rest = Rest::of(F::BITS, directory_bits, index);
+        Ok(Self { file, entries, rest, table: record.layout.table(number) })
     }
 
-    /// Whether not a page of it can be read.
-    pub(super) fn is_gone(&self) -> bool {
+    /// Whether no page of the file is readable.
+    pub(super) fn is_missing(&self) -> bool {
         self.file.is_none()
     }
 
-    /// The next entry; `None` at the end. There are exactly as many as the run has.
-    pub(super) fn next(&mut self, walk: &mut Walk<F>) -> Option<Step<F>> {
-        while walk.entries.is_empty() {
-            self.next_buckets(walk)?;
-        }
-        let entry = walk.entries.next()?;
+    /// The next entry of a table of whole fingerprints; `None` at the end. The number of entries is
+    /// always that of the run.
+    pub(super) fn next(&mut self, walk: &mut Walk<F>) -> Option<TableEntry<F>> {
+        let entry = self.next_entry(walk)?;
         let Some((pages, info)) = &mut self.file else {
-            return Some(Step { value: None, bounds: (F::default(), F::ones(0, F::BITS)) });
+            return Some(TableEntry { value: None, bounds: (F::default(), F::ones(0, F::BITS)) });
         };
         let bits = info.directory_bits;
         let (first, last) = (walk.buckets.start, walk.buckets.end.saturating_sub(1));
         let low = F::from_bits(first, 0, bits);
         let high = F::from_bits(last, 0, bits) | F::ones(bits, F::BITS - bits);
-        let value = if first == last { rest_of::<F>(pages, *info, entry) } else { None };
-        // Values that do not ascend come from no damage, and are not to be believed.
+        let value = if first == last { after_bucket::<F>(pages, bits, self.rest, entry) } else { None };
+        // Damage does not change the order of values that pass their checksums. Values out of order
+        // are forged, and not used.
         let value = value.map(|rest| low | rest).filter(|&value| walk.last < Some(value));
         walk.last = value.or(walk.last);
-        Some(Step { value, bounds: (low, high) })
+        Some(TableEntry { value, bounds: (low, high) })
     }
 
-    /// The number of the next wide fingerprint of table `number`, if it can be read, and what the table tells of
-    /// the fingerprint; `None` at the end.
-    pub(super) fn next_part(&mut self, walk: &mut Walk<F>, number: usize) -> Option<(Option<u64>, Part<F>)> {
-        while walk.entries.is_empty() {
-            self.next_buckets(walk)?;
-        }
-        let place = walk.entries.next()?;
+    /// The next entry of a table of numbers: its number, if that is readable, and the bits that the table
+    /// has of the fingerprint, in natural order. `None` at the end.
+    pub(super) fn next_numbered(&mut self, walk: &mut Walk<F>) -> Option<(Option<u64>, KnownBits<F>)> {
+        let place = self.next_entry(walk)?;
         let (pages, info) = self.file.as_mut()?;
-        let entry = if number == 0 { Some(place) } else { pages.number(REST, place, 4) };
-        let mut part = Part { bits: F::default(), known: F::default() };
-        let mut tell = |value: u64, start: u32, len: u32| {
-            part.bits = part.bits | F::from_bits(value, start, len);
-            part.known = part.known | F::ones(start, len);
+        let number = match self.rest {
+            Rest::Implied => Some(place),
+            _ => pages.number(REST, place, 4),
         };
+        let mut known = KnownBits::default();
         if walk.buckets.end - walk.buckets.start == 1 {
-            tell(walk.buckets.start, 0, info.directory_bits);
+            known.set(walk.buckets.start, 0, info.directory_bits);
         }
         let words = F::PAYLOAD.hi_words() as u64;
         for (word, start) in (place * words..(place + 1) * words).zip((info.directory_bits..).step_by(32)) {
             if let Some(word) = pages.number(HI, word, 4) {
-                tell(word, start, HI_BITS);
+                known.set(word, start, HI_BITS);
             }
         }
         let natural = |value| self.table.restore(value);
-        Some((entry, Part { bits: natural(part.bits), known: natural(part.known) }))
+        Some((number, KnownBits { bits: natural(known.bits), mask: natural(known.mask) }))
     }
 
-    /// Goes to the next bucket, or to the next buckets of which the directory tells the end.
+    /// The number of the next entry; `None` at the end.
+    fn next_entry(&mut self, walk: &mut Walk<F>) -> Option<u64> {
+        while walk.entries.is_empty() {
+            self.next_buckets(walk)?;
+        }
+        walk.entries.next()
+    }
+
+    /// Advances to the next bucket, or to the next buckets with a readable end.
     fn next_buckets(&mut self, walk: &mut Walk<F>) -> Option<()> {
         let start = walk.entries.end;
         let Some((pages, info)) = &mut self.file else {
-            // The one walk over all entries, about which nothing is known.
+            // The walk has a single range of all entries.
             walk.entries = start..self.entries;
             return (start < self.entries).then_some(());
         };
@@ -155,44 +185,64 @@ impl<F: Fingerprint> DamagedTable<F> {
         Some(())
     }
 
-    pub(super) fn tell_unreadable(&self, findings: &mut Findings) {
+    pub(super) fn report_unreadable(&self, report: &mut RepairReport) {
         if let Some((pages, _)) = &self.file {
-            pages.tell_unreadable(findings);
+            pages.report_unreadable(report);
         }
     }
 }
 
-/// The bits of an entry behind its bucket.
-fn rest_of<F: Fingerprint>(pages: &mut Pages, info: SegmentInfo, entry: u64) -> Option<F> {
-    let Rest::Lo { bits, bytes } = Rest::of(F::BITS, info.directory_bits, 0) else { return None };
+/// The bits of an entry after its bucket, in a table of whole fingerprints.
+fn after_bucket<F: Fingerprint>(pages: &mut Pages, directory_bits: u32, rest: Rest, entry: u64) -> Option<F> {
+    let Rest::Lo { bits, bytes } = rest else { return None };
     let hi = pages.number(HI, entry, 4)?;
     let lo = pages.number(REST, entry, bytes as u64)?;
-    let after = info.directory_bits + HI_BITS;
-    Some(F::from_bits(hi, info.directory_bits, HI_BITS) | F::from_bits(lo, after, bits))
+    let after_hi = directory_bits + HI_BITS;
+    Some(F::from_bits(hi, directory_bits, HI_BITS) | F::from_bits(lo, after_hi, bits))
 }
 
-/// Finds out how long the directory is: it ends with the number of entries, and zeros follow up to the
-/// end of the page.
-fn arrange<F: Fingerprint>(pages: Pages, record: &RunRecord, table: u32) -> Option<Pages> {
-    let guess = |directory_bits| {
-        let RunRecord { entries, fingerprint_sum, .. } = *record;
+/// The footers that a segment may have had, one for each length of the directory.
+fn footers<F: Fingerprint>(record: &RunRecord, table: u32) -> impl Iterator<Item = Footer> {
+    let RunRecord { entries, fingerprint_sum, .. } = *record;
+    (MIN_DIRECTORY_BITS..=MAX_DIRECTORY_BITS).map(move |directory_bits| {
         let info = SegmentInfo { entries, fingerprint_sum, bucket_squares: 0, directory_bits };
         let mut footer = Footer::plan(&SegmentInfo::section_lens(entries, directory_bits, F::BITS, table));
         footer.attributes = info.attributes();
         footer
-    };
-    let ends_here = |pages: &mut Pages| {
-        let Some(directory) = pages.footer.sections.get_mut(DIRECTORY) else { return false };
-        let words = directory.len_bytes / 4;
-        // The padding is looked at as if it were part of the section.
-        let padded = directory.len_bytes.next_multiple_of(PAGE_BYTES as u64);
-        let len_bytes = std::mem::replace(&mut directory.len_bytes, padded);
-        let ends = pages.number(DIRECTORY, words - 1, 4) == Some(record.entries)
-            && (words..padded / 4).all(|word| pages.number(DIRECTORY, word, 4) == Some(0));
-        if let Some(directory) = pages.footer.sections.get_mut(DIRECTORY) {
-            directory.len_bytes = len_bytes;
-        }
-        ends
-    };
-    pages.arrange((MIN_DIRECTORY_BITS..=MAX_DIRECTORY_BITS).map(guess), ends_here)
+    })
+}
+
+/// Whether the directory ends where the footer says: its last word is the number of entries, and zeros
+/// follow up to the end of the page.
+fn directory_ends(pages: &mut Pages, entries: u64) -> bool {
+    let Some(directory) = pages.footer.sections.get_mut(DIRECTORY) else { return false };
+    let words = directory.len_bytes / 4;
+    // The padding is read as if it were part of the section.
+    let padded = directory.len_bytes.next_multiple_of(PAGE_BYTES as u64);
+    let len_bytes = std::mem::replace(&mut directory.len_bytes, padded);
+    let ends = pages.number(DIRECTORY, words - 1, 4) == Some(entries)
+        && (words..padded / 4).all(|word| pages.number(DIRECTORY, word, 4) == Some(0));
+    if let Some(directory) = pages.footer.sections.get_mut(DIRECTORY) {
+        directory.len_bytes = len_bytes;
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_bits_add_up_unless_they_contradict_each_other() {
+        let known = |bits: u128, mask: u128| KnownBits { bits, mask };
+        let mut whole = known(0, 0);
+        whole.combine(known(0xab << 120, 0xff << 120));
+        whole.combine(known(0xb7 << 116, 0xff << 116));
+        assert_eq!(whole, known(0xab7 << 116, 0xfff << 116));
+        assert!(!whole.is_whole());
+        whole.combine(known(5, u128::MAX >> 12));
+        assert!(whole.is_whole() && whole.bits == 0xab7 << 116 | 5);
+        whole.combine(known(0, 1));
+        assert_eq!(whole, known(0, 0));
+    }
 }

@@ -1,119 +1,82 @@
-//! The fingerprints of a run wider than 64 bits, with gaps filled from the tables.
+//! The fingerprints of a run whose tables hold only their numbers.
 //!
-//! Each stands once as a whole, in the postings file. Every table has the number of each fingerprint and some of its
-//! bits, of which all tables together have all: so what one lost page held can be put together again.
+//! Each fingerprint is in the postings file, once. Every table has the number of each fingerprint and
+//! some of its bits. All tables together have all bits, so the content of a lost page can be
+//! reconstructed.
 
 use std::collections::BTreeMap;
 
-use super::findings::{Findings, Kind};
-use super::pages::{Opened, Pages};
-use super::postings::Postings;
-use super::table::{DamagedTable, Walk};
+use super::fingerprints::{RunFingerprints, conclude};
+use super::pages::Pages;
+use super::postings::DamagedPostings;
+use super::report::RepairReport;
+use super::table::{DamagedTable, KnownBits, Walk};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::postings::VALUES;
-use crate::run::Postings as PostingsFile;
+use crate::run::Postings;
 use crate::storage::{Storage, names};
-
-/// A fingerprint as far as it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part<F> {
-    pub(super) bits: F,
-    /// Ones where bits are known.
-    pub(super) known: F,
-}
-
-impl<F: Fingerprint> Part<F> {
-    fn is_whole(&self) -> bool {
-        self.known == F::ones(0, F::BITS)
-    }
-
-    /// Takes what another table tells. Tables that contradict each other tell nothing.
-    fn take(&mut self, other: Self) {
-        if (self.bits ^ other.bits) & self.known & other.known == F::default() {
-            *self = Self { bits: self.bits | other.bits, known: self.known | other.known };
-        } else {
-            *self = Self { bits: F::default(), known: F::default() };
-        }
-    }
-}
 
 /// The fingerprints of a run.
 #[derive(Debug)]
 pub(super) struct WideFingerprints<F> {
     pages: Option<Pages>,
-    /// By number: those that cannot be read where they stand.
-    missing: BTreeMap<u64, Part<F>>,
+    /// The fingerprints that are unreadable in the postings file, by number.
+    missing: BTreeMap<u64, KnownBits<F>>,
 }
 
 impl<F: Fingerprint> WideFingerprints<F> {
-    /// Reads all of them once, and the tables as far as some are missing.
+    /// Reads all fingerprints once, and the tables as long as some are missing.
     pub(super) fn of(
         storage: &dyn Storage,
         manifest: &Manifest,
         record: &RunRecord,
-        findings: &mut Findings,
+        report: &mut RepairReport,
     ) -> Result<Self> {
-        let spec = PostingsFile::file_spec(manifest.database_id, record.run, F::BITS);
-        // What is wrong with the file as a whole is told by those who look for ids in it.
-        let pages = match Pages::open(storage, &spec, record.postings_file, &mut Findings::default())? {
-            Opened::Whole(pages) => Some(pages),
-            Opened::WithoutFooter(pages) => pages.arrange(Postings::footers(record, &[0]), |_| true),
-            Opened::Gone => None,
-        };
+        let spec = Postings::file_spec(manifest.database_id, record.run, F::BITS);
+        // Reading the ids reports damage of the file as a whole. Here it is not reported again.
+        let opened = Pages::open(storage, &spec, record.postings_file, &mut RepairReport::default())?;
+        let pages = opened.or_arrange(DamagedPostings::footers(record, &[0]), |_| true);
         let mut fingerprints = Self { pages, missing: BTreeMap::new() };
         if fingerprints.pages.is_none() {
             return Ok(fingerprints);
         }
-        let nothing = Part { bits: F::default(), known: F::default() };
-        let mut sum = 0u64;
-        for entry in 0..record.entries {
-            match fingerprints.read(entry) {
-                Some(value) => sum = sum.wrapping_add(value.hash64()),
-                None => drop(fingerprints.missing.insert(entry, nothing)),
-            }
-        }
+        let sum = fingerprints.find_missing(record.entries);
         for number in 0..record.segments.len() {
-            if fingerprints.missing.values().all(Part::is_whole) {
+            if fingerprints.missing.values().all(KnownBits::is_whole) {
                 break;
             }
-            let mut table = DamagedTable::<F>::open(storage, manifest, record, number, findings)?;
-            if !table.is_gone() {
-                let mut walk = Walk::default();
-                while let Some((entry, part)) = table.next_part(&mut walk, number) {
-                    if let Some(missing) = entry.and_then(|entry| fingerprints.missing.get_mut(&entry)) {
-                        missing.take(part);
-                    }
-                }
-                table.tell_unreadable(findings);
+            let mut table = DamagedTable::<F>::open(storage, manifest, record, number, report)?;
+            if !table.is_missing() {
+                fingerprints.combine(&mut table);
+                table.report_unreadable(report);
             }
         }
-        fingerprints.conclude(sum, record, findings);
+        let file = names::rows(record.run);
+        conclude(&mut fingerprints, sum, record, (&file, "the tables"), report);
         Ok(fingerprints)
     }
 
-    /// Where nothing is missing any more, the sum has to be right.
-    fn conclude(&mut self, sum: u64, record: &RunRecord, findings: &mut Findings) {
-        let name = names::rows(record.run);
-        let whole = self.missing.values().filter(|part| part.is_whole());
-        let sum = whole.fold(sum, |sum, part| sum.wrapping_add(part.bits.hash64()));
-        if self.lost() == 0 && sum != record.fingerprint_sum {
-            findings.add(Kind::Note, &name, "the sum over all fingerprints is not the one it should be");
-            self.missing.values_mut().for_each(|part| part.known = F::default());
+    /// Finds the unreadable fingerprints. Returns the sum over the readable ones.
+    fn find_missing(&mut self, entries: u64) -> u64 {
+        let mut sum = 0u64;
+        for entry in 0..entries {
+            match self.read(entry) {
+                Some(value) => sum = sum.wrapping_add(value.hash64()),
+                None => drop(self.missing.insert(entry, KnownBits::default())),
+            }
         }
-        match self.recovered() {
-            0 => {}
-            count => findings.add(Kind::Recovered, &name, format!("{count} fingerprints from the tables")),
-        }
-        findings.lost(&name, self.lost(), "fingerprints, with their rows");
+        sum
     }
 
-    /// The fingerprint of an entry, `None` where it is lost.
-    pub(super) fn at(&mut self, entry: u64) -> Option<F> {
-        match self.missing.get(&entry) {
-            Some(part) => part.is_whole().then_some(part.bits),
-            None => self.read(entry),
+    /// Adds the bits that a table has of the missing fingerprints.
+    fn combine(&mut self, table: &mut DamagedTable<F>) {
+        let mut walk = Walk::default();
+        while let Some((number, known)) = table.next_numbered(&mut walk) {
+            if let Some(missing) = number.and_then(|number| self.missing.get_mut(&number)) {
+                missing.combine(known);
+            }
         }
     }
 
@@ -122,32 +85,34 @@ impl<F: Fingerprint> WideFingerprints<F> {
         self.pages.as_mut()?.bytes(VALUES, entry.checked_mul(len)?, len).map(|bytes| F::read_le(&bytes))
     }
 
-    /// Entries that the tables gave.
-    pub(super) fn recovered(&self) -> u64 {
-        self.missing.values().filter(|part| part.is_whole()).count() as u64
-    }
-
-    /// Entries that are nowhere.
-    pub(super) fn lost(&self) -> u64 {
-        self.missing.len() as u64 - self.recovered()
+    fn whole(&self) -> impl Iterator<Item = &KnownBits<F>> {
+        self.missing.values().filter(|known| known.is_whole())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl<F: Fingerprint> RunFingerprints<F> for WideFingerprints<F> {
+    fn at(&mut self, entry: u64) -> Option<F> {
+        match self.missing.get(&entry) {
+            Some(known) => known.is_whole().then_some(known.bits),
+            None => self.read(entry),
+        }
+    }
 
-    #[test]
-    fn parts_add_up_unless_they_contradict_each_other() {
-        let part = |bits: u128, known: u128| Part { bits, known };
-        let mut whole = part(0, 0);
-        whole.take(part(0xab << 120, 0xff << 120));
-        whole.take(part(0xb7 << 116, 0xff << 116));
-        assert_eq!(whole, part(0xab7 << 116, 0xfff << 116));
-        assert!(!whole.is_whole());
-        whole.take(part(5, u128::MAX >> 12));
-        assert!(whole.is_whole() && whole.bits == 0xab7 << 116 | 5);
-        whole.take(part(0, 1));
-        assert_eq!(whole, part(0, 0));
+    fn rewind(&mut self) {}
+
+    fn recovered(&self) -> u64 {
+        self.whole().count() as u64
+    }
+
+    fn lost(&self) -> u64 {
+        self.missing.len() as u64 - self.recovered()
+    }
+
+    fn recovered_sum(&self) -> u64 {
+        self.whole().fold(0, |sum, known| sum.wrapping_add(known.bits.hash64()))
+    }
+
+    fn discard_recovered(&mut self) {
+        self.missing.values_mut().for_each(|known| known.mask = F::default());
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Writer;
 use crate::build::remove_run;
-use crate::database::compaction::policy::{self, Size};
-use crate::database::compaction::{Job, Merged, Plan};
+use crate::database::compaction::policy::{self, RunSize};
+use crate::database::compaction::{MergeJob, MergePlan, Merged};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
@@ -39,7 +39,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// The next merge among the runs that are younger than all running merges.
     fn due_merge(&self) -> Option<Range<usize>> {
-        let size = |record: &RunRecord| Size {
+        let size = |record: &RunRecord| RunSize {
             entries: record.entries,
             rows: record.rows,
             tombstones: record.tombstones,
@@ -47,7 +47,7 @@ impl<F: Fingerprint> Writer<F> {
         let last = self.merges.last().and_then(|job| job.replaces.last());
         let young = last.and_then(|last| self.manifest.runs.iter().position(|record| record.run == *last));
         let start = young.map_or(0, |position| position + 1);
-        let sizes: Vec<Size> = self.manifest.runs[start..].iter().map(size).collect();
+        let sizes: Vec<RunSize> = self.manifest.runs[start..].iter().map(size).collect();
         let layout = &self.largest_run()?.layout;
         let cost = |entries| typical(layout, entries, self.manifest.k);
         let due = policy::pick(&sizes, start > 0, &cost)?;
@@ -76,14 +76,14 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    pub(super) fn plan(&mut self, range: Range<usize>) -> Plan<F> {
+    pub(super) fn plan(&mut self, range: Range<usize>) -> MergePlan<F> {
         let largest = self.largest_run().map(|record| record.run);
         let holds_largest =
             self.manifest.runs[range.clone()].iter().any(|record| Some(record.run) == largest);
         let beside = self.largest_run().filter(|_| !holds_largest).map(|record| record.layout.clone());
         let (choice, k) = (self.manifest.layout, self.manifest.k);
         let run = self.manifest.take_run_number();
-        Plan {
+        MergePlan {
             has_older: range.start > 0,
             inputs: self.view.searchables()[range].to_vec(),
             storage: self.storage(),
@@ -98,7 +98,7 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Installs the results of finished merges.
     pub(super) fn take_finished_merge(&mut self) -> Result<()> {
-        while let Some(at) = self.merges.iter().position(Job::is_finished) {
+        while let Some(at) = self.merges.iter().position(MergeJob::is_finished) {
             let merged = self.merges.remove(at).wait();
             if !self.take_over(merged)? {
                 return Ok(());

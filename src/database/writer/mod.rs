@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::build::remove_run;
 use crate::database::bulk::{NO_ID_LEFT, check_key};
-use crate::database::compaction::Job;
+use crate::database::compaction::MergeJob;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
@@ -73,9 +73,9 @@ pub struct Writer<F: Fingerprint> {
     /// Uncommitted operations, encoded for the log.
     pending: Content,
     wal: Option<Wal>,
-    /// Running merges of disjoint runs, those of older runs first.
-    merges: Vec<Job>,
-    /// Dropped last.
+    /// Merges at work, each of other runs, the ones of older runs first.
+    merges: Vec<MergeJob>,
+    /// Held until everything else is dropped.
     _lock: Box<dyn Lock>,
 }
 

@@ -1,4 +1,4 @@
-//! Sound databases as files in memory, and changes to them that the checksums do not show.
+//! Sound databases as files in memory, and changes to them with correct checksums.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::testing::simulated::SimulatedDisk;
 use crate::util::cast::to_usize;
 use crate::{Result, Row};
 
-/// A run to be written.
+/// The content of a run.
 pub(super) struct NewRun {
     pub(super) layout: String,
     pub(super) rows: Vec<Row<u64>>,
@@ -31,18 +31,18 @@ pub(super) struct NewRun {
     pub(super) deleted: Vec<u64>,
 }
 
-/// The files of a database, with what the manifest says.
+/// The files of a database, and its decoded manifest.
 #[derive(Clone)]
 pub(super) struct Files {
     pub(super) by_name: BTreeMap<String, Vec<u8>>,
     manifest: Manifest,
 }
 
-/// Where the attributes stand in a footer page.
+/// Offset of the attributes in a footer page.
 const ATTRIBUTES_AT: usize = 16;
 
 impl Files {
-    /// A database of these runs, oldest first, and of a log with some more operations.
+    /// A database of these runs, oldest first, and a log with more operations.
     pub(super) fn build(schema: &Schema, runs: &[NewRun], logged: &[Operation<u64>]) -> Result<Self> {
         let disk = SimulatedDisk::new();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
@@ -73,7 +73,7 @@ impl Files {
         disk
     }
 
-    /// The names of the files of runs, those of run `only` where one is given.
+    /// The names of the files of all runs, or of run `only`.
     pub(super) fn of_runs(&self, only: Option<u64>) -> Vec<String> {
         let wanted = |name: &&String| match only {
             Some(run) => name.starts_with(&format!("{run:08}")),
@@ -95,8 +95,8 @@ impl Files {
         }
     }
 
-    /// Makes checksums right, and the manifest's records of them. Where `mode` says so, also what the
-    /// manifest repeats of the footers, and the sums over the data.
+    /// Corrects all checksums, and the manifest's records of them. `mode` selects whether to correct the
+    /// copies of footer fields in the manifest, and the sums over the data.
     pub(super) fn repair(&mut self, mode: u8) {
         let (agree, sums) = (mode & 1 == 1, mode & 2 == 2);
         for index in 0..self.manifest.runs.len() {
@@ -106,7 +106,7 @@ impl Files {
                 self.copy_counts(&mut record);
             }
             if sums {
-                // Where the data cannot be read, wrong sums will not be what keeps it from being read.
+                // If the data is unreadable, wrong sums do not matter.
                 let _ = self.add_up(&mut record);
             }
             self.manifest.runs[index] = record;
@@ -114,7 +114,7 @@ impl Files {
         self.by_name.insert(names::MANIFEST.into(), self.manifest.encode());
     }
 
-    /// Puts the checksums of a run's files right and notes them in its record.
+    /// Corrects the checksums of a run's files and stores them in its record.
     fn seal(&mut self, record: &mut RunRecord) {
         let run = record.run;
         let segments = record.segments.iter_mut().enumerate();
@@ -129,7 +129,7 @@ impl Files {
         }
     }
 
-    /// Has the manifest say what the footers say.
+    /// Copies the fields of the footers to the record.
     fn copy_counts(&self, record: &mut RunRecord) {
         let [entries, fingerprint_sum, ..] = self.attributes(&names::segment(record.run, 0));
         let [_, rows, row_sum, ..] = self.attributes(&names::rows(record.run));
@@ -158,7 +158,7 @@ impl Files {
         }
     }
 
-    /// Gives table 0 and the rows the sums that their data have.
+    /// Sets the sums of table 0 and of the rows to those of their data.
     fn add_up(&mut self, record: &mut RunRecord) -> Result<()> {
         let id = self.manifest.database_id;
         let natural = names::segment(record.run, 0);
@@ -271,18 +271,18 @@ fn edit(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
     }
 }
 
-/// A place in a page: near its start more often, where most of what a small file has stands.
+/// An offset in a page, more likely near its start, where small files have their data.
 fn place(input: &mut Input<'_>, unit: usize) -> usize {
     let near = input.byte();
     if near < 192 { usize::from(near) * unit } else { usize::from(input.u16()) % PAGE_BYTES }
 }
 
-/// Overwrites as much as is there.
+/// Overwrites existing bytes.
 pub(super) fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     bytes.iter_mut().skip(at).zip(new).for_each(|(to, from)| *to = *from);
 }
 
-/// Puts every checksum of a file of pages right, as far as its length can be one of such a file.
+/// Corrects every checksum of a file of pages, if its length is possible.
 fn seal_pages(bytes: &mut [u8]) {
     let pages = (bytes.len() / PAGE_BYTES) as u64;
     if pages < 2 || !bytes.len().is_multiple_of(PAGE_BYTES) {

@@ -1,4 +1,4 @@
-//! Databases whose files were changed by somebody who knows how to compute a checksum.
+//! Databases with forged files: their content is invalid, and their checksums are correct.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,10 +13,10 @@ use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Row, Schema, Snapshot, Writer};
 
-/// Changes at most so many places of a database.
+/// The most changes to a database.
 const MOST_EDITS: usize = 8;
 
-/// Rows in a few crowds, `per_value` of them with each fingerprint.
+/// Rows in a few groups of similar fingerprints, with `per_value` rows per fingerprint.
 fn some_rows(count: u64, per_value: u64, seed: u64) -> Vec<Row<u64>> {
     let value = |i: u64| mix64(i / 8 + seed) ^ (mix64(i) & mix64(i + 1) & mix64(i + 2) & mix64(i + 3));
     (0..count).map(|i| Row { fingerprint: value(i / per_value), id: i * 7 % 1000 + seed }).collect()
@@ -26,7 +26,7 @@ fn run(layout: &'static str, rows: Vec<Row<u64>>, deleted: &[u64]) -> NewRun {
     NewRun { layout: layout.into(), rows, deleted: deleted.to_vec() }
 }
 
-/// The databases that are changed, made once.
+/// The databases to change, built once.
 struct Bases {
     /// Of one run each.
     single: Vec<Files>,
@@ -71,8 +71,8 @@ fn make_bases() -> Result<Bases> {
     Ok(Bases { single, several })
 }
 
-/// Changes bytes of one run's files: opening and asking gives an error or some answer, and the right one
-/// where nothing is found to be wrong.
+/// Changes bytes in the files of one run. Opening and querying may return errors or any answer. If
+/// verification finds no damage, answers must be exact.
 pub fn segment_open_query(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let base = input.pick(&[0, 0, 1, 2, 3, 4, 5]);
@@ -83,17 +83,17 @@ pub fn segment_open_query(bytes: &[u8]) {
     files.repair(mode);
     let storage: Arc<dyn Storage> = Arc::new(files.disk());
     if let Ok(snapshot) = Snapshot::<u64>::open(&storage, &options(), None) {
-        let _ = ask(&snapshot, &mut Input::new(&asked));
+        let _ = query_all(&snapshot, &mut Input::new(&asked));
         compare_if_sound(&snapshot, &mut Input::new(&asked));
     }
 }
 
-/// Asks some of all there is to ask.
-fn ask(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
+/// Runs some of all kinds of queries.
+fn query_all(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
     let wanted = input.u16();
     let (k, base) = (input.k(), input.u16());
     let query = mix64(u64::from(base >> 3)) ^ u64::from(base & 7);
-    // None of them keeps the next from being tried.
+    // An error of one query does not end the others.
     let first = rows_in_order(snapshot).ok().and_then(|rows| rows.get(usize::from(base) % 64).copied());
     let query = first.filter(|_| wanted & 1 == 1).map_or(query, |row| row.fingerprint);
     let _ = snapshot.query(query, k);
@@ -103,7 +103,7 @@ fn ask(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
         let _ = snapshot.query_batch::<crate::Error>(&[query, !query, 0], k, |_, _| Ok(()));
     }
     if wanted & 4 == 4 {
-        // Not all with all, of which there may be many.
+        // A bounded k: there may be too many pairs otherwise.
         let _ = snapshot.visit_pairs::<crate::Error>(k.min(7), |_| Ok(()));
         let _ = snapshot.visit_clusters::<crate::Error>(k.min(7), |_| Ok(()));
     }
@@ -117,7 +117,7 @@ fn ask(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A database with which verifying finds nothing wrong answers exactly; so it also gives its rows.
+/// If verification finds no damage, all rows must be readable and all answers exact.
 fn compare_if_sound(snapshot: &Snapshot<u64>, input: &mut Input<'_>) {
     let report = snapshot.verify().expect("files in memory can be read");
     if report.damage.is_empty() {
@@ -126,8 +126,8 @@ fn compare_if_sound(snapshot: &Snapshot<u64>, input: &mut Input<'_>) {
     }
 }
 
-/// Changes any file of a database, the manifest and the log too: then it is opened, asked, verified,
-/// written to and compacted.
+/// Changes any file of a database, including the manifest and the log. Then opens, queries, verifies,
+/// writes and compacts the database.
 pub fn open_database(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let several = &bases().several;
@@ -151,13 +151,13 @@ pub fn open_database(bytes: &[u8]) {
     let disk = files.disk();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     if let Ok(snapshot) = Snapshot::<u64>::open(&storage, &options(), None) {
-        let _ = ask(&snapshot, &mut Input::new(&asked));
+        let _ = query_all(&snapshot, &mut Input::new(&asked));
         compare_if_sound(&snapshot, &mut Input::new(&asked));
     }
     let _ = write_and_compact(&disk);
 }
 
-/// Changes words of the manifest and frames of the log, and makes their checksums right.
+/// Changes words of the manifest and frames of the log, and corrects their checksums.
 fn change_manifest_and_log(files: &mut Files, input: &mut Input<'_>, mode: u8) {
     if let Some(file) = files.by_name.get_mut(&names::wal(1)).filter(|_| mode & 32 == 32) {
         let at = HEADER_BYTES + usize::from(input.byte());
@@ -178,7 +178,7 @@ fn change_manifest_and_log(files: &mut Files, input: &mut Input<'_>, mode: u8) {
     }
 }
 
-/// Becomes the writer, writes a little and merges everything.
+/// Opens a writer, writes some rows and merges everything.
 fn write_and_compact(disk: &SimulatedDisk) -> Result<()> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let mut writer = Writer::<u64>::open(storage.clone(), options())?;
@@ -189,15 +189,18 @@ fn write_and_compact(disk: &SimulatedDisk) -> Result<()> {
     writer.delete(14)?;
     writer.flush()?;
     writer.compact()?;
-    assert!(writer.query(row.fingerprint, 0)?.iter().any(|found| found.id == row.id), "what was inserted");
+    assert!(
+        writer.query(row.fingerprint, 0)?.iter().any(|found| found.id == row.id),
+        "the inserted row is found"
+    );
     writer.close()?;
     let after = Snapshot::<u64>::open(&storage, &options(), None)?;
-    assert_eq!(after.verify()?.damage, [], "what was merged is sound");
+    assert_eq!(after.verify()?.damage, [], "the merged run is sound");
     Ok(())
 }
 
-/// Changes one of several runs, then merges all: an error, or a sound database with the rows that all
-/// had together.
+/// Changes one of several runs, then merges all. The result must be an error, or a sound database with the
+/// rows of all runs.
 pub fn merge_hostile(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let base = input.below(3);
@@ -217,9 +220,9 @@ fn merge(disk: &SimulatedDisk, asked: &[u8]) -> Result<()> {
     let mut writer = Writer::<u64>::open(storage.clone(), options())?;
     writer.compact()?;
     writer.close()?;
-    let after = Snapshot::<u64>::open(&storage, &options(), None).expect("what was merged can be opened");
-    assert_eq!(after.verify().expect("and read").damage, [], "and is sound");
-    let rows: Rows = rows.expect("rows that were merged can be read").into_iter().collect();
+    let after = Snapshot::<u64>::open(&storage, &options(), None).expect("the merged database opens");
+    assert_eq!(after.verify().expect("its files are readable").damage, [], "the merged database is sound");
+    let rows: Rows = rows.expect("merged rows are readable").into_iter().collect();
     compare(&after, &rows, &mut Input::new(asked)).expect("a sound database answers");
     Ok(())
 }
@@ -230,7 +233,7 @@ mod tests {
     use crate::Error;
     use crate::format::paged::PAGE_BYTES;
 
-    /// Two fingerprints of table 1 that table 0 does not have, larger than all of it and near each other.
+    /// Table 1 has two fingerprints near each other that are missing from table 0.
     #[test]
     fn regression_clusters_of_fingerprints_that_table_0_lacks_are_damage() {
         let near = [0x7f00_0000_dead_beef, 0x7f00_0100_dead_beef];
@@ -242,7 +245,7 @@ mod tests {
                 std::iter::once(run("rotations:2", rows.clone(), &[])).chain(others).collect();
             let mut files = Files::build(&Schema::new().k(1), &runs, &[]).unwrap();
             let file = files.by_name.get_mut("00000001-t1.seg").unwrap();
-            // The low byte of a word is the first byte in natural order.
+            // The low byte of a `hi` word holds the first byte in natural order.
             let hi = 2 * PAGE_BYTES;
             (0..rows.len()).for_each(|entry| put(file, hi + entry * 4, &[0xff]));
             files.repair(0);

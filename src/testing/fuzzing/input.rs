@@ -1,10 +1,10 @@
 //! An input as a source of choices.
 //!
-//! The crates beside the engine include this file, too: it depends on nothing of the engine's.
+//! Other crates include this file, so it is independent of the engine.
 
 #![allow(dead_code, reason = "each crate uses its own part")]
 
-/// Hands the bytes of an input out from front to back; behind its end all bytes are zero.
+/// Returns the bytes of an input from front to back. After its end, all bytes are zero.
 pub(super) struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -50,7 +50,7 @@ impl<'a> Input<'a> {
         self.byte() & 1 == 1
     }
 
-    /// A number below `count`, which is at least 1.
+    /// A number below `count`, which must be at least 1.
     pub(super) fn below(&mut self, count: usize) -> usize {
         let number: usize = if count <= 256 { self.byte().into() } else { self.u16().into() };
         number % count
@@ -61,19 +61,19 @@ impl<'a> Input<'a> {
         of[self.below(of.len())]
     }
 
-    /// A distance: small ones more often.
+    /// A distance. Small ones are more likely.
     pub(super) fn k(&mut self) -> u32 {
         const LIKELY: [u32; 16] = [0, 1, 2, 3, 3, 3, 4, 5, 6, 7, 9, 14, 22, 40, 64, u32::MAX];
         self.pick(&LIKELY)
     }
 
-    /// A number near which something may break.
+    /// A number near a limit.
     pub(super) fn edge(&mut self) -> u64 {
         let near = self.pick(&[0, 1 << 8, 1 << 16, 1 << 31, 1 << 32, 1 << 40, 1 << 63, 0, 512, 4096, 8192]);
         u64::wrapping_add(near, u64::from(self.byte()).wrapping_sub(16))
     }
 
-    /// A fingerprint near one of a few centres, so that some are near each other.
+    /// A fingerprint near one of a few centres, so that some of them are near each other.
     pub(super) fn fingerprint(&mut self) -> u64 {
         let [centre, flips] = self.array();
         let base = random(u64::from(centre % 5) + 1);

@@ -1,4 +1,4 @@
-//! The write-ahead log: what is sound is replayed, and nothing else.
+//! The write-ahead log: sound frames are replayed, and nothing else.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{Result, Row, Schema, Snapshot, Writer};
 const HEADER: WalHeader =
     WalHeader { database_id: [0xa0; 16], width: 64, number: 1, salt: 0x5a17, first_frame: 1 };
 
-/// Takes bytes for a log, or makes one and damages it; then reads, opens and recovers it.
+/// Interprets bytes as a log, or builds a log and damages it. Then reads, opens and recovers it.
 pub fn wal_replay(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mode = input.byte();
@@ -26,7 +26,7 @@ pub fn wal_replay(bytes: &[u8]) {
     let _ = open(&log);
 }
 
-/// Bytes as they are, with a sound header or sound frames where `mode` says so.
+/// The bytes of the input. `mode` selects whether to make the header or the frames sound.
 fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
     let mut log = input.rest().to_vec();
     if mode & 2 == 2 {
@@ -42,8 +42,7 @@ fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
     log
 }
 
-/// Makes frame after frame sound, as far as their lengths lead. Salt and first number are those of the
-/// header.
+/// Makes all frames sound, following their lengths. Uses the salt and the first number of the header.
 pub(super) fn seal_frames(log: &mut [u8]) {
     let Some((header, mut rest)) = log.split_at_mut_checked(HEADER_BYTES) else { return };
     let salt = header[40..48].to_vec();
@@ -63,8 +62,8 @@ pub(super) fn seal_frames(log: &mut [u8]) {
     }
 }
 
-/// Frames of operations, then a cut and a changed byte somewhere: what is read must be the operations of
-/// the first frames, all that lie before the damage.
+/// Builds frames of operations, cuts the log and changes a byte. Reading must return exactly the operations
+/// of the frames before the damage.
 fn damaged_log(input: &mut Input<'_>) -> Vec<u8> {
     let (mut log, mut all, mut ends) = (HEADER.encode(), Vec::new(), Vec::new());
     let changed = usize::from(input.u16());
@@ -89,7 +88,7 @@ fn damaged_log(input: &mut Input<'_>) -> Vec<u8> {
     }
     let found = read(&log);
     let expected = ends.iter().rev().find(|(end, _)| *end <= sound).map_or(0, |&(_, count)| count);
-    assert!(found == all[..expected], "the operations before the damage, and no others");
+    assert!(found == all[..expected], "exactly the operations before the damage");
     log
 }
 
@@ -103,7 +102,7 @@ fn operation(input: &mut Input<'_>) -> Operation<'static, u64> {
     }
 }
 
-/// The operations of the sound frames, up to one that makes no sense.
+/// The operations of the sound frames, up to the first invalid one.
 fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
     let frames = Frames::scan(log, &HEADER);
     let mut found = Vec::new();
@@ -116,8 +115,8 @@ fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
     found
 }
 
-/// A database whose rows are all in the log: a reader, a writer that recovers it, and a reader behind
-/// that one see the same.
+/// A database whose rows are all in the log. A reader, a writer that recovers the log, and a reader after
+/// the recovery must see the same rows.
 fn open(log: &[u8]) -> Result<()> {
     let options = options();
     let manifest =
@@ -132,7 +131,7 @@ fn open(log: &[u8]) -> Result<()> {
     assert_eq!(recovered.is_err(), damaged, "reader and writer agree: {recovered:?}");
     let before = rows_in_order(&read?)?;
     let after = rows_in_order(&Snapshot::open(&storage, &options, None)?)?;
-    assert_eq!(before, after, "what was replayed");
+    assert_eq!(before, after, "the replayed rows");
     let mut changes = ChangeSet::new();
     for operation in self::read(log) {
         changes.apply(operation, |_| ());
@@ -141,7 +140,7 @@ fn open(log: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Logs of a few operations, sound and not.
+/// Logs of a few operations, sound and damaged.
 #[cfg(test)]
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut content = Content::default();
@@ -168,10 +167,10 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Headers that are sound, all of the same number, and each with a content that reaches to the end of
-    /// the file: looking at every content would take hours.
+    /// All headers are sound and have the same number, and each content extends to the end of the file.
+    /// Reading every content would take hours.
     #[test]
-    fn long_logs_of_overlapping_frames_are_read_in_proportion_to_their_length() {
+    fn long_logs_of_overlapping_frames_are_read_in_linear_time() {
         let count = (8 << 20) / FRAME_HEADER_BYTES;
         let mut log = HEADER.encode();
         log.resize(HEADER_BYTES + count * FRAME_HEADER_BYTES, 0);

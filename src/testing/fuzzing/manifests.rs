@@ -1,4 +1,4 @@
-//! The manifest: bytes to struct and back, and a database of nothing else.
+//! The manifest: decoding, encoding, and a database that consists only of a manifest.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Snapshot, Writer};
 
-/// Decodes bytes as a manifest: what decodes encodes to the same bytes, and a database with this
-/// manifest can be opened and written to, or refuses. In some inputs the length and the checksum are
-/// put right.
+/// Decodes bytes as a manifest. A decoded manifest must encode to the same bytes. Opening and writing a
+/// database with it must work or return an error. For some inputs the length and the checksum are
+/// corrected first.
 pub fn manifest(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mode = input.byte();
@@ -20,14 +20,14 @@ pub fn manifest(bytes: &[u8]) {
         reseal(&mut file);
     }
     if let Ok(manifest) = Manifest::decode(&file) {
-        assert!(manifest.encode() == file, "a manifest that is encoded otherwise");
+        assert!(manifest.encode() == file, "a decoded manifest encodes to the same bytes");
         if mode & 2 == 2 {
             let _ = write_to(file);
         }
     }
 }
 
-/// Puts length and checksum right.
+/// Corrects the length and the checksum.
 pub(super) fn reseal(file: &mut [u8]) {
     let len = file.len() as u64;
     if let Some(place) = file.get_mut(PREFIX_BYTES - 8..PREFIX_BYTES) {
@@ -51,11 +51,11 @@ fn write_to(file: Vec<u8>) -> Result<()> {
     writer.delete(id ^ 1)?;
     writer.flush()?;
     let after = writer.snapshot()?;
-    assert_eq!(after.query(7, 0)?.len(), 1, "what was inserted is there");
+    assert_eq!(after.query(7, 0)?.len(), 1, "the inserted row is found");
     writer.close()
 }
 
-/// Golden manifests, and one with everything in it.
+/// Golden manifests, and one with all records.
 #[cfg(test)]
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let golden = ["empty", "one-row", "repeated", "wide-ids"].map(|name| {

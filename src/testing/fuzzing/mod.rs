@@ -1,7 +1,7 @@
-//! What the fuzz targets in `fuzz/` call: one function for each, over plain bytes.
+//! The bodies of the fuzz targets in `fuzz/`: one function over bytes for each target.
 //!
-//! Everything happens in memory, on one thread, with known ids, so that an input always does the same. A
-//! function panics where the engine breaks a promise, and so does the engine itself; errors are fine.
+//! All work is in memory, on one thread and with predictable ids, so that an input always has the same
+//! effect. A function panics if the engine breaks a guarantee. Errors of the engine are allowed.
 
 mod files;
 mod hostile;
@@ -23,7 +23,7 @@ pub use queries::query_vs_scan;
 use crate::options::Options;
 use crate::util::random::fixed::fix_ids;
 
-/// Settings for databases of a few hundred rows: one thread, and few operations to a run.
+/// Options for databases of a few hundred rows: one thread, and few operations per run.
 fn options() -> Options {
     fix_ids();
     Options::new().threads(1).background_merges(false).memory_bytes(1 << 20).memtable_rows(64)

@@ -1,6 +1,6 @@
-//! A writer on a disk that fails and loses power, against a model of what it was told.
+//! A writer on a disk with faults and power cuts, compared with a model.
 //!
-//! The operations are totally ordered. Whatever happens, the database holds the effect of a prefix of
+//! The operations are totally ordered. At all times the database must hold the effect of a prefix of
 //! them that contains everything acknowledged.
 
 use std::collections::BTreeSet;
@@ -18,25 +18,25 @@ use crate::storage::Storage;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
 use crate::{Error, Result, Row, Schema, Snapshot, Writer};
 
-/// Operations that one input may ask for.
-const MOST_STEPS: usize = 100;
-/// Rows that a model may hold, so that comparing them stays cheap.
-const MOST_ROWS: usize = 400;
+/// The most steps of one input.
+const MAX_STEPS: usize = 100;
+/// The most rows of the model, so that comparisons stay cheap.
+const MAX_ROWS: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+enum ModelOperation {
     Insert(Row<u64>),
     Delete(u64),
 }
 
-/// What the database was told.
+/// The operations so far.
 #[derive(Clone, Default)]
 struct History {
     /// The effect of everything acknowledged.
     durable: Rows,
-    /// Everything since.
-    tail: Vec<Operation>,
-    /// The largest id ever acknowledged, in rows deleted since too.
+    /// All operations since.
+    tail: Vec<ModelOperation>,
+    /// The largest id ever acknowledged, including deleted rows.
     largest_id: Option<u64>,
 }
 
@@ -56,19 +56,19 @@ impl History {
         self.keep(self.tail.len());
     }
 
-    /// Takes a prefix of the tail for durable and forgets the rest.
+    /// Makes a prefix of the tail durable and drops the rest.
     fn keep(&mut self, count: usize) {
         self.durable = self.after(count);
         for operation in &self.tail[..count] {
-            if let Operation::Insert(row) = operation {
+            if let ModelOperation::Insert(row) = operation {
                 self.largest_id = self.largest_id.max(Some(row.id));
             }
         }
         self.tail.clear();
     }
 
-    /// The shortest prefix that gives these rows: of a longer one that gives them too, nobody can tell
-    /// whether its ids were stored.
+    /// The shortest prefix with this effect. A longer one with the same effect may or may not have stored
+    /// its ids.
     fn prefix_with(&self, rows: &Rows) -> Option<usize> {
         let mut state = self.durable.clone();
         let mut count = 0;
@@ -80,19 +80,19 @@ impl History {
     }
 }
 
-fn apply(rows: &mut Rows, operation: Operation) {
+fn apply(rows: &mut Rows, operation: ModelOperation) {
     match operation {
-        Operation::Insert(row) => {
+        ModelOperation::Insert(row) => {
             rows.insert(row);
         }
-        Operation::Delete(id) => rows.retain(|row| row.id != id),
+        ModelOperation::Delete(id) => rows.retain(|row| row.id != id),
     }
 }
 
-/// The disk as it was just before a call, with what had been promised then.
+/// A copy of the disk just before a call.
 type Frozen = Arc<Mutex<Option<SimulatedDisk>>>;
 
-/// A writer and all that is known about its disk.
+/// A writer, its disk and the model.
 struct World {
     disk: SimulatedDisk,
     options: Options,
@@ -101,11 +101,11 @@ struct World {
     reader: Option<Snapshot<u64>>,
     history: History,
     frozen: Frozen,
-    /// Calls may fail, so errors are no surprise and what readers see may be more than was promised.
+    /// Whether calls may fail. Then errors are allowed, and readers may see unacknowledged operations.
     faulty: bool,
 }
 
-/// Does what an input says: operations, queries, crashes, faults.
+/// Runs the steps of an input: operations, queries, crashes, faults.
 pub fn model_ops(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2"]);
@@ -125,7 +125,7 @@ pub fn model_ops(bytes: &[u8]) {
         faulty: false,
     };
     world.reopen();
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if input.is_empty() {
             break;
         }
@@ -140,7 +140,7 @@ impl World {
         match input.byte() % 32 {
             0..=6 => self.insert(input),
             7 => self.insert_automatic(input),
-            8..=9 => self.operate(Operation::Delete(small_id(input))),
+            8..=9 => self.operate(ModelOperation::Delete(small_id(input))),
             10..=11 => self.upsert(input),
             12..=16 => self.durably(Writer::commit),
             17..=18 => self.durably(Writer::flush),
@@ -157,14 +157,14 @@ impl World {
         }
         let frozen = self.frozen.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(disk) = frozen {
-            // Of what this step promised, nothing had been promised yet.
-            let told = mem::take(&mut self.history);
-            let unacknowledged = told.tail.is_empty() && !before.tail.is_empty();
-            self.history = if unacknowledged { before } else { History { tail: told.tail, ..before } };
+            // At the time of the copy, this step had acknowledged nothing.
+            let after = mem::take(&mut self.history);
+            let was_acknowledged = after.tail.is_empty() && !before.tail.is_empty();
+            self.history = if was_acknowledged { before } else { History { tail: after.tail, ..before } };
             self.writer = None;
             self.reader = None;
             self.disk = disk;
-            // The process was killed, or the power was cut.
+            // Either the process ended, or the power was cut.
             if input.flag() {
                 self.reopen();
             } else {
@@ -174,33 +174,33 @@ impl World {
     }
 
     fn writer(&mut self) -> &mut Writer<u64> {
-        self.writer.as_mut().expect("there is always a writer between steps")
+        self.writer.as_mut().expect("a writer exists between steps")
     }
 
     fn insert(&mut self, input: &mut Input<'_>) {
         let row = Row { fingerprint: input.fingerprint(), id: small_id(input) };
-        if self.history.durable.len() + self.history.tail.len() < MOST_ROWS {
-            self.operate(Operation::Insert(row));
+        if self.history.durable.len() + self.history.tail.len() < MAX_ROWS {
+            self.operate(ModelOperation::Insert(row));
         }
     }
 
-    /// Ids are given out in ascending order and never twice.
+    /// Automatic ids ascend and are never reused.
     fn insert_automatic(&mut self, input: &mut Input<'_>) {
         let fingerprint = input.fingerprint();
         match self.writer().insert(fingerprint, None) {
             Ok(id) => {
-                let stood = self.history.largest_id;
-                assert!(stood < Some(id), "id {id} was given out before; the largest was {stood:?}");
-                self.history.tail.push(Operation::Insert(Row { fingerprint, id }));
+                let largest = self.history.largest_id;
+                assert!(largest < Some(id), "id {id} is not new; the largest was {largest:?}");
+                self.history.tail.push(ModelOperation::Insert(Row { fingerprint, id }));
             }
             Err(error) => self.expect_failure(error),
         }
     }
 
-    fn operate(&mut self, operation: Operation) {
+    fn operate(&mut self, operation: ModelOperation) {
         let done = match operation {
-            Operation::Insert(row) => self.writer().insert(row.fingerprint, Some(row.id)).map(drop),
-            Operation::Delete(id) => self.writer().delete(id),
+            ModelOperation::Insert(row) => self.writer().insert(row.fingerprint, Some(row.id)).map(drop),
+            ModelOperation::Delete(id) => self.writer().delete(id),
         };
         match done {
             Ok(()) => self.history.tail.push(operation),
@@ -211,12 +211,12 @@ impl World {
     fn upsert(&mut self, input: &mut Input<'_>) {
         let row = Row { fingerprint: input.fingerprint(), id: small_id(input) };
         match self.writer().upsert(row.fingerprint, row.id) {
-            Ok(()) => self.history.tail.extend([Operation::Delete(row.id), Operation::Insert(row)]),
+            Ok(()) => self.history.tail.extend([ModelOperation::Delete(row.id), ModelOperation::Insert(row)]),
             Err(error) => self.expect_failure(error),
         }
     }
 
-    /// Something after which everything is durable.
+    /// Runs an operation that makes everything durable.
     fn durably(&mut self, work: fn(&mut Writer<u64>) -> Result<()>) {
         match work(self.writer()) {
             Ok(()) => self.history.acknowledge(),
@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// An error is fine where calls fail. A writer that takes no more makes room for another.
+    /// Errors are allowed if calls may fail. A poisoned writer is replaced by a new one.
     fn expect_failure(&mut self, error: Error) {
         assert!(self.faulty, "no call has failed, and yet: {error}");
         if matches!(error, Error::Poisoned { .. }) {
@@ -241,7 +241,7 @@ impl World {
         }
     }
 
-    /// The writer's own snapshot has what is not committed, too.
+    /// The writer's own snapshot includes uncommitted operations.
     fn writers_snapshot(&mut self) {
         match self.writer().snapshot().and_then(|snapshot| rows_in_order(&snapshot)) {
             Ok(rows) => assert!(rows.iter().eq(&self.history.now()), "the writer's snapshot"),
@@ -249,7 +249,7 @@ impl World {
         }
     }
 
-    /// Readers see what was acknowledged, and no more where nothing has failed.
+    /// Readers see all acknowledged operations, and no others unless a call has failed.
     fn read_from_outside(&mut self) {
         let storage: Arc<dyn Storage> = Arc::new(self.disk.clone());
         let opened = match self.reader.take() {
@@ -260,8 +260,8 @@ impl World {
             Ok((rows, reader)) => {
                 let rows = rows.into_iter().collect();
                 let prefix = self.history.prefix_with(&rows);
-                assert!(prefix.is_some(), "readers see no prefix: {rows:?}");
-                assert!(self.faulty || rows == self.history.durable, "readers see what was not committed");
+                assert!(prefix.is_some(), "readers see the effect of no prefix: {rows:?}");
+                assert!(self.faulty || rows == self.history.durable, "readers see uncommitted operations");
                 self.reader = Some(reader);
             }
             Err(error) => self.expect_failure(error),
@@ -281,7 +281,7 @@ impl World {
         self.reopen();
     }
 
-    /// Another writer on the same disk. Tries until no call fails any more.
+    /// Opens a new writer on the same disk. Retries until no call fails.
     fn reopen(&mut self) {
         let storage: Arc<dyn Storage> = Arc::new(self.disk.clone());
         self.disk.heal();
@@ -292,7 +292,7 @@ impl World {
                 None
             }
         });
-        let writer = opened.expect("a disk that has ceased to fail can be opened");
+        let writer = opened.expect("a disk without faults can be opened");
         let rows = writer.snapshot().and_then(|snapshot| rows_in_order(&snapshot));
         self.writer = Some(writer);
         match rows {
@@ -301,15 +301,15 @@ impl World {
         }
     }
 
-    /// What a new writer finds has to be the effect of a prefix with everything acknowledged.
+    /// A new writer must find the effect of a prefix that contains everything acknowledged.
     fn recovered(&mut self, rows: &Rows) {
         let found = self.history.prefix_with(rows);
-        let told = (&self.history.durable, &self.history.tail);
-        assert!(found.is_some(), "no prefix gives {rows:?}; acknowledged and since then: {told:?}");
+        let history = (&self.history.durable, &self.history.tail);
+        assert!(found.is_some(), "no prefix has the effect {rows:?}; acknowledged, and later: {history:?}");
         self.history.keep(found.unwrap_or_default());
     }
 
-    /// Cuts the power. In recovering it is cut again, which changes nothing.
+    /// Cuts the power, and cuts it again during recovery, which must not change the state.
     fn crash(&mut self, fate: &mut dyn FnMut(Doubt) -> bool) {
         self.writer = None;
         self.reader = None;
@@ -321,7 +321,8 @@ impl World {
         let first = self.history.durable.clone();
         if let Some(disk) = again {
             let storage: Arc<dyn Storage> = Arc::new(disk);
-            let writer = Writer::<u64>::open(storage.clone(), self.options.clone()).expect("opens again");
+            let writer =
+                Writer::<u64>::open(storage.clone(), self.options.clone()).expect("the database opens again");
             writer.close().expect("a sound disk");
             let snapshot = Snapshot::open(&storage, &self.options, None).expect("a sound database");
             let rows: BTreeSet<_> = rows_in_order(&snapshot).expect("sound rows").into_iter().collect();
@@ -330,7 +331,7 @@ impl World {
         }
     }
 
-    /// A copy of the disk on which recovery is cut short.
+    /// A copy of the disk on which recovery was interrupted.
     fn crash_in_recovery(&self, fate: &mut dyn FnMut(Doubt) -> bool) -> Option<SimulatedDisk> {
         let copy = self.disk.crash(&mut |_| true);
         let at = (0..6).fold(0, |bits, index| bits << 1 | u64::from(fate(Doubt::FolderOperation { index })));
@@ -342,7 +343,7 @@ impl World {
         caught.map(|disk| disk.crash(fate))
     }
 
-    /// Has a copy of the disk made at one of the next calls.
+    /// Schedules a copy of the disk at one of the next calls.
     fn arm(&mut self, input: &mut Input<'_>) {
         freeze(&self.disk, self.disk.calls() + input.below(80) as u64, &self.frozen);
     }
@@ -354,7 +355,7 @@ impl World {
         self.faulty = true;
     }
 
-    /// Fills the disk, or empties it.
+    /// Fills the disk, or frees space.
     fn fill_up(&mut self, input: &mut Input<'_>) {
         let call = self.disk.calls() + input.below(40) as u64;
         if input.flag() {
@@ -366,7 +367,7 @@ impl World {
     }
 }
 
-/// Keeps a copy of the disk as it is before a call.
+/// Schedules a copy of the disk before call `at`.
 fn freeze(disk: &SimulatedDisk, at: u64, to: &Frozen) {
     let to = to.clone();
     disk.on_call(move |frozen, call| {
@@ -381,7 +382,7 @@ fn small_id(input: &mut Input<'_>) -> u64 {
     u64::from(input.byte() % 24)
 }
 
-/// Keeps everything in doubt, nothing, or this and that.
+/// A fate that keeps everything in doubt, nothing, or a random part.
 fn random_fate(input: &mut Input<'_>) -> impl FnMut(Doubt) -> bool + use<> {
     let (seed, mut turn) = (u64::from(input.u16()), 0u64);
     move |_| {
@@ -400,7 +401,7 @@ fn random_fate(input: &mut Input<'_>) -> impl FnMut(Doubt) -> bool + use<> {
 mod tests {
     use super::*;
 
-    /// What a killed writer leaves, with nothing wrong with the disk.
+    /// The states of a sound disk when the process ends during a flush.
     fn killed_while_flushing() -> Vec<SimulatedDisk> {
         let options = options();
         let disk = SimulatedDisk::new();
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn regression_what_a_new_writer_finds_is_durable_before_anything_is_removed() {
+    fn regression_a_new_writer_makes_its_state_durable_before_it_removes_files() {
         for disk in killed_while_flushing() {
             let storage: Arc<dyn Storage> = Arc::new(disk.clone());
             let opened = Arc::new(Mutex::new(Vec::new()));
@@ -429,7 +430,7 @@ mod tests {
                     let left = disk.crash(&mut |doubt| doubt != Doubt::FolderOperation { index: lost });
                     let storage: Arc<dyn Storage> = Arc::new(left);
                     let snapshot = Snapshot::<u64>::open(&storage, &options(), None).unwrap();
-                    assert_eq!(snapshot.query(7, 0).unwrap().len(), 1, "a row that was acknowledged");
+                    assert_eq!(snapshot.query(7, 0).unwrap().len(), 1, "the acknowledged row is found");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What answers have to be, by the shortest code that tells.
+//! The expected answers, computed by the simplest code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::{Match, Pair, Result, Row, Snapshot, num_differing_bits};
 
 pub(super) type Rows = BTreeSet<Row<u64>>;
 
-/// All rows, in the order in which they come.
+/// All rows, in the order of the snapshot.
 pub(super) fn rows_in_order(snapshot: &Snapshot<u64>) -> Result<Vec<Row<u64>>> {
     let mut rows = Vec::new();
     snapshot.visit_rows(|row| {
@@ -17,7 +17,7 @@ pub(super) fn rows_in_order(snapshot: &Snapshot<u64>) -> Result<Vec<Row<u64>>> {
     Ok(rows)
 }
 
-/// What a query has to find.
+/// The expected matches of a query.
 pub(super) fn near(rows: &Rows, query: u64, k: u32) -> Vec<Match<u64>> {
     let found = rows.iter().map(|&Row { fingerprint, id }| Match {
         distance: num_differing_bits(fingerprint, query),
@@ -29,7 +29,7 @@ pub(super) fn near(rows: &Rows, query: u64, k: u32) -> Vec<Match<u64>> {
     found
 }
 
-/// All pairs of distinct values within k.
+/// The expected pairs of distinct values within k.
 pub(super) fn all_pairs(values: &BTreeSet<u64>, k: u32) -> BTreeSet<Pair<u64>> {
     let mut pairs = BTreeSet::new();
     for &a in values {
@@ -43,7 +43,7 @@ pub(super) fn all_pairs(values: &BTreeSet<u64>, k: u32) -> BTreeSet<Pair<u64>> {
     pairs
 }
 
-/// Groups of rows that pairs connect, those of two rows or more.
+/// The expected clusters: rows that pairs connect, in groups of two or more.
 fn clusters(rows: &Rows, pairs: &BTreeSet<Pair<u64>>) -> Vec<Vec<Row<u64>>> {
     let mut leader: BTreeMap<u64, u64> = rows.iter().map(|row| (row.fingerprint, row.fingerprint)).collect();
     for pair in pairs {
@@ -55,7 +55,7 @@ fn clusters(rows: &Rows, pairs: &BTreeSet<Pair<u64>>) -> Vec<Vec<Row<u64>>> {
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
-/// Asks for everything there is and compares it with what it has to be.
+/// Compares rows, queries, pairs and clusters with the expected answers.
 pub(super) fn compare(snapshot: &Snapshot<u64>, rows: &Rows, input: &mut Input<'_>) -> Result<()> {
     assert!(rows_in_order(snapshot)?.iter().eq(rows), "rows");
     for _ in 0..1 + input.below(3) {
@@ -68,7 +68,7 @@ pub(super) fn compare(snapshot: &Snapshot<u64>, rows: &Rows, input: &mut Input<'
     compare_pairs(snapshot, rows, input.k())
 }
 
-/// Near some row, or anywhere.
+/// A query near some row, or a random one.
 fn any_query(rows: &Rows, input: &mut Input<'_>) -> u64 {
     let nth = input.u16();
     let random = input.fingerprint();
@@ -78,7 +78,7 @@ fn any_query(rows: &Rows, input: &mut Input<'_>) -> u64 {
     }
 }
 
-/// Pairs and clusters. Where there would be many, k is lowered.
+/// Compares pairs and clusters. Reduces k if there would be many.
 pub(super) fn compare_pairs(snapshot: &Snapshot<u64>, rows: &Rows, k: u32) -> Result<()> {
     let k = if rows.len() > 200 { k.min(4) } else { k };
     let values: BTreeSet<u64> = rows.iter().map(|row| row.fingerprint).collect();

@@ -1,4 +1,4 @@
-//! Answers over any rows, in any layout, spread over any runs, against brute force.
+//! Answers for any rows, layouts and runs, compared with brute force.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ const LAYOUTS: [&str; 9] = [
     "blocks:6,3",
 ];
 
-/// Builds a database of up to three runs and compares everything it answers with brute force; in a few
-/// inputs, joins a long list in memory instead.
+/// Builds a database of up to three runs and compares all answers with brute force. For a few inputs, joins
+/// a long list in memory instead.
 pub fn query_vs_scan(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     if input.byte() == 0xff {
@@ -50,7 +50,7 @@ fn query_runs(input: &mut Input<'_>) -> Result<()> {
         }
         live.retain(|row| !deleted.contains(&row.id));
         live.extend(&rows);
-        // Two errors can touch every two of three blocks.
+        // Two errors can touch all pairs of three blocks.
         let layout = if schema.k > 1 { layout.replace("blocks:3,2", "rotations:5") } else { layout.into() };
         runs.push(NewRun { layout, rows, deleted: deleted.into_iter().collect() });
     }
@@ -69,7 +69,7 @@ fn id(input: &mut Input<'_>) -> u64 {
     }
 }
 
-/// Some rows one by one, some by the dozen.
+/// Some single rows, and some groups of similar rows.
 fn rows(input: &mut Input<'_>) -> Vec<Row<u64>> {
     let mut rows = Vec::new();
     for _ in 0..input.below(24) {
@@ -84,7 +84,7 @@ fn rows(input: &mut Input<'_>) -> Vec<Row<u64>> {
     rows
 }
 
-/// Long enough to be split, with values that agree in many bits.
+/// Joins a list that is long enough to be split, with values that share many bits.
 fn join_a_list(input: &mut Input<'_>) -> Result<()> {
     let (mask, base, seed) = (input.u64() | input.u64(), input.u64(), input.u64());
     let (k, count) = (input.k().min(5), 500 + 8 * u64::from(input.byte()) + u64::from(input.u16() % 3000));

@@ -1,6 +1,6 @@
 //! Replays the seeds of fuzz targets, and inputs near them, in ordinary tests.
 //!
-//! The crates beside the engine include this file, too: it depends on nothing of the engine's.
+//! Other crates include this file, so it is independent of the engine.
 
 #![allow(dead_code, reason = "each crate uses its own part")]
 
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::input::random;
 
-/// A fuzz target, and what tests give it.
+/// A fuzz target and its inputs in tests.
 pub(super) struct Target {
     pub(super) name: &'static str,
     pub(super) call: fn(&[u8]),
     /// Number of pseudo-random inputs.
     pub(super) inputs: u64,
-    /// Makes the seeds that are not found by fuzzing.
+    /// Returns the seeds that were not found by fuzzing.
     pub(super) seeds: fn() -> Vec<Vec<u8>>,
 }
 
@@ -42,8 +42,8 @@ impl Target {
         (0..self.inputs).for_each(|seed| (self.call)(&noise(seed, random(seed) % 300)));
     }
 
-    /// `NEARPRINT_WRITE_SEEDS=1` writes the seeds anew. Those named `found` are inputs that a fuzzer came
-    /// upon, kept because each reaches something else.
+    /// `NEARPRINT_WRITE_SEEDS=1` writes the seeds again. Seeds named `found` are inputs that a fuzzer
+    /// found; each of them reaches code that the others do not.
     pub(super) fn has_seeds(&self) {
         let folder = corpus().join(self.name);
         if std::env::var_os("NEARPRINT_WRITE_SEEDS").is_some() {
@@ -64,14 +64,14 @@ impl Target {
     }
 }
 
-/// `fuzz/corpus` at the root of the repository, which is the package's own folder or two above it.
+/// `fuzz/corpus` in the root of the repository: the folder of the package, or two levels above it.
 fn corpus() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = package.ancestors().map(|folder| folder.join("fuzz/corpus")).find(|path| path.is_dir());
-    found.expect("the corpus of the fuzz targets stands in the repository")
+    found.expect("the repository has a corpus of the fuzz targets")
 }
 
-/// Seeds for targets that make their choices from any bytes.
+/// Seeds for targets that accept any bytes.
 pub(super) fn noises() -> Vec<Vec<u8>> {
     (0..6).map(|seed| noise(seed + 1, 40 << (seed % 3))).collect()
 }
