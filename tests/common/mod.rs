@@ -1,11 +1,30 @@
-//! Data and brute force that several test files share.
+//! Data, brute force and switches that the test binaries share.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses its own part")]
+
+mod skips;
+mod widths;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use nearprint::{Database, Fingerprint, Match, Options, Pair, Row, Snapshot, num_differing_bits};
+use nearprint::{
+    Database, Fingerprint, Match, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all,
+};
+
+pub use skips::{Need, skip};
+pub(crate) use widths::for_each_width;
+pub use widths::{bit, by_width, leading, low};
+
+/// Whether `NEARPRINT_FULL=1` asks for the long form of the tests that have a short one.
+pub fn is_full() -> bool {
+    std::env::var_os("NEARPRINT_FULL").is_some_and(|value| value == "1")
+}
+
+/// A choice between the short and the long form of a test.
+pub fn short_or_full<T>(short: T, full: T) -> T {
+    if is_full() { full } else { short }
+}
 
 /// Makes a benchmark use the kernel that the environment variable `NEARPRINT_KERNEL` names: `scalar`,
 /// `avx2`, `avx512` or `neon`. Without the variable the engine uses the fastest one.
@@ -33,17 +52,17 @@ impl Random {
 
     /// Any fingerprint.
     pub fn value<F: Fingerprint>(&mut self) -> F {
-        (0..F::BITS / 64).fold(F::default(), |value, word| value | F::from_bits(self.next(), word * 64, 64))
+        let words: Vec<u64> = (0..F::BITS / 64).map(|_| self.next()).collect();
+        F::from_le_words(&words)
     }
 
     /// `value` with up to `most` random bits flipped.
     pub fn near<F: Fingerprint>(&mut self, value: F, most: u64) -> F {
-        (0..self.below(most + 1))
-            .fold(value, |value, _| value ^ F::from_bits(1, self.below(u64::from(F::BITS)) as u32, 1))
+        (0..self.below(most + 1)).fold(value, |value, _| value ^ bit(self.below(u64::from(F::BITS)) as u32))
     }
 }
 
-/// The kinds of data that every answer is tried on.
+/// The kinds of data that every answer is checked on.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     Uniform,
@@ -59,14 +78,15 @@ pub const SHAPES: [Shape; 4] = [Shape::Uniform, Shape::Skewed, Shape::Equal, Sha
 
 /// `count` rows with ids from 0; a third of them near another one.
 pub fn rows<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>> {
+    const FIRST_16_BITS: u64 = 0xffff << 48;
     let mut random = Random(seed);
-    let popular: Vec<F> = (0..200).map(|_| F::from_bits(random.next() >> 48, 0, 16)).collect();
+    let popular: Vec<F> = (0..200).map(|_| leading(random.next() & FIRST_16_BITS)).collect();
     let mut rows: Vec<Row<F>> = Vec::with_capacity(count);
     for id in 0..count as u64 {
         let fresh = match shape {
             Shape::Uniform => random.value(),
             Shape::Skewed if random.below(10) < 3 => {
-                popular[random.below(200) as usize] | random.value::<F>() & F::ones(16, F::BITS - 16)
+                popular[random.below(200) as usize] | random.value::<F>() & !leading::<F>(FIRST_16_BITS)
             }
             Shape::Skewed => random.value(),
             Shape::Equal => popular[random.below(20) as usize],
@@ -87,9 +107,60 @@ pub fn rows<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>
     rows
 }
 
+/// Rows of which every third fingerprint has several ids.
+pub fn several_ids<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>> {
+    let mut random = Random(seed);
+    let mut found = rows(shape, count, seed);
+    for at in (3..count).step_by(3) {
+        found[at].fingerprint = found[at - random.below(3) as usize - 1].fingerprint;
+    }
+    found
+}
+
+/// The fingerprints of rows, in the order of the rows.
+pub fn fingerprints<F: Fingerprint>(rows: &[Row<F>]) -> Vec<F> {
+    rows.iter().map(|row| row.fingerprint).collect()
+}
+
+/// The distinct fingerprints of rows, ascending.
+pub fn distinct<F: Fingerprint>(rows: &[Row<F>]) -> Vec<F> {
+    fingerprints(rows).into_iter().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Fingerprints worth querying: the extremes, random ones, and some near stored ones.
+pub fn queries<F: Fingerprint>(rows: &[Row<F>], random: &mut Random) -> Vec<F> {
+    let mut queries = vec![F::default(), !F::default(), random.value(), random.value()];
+    for _ in 0..12 {
+        let stored = rows[random.below(rows.len() as u64) as usize].fingerprint;
+        queries.push(random.near(stored, u64::from(F::BITS / 7)));
+    }
+    queries
+}
+
+/// A temporary folder in memory, where the system has one: for tests that make many small databases, most of
+/// whose time would pass in syncs.
+pub fn folder_in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// A schema with a layout given as text.
+pub fn layout(layout: &str) -> Schema {
+    Schema::new().layout(layout.parse().unwrap())
+}
+
 /// Builds a database from rows and opens it.
-pub fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>], options: Options) -> Snapshot<F> {
-    let mut builder = Database::<F>::build(path, options.clone()).unwrap();
+pub fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>], schema: Schema) -> Snapshot<F> {
+    build_with(path, rows, schema, Options::new())
+}
+
+/// Builds a database from rows and opens it, both with the same options.
+pub fn build_with<F: Fingerprint>(
+    path: &Path,
+    rows: &[Row<F>],
+    schema: Schema,
+    options: Options,
+) -> Snapshot<F> {
+    let mut builder = Database::<F>::build_with(path, schema, options.clone()).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -97,37 +168,67 @@ pub fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>], options: Options) -> 
     Database::<F>::open_with(path, options).unwrap().snapshot().unwrap()
 }
 
+/// A snapshot of a database opened with a number of threads.
+pub fn open_on<F: Fingerprint>(path: &Path, threads: usize) -> Snapshot<F> {
+    Database::<F>::open_with(path, Options::new().threads(threads)).unwrap().snapshot().unwrap()
+}
+
+/// The files of a database folder, sorted, without the lock file.
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.file_name().unwrap() != "LOCK");
+    files.sort();
+    files
+}
+
+/// All items of an iterator that must not fail.
+pub fn collected<T>(items: nearprint::Result<impl Iterator<Item = nearprint::Result<T>>>) -> Vec<T> {
+    items.unwrap().collect::<nearprint::Result<_>>().unwrap()
+}
+
 /// Every row of a snapshot, by (fingerprint, id).
 pub fn all_rows<F: Fingerprint>(snapshot: &Snapshot<F>) -> Vec<Row<F>> {
+    collected(snapshot.rows())
+}
+
+/// All pairs of a list, found on a number of threads, in the order of the blocks.
+pub fn listed_pairs<F: Fingerprint>(values: &[F], k: u32, threads: usize) -> Vec<Pair<F>> {
     let mut found = Vec::new();
-    snapshot
-        .visit_rows(|row| {
-            found.push(row);
-            Ok::<(), nearprint::Error>(())
-        })
-        .unwrap();
+    visit_all(values.to_vec(), k, &Options::new().threads(threads), |block| {
+        found.extend_from_slice(block);
+        Ok::<(), nearprint::Error>(())
+    })
+    .unwrap();
     found
 }
 
-/// All matches by comparing with everything.
+/// All matches by comparing with everything, in the order of answers.
 pub fn matches<F: Fingerprint>(rows: &[Row<F>], query: F, k: u32) -> Vec<Match<F>> {
     let near = |row: &Row<F>| {
         let distance = num_differing_bits(row.fingerprint, query);
         (distance <= k).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
     };
-    rows.iter().filter_map(near).collect::<BTreeSet<_>>().into_iter().collect()
+    let mut found: Vec<Match<F>> = rows.iter().filter_map(near).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
-/// All pairs of distinct fingerprints by comparing all with all.
-pub fn pairs<F: Fingerprint>(rows: &[Row<F>], k: u32) -> BTreeSet<Pair<F>> {
-    let distinct: Vec<F> =
-        rows.iter().map(|row| row.fingerprint).collect::<BTreeSet<_>>().into_iter().collect();
-    let mut found = BTreeSet::new();
+/// Those of some matches, in the order of answers, that are within `k` bits.
+pub fn within<F: Fingerprint>(matches: &[Match<F>], k: u32) -> &[Match<F>] {
+    &matches[..matches.partition_point(|found| found.distance <= k)]
+}
+
+/// All pairs of distinct fingerprints by comparing all with all, ascending.
+pub fn pairs<F: Fingerprint>(rows: &[Row<F>], k: u32) -> Vec<Pair<F>> {
+    let distinct = distinct(rows);
+    let mut found = Vec::new();
     for (index, &a) in distinct.iter().enumerate() {
         for &b in &distinct[index + 1..] {
             let distance = num_differing_bits(a, b);
             if distance <= k {
-                found.insert(Pair { a, b, distance });
+                found.push(Pair { a, b, distance });
             }
         }
     }
@@ -147,8 +248,8 @@ pub fn clusters<F: Fingerprint>(rows: &[Row<F>], k: u32) -> Vec<Vec<Row<F>>> {
         let mut next = 0;
         while next < cluster.len() {
             for other in 0..all.len() {
-                let near = all[cluster[next]].fingerprint.distance(all[other].fingerprint) <= k;
-                if near && !std::mem::replace(&mut seen[other], true) {
+                if !seen[other] && all[cluster[next]].fingerprint.distance(all[other].fingerprint) <= k {
+                    seen[other] = true;
                     cluster.push(other);
                 }
             }

@@ -5,22 +5,33 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Shape, all_rows, rows};
-use nearprint::{Database, Error, LayoutChoice, Options, Row, Snapshot};
+use crate::common::{Shape, all_rows, build, for_each_width, low, rows};
+use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot};
 
-fn options() -> Options {
-    Options::new().threads(2).layout(LayoutChoice::Rotations { tables: 2 })
+for_each_width!(
+    a_copy_is_a_database_of_its_own,
+    an_empty_database_is_copied,
+    rows_that_are_only_in_the_log_are_copied,
+    given_ids_are_copied_without_their_rows,
+    ingested_runs_stay_ingested_in_the_copy,
+    a_copy_is_made_while_a_writer_flushes_and_merges,
+    an_old_snapshot_is_copied_when_its_files_are_gone,
+    a_damaged_database_is_not_copied,
+);
+
+fn schema() -> Schema {
+    Schema::new().layout(LayoutChoice::Rotations { tables: 2 })
 }
 
-fn database(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
-    crate::common::build(&home.join("db"), rows, options());
-    Database::open_with(home.join("db"), options().memtable_rows(100)).unwrap()
+fn database<F: Fingerprint>(home: &Path, rows: &[Row<F>]) -> Database<F> {
+    build(&home.join("db"), rows, schema());
+    Database::open_with(home.join("db"), Options::new().threads(2).memtable_rows(100)).unwrap()
 }
 
 /// Backs a snapshot up and checks that the copy is sound and holds the same.
-fn copy(snapshot: &Snapshot<u64>, to: &Path) -> Database<u64> {
+fn copy<F: Fingerprint>(snapshot: &Snapshot<F>, to: &Path) -> Database<F> {
     snapshot.backup(to).unwrap();
-    let copy = Database::<u64>::open(to).unwrap();
+    let copy = Database::<F>::open(to).unwrap();
     assert_eq!(copy.verify().unwrap().damage, []);
     let copied = copy.snapshot().unwrap();
     assert!(all_rows(&copied) == all_rows(snapshot));
@@ -30,10 +41,9 @@ fn copy(snapshot: &Snapshot<u64>, to: &Path) -> Database<u64> {
     copy
 }
 
-#[test]
-fn a_copy_is_a_database_of_its_own() {
+fn a_copy_is_a_database_of_its_own<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows(Shape::Equal, 700, 1);
+    let rows = rows::<F>(Shape::Equal, 700, 1);
     let database = database(home.path(), &rows[..600]);
     let mut writer = database.writer().unwrap();
     for part in rows[600..].chunks(30) {
@@ -44,7 +54,7 @@ fn a_copy_is_a_database_of_its_own() {
     writer.flush().unwrap();
     let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
     let mut other = copied.writer().unwrap();
-    assert_eq!(other.insert(1, None).unwrap(), 700);
+    assert_eq!(other.insert(low(1), None).unwrap(), 700);
     other.compact().unwrap();
     other.close().unwrap();
     assert_eq!(all_rows(&copied.snapshot().unwrap()).len(), 700);
@@ -52,25 +62,23 @@ fn a_copy_is_a_database_of_its_own() {
     copy(&copied.snapshot().unwrap(), &home.path().join("copy of the copy"));
 }
 
-#[test]
-fn an_empty_database_is_copied() {
+fn an_empty_database_is_copied<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &[]);
+    let database = database::<F>(home.path(), &[]);
     let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
-    assert_eq!(copied.writer().unwrap().insert(1, None).unwrap(), 0);
+    assert_eq!(copied.writer().unwrap().insert(low(1), None).unwrap(), 0);
 }
 
-#[test]
-fn what_is_only_in_the_log_is_in_the_copy() {
+fn rows_that_are_only_in_the_log_are_copied<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows(Shape::Uniform, 60, 2);
+    let rows = rows::<F>(Shape::Uniform, 60, 2);
     let database = database(home.path(), &rows[..30]);
     let mut writer = database.writer().unwrap();
     writer.insert_batch(&rows[30..50]).unwrap();
     writer.delete(4).unwrap();
-    assert_eq!(writer.insert(77, None).unwrap(), 50);
+    assert_eq!(writer.insert(low(77), None).unwrap(), 50);
     writer.commit().unwrap();
-    writer.insert(78, None).unwrap();
+    writer.insert(low(78), None).unwrap();
     let committed = database.snapshot().unwrap();
     let copied = copy(&committed, &home.path().join("committed"));
     assert_eq!(all_rows(&committed).len(), 50);
@@ -78,35 +86,33 @@ fn what_is_only_in_the_log_is_in_the_copy() {
     drop(writer);
     copy(&database.snapshot().unwrap(), &home.path().join("with a log that a crash left"));
 
-    // The copy knows which ids were given.
+    // The copy stores which ids were given.
     let mut other = copied.writer().unwrap();
     let folder = home.path().join("runs");
-    let mut builder = Database::<u64>::build(&folder, options().first_id(50)).unwrap().runs_only();
-    builder.push(5, None).unwrap();
+    let mut builder = Database::<F>::build(&folder, schema()).unwrap().first_id(50).runs_only();
+    builder.push(low(5), None).unwrap();
     builder.finish().unwrap();
     assert!(matches!(other.ingest(&[&folder]), Err(Error::Overlap { given_by_other: (50, 50), .. })));
-    assert_eq!(other.insert(79, None).unwrap(), 51);
+    assert_eq!(other.insert(low(79), None).unwrap(), 51);
 }
 
-#[test]
-fn what_comes_to_nothing_leaves_its_ids() {
+fn given_ids_are_copied_without_their_rows<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &[]);
+    let database = database::<F>(home.path(), &[]);
     let mut writer = database.writer().unwrap();
-    let id = writer.insert(5, Some(41)).unwrap();
+    let id = writer.insert(low(5), Some(41)).unwrap();
     writer.delete(id).unwrap();
     writer.commit().unwrap();
     let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
-    assert_eq!(copied.writer().unwrap().insert(5, None).unwrap(), 42);
+    assert_eq!(copied.writer().unwrap().insert(low(5), None).unwrap(), 42);
 }
 
-#[test]
-fn adopted_runs_stay_adopted_in_the_copy() {
+fn ingested_runs_stay_ingested_in_the_copy<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &[]);
+    let database = database::<F>(home.path(), &[]);
     let folder = home.path().join("runs");
-    let mut builder = Database::<u64>::build(&folder, options()).unwrap().runs_only();
-    builder.push(5, Some(1)).unwrap();
+    let mut builder = Database::<F>::build(&folder, schema()).unwrap().runs_only();
+    builder.push(low(5), Some(1)).unwrap();
     builder.finish().unwrap();
     let mut writer = database.writer().unwrap();
     writer.ingest(&[&folder]).unwrap();
@@ -115,10 +121,9 @@ fn adopted_runs_stay_adopted_in_the_copy() {
     assert_eq!(copied.writer().unwrap().ingest(&[&folder]).unwrap().skipped, 1);
 }
 
-#[test]
-fn a_copy_is_made_while_a_writer_flushes_and_merges() {
+fn a_copy_is_made_while_a_writer_flushes_and_merges<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows(Shape::Uniform, 12_000, 3);
+    let rows = rows::<F>(Shape::Uniform, 12_000, 3);
     let database = database(home.path(), &rows[..1000]);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -147,10 +152,9 @@ fn a_copy_is_made_while_a_writer_flushes_and_merges() {
     copy(&database.snapshot().unwrap(), &home.path().join("last"));
 }
 
-#[test]
-fn an_old_snapshot_is_copied_when_its_files_have_gone() {
+fn an_old_snapshot_is_copied_when_its_files_are_gone<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows(Shape::Skewed, 2000, 4);
+    let rows = rows::<F>(Shape::Skewed, 2000, 4);
     let database = database(home.path(), &rows[..1000]);
     let old = database.snapshot().unwrap();
     let mut writer = database.writer().unwrap();
@@ -164,24 +168,23 @@ fn an_old_snapshot_is_copied_when_its_files_have_gone() {
 #[test]
 fn nothing_is_overwritten() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &rows(Shape::Equal, 50, 5));
+    let database = database(home.path(), &rows::<u64>(Shape::Equal, 50, 5));
     let snapshot = database.snapshot().unwrap();
     let before = fs::read(home.path().join("db/MANIFEST")).unwrap();
     assert!(matches!(snapshot.backup(database.path()), Err(Error::AlreadyExists { .. })));
     assert_eq!(fs::read(home.path().join("db/MANIFEST")).unwrap(), before);
     fs::write(home.path().join("file"), "mine").unwrap();
     let inside = database.path().join("copy");
-    assert!(matches!(snapshot.backup(&inside), Err(Error::Option(_))));
+    assert!(matches!(snapshot.backup(&inside), Err(Error::InsideDatabase { .. })));
     assert!(!inside.exists());
     assert!(matches!(snapshot.backup(home.path().join("file")), Err(Error::AlreadyExists { .. })));
     assert!(matches!(snapshot.backup(home.path().join("no/folder")), Err(Error::Io { .. })));
 }
 
-/// Also on pages that the snapshot has read and found right before.
-#[test]
-fn a_damaged_database_is_not_copied() {
+/// Also where the snapshot has read and checked the page before.
+fn a_damaged_database_is_not_copied<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &rows(Shape::Equal, 700, 6));
+    let database = database(home.path(), &rows::<F>(Shape::Equal, 700, 6));
     let snapshot = database.snapshot().unwrap();
     all_rows(&snapshot);
     let dest = home.path().join("copy");
@@ -193,7 +196,7 @@ fn a_damaged_database_is_not_copied() {
         }
         let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let pages = file.metadata().unwrap().len() / 8192;
-        // Header and footer are made anew from what was checked when the snapshot was taken.
+        // Header and footer are written anew from what the snapshot has checked.
         for page in 1..pages - 1 {
             let mut byte = [0];
             file.read_exact_at(&mut byte, page * 8192 + 40).unwrap();

@@ -3,17 +3,23 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::common::{Random, SHAPES, Shape, build, rows};
-use nearprint::{Database, Error, Options, Pair, Row, Snapshot, num_differing_bits};
+use crate::common::{
+    Random, SHAPES, Shape, build, by_width, collected, distinct, folder_in_memory, for_each_width, layout,
+    open_on, rows, short_or_full,
+};
+use nearprint::{Database, Error, Fingerprint, Options, Pair, Row, Schema, Snapshot, num_differing_bits};
 
-fn distinct(rows: &[Row<u64>]) -> Vec<u64> {
-    rows.iter().map(|row| row.fingerprint).collect::<BTreeSet<_>>().into_iter().collect()
-}
+for_each_width!(
+    cross_is_exact_for_all_shapes_sizes_and_threads,
+    rows_are_crossed_with_all_their_ids,
+    deleted_rows_are_left_out,
+    an_error_from_the_visitor_ends_it,
+);
 
 /// All pairs in the order promised, by comparing all with all.
-fn expected(first: &[Row<u64>], second: &[Row<u64>], k: u32) -> Vec<Pair<u64>> {
+fn expected<F: Fingerprint>(first: &[Row<F>], second: &[Row<F>], k: u32) -> Vec<Pair<F>> {
     let (first, second) = (distinct(first), distinct(second));
-    let first_asks = first.len() <= second.len();
+    let first_queries = first.len() <= second.len();
     let mut found = Vec::new();
     for &a in &first {
         for &b in &second {
@@ -24,37 +30,33 @@ fn expected(first: &[Row<u64>], second: &[Row<u64>], k: u32) -> Vec<Pair<u64>> {
         }
     }
     found.sort_by_key(|pair| {
-        if first_asks { (pair.a, pair.distance, pair.b) } else { (pair.b, pair.distance, pair.a) }
+        if first_queries { (pair.a, pair.distance, pair.b) } else { (pair.b, pair.distance, pair.a) }
     });
     found
 }
 
-fn expected_rows(first: &[Row<u64>], second: &[Row<u64>], k: u32) -> BTreeSet<(Row<u64>, Row<u64>, u32)> {
-    let near = |a: &Row<u64>, b: &Row<u64>| num_differing_bits(a.fingerprint, b.fingerprint);
+fn expected_rows<F: Fingerprint>(
+    first: &[Row<F>],
+    second: &[Row<F>],
+    k: u32,
+) -> BTreeSet<(Row<F>, Row<F>, u32)> {
+    let near = |a: &Row<F>, b: &Row<F>| num_differing_bits(a.fingerprint, b.fingerprint);
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b, near(a, b))));
     pairs.filter(|(_, _, distance)| *distance <= k).collect()
 }
 
-fn crossed(first: &Snapshot<u64>, second: &Snapshot<u64>, k: u32) -> Vec<Pair<u64>> {
-    let mut found = Vec::new();
-    first
-        .cross(second, k, |block| {
-            assert!(!block.is_empty());
-            found.extend_from_slice(block);
-            Ok::<(), Error>(())
-        })
-        .unwrap();
-    found
+fn crossed<F: Fingerprint>(first: &Snapshot<F>, second: &Snapshot<F>, k: u32) -> Vec<Pair<F>> {
+    collected(first.cross(second, k))
 }
 
-fn crossed_rows(
-    first: &Snapshot<u64>,
-    second: &Snapshot<u64>,
+fn crossed_rows<F: Fingerprint>(
+    first: &Snapshot<F>,
+    second: &Snapshot<F>,
     k: u32,
-) -> BTreeSet<(Row<u64>, Row<u64>, u32)> {
+) -> BTreeSet<(Row<F>, Row<F>, u32)> {
     let mut found = BTreeSet::new();
     first
-        .cross_rows(second, k, |a, b, distance| {
+        .visit_cross_rows(second, k, |a, b, distance| {
             assert!(found.insert((a, b, distance)), "{a:?} {b:?} twice");
             Ok::<(), Error>(())
         })
@@ -63,7 +65,7 @@ fn crossed_rows(
 }
 
 /// Rows near those of another list, and others.
-fn relatives(of: &[Row<u64>], count: usize, seed: u64) -> Vec<Row<u64>> {
+fn relatives<F: Fingerprint>(of: &[Row<F>], count: usize, seed: u64) -> Vec<Row<F>> {
     let mut random = Random(seed);
     let near = |random: &mut Random| {
         let other = of[random.below(of.len() as u64) as usize].fingerprint;
@@ -71,30 +73,25 @@ fn relatives(of: &[Row<u64>], count: usize, seed: u64) -> Vec<Row<u64>> {
     };
     (0..count as u64)
         .map(|id| {
-            let fingerprint = if random.below(2) == 0 { near(&mut random) } else { random.next() };
+            let fingerprint = if random.below(2) == 0 { near(&mut random) } else { random.value() };
             Row { fingerprint, id: id * 3 }
         })
         .collect()
 }
 
-#[test]
-fn cross_is_exact_for_all_shapes_sizes_and_threads() {
-    let home = tempfile::tempdir().unwrap();
+fn cross_is_exact_for_all_shapes_sizes_and_threads<F: Fingerprint>() {
+    let home = folder_in_memory();
     for shape in SHAPES {
-        let first = rows(shape, 1500, 5);
-        for (count, layout) in [(400, "rotations:3"), (2500, "blocks:6,2")] {
+        let first = rows::<F>(shape, short_or_full(600, 1500), 5);
+        for (count, name) in [(250, "rotations:3"), (short_or_full(900, 2500), "blocks:6,2")] {
             let second = relatives(&first, count, 11);
             let at = |name: &str| home.path().join(format!("{shape:?} {count} {name}"));
-            build(&at("first"), &first, Options::new());
-            build(&at("second"), &second, Options::new().layout(layout.parse().unwrap()));
-            for k in [0, 1, 3, 8, 20] {
+            build(&at("first"), &first, Schema::new());
+            build(&at("second"), &second, layout(name));
+            for k in [0, 1, 3, 8, by_width::<F, _>(20, 40, 80)] {
                 let (there, back) = (expected(&first, &second, k), expected(&second, &first, k));
                 for threads in [1, 2, 5] {
-                    let open = |name: &str| {
-                        let options = Options::new().threads(threads);
-                        Database::<u64>::open_with(at(name), options).unwrap().snapshot().unwrap()
-                    };
-                    let (first, second) = (open("first"), open("second"));
+                    let (first, second) = (open_on(&at("first"), threads), open_on(&at("second"), threads));
                     assert!(crossed(&first, &second, k) == there, "{shape:?} {count} {k}");
                     assert!(crossed(&second, &first, k) == back, "{shape:?} {count} {k} back");
                 }
@@ -103,12 +100,11 @@ fn cross_is_exact_for_all_shapes_sizes_and_threads() {
     }
 }
 
-#[test]
-fn rows_are_crossed_with_all_their_ids() {
+fn rows_are_crossed_with_all_their_ids<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let (first, second) = (rows(Shape::Equal, 300, 1), rows(Shape::Equal, 200, 1));
-    let one = build(&home.path().join("one"), &first, Options::new());
-    let other = build(&home.path().join("other"), &second, Options::new());
+    let (first, second) = (rows::<F>(Shape::Equal, 300, 1), rows::<F>(Shape::Equal, 200, 1));
+    let one = build(&home.path().join("one"), &first, Schema::new());
+    let other = build(&home.path().join("other"), &second, Schema::new());
     for k in [0, 4] {
         assert_eq!(crossed_rows(&one, &other, k), expected_rows(&first, &second, k));
         assert_eq!(crossed_rows(&other, &one, k), expected_rows(&second, &first, k));
@@ -117,10 +113,9 @@ fn rows_are_crossed_with_all_their_ids() {
 }
 
 /// Several runs, deleted rows, and rows in no run yet.
-fn living(path: &Path, rows: &[Row<u64>], deleted: u64) -> Snapshot<u64> {
+fn living<F: Fingerprint>(path: &Path, rows: &[Row<F>], deleted: u64) -> Snapshot<F> {
     let options = Options::new().memtable_rows(150).background_merges(false);
-    Database::<u64>::create(path, options.clone()).unwrap();
-    let mut writer = Database::<u64>::open_with(path, options).unwrap().writer().unwrap();
+    let mut writer = Database::<F>::create_with(path, Schema::new(), options).unwrap().writer().unwrap();
     for (count, row) in rows.iter().enumerate() {
         writer.insert(row.fingerprint, Some(row.id)).unwrap();
         if count % 40 == 0 {
@@ -132,14 +127,13 @@ fn living(path: &Path, rows: &[Row<u64>], deleted: u64) -> Snapshot<u64> {
     writer.snapshot().unwrap()
 }
 
-#[test]
-fn what_is_deleted_is_not_met() {
+fn deleted_rows_are_left_out<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let first = rows(Shape::Skewed, 700, 3);
+    let first = rows::<F>(Shape::Skewed, 700, 3);
     let second = relatives(&first, 500, 4);
     let one = living(&home.path().join("one"), &first, 100);
     let other = living(&home.path().join("other"), &second, 90);
-    let kept = |rows: &[Row<u64>], deleted: u64| -> Vec<Row<u64>> {
+    let kept = |rows: &[Row<F>], deleted: u64| -> Vec<Row<F>> {
         rows.iter().filter(|row| row.id % 3 != 0 || row.id / 3 >= deleted).copied().collect()
     };
     let (first, second) = (kept(&first, 100), kept(&second, 90));
@@ -150,21 +144,21 @@ fn what_is_deleted_is_not_met() {
     }
 }
 
+/// More fingerprints than one block of queries holds; its size does not depend on the width.
 #[test]
-fn more_fingerprints_than_are_asked_for_at_once() {
+fn many_fingerprints_are_looked_up_in_several_blocks() {
     let home = tempfile::tempdir().unwrap();
-    let first = rows(Shape::Uniform, 34_000, 8);
+    let first = rows::<u64>(Shape::Uniform, 34_000, 8);
     let second: Vec<Row<u64>> = rows(Shape::Uniform, 40_000, 8);
-    let one = build(&home.path().join("one"), &first, Options::new());
-    let other = build(&home.path().join("other"), &second, Options::new());
+    let one = build(&home.path().join("one"), &first, Schema::new());
+    let other = build(&home.path().join("other"), &second, Schema::new());
     assert!(crossed(&one, &other, 2) == expected(&first, &second, 2));
 }
 
-#[test]
-fn an_error_from_the_visitor_ends_it() {
+fn an_error_from_the_visitor_ends_it<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let rows = rows(Shape::Uniform, 5000, 8);
-    let one = build(&home.path().join("one"), &rows, Options::new());
+    let rows = rows::<F>(Shape::Uniform, 5000, 8);
+    let one = build(&home.path().join("one"), &rows, Schema::new());
     let mut blocks = 0;
     let ended = one.visit_cross(&one, 0, |_| {
         blocks += 1;
@@ -172,7 +166,7 @@ fn an_error_from_the_visitor_ends_it() {
     });
     assert!(matches!(ended, Err(Error::Limit("enough"))));
     assert_eq!(blocks, 1);
-    let empty = build(&home.path().join("empty"), &[], Options::new());
-    assert_eq!(crossed(&one, &empty, 64), []);
-    assert_eq!(crossed(&empty, &one, 64), []);
+    let empty = build(&home.path().join("empty"), &[], Schema::new());
+    assert_eq!(crossed(&one, &empty, F::BITS), []);
+    assert_eq!(crossed(&empty, &one, F::BITS), []);
 }

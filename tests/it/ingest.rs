@@ -5,18 +5,34 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Shape, all_rows, matches, rows};
-use nearprint::{Database, Error, LayoutChoice, Options, Row, Snapshot, Writer};
+use crate::common::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
+use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer};
 
-/// Small steps, and merges only where a test asks for them.
+for_each_width!(
+    runs_built_elsewhere_are_ingested,
+    a_folder_of_runs_is_read_like_a_database_and_takes_no_writer,
+    a_run_is_ingested_once,
+    folders_without_runs_change_nothing,
+    ingested_runs_are_the_newest,
+    the_order_of_folders_shows_in_the_order_of_runs_alone,
+    ids_that_two_have_given_are_refused,
+    damage_is_refused_and_leaves_nothing_behind,
+    readers_see_all_of_an_ingestion_or_nothing,
+    many_runs_at_once_are_merged_as_the_policy_says,
+);
+
+fn schema() -> Schema {
+    Schema::new().layout(LayoutChoice::Rotations { tables: 4 })
+}
+
 fn options() -> Options {
-    Options::new().threads(2).layout(LayoutChoice::Rotations { tables: 4 })
+    Options::new().threads(2)
 }
 
 /// Builds a folder of runs.
-fn runs(home: &Path, name: &str, rows: &[Row<u64>], options: Options) -> PathBuf {
+fn runs<F: Fingerprint>(home: &Path, name: &str, rows: &[Row<F>], schema: Schema) -> PathBuf {
     let path = home.join(name);
-    let mut builder = Database::<u64>::build(&path, options).unwrap().runs_only();
+    let mut builder = Database::<F>::build_with(&path, schema, options()).unwrap().runs_only();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -25,34 +41,36 @@ fn runs(home: &Path, name: &str, rows: &[Row<u64>], options: Options) -> PathBuf
 }
 
 /// Builds a folder of runs that numbers its rows.
-fn numbered(home: &Path, name: &str, count: u64, first_id: u64) -> PathBuf {
+fn numbered<F: Fingerprint>(home: &Path, name: &str, count: u64, first_id: u64) -> PathBuf {
     let path = home.join(name);
-    let mut builder = Database::<u64>::build(&path, options().first_id(first_id)).unwrap().runs_only();
+    let builder = Database::<F>::build_with(&path, schema(), options()).unwrap();
+    let mut builder = builder.first_id(first_id).runs_only();
     for value in 0..count {
-        builder.push(value * 977, None).unwrap();
+        builder.push(low(value * 977), None).unwrap();
     }
     builder.finish().unwrap();
     path
 }
 
-fn database(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
+fn database<F: Fingerprint>(home: &Path, rows: &[Row<F>]) -> Database<F> {
     let path = home.join("db");
-    crate::common::build(&path, rows, options());
+    build_with(&path, rows, schema(), options());
     Database::open_with(path, options()).unwrap()
 }
 
 /// Thirds of some rows, with what two of them share.
-fn thirds(seed: u64) -> (Vec<Row<u64>>, [Vec<Row<u64>>; 3]) {
-    let all = rows(Shape::Equal, 900, seed);
+fn thirds<F: Fingerprint>(seed: u64) -> (Vec<Row<F>>, [Vec<Row<F>>; 3]) {
+    let all = rows::<F>(Shape::Equal, 900, seed);
     let parts = [all[..400].to_vec(), all[300..700].to_vec(), all[600..].to_vec()];
     (all, parts)
 }
 
-fn holds(snapshot: &Snapshot<u64>, rows: &[Row<u64>]) {
-    let expected: BTreeSet<Row<u64>> = rows.iter().copied().collect();
+fn holds<F: Fingerprint>(snapshot: &Snapshot<F>, rows: &[Row<F>]) {
+    let expected: BTreeSet<Row<F>> = rows.iter().copied().collect();
     assert!(all_rows(snapshot).iter().eq(&expected));
     for row in rows.iter().step_by(53) {
-        assert_eq!(snapshot.query(row.fingerprint ^ 9, 4).unwrap(), matches(rows, row.fingerprint ^ 9, 4));
+        let query = row.fingerprint ^ low(9);
+        assert_eq!(snapshot.query(query, 4).unwrap(), matches(rows, query, 4));
     }
     assert_eq!(snapshot.verify().unwrap().damage, []);
 }
@@ -66,68 +84,62 @@ fn files(folder: &Path) -> BTreeSet<(String, Vec<u8>)> {
 }
 
 /// Counts of what was adopted, of what was skipped, and of rows.
-fn ingest(writer: &mut Writer<u64>, folders: &[&PathBuf]) -> (u64, u64, u64) {
+fn ingest<F: Fingerprint>(writer: &mut Writer<F>, folders: &[&PathBuf]) -> (u64, u64, u64) {
     let ingested = writer.ingest(folders).unwrap();
-    (ingested.adopted, ingested.skipped, ingested.rows)
+    (ingested.runs, ingested.skipped, ingested.rows)
 }
 
 /// Checks that an ingestion fails, and that neither the folder nor the writer is the worse for it.
-fn refused(database: &Database<u64>, folders: &[&PathBuf]) -> Error {
+fn refused<F: Fingerprint>(database: &Database<F>, folders: &[&PathBuf]) -> Error {
     let mut writer = database.writer().unwrap();
     let before = files(database.path());
     let error = writer.ingest(folders).unwrap_err();
     assert!(files(database.path()) == before, "nothing is left behind after {error}");
-    writer.insert(1, Some(950)).unwrap();
+    writer.insert(low(1), Some(950)).unwrap();
     writer.commit().unwrap();
     writer.delete(950).unwrap();
     writer.commit().unwrap();
     error
 }
 
-#[test]
-fn what_was_built_elsewhere_is_adopted() {
+fn runs_built_elsewhere_are_ingested<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let (all, [one, two, three]) = thirds(1);
+    let (all, [one, two, three]) = thirds::<F>(1);
     let database = database(home.path(), &one);
-    let folders = [
-        &runs(home.path(), "two", &two, options()),
-        &runs(home.path(), "three", &three, options().memory_bytes(1 << 20)),
-    ];
+    let folders = [&runs(home.path(), "two", &two, schema()), &runs(home.path(), "three", &three, schema())];
     let before = folders.map(|folder| files(folder));
     let mut writer = database.writer().unwrap();
     assert_eq!(ingest(&mut writer, &folders), (2, 0, two.len() as u64 + three.len() as u64));
     holds(&writer.snapshot().unwrap(), &all);
     holds(&database.snapshot().unwrap(), &all);
-    assert_eq!(writer.insert(7, None).unwrap(), 900, "behind the largest id of all");
+    assert_eq!(writer.insert(low(7), None).unwrap(), 900, "behind the largest id of all");
     writer.close().unwrap();
     assert_eq!(database.verify().unwrap().damage, []);
     assert!(folders.map(|folder| files(folder)) == before);
 }
 
-#[test]
-fn a_folder_of_runs_is_read_like_a_database_and_takes_no_writer() {
+fn a_folder_of_runs_is_read_like_a_database_and_takes_no_writer<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let (_, [one, ..]) = thirds(2);
-    let folder = runs(home.path(), "runs", &one, options());
-    let database = Database::<u64>::open(&folder).unwrap();
+    let (_, [one, ..]) = thirds::<F>(2);
+    let folder = runs(home.path(), "runs", &one, schema());
+    let database = Database::<F>::open(&folder).unwrap();
     holds(&database.snapshot().unwrap(), &one);
-    assert!(matches!(database.writer(), Err(Error::Option(_))));
+    assert!(matches!(database.writer(), Err(Error::RunsOnly { .. })));
     database.snapshot().unwrap().backup(home.path().join("copy")).unwrap();
     assert!(matches!(
-        Database::<u64>::open(home.path().join("copy")).unwrap().writer(),
-        Err(Error::Option(_))
+        Database::<F>::open(home.path().join("copy")).unwrap().writer(),
+        Err(Error::RunsOnly { .. })
     ));
 }
 
-#[test]
-fn a_run_is_adopted_once() {
+fn a_run_is_ingested_once<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let (all, [one, two, three]) = thirds(3);
+    let (all, [one, two, three]) = thirds::<F>(3);
     let database = database(home.path(), &one);
     let (two, three) =
-        (runs(home.path(), "two", &two, options()), runs(home.path(), "three", &three, options()));
+        (runs(home.path(), "two", &two, schema()), runs(home.path(), "three", &three, schema()));
     let copy = home.path().join("copy");
-    Database::<u64>::open(&two).unwrap().snapshot().unwrap().backup(&copy).unwrap();
+    Database::<F>::open(&two).unwrap().snapshot().unwrap().backup(&copy).unwrap();
     let mut writer = database.writer().unwrap();
     assert_eq!(ingest(&mut writer, &[&two, &copy, &two]).1, 2, "twice in one command, and as a copy");
     let generation = writer.snapshot().unwrap().stats().generation;
@@ -146,25 +158,23 @@ fn a_run_is_adopted_once() {
     holds(&database.snapshot().unwrap(), &[]);
 }
 
-#[test]
-fn nothing_is_adopted_from_folders_without_runs() {
+fn folders_without_runs_change_nothing<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &[]);
-    let empty = runs(home.path(), "empty", &[], options());
+    let database = database::<F>(home.path(), &[]);
+    let empty = runs::<F>(home.path(), "empty", &[], schema());
     assert_eq!(ingest(&mut database.writer().unwrap(), &[&empty, &empty]), (0, 0, 0));
     assert_eq!(ingest(&mut database.writer().unwrap(), &[]), (0, 0, 0));
 }
 
-#[test]
-fn adopted_runs_are_the_newest() {
+fn ingested_runs_are_the_newest<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &[Row { fingerprint: 1, id: 5 }]);
-    let folder = runs(home.path(), "runs", &[Row { fingerprint: 2, id: 5 }], options());
+    let database = database(home.path(), &[Row { fingerprint: low::<F>(1), id: 5 }]);
+    let folder = runs(home.path(), "runs", &[Row { fingerprint: low::<F>(2), id: 5 }], schema());
     let mut writer = database.writer().unwrap();
-    writer.insert(3, Some(6)).unwrap();
+    writer.insert(low(3), Some(6)).unwrap();
     writer.delete(5).unwrap();
     ingest(&mut writer, &[&folder]);
-    let expected = [Row { fingerprint: 2, id: 5 }, Row { fingerprint: 3, id: 6 }];
+    let expected = [Row { fingerprint: low(2), id: 5 }, Row { fingerprint: low(3), id: 6 }];
     holds(&database.snapshot().unwrap(), &expected);
     writer.delete(5).unwrap();
     writer.commit().unwrap();
@@ -173,13 +183,12 @@ fn adopted_runs_are_the_newest() {
     holds(&database.snapshot().unwrap(), &expected[1..]);
 }
 
-#[test]
-fn the_order_of_folders_shows_in_the_order_of_runs_alone() {
+fn the_order_of_folders_shows_in_the_order_of_runs_alone<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let (all, [one, two, three]) = thirds(4);
+    let (all, [one, two, three]) = thirds::<F>(4);
     let one = [&one[..], &rows(Shape::Uniform, 20_000, 9)[1000..]].concat();
     let (two, three) =
-        (runs(home.path(), "two", &two, options()), runs(home.path(), "three", &three, options()));
+        (runs(home.path(), "two", &two, schema()), runs(home.path(), "three", &three, schema()));
     let all = [&all[..], &one[..]].concat();
     let mut orders = Vec::new();
     for (name, folders) in [("a", [&two, &three]), ("b", [&three, &two])] {
@@ -194,42 +203,41 @@ fn the_order_of_folders_shows_in_the_order_of_runs_alone() {
     assert_eq!(orders, [[one.len() as u64, 400, 300], [one.len() as u64, 300, 400]]);
 }
 
-fn database_in(home: &Path, rows: &[Row<u64>]) -> Database<u64> {
+fn database_in<F: Fingerprint>(home: &Path, rows: &[Row<F>]) -> Database<F> {
     fs::create_dir(home).unwrap();
     database(home, rows)
 }
 
-#[test]
-fn ids_that_two_have_given_are_refused() {
+fn ids_that_two_have_given_are_refused<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = database(home.path(), &[]);
-    let (low, high) = (numbered(home.path(), "low", 50, 10), numbered(home.path(), "high", 50, 59));
+    let database = database::<F>(home.path(), &[]);
+    let (first, last) =
+        (numbered::<F>(home.path(), "low", 50, 10), numbered::<F>(home.path(), "high", 50, 59));
     let mut writer = database.writer().unwrap();
     let before = files(database.path());
-    let error = writer.ingest(&[&high, &low]).unwrap_err();
+    let error = writer.ingest(&[&last, &first]).unwrap_err();
     let Error::Overlap { path, given, other, given_by_other } = error else { panic!("{error}") };
-    assert_eq!((path, given, other, given_by_other), (low.clone(), (10, 59), high.clone(), (59, 108)));
+    assert_eq!((path, given, other, given_by_other), (first.clone(), (10, 59), last.clone(), (59, 108)));
     assert!(files(database.path()) == before);
 
-    writer.insert(1, Some(8)).unwrap();
-    assert_eq!(writer.insert(1, None).unwrap(), 9);
-    assert_eq!(ingest(&mut writer, &[&low]), (1, 0, 50));
-    assert!(matches!(writer.ingest(&[&high]), Err(Error::Overlap { given_by_other: (9, 59), .. })));
-    let above = numbered(home.path(), "above", 5, 60);
-    assert_eq!(ingest(&mut writer, &[&above, &low]), (1, 1, 5), "the skipped one overlaps with itself");
-    assert_eq!(writer.insert(2, None).unwrap(), 65);
-    let next = numbered(home.path(), "next", 5, 65);
+    writer.insert(low(1), Some(8)).unwrap();
+    assert_eq!(writer.insert(low(1), None).unwrap(), 9);
+    assert_eq!(ingest(&mut writer, &[&first]), (1, 0, 50));
+    assert!(matches!(writer.ingest(&[&last]), Err(Error::Overlap { given_by_other: (9, 59), .. })));
+    let above = numbered::<F>(home.path(), "above", 5, 60);
+    assert_eq!(ingest(&mut writer, &[&above, &first]), (1, 1, 5), "the skipped one overlaps with itself");
+    assert_eq!(writer.insert(low(2), None).unwrap(), 65);
+    let next = numbered::<F>(home.path(), "next", 5, 65);
     let error = writer.ingest(&[&next]).unwrap_err();
     assert!(matches!(error, Error::Overlap { given_by_other: (9, 65), .. }), "not committed yet: {error}");
 }
 
-#[test]
-fn damage_is_refused_and_leaves_nothing_behind() {
-    let home = tempfile::tempdir().unwrap();
-    let (all, [one, two, three]) = thirds(5);
+fn damage_is_refused_and_leaves_nothing_behind<F: Fingerprint>() {
+    let home = folder_in_memory();
+    let (all, [one, two, three]) = thirds::<F>(5);
     let database = database(home.path(), &one);
     let (two, three) =
-        (runs(home.path(), "two", &two, options()), runs(home.path(), "three", &three, options()));
+        (runs(home.path(), "two", &two, schema()), runs(home.path(), "three", &three, schema()));
     for (name, sound) in files(&three) {
         let file = three.join(&name);
         for at in (0..sound.len()).step_by(8191).chain([sound.len() - 1]) {
@@ -269,14 +277,14 @@ fn forge(file: &Path, at: usize) {
 #[test]
 fn good_checksums_are_not_enough() {
     let home = tempfile::tempdir().unwrap();
-    let (_, [one, two, _]) = thirds(9);
+    let (_, [one, two, _]) = thirds::<u64>(9);
     let database = database(home.path(), &one);
     for (name, at, section) in [
         ("00000001.rows", 8192, "footer"),
         ("00000001-t1.seg", 8192 * 3, "footer"),
         ("00000001-t2.seg", 8192 * 2 - 1, "directory"),
     ] {
-        let folder = runs(home.path(), &format!("for {name}"), &two, options());
+        let folder = runs(home.path(), &format!("for {name}"), &two, schema());
         forge(&folder.join(name), at);
         let error = refused(&database, &[&folder]);
         let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
@@ -298,47 +306,46 @@ fn widen(folder: &Path) {
 #[test]
 fn runs_must_fit_the_database() {
     let home = tempfile::tempdir().unwrap();
-    let (_, [one, two, _]) = thirds(6);
+    let (_, [one, two, _]) = thirds::<u64>(6);
     let at = home.path();
     let database = database(at, &one);
-    let other = runs(at, "other", &two, options().layout(LayoutChoice::Rotations { tables: 3 }));
+    let other = runs(at, "other", &two, schema().layout(LayoutChoice::Rotations { tables: 3 }));
     let Error::Mismatch { path, found, expected } = refused(&database, &[&other]) else { panic!() };
     assert_eq!((&path, &*found, &*expected), (&other, "layout rotations:3", "layout rotations:4"));
-    let auto = runs(at, "auto", &two, options().layout(LayoutChoice::Auto));
+    let auto = runs(at, "auto", &two, schema().layout(LayoutChoice::Auto));
     assert!(matches!(refused(&database, &[&auto]), Error::Mismatch { .. }));
-    let wide = runs(at, "wide", &[], options());
+    let wide = runs::<u64>(at, "wide", &[], schema());
     widen(&wide);
     assert!(matches!(refused(&database, &[&wide]), Error::Width { database: 128, requested: 64, .. }));
     let writable = at.join("writable");
-    crate::common::build(&writable, &two, options());
+    crate::common::build(&writable, &two, schema());
     let error = refused(&database, &[&writable]);
-    assert!(matches!(&error, Error::Option(why) if why.contains("--runs-only")), "{error}");
-    assert!(matches!(refused(&database, &[&database.path().to_path_buf()]), Error::Option(_)));
+    assert!(matches!(&error, Error::NotRunsOnly { path } if *path == writable), "{error}");
+    assert!(matches!(refused(&database, &[&database.path().to_path_buf()]), Error::NotRunsOnly { .. }));
     assert!(matches!(refused(&database, &[&at.join("nowhere")]), Error::NotADatabase { .. }));
 
-    let any_k = runs(at, "any-k", &two, options().k(5));
+    let any_k = runs(at, "any-k", &two, schema().k(5));
     assert_eq!(ingest(&mut database.writer().unwrap(), &[&any_k]).0, 1, "rotations serve every k");
     for layout in [LayoutChoice::Auto, LayoutChoice::Blocks { blocks: 6, prefix: 2 }] {
         let at = at.join(format!("with {layout}"));
         fs::create_dir(&at).unwrap();
-        crate::common::build(&at.join("db"), &one, options().layout(layout));
-        let database = Database::open_with(at.join("db"), options()).unwrap();
-        let other = runs(&at, "other", &two, options().layout(layout).k(4));
+        crate::common::build(&at.join("db"), &one, schema().layout(layout));
+        let database = Database::<u64>::open_with(at.join("db"), options()).unwrap();
+        let other = runs(&at, "other", &two, schema().layout(layout).k(4));
         assert!(matches!(refused(&database, &[&other]), Error::Mismatch { .. }));
-        let same = runs(&at, "same", &two, options().layout(layout));
+        let same = runs(&at, "same", &two, schema().layout(layout));
         assert_eq!(ingest(&mut database.writer().unwrap(), &[&same]).0, 1);
     }
 }
 
-#[test]
-fn readers_see_all_of_an_ingestion_or_nothing() {
+fn readers_see_all_of_an_ingestion_or_nothing<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let all = rows(Shape::Uniform, 6000, 7);
+    let all = rows::<F>(Shape::Uniform, 6000, 7);
     let database = database(home.path(), &all[..1000]);
     let folders: Vec<PathBuf> = all[1000..]
         .chunks(500)
         .enumerate()
-        .map(|(index, part)| runs(home.path(), &format!("{index}"), part, options()))
+        .map(|(index, part)| runs(home.path(), &format!("{index}"), part, schema()))
         .collect();
     let old = database.snapshot().unwrap();
     let done = AtomicBool::new(false);
@@ -365,16 +372,15 @@ fn readers_see_all_of_an_ingestion_or_nothing() {
     holds(&old.refresh().unwrap(), &all);
 }
 
-#[test]
-fn many_runs_at_once_are_merged_as_the_policy_says() {
+fn many_runs_at_once_are_merged_as_the_policy_says<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let all = rows(Shape::Uniform, 4000, 8);
+    let all = rows::<F>(Shape::Uniform, 4000, 8);
     let folders: Vec<PathBuf> = all
         .chunks(100)
         .enumerate()
-        .map(|(index, part)| runs(home.path(), &format!("{index}"), part, options()))
+        .map(|(index, part)| runs(home.path(), &format!("{index}"), part, schema()))
         .collect();
-    let database = database(home.path(), &[]);
+    let database = database::<F>(home.path(), &[]);
     let mut writer = database.writer().unwrap();
     assert_eq!(ingest(&mut writer, &folders.iter().collect::<Vec<_>>()), (40, 0, 4000));
     writer.close().unwrap();

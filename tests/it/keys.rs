@@ -1,22 +1,34 @@
-//! Databases with keys: against a model that holds everything in memory, and through every way that a
-//! database can take.
+//! Databases with keys, against a model in memory: writers, bulk loads, ingestion, repair, checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::common::Random;
-use nearprint::{Builder, Database, Error, Options, Row, RowKey, Snapshot};
+use crate::common::{Random, all_rows, folder_in_memory, for_each_width, low, short_or_full};
+use nearprint::{Builder, Database, Error, Fingerprint, KeyStorage, Options, Row, RowKey, Schema, Snapshot};
+
+for_each_width!(
+    keys_come_and_go_with_their_rows,
+    a_bulk_load_sorts_keys_with_little_memory,
+    runs_with_keys_are_ingested_by_databases_of_the_same_schema,
+    a_repair_saves_keys_and_the_rows_that_only_keys_name,
+    a_checkpoint_is_as_durable_as_the_rows_before_it,
+    keys_and_texts_need_a_database_that_stores_them,
+);
 
 /// By row and key: the sequence number and the text.
-type Model = BTreeMap<(Row<u64>, String), (u64, Vec<u8>)>;
+type Model<F> = BTreeMap<(Row<F>, String), (u64, Vec<u8>)>;
+
+fn schema() -> Schema {
+    Schema::new().keys(KeyStorage::KeysAndTexts).recipe("some recipe")
+}
 
 fn options() -> Options {
-    Options::new().keys(true).recipe("some recipe").memtable_rows(60).threads(2).background_merges(false)
+    Options::new().memtable_rows(60).threads(2).background_merges(false)
 }
 
 /// Rows that are often the same, ids that are often shared, keys and texts of all lengths.
-fn some_row(random: &mut Random) -> (u64, Option<u64>, String, Vec<u8>) {
-    let fingerprint = random.below(40) << 7 | random.below(2);
+fn some_row<F: Fingerprint>(random: &mut Random) -> (F, Option<u64>, String, Vec<u8>) {
+    let fingerprint = low(random.below(40) << 7 | random.below(2));
     let key = match random.below(30) {
         0 => String::new(),
         1 => "long ".repeat(2000 + random.below(9000) as usize),
@@ -27,47 +39,41 @@ fn some_row(random: &mut Random) -> (u64, Option<u64>, String, Vec<u8>) {
     (fingerprint, id, key, text)
 }
 
-fn keys_of(snapshot: &Snapshot<u64>) -> Model {
-    let mut rows = BTreeSet::new();
-    snapshot
-        .visit_rows(|row| {
-            rows.insert(row);
-            Ok::<(), Error>(())
-        })
-        .unwrap();
-    let of_row = |row: &Row<u64>| {
+fn keys_of<F: Fingerprint>(snapshot: &Snapshot<F>) -> Model<F> {
+    let of_row = |row: &Row<F>| {
         let keys = snapshot.keys_of(*row).unwrap();
         assert!(!keys.is_empty() && keys.is_sorted(), "{row:?}");
         keys.into_iter()
             .map(|RowKey { key, sequence, text, .. }| ((*row, key), (sequence, text)))
             .collect::<Vec<_>>()
     };
-    rows.iter().flat_map(of_row).collect()
+    all_rows(snapshot).iter().flat_map(of_row).collect()
 }
 
-fn check(path: &Path, model: &Model) -> Snapshot<u64> {
-    let database = Database::<u64>::open(path).unwrap();
+fn check<F: Fingerprint>(path: &Path, model: &Model<F>) -> Snapshot<F> {
+    let database = Database::<F>::open(path).unwrap();
     let snapshot = database.snapshot().unwrap();
     let found = keys_of(&snapshot);
     assert_eq!(found.len(), model.len());
     assert!(found == *model);
     assert_eq!(database.verify().unwrap().damage, []);
     let ids: BTreeSet<u64> = model.keys().filter(|(_, key)| key == "key 7").map(|(row, _)| row.id).collect();
-    assert!(snapshot.ids_of_key("key 7", true).unwrap().iter().eq(&ids));
+    assert!(snapshot.ids_of_key_scan("key 7").unwrap().iter().eq(&ids));
+    // Other ids were given; they are small.
+    let of_hash = ids.iter().filter(|&&id| id == id_of_key("key 7"));
+    assert!(snapshot.ids_of_key("key 7").unwrap().iter().eq(of_hash));
     assert_eq!(snapshot.recipe(), Some("some recipe"));
-    assert_eq!(snapshot.key_storage(), Some(true));
+    assert_eq!(snapshot.key_storage(), KeyStorage::KeysAndTexts);
     snapshot
 }
 
-#[test]
-fn keys_come_and_go_with_their_rows() {
-    for seed in 0..5 {
-        let home = tempfile::tempdir().unwrap();
+fn keys_come_and_go_with_their_rows<F: Fingerprint>() {
+    for seed in 0..short_or_full(2, 5) {
+        let home = folder_in_memory();
         let path = home.path().join("db");
-        let database = Database::<u64>::create(&path, options()).unwrap();
-        let database = Database::<u64>::open_with(database.path(), options()).unwrap();
+        let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
         let mut random = Random(seed);
-        let mut model = Model::new();
+        let mut model = Model::<F>::new();
         let mut sequence = 0;
         let mut writer = database.writer().unwrap();
         for step in 0..900 {
@@ -79,7 +85,7 @@ fn keys_come_and_go_with_their_rows() {
                     writer = database.writer().unwrap();
                 }
                 2 => {
-                    // What was not committed is gone, sequence numbers of it too.
+                    // Uncommitted rows are gone, and so are their sequence numbers.
                     writer.commit().unwrap();
                     drop(writer);
                     check(&path, &model);
@@ -114,9 +120,9 @@ fn keys_come_and_go_with_their_rows() {
     }
 }
 
-fn load(mut builder: Builder<u64>, seed: u64, rows: usize) -> Model {
+fn load<F: Fingerprint>(mut builder: Builder<F>, seed: u64, rows: usize) -> Model<F> {
     let mut random = Random(seed);
-    let mut model = Model::new();
+    let mut model = Model::<F>::new();
     for sequence in 0..rows as u64 {
         let (fingerprint, id, key, text) = some_row(&mut random);
         let id = builder.push_keyed(fingerprint, id, &key, &text).unwrap();
@@ -126,12 +132,11 @@ fn load(mut builder: Builder<u64>, seed: u64, rows: usize) -> Model {
     model
 }
 
-#[test]
-fn a_bulk_load_sorts_keys_with_little_memory() {
+fn a_bulk_load_sorts_keys_with_little_memory<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     for (name, memory) in [("little", 1 << 20), ("much", 1 << 28)] {
         let path = home.path().join(name);
-        let builder = Database::<u64>::build(&path, options().memory_bytes(memory)).unwrap();
+        let builder = Database::<F>::build_with(&path, schema(), options().memory_bytes(memory)).unwrap();
         let model = load(builder, 3, 20_000);
         check(&path, &model);
         let names: Vec<_> = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -139,24 +144,23 @@ fn a_bulk_load_sorts_keys_with_little_memory() {
     }
 }
 
-#[test]
-fn runs_with_keys_are_adopted_by_databases_that_keep_the_same() {
+fn runs_with_keys_are_ingested_by_databases_of_the_same_schema<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let mut model = load(Database::<u64>::build(&path, options()).unwrap(), 1, 500);
+    let mut model = load(Database::<F>::build_with(&path, schema(), options()).unwrap(), 1, 500);
     let runs = home.path().join("runs");
-    let more = load(Database::<u64>::build(&runs, options()).unwrap().runs_only(), 2, 500);
+    let more = load(Database::<F>::build_with(&runs, schema(), options()).unwrap().runs_only(), 2, 500);
     let plain = home.path().join("plain");
-    Database::<u64>::create(&plain, Options::new()).unwrap();
-    let error = Database::<u64>::open(&plain).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
+    Database::<F>::create(&plain, Schema::new()).unwrap();
+    let error = Database::<F>::open(&plain).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("keys and texts, recipe some recipe"), "{error}");
     let other = home.path().join("other");
-    Database::<u64>::create(&other, options().recipe("another")).unwrap();
-    let error = Database::<u64>::open(&other).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
+    Database::<F>::create(&other, schema().recipe("another")).unwrap();
+    let error = Database::<F>::open(&other).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
 
-    let mut writer = Database::<u64>::open(&path).unwrap().writer().unwrap();
+    let mut writer = Database::<F>::open(&path).unwrap().writer().unwrap();
     writer.ingest(&[&runs]).unwrap();
     writer.compact().unwrap();
     writer.close().unwrap();
@@ -170,14 +174,13 @@ fn runs_with_keys_are_adopted_by_databases_that_keep_the_same() {
     check(&path, &model);
 }
 
-#[test]
-fn a_repair_saves_keys_and_the_rows_that_only_they_tell() {
+fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let model = load(Database::<u64>::build(&path, options()).unwrap(), 5, 3000);
+    let model = load(Database::<F>::build_with(&path, schema(), options()).unwrap(), 5, 3000);
     let whole = home.path().join("whole");
-    let salvage = Database::<u64>::repair(&path, &whole, Options::new()).unwrap();
-    assert!(salvage.made && salvage.is_complete(), "{:?}", salvage.findings);
+    let report = Database::<F>::repair(&path, &whole, Options::new()).unwrap();
+    assert!(report.made && report.is_complete(), "{:?}", report.findings);
     check(&whole, &model);
 
     let file = |suffix: &str| {
@@ -189,8 +192,8 @@ fn a_repair_saves_keys_and_the_rows_that_only_they_tell() {
     std::fs::remove_file(file(".rows")).unwrap();
     let by_keys = home.path().join("by keys");
     let name = format!("{:08}.rows", 1);
-    let salvage = Database::<u64>::repair(&path, &by_keys, Options::new()).unwrap();
-    assert!(salvage.made && !salvage.is_complete(), "{:?}", salvage.findings);
+    let report = Database::<F>::repair(&path, &by_keys, Options::new()).unwrap();
+    assert!(report.made && !report.is_complete(), "{:?}", report.findings);
     check(&by_keys, &model);
     std::fs::write(path.join(name), rows).unwrap();
 
@@ -201,47 +204,45 @@ fn a_repair_saves_keys_and_the_rows_that_only_they_tell() {
     let last = damaged.len() - 100;
     damaged[last] ^= 1;
     std::fs::write(&keys, &damaged).unwrap();
-    let salvage = Database::<u64>::repair(&path, home.path().join("no footer"), Options::new()).unwrap();
-    assert!(salvage.is_complete(), "{:?}", salvage.findings);
+    let report = Database::<F>::repair(&path, home.path().join("no footer"), Options::new()).unwrap();
+    assert!(report.is_complete(), "{:?}", report.findings);
     check(&home.path().join("no footer"), &model);
     let mut damaged = sound;
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
     std::fs::write(&keys, &damaged).unwrap();
-    let found = Database::<u64>::open(&path).unwrap().verify().unwrap().damage;
+    let found = Database::<F>::open(&path).unwrap().verify().unwrap().damage;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].section, "records");
     let to = home.path().join("no page");
-    let salvage = Database::<u64>::repair(&path, &to, Options::new()).unwrap();
-    assert!(salvage.made && !salvage.is_complete());
-    let saved = Database::<u64>::open(&to).unwrap().snapshot().unwrap();
+    let report = Database::<F>::repair(&path, &to, Options::new()).unwrap();
+    assert!(report.made && !report.is_complete());
+    let saved = Database::<F>::open(&to).unwrap().snapshot().unwrap();
     assert_eq!(saved.stats().rows, model.keys().map(|(row, _)| row).collect::<BTreeSet<_>>().len() as u64);
 }
 
-#[test]
-fn a_checkpoint_is_as_durable_as_the_rows_before_it() {
+fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<u64>::create(&path, options()).unwrap();
-    let database = Database::<u64>::open_with(database.path(), options()).unwrap();
+    let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.checkpoint(), None);
     for round in 0..200u64 {
-        writer.insert_keyed(round, None, &format!("{round}"), b"").unwrap();
+        writer.insert_keyed(low(round), None, &format!("{round}"), b"").unwrap();
         writer.set_checkpoint(&round.to_le_bytes()).unwrap();
         writer.commit().unwrap();
-        writer.insert_keyed(u64::MAX, None, "never committed", b"").unwrap();
+        writer.insert_keyed(low(u64::MAX), None, "never committed", b"").unwrap();
         writer.set_checkpoint(b"never committed").unwrap();
         if round % 7 == 0 {
             drop(writer);
             writer = database.writer().unwrap();
         } else if round % 11 == 0 {
             writer.set_checkpoint(&round.to_le_bytes()).unwrap();
-            writer.delete(nearprint_id("never committed")).unwrap();
+            writer.delete(id_of_key("never committed")).unwrap();
             writer.compact().unwrap();
         } else {
             writer.set_checkpoint(&round.to_le_bytes()).unwrap();
-            writer.delete(nearprint_id("never committed")).unwrap();
+            writer.delete(id_of_key("never committed")).unwrap();
         }
         assert_eq!(writer.checkpoint(), Some(&round.to_le_bytes()[..]));
     }
@@ -253,30 +254,32 @@ fn a_checkpoint_is_as_durable_as_the_rows_before_it() {
 }
 
 /// The id of a row that comes with a key only.
-fn nearprint_id(key: &str) -> u64 {
+fn id_of_key(key: &str) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let mut builder = Database::<u64>::build(&path, Options::new().keys(false)).unwrap();
+    let mut builder = Database::<u64>::build(&path, Schema::new().keys(KeyStorage::Keys)).unwrap();
     let id = builder.push_keyed(1, None, key, b"").unwrap();
     drop(builder);
     id
 }
 
-#[test]
-fn keys_and_texts_need_a_database_that_keeps_them() {
+fn keys_and_texts_need_a_database_that_stores_them<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let plain = Database::<u64>::create(home.path().join("plain"), Options::new()).unwrap();
-    let error = plain.writer().unwrap().insert_keyed(1, None, "a", b"").unwrap_err();
+    let plain = Database::<F>::create(home.path().join("plain"), Schema::new()).unwrap();
+    let error = plain.writer().unwrap().insert_keyed(low(1), None, "a", b"").unwrap_err();
+    assert!(matches!(error, Error::KeysNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without keys"), "{error}");
-    let keyed = Database::<u64>::create(home.path().join("keyed"), Options::new().keys(false)).unwrap();
+    let keyed =
+        Database::<F>::create(home.path().join("keyed"), Schema::new().keys(KeyStorage::Keys)).unwrap();
     let mut writer = keyed.writer().unwrap();
-    let error = writer.insert_keyed(1, None, "a", b"text").unwrap_err();
+    let error = writer.insert_keyed(low(1), None, "a", b"text").unwrap_err();
+    assert!(matches!(error, Error::TextsNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without texts"), "{error}");
-    let error = writer.insert_keyed(1, None, &"a".repeat(65_537), b"").unwrap_err();
-    assert!(matches!(error, Error::Option(_)), "{error}");
+    let error = writer.insert_keyed(low(1), None, &"a".repeat(65_537), b"").unwrap_err();
+    assert!(matches!(error, Error::KeyTooLong { len_bytes: 65_537, .. }), "{error}");
     // xxh3-64 of "a", as other implementations have it.
-    assert_eq!(writer.insert_keyed(1, None, "a", b"").unwrap(), 0xe6c6_32b6_1e96_4e1f);
-    let row = Row { fingerprint: 2, id: writer.insert(2, None).unwrap() };
+    assert_eq!(writer.insert_keyed(low(1), None, "a", b"").unwrap(), 0xe6c6_32b6_1e96_4e1f);
+    let row = Row { fingerprint: low::<F>(2), id: writer.insert(low(2), None).unwrap() };
     assert!(writer.keys_of(row).unwrap().is_empty(), "a row may be without a key");
     writer.close().unwrap();
 }

@@ -4,53 +4,56 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Random, SHAPES, Shape, all_rows, clusters, matches, pairs, rows};
-use nearprint::{Database, Error, Options, Row, Snapshot, Writer};
+use crate::common::{
+    Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
+    low, matches, pairs, rows, short_or_full,
+};
+use nearprint::{Database, Error, Fingerprint, KeyStorage, Options, Row, Schema, Snapshot, Writer};
 
-fn options(layout: &str) -> Options {
-    Options::new().layout(layout.parse().unwrap()).memtable_rows(250).memory_bytes(1 << 20)
+for_each_width!(
+    every_answer_is_exact_while_rows_come_and_go,
+    keyed_rows_come_and_go,
+    rows_are_a_set_and_ids_may_have_several_fingerprints,
+    uncommitted_changes_are_discarded_and_committed_ones_survive,
+);
+
+fn options() -> Options {
+    Options::new().memtable_rows(250).memory_bytes(1 << 20)
 }
 
-/// Compares everything that a snapshot can be asked with brute force.
-fn check(snapshot: &Snapshot<u64>, model: &BTreeSet<Row<u64>>, random: &mut Random) {
-    let expected: Vec<Row<u64>> = model.iter().copied().collect();
+/// Compares all answers of a snapshot with brute force.
+fn check<F: Fingerprint>(snapshot: &Snapshot<F>, model: &BTreeSet<Row<F>>, random: &mut Random) {
+    let expected: Vec<Row<F>> = model.iter().copied().collect();
     assert_eq!(all_rows(snapshot), expected);
     for _ in 0..6 {
         let near = expected.get(random.below(expected.len().max(1) as u64) as usize);
-        let query = random.near(near.map_or(0, |row| row.fingerprint), 6);
-        for k in [0, 3, 7, 30] {
+        let query = random.near(near.map_or(F::default(), |row| row.fingerprint), 6);
+        for k in by_width::<F, _>([0, 3, 7, 30], [0, 3, 10, 60], [0, 7, 31, 120]) {
             assert_eq!(snapshot.query(query, k).unwrap(), matches(&expected, query, k), "k = {k}");
         }
-        let mut nearest = matches(&expected, query, 64);
+        let mut nearest = matches(&expected, query, F::BITS);
         nearest.truncate(5);
-        assert_eq!(snapshot.nearest(query, 5, 64).unwrap(), nearest);
+        assert_eq!(snapshot.nearest(query, 5, F::BITS).unwrap(), nearest);
     }
-    for k in [3, 20] {
-        let mut found = BTreeSet::new();
-        snapshot
-            .visit_pairs(k, |block| {
-                assert!(block.iter().all(|&pair| found.insert(pair)), "each pair once");
-                Ok::<(), Error>(())
-            })
-            .unwrap();
+    for k in by_width::<F, _>([3, 20], [10, 40], [31, 80]) {
+        let mut found = collected(snapshot.pairs(k));
+        found.sort_unstable();
         assert_eq!(found, pairs(&expected, k));
-        let mut found = Vec::new();
-        snapshot
-            .visit_clusters(k, |cluster| {
-                found.push(cluster.to_vec());
-                Ok::<(), Error>(())
-            })
-            .unwrap();
-        assert_eq!(found, clusters(&expected, k));
+        assert_eq!(collected(snapshot.clusters(k)), clusters(&expected, k));
     }
     for id in [0, 7, 1 << 40] {
-        let of_id: Vec<u64> = expected.iter().filter(|row| row.id == id).map(|row| row.fingerprint).collect();
+        let of_id: Vec<F> = expected.iter().filter(|row| row.id == id).map(|row| row.fingerprint).collect();
         assert_eq!(snapshot.fingerprints_of(id).unwrap(), of_id);
     }
 }
 
 /// One random operation on a writer and on the model.
-fn change(writer: &mut Writer<u64>, model: &mut BTreeSet<Row<u64>>, pool: &[Row<u64>], random: &mut Random) {
+fn change<F: Fingerprint>(
+    writer: &mut Writer<F>,
+    model: &mut BTreeSet<Row<F>>,
+    pool: &[Row<F>],
+    random: &mut Random,
+) {
     let row = Row { id: random.below(900), ..pool[random.below(pool.len() as u64) as usize] };
     match random.below(20) {
         0..14 => {
@@ -69,12 +72,11 @@ fn change(writer: &mut Writer<u64>, model: &mut BTreeSet<Row<u64>>, pool: &[Row<
     }
 }
 
-fn live(path: &Path, layout: &str, shape: Shape, background: bool) {
-    let mut random = Random(layout.len() as u64 + shape as u64);
-    let pool = rows(shape, 1500, 5);
-    let database = Database::<u64>::create(path, options(layout)).unwrap();
-    let database =
-        Database::<u64>::open_with(database.path(), options(layout).background_merges(background)).unwrap();
+fn live<F: Fingerprint>(path: &Path, name: &str, shape: Shape, background: bool) {
+    let mut random = Random(name.len() as u64 + shape as u64);
+    let pool = rows::<F>(shape, 1500, 5);
+    let options = options().background_merges(background);
+    let database = Database::<F>::create_with(path, layout(name), options).unwrap();
     let mut writer = database.writer().unwrap();
     let mut model = BTreeSet::new();
     let first = database.snapshot().unwrap();
@@ -106,58 +108,112 @@ fn live(path: &Path, layout: &str, shape: Shape, background: bool) {
         check(&old.0, &model, &mut random);
     }
     writer.close().unwrap();
-    assert_eq!(all_rows(&first), [], "the first one, too");
+    assert_eq!(all_rows(&first), [], "the first snapshot, too");
     let verification = database.verify().unwrap();
     assert_eq!(verification.damage, []);
     assert!(database.snapshot().unwrap().stats().runs.len() <= 6);
 }
 
-#[test]
-fn every_answer_is_exact_while_rows_come_and_go() {
-    for (number, layout) in ["rotations:4", "rotations:2", "blocks:5,2"].into_iter().enumerate() {
-        for shape in SHAPES {
-            let home = tempfile::tempdir().unwrap();
-            live(&home.path().join("db"), layout, shape, number % 2 == 0);
+/// In short form, each layout meets one shape and each shape one layout.
+fn every_answer_is_exact_while_rows_come_and_go<F: Fingerprint>() {
+    let layouts = ["rotations:4", "rotations:2", "blocks:5,2"];
+    for (number, name) in layouts.into_iter().enumerate() {
+        for (index, shape) in SHAPES.into_iter().enumerate() {
+            if short_or_full(index % layouts.len() == number, true) {
+                let home = folder_in_memory();
+                live::<F>(&home.path().join("db"), name, shape, number % 2 == 0);
+            }
         }
     }
 }
 
-#[test]
-fn rows_are_a_set_and_ids_may_have_several_fingerprints() {
+/// Inserts with keys, deletes, flushes, merges, a log that nobody closed, a backup.
+fn keyed_rows_come_and_go<F: Fingerprint>() {
+    let k = by_width::<F, _>(3, 10, 31);
     let home = tempfile::tempdir().unwrap();
-    let database = Database::<u64>::create(home.path().join("db"), Options::new()).unwrap();
+    let path = home.path().join("db");
+    let rows = rows::<F>(Shape::Skewed, 4000, 8);
+    let schema = Schema::new().k(k).keys(KeyStorage::Keys);
+    let database = Database::<F>::create_with(&path, schema, Options::new().memtable_rows(500)).unwrap();
+    let mut writer = database.writer().unwrap();
+    let mut expected: BTreeSet<Row<F>> = BTreeSet::new();
+    let mut random = Random(6);
+    for (at, row) in rows.iter().enumerate() {
+        let key = format!("image-{}.jpg", row.id);
+        writer.insert_keyed(row.fingerprint, Some(row.id), &key, b"").unwrap();
+        expected.insert(*row);
+        if at % 7 == 0 {
+            let id = random.below(row.id + 1);
+            writer.delete(id).unwrap();
+            expected.retain(|row| row.id != id);
+        }
+        if at % 300 == 0 {
+            writer.commit().unwrap();
+            let stored = rows[random.below(at as u64 + 1) as usize].fingerprint;
+            let query = random.near(stored, u64::from(k));
+            let live: Vec<Row<F>> = expected.iter().copied().collect();
+            assert_eq!(writer.query(query, k).unwrap(), matches(&live, query, k));
+            assert_eq!(database.snapshot().unwrap().query(query, k).unwrap(), matches(&live, query, k));
+        }
+    }
+    // Not closed: the next writer recovers the log.
+    writer.commit().unwrap();
+    drop(writer);
+    let live: Vec<Row<F>> = expected.into_iter().collect();
+    assert_eq!(all_rows(&database.snapshot().unwrap()), live);
+    let mut writer = database.writer().unwrap();
+    assert_eq!(all_rows(&database.snapshot().unwrap()), live);
+    writer.compact().unwrap();
+    writer.close().unwrap();
+    let snapshot = database.snapshot().unwrap();
+    assert_eq!(all_rows(&snapshot), live);
+    assert_eq!(snapshot.stats().runs.len(), 1);
+    assert_eq!(database.verify().unwrap().damage, []);
+    for row in live.iter().step_by(97) {
+        let keys: Vec<String> = snapshot.keys_of(*row).unwrap().into_iter().map(|key| key.key).collect();
+        assert_eq!(keys, [format!("image-{}.jpg", row.id)]);
+    }
+    let copy = home.path().join("copy");
+    snapshot.backup(&copy).unwrap();
+    let copied = Database::<F>::open(&copy).unwrap();
+    assert_eq!(copied.verify().unwrap().damage, []);
+    assert_eq!(all_rows(&copied.snapshot().unwrap()), live);
+}
+
+fn rows_are_a_set_and_ids_may_have_several_fingerprints<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let database = Database::<F>::create(home.path().join("db"), Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     for _ in 0..2 {
-        writer.insert(5, Some(1)).unwrap();
-        writer.insert(6, Some(1)).unwrap();
+        writer.insert(low(5), Some(1)).unwrap();
+        writer.insert(low(6), Some(1)).unwrap();
         writer.flush().unwrap();
     }
-    let row = |fingerprint, id| Row { fingerprint, id };
+    let row = |fingerprint, id| Row { fingerprint: low::<F>(fingerprint), id };
     assert_eq!(all_rows(&database.snapshot().unwrap()), [row(5, 1), row(6, 1)]);
-    writer.upsert(7, 1).unwrap();
+    writer.upsert(low(7), 1).unwrap();
     writer.delete(1000).unwrap();
     writer.commit().unwrap();
     assert_eq!(all_rows(&database.snapshot().unwrap()), [row(7, 1)]);
     writer.delete(1).unwrap();
     writer.compact().unwrap();
     assert_eq!(database.snapshot().unwrap().stats().runs, [], "nothing is left");
-    assert_eq!(writer.insert(8, None).unwrap(), 2, "ids of deleted rows are not used again");
+    assert_eq!(writer.insert(low(8), None).unwrap(), 2, "ids of deleted rows are not used again");
     writer.close().unwrap();
     let mut writer = database.writer().unwrap();
-    assert_eq!(writer.insert(9, None).unwrap(), 3);
-    writer.insert(9, Some(u64::MAX)).unwrap();
-    assert!(matches!(writer.insert(9, None), Err(Error::Limit(_))));
+    assert_eq!(writer.insert(low(9), None).unwrap(), 3);
+    writer.insert(low(9), Some(u64::MAX)).unwrap();
+    assert!(matches!(writer.insert(low(9), None), Err(Error::Limit(_))));
 }
 
-#[test]
-fn what_is_not_committed_is_forgotten_and_what_is_survives() {
+fn uncommitted_changes_are_discarded_and_committed_ones_survive<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<u64>::create(&path, Options::new()).unwrap();
+    let database = Database::<F>::create(&path, Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
-    writer.insert(1, Some(1)).unwrap();
+    writer.insert(low(1), Some(1)).unwrap();
     writer.commit().unwrap();
-    writer.insert(2, Some(2)).unwrap();
+    writer.insert(low(2), Some(2)).unwrap();
     assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 2);
     assert_eq!(all_rows(&database.snapshot().unwrap()).len(), 1);
     assert!(path.join("wal-00000001.log").exists());
@@ -171,7 +227,7 @@ fn what_is_not_committed_is_forgotten_and_what_is_survives() {
 #[test]
 fn there_is_one_writer_and_it_is_named() {
     let home = tempfile::tempdir().unwrap();
-    let database = Database::<u64>::create(home.path().join("db"), Options::new()).unwrap();
+    let database = Database::<u64>::create(home.path().join("db"), Schema::new()).unwrap();
     let writer = database.writer().unwrap();
     let pid = std::process::id();
     assert!(matches!(database.writer(), Err(Error::Locked { pid: Some(found), .. }) if found == pid));
@@ -185,7 +241,7 @@ fn there_is_one_writer_and_it_is_named() {
 fn leftovers_are_removed_and_foreign_files_are_not() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<u64>::create(&path, Options::new()).unwrap();
+    let database = Database::<u64>::create(&path, Schema::new()).unwrap();
     let leftovers = [
         "00000009-t0.seg",
         "00000009.rows",
@@ -209,7 +265,7 @@ fn leftovers_are_removed_and_foreign_files_are_not() {
 fn a_missing_or_foreign_log_is_named() {
     let home = tempfile::tempdir().unwrap();
     let make = |name: &str| {
-        let database = Database::<u64>::create(home.path().join(name), Options::new()).unwrap();
+        let database = Database::<u64>::create(home.path().join(name), Schema::new()).unwrap();
         let mut writer = database.writer().unwrap();
         writer.insert(1, None).unwrap();
         writer.commit().unwrap();
@@ -239,8 +295,7 @@ fn readers_go_forward_while_a_writer_writes_and_merges() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let options = Options::new().memtable_rows(200);
-    let database = Database::<u64>::create(&path, options.clone()).unwrap();
-    let database = Database::<u64>::open_with(database.path(), options).unwrap();
+    let database = Database::<u64>::create_with(&path, Schema::new(), options).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for fresh in [true, false] {

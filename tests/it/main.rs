@@ -1,4 +1,7 @@
 //! The library through its public API, compared with brute force.
+//!
+//! Tests are functions generic over the fingerprint; `for_each_width!` makes one test per width of each.
+//! `NEARPRINT_FULL=1` runs the tests that have a short form in full.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -6,12 +9,17 @@
 mod common;
 
 mod backup;
+mod builds;
 mod cross;
 mod damage;
-mod engine;
 mod ingest;
+mod joins;
 mod keys;
 mod living;
+mod progress;
+mod queries;
 mod repair;
-mod wide;
-mod wide_damage;
+mod repair_log;
+mod repair_support;
+mod streams;
+mod widths;

@@ -1,0 +1,110 @@
+//! Bulk loads: what comes out does not depend on memory, threads or the order of rows.
+
+use std::collections::BTreeSet;
+
+use crate::common::{
+    Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows,
+};
+use nearprint::{Database, Error, Fingerprint, Options, Row, Schema, find_all};
+
+for_each_width!(
+    rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,
+    bounded_memory_gives_the_same_files,
+    automatic_ids_continue_behind_the_largest,
+    an_empty_database_answers,
+);
+
+fn rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids<F: Fingerprint>() {
+    for (name, ids) in [("small", 0u64), ("offset", 1 << 40), ("wide", u64::MAX - 50)] {
+        for memory in [1 << 20, 64 << 20] {
+            let mut given = rows::<F>(Shape::Equal, 100_000, 71);
+            given.iter_mut().for_each(|row| {
+                row.id = if name == "wide" && row.id % 2 == 0 { row.id } else { ids + row.id % 51 }
+            });
+            let home = tempfile::tempdir().unwrap();
+            let options = Options::new().memory_bytes(memory).threads(3);
+            let snapshot = build_with(&home.path().join("db"), &given, Schema::new(), options);
+            let expected: BTreeSet<Row<F>> = given.into_iter().collect();
+            assert!(all_rows(&snapshot).iter().eq(&expected), "{name} {memory}");
+            assert_eq!(snapshot.stats().rows, expected.len() as u64);
+            assert_eq!(snapshot.verify().unwrap().damage, []);
+        }
+    }
+}
+
+fn bounded_memory_gives_the_same_files<F: Fingerprint>() {
+    let rows = rows::<F>(Shape::Skewed, 200_000, 81);
+    let home = tempfile::tempdir().unwrap();
+    let sizes = |name: &str, memory: usize, threads: usize| {
+        let path = home.path().join(name);
+        let options = Options::new().memory_bytes(memory).threads(threads);
+        build_with(&path, &rows, Schema::new(), options);
+        let size = |file: &std::path::PathBuf| {
+            (file.file_name().unwrap().to_owned(), file.metadata().unwrap().len())
+        };
+        files(&path).iter().map(size).collect::<Vec<_>>()
+    };
+    let large = sizes("large", 1 << 28, 2);
+    assert_eq!(sizes("small", 1 << 20, 1), large);
+    assert_eq!(sizes("threads", 1 << 20, 5), large);
+}
+
+fn automatic_ids_continue_behind_the_largest<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let builder = Database::<F>::build(home.path().join("db"), Schema::new()).unwrap();
+    let mut builder = builder.first_id(10);
+    let given = [None, None, Some(5), Some(100), None, Some(50), None, Some(u64::MAX)];
+    let ids: Vec<u64> = given.iter().map(|&id| builder.push(low(1), id).unwrap()).collect();
+    assert_eq!(ids, [10, 11, 5, 100, 101, 50, 102, u64::MAX]);
+    assert!(matches!(builder.push(low(1), None), Err(Error::Limit(_))));
+    let found = builder.finish().unwrap().snapshot().unwrap().query(low(1), 0).unwrap();
+    assert_eq!(found.iter().map(|row| row.id).collect::<Vec<_>>(), [5, 10, 11, 50, 100, 101, 102, u64::MAX]);
+}
+
+fn an_empty_database_answers<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let database = Database::<F>::create(home.path().join("db"), Schema::new()).unwrap();
+    let snapshot = database.snapshot().unwrap();
+    let zero = F::default();
+    assert_eq!(snapshot.query(zero, F::BITS).unwrap(), []);
+    assert_eq!(snapshot.nearest(zero, 3, F::BITS).unwrap(), []);
+    assert_eq!(collected(snapshot.pairs(F::BITS)), []);
+    assert_eq!(collected(snapshot.clusters(F::BITS)), Vec::<Vec<Row<F>>>::new());
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+    assert_eq!(snapshot.explain(3).to_string(), "The database is empty: every answer is empty.\n");
+    assert_eq!(find_all::<F>(&[], F::BITS).unwrap(), []);
+}
+
+/// More spilled pieces than are merged at once. Sorting does not depend on the width.
+#[test]
+fn regression_spilled_pieces_are_merged_in_rounds() {
+    let rows = rows::<u64>(Shape::Equal, 4_000_000, 15);
+    let home = tempfile::tempdir().unwrap();
+    let options = Options::new().memory_bytes(1 << 20).threads(4);
+    let snapshot = build_with(&home.path().join("db"), &rows, layout("rotations:2"), options);
+    assert_eq!(snapshot.stats().rows, 4_000_000);
+    assert_eq!(snapshot.verify().unwrap().damage, []);
+}
+
+/// The schema and the options of a new database are checked before anything is made.
+#[test]
+fn impossible_settings_are_named_and_make_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    let refused = |schema: Schema, options: Options| {
+        let error = Database::<u64>::create_with(&path, schema, options).unwrap_err();
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{error}");
+        error
+    };
+    let error = refused(Schema::new().k(65), Options::new());
+    assert!(matches!(error, Error::Distance { k: 65, width: 64 }), "{error}");
+    let error = refused(layout("rotations:65"), Options::new());
+    assert!(matches!(error, Error::InvalidLayout { .. }), "{error}");
+    let error = refused(Schema::new().recipe(""), Options::new());
+    assert!(matches!(error, Error::InvalidRecipe { len_bytes: 0 }), "{error}");
+    let error = refused(Schema::new().recipe("r".repeat(4097)), Options::new());
+    assert!(matches!(error, Error::InvalidRecipe { len_bytes: 4097 }), "{error}");
+    let error = refused(Schema::new(), Options::new().memory_bytes(1000));
+    assert!(matches!(error, Error::TooLittleMemory { bytes: 1000, least } if least == 1 << 20), "{error}");
+    assert_eq!(all_rows(&build::<u64>(&path, &[], Schema::new().recipe("r".repeat(4096)))), []);
+}

@@ -1,0 +1,113 @@
+//! Progress of long operations, and how they are cancelled.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Shape, build_with, fingerprints, listed_pairs, rows};
+use nearprint::{Error, Options, Progress, Schema, Snapshot, Stage, visit_all, visit_all_clusters};
+
+/// Keeps the last report, and cancels from the first report on for which `cancels` holds.
+struct Listener {
+    stage: Stage,
+    last: Mutex<(u64, Option<u64>)>,
+    cancelled: AtomicBool,
+    cancels: fn(u64) -> bool,
+}
+
+impl Progress for Listener {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        assert_eq!(stage, self.stage);
+        *self.last.lock().unwrap() = (done, total);
+        self.cancelled.fetch_or((self.cancels)(done), Ordering::Relaxed);
+        if self.cancelled.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+fn listener(stage: Stage, cancels: fn(u64) -> bool) -> Arc<Listener> {
+    Arc::new(Listener { stage, last: Mutex::new((0, None)), cancelled: AtomicBool::new(false), cancels })
+}
+
+fn joining(cancels: fn(u64) -> bool) -> (Arc<Listener>, Options) {
+    let listener = listener(Stage::Joining, cancels);
+    (listener.clone(), Options::new().threads(2).progress(listener))
+}
+
+#[test]
+fn lists_report_progress_and_can_be_cancelled() {
+    let values = fingerprints(&rows::<u64>(Shape::Uniform, 100_000, 52));
+    let (reported, options) = joining(|_| false);
+    let mut found = Vec::new();
+    visit_all(values.clone(), 3, &options, |block| {
+        found.extend_from_slice(block);
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    assert_eq!(found, listed_pairs(&values, 3, 1));
+    let (done, total) = *reported.last.lock().unwrap();
+    let total = total.unwrap();
+    assert!(done <= total && done > total / 10 * 9, "{done} of {total}");
+
+    let (_, options) = joining(|done| done > 0);
+    let ended = visit_all(values.clone(), 3, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+    let ended = visit_all_clusters(values, 3, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+}
+
+#[test]
+fn regression_a_join_of_all_with_all_is_cancelled_before_its_first_group_is_done() {
+    let values = fingerprints(&rows::<u64>(Shape::Uniform, 20_000, 53));
+    let (_, options) = joining(|done| done == 0);
+    let ended = visit_all(values, 20, &options, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+}
+
+#[test]
+fn regression_batches_are_cancelled_before_their_first_queries_are_answered() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows::<u64>(Shape::Uniform, 20_000, 54);
+    let options = Options::new().threads(2);
+    let snapshot = build_with(&home.path().join("db"), &rows, Schema::new(), options);
+    let queries = fingerprints(&rows);
+    // By table, by groups, by scanning.
+    let query = |snapshot: &Snapshot<u64>, k| {
+        snapshot.query_batch(&queries, k, |_, _| Ok::<(), Error>(()))?;
+        snapshot.query_batch(&queries[..1000], k, |_, _| Ok::<(), Error>(()))?;
+        snapshot.nearest_batch(&queries[..1000], 2, 3, |_, _| Ok::<(), Error>(()))
+    };
+    for k in [3, 14] {
+        let reported = listener(Stage::Answering, |_| false);
+        query(&snapshot.with_progress(reported.clone()), k).unwrap();
+        assert_eq!(*reported.last.lock().unwrap(), (1000, Some(1000)), "{k}");
+        // Some queries for few bits take less than a millisecond.
+        for kind in ["many", "some", "nearest"].into_iter().filter(|&kind| kind != "some" || k > 3) {
+            let cancelled = snapshot.with_progress(listener(Stage::Answering, |done| done == 0));
+            let ended = match kind {
+                "many" => cancelled.query_batch(&queries, k, |_, _| Ok(())),
+                "some" => cancelled.query_batch(&queries[..1000], k, |_, _| Ok(())),
+                _ => cancelled.nearest_batch(&queries[..1000], 2, k, |_, _| Ok(())),
+            };
+            assert!(matches!(ended, Err(Error::Interrupted)), "{k} {kind}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn joins_of_two_databases_report_progress_and_can_be_cancelled() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = rows::<u64>(Shape::Uniform, 20_000, 54);
+    let options = Options::new().threads(2);
+    let snapshot = build_with(&home.path().join("db"), &rows, Schema::new(), options);
+    let reported = listener(Stage::Joining, |_| false);
+    snapshot.with_progress(reported.clone()).visit_cross(&snapshot, 2, |_| Ok::<(), Error>(())).unwrap();
+    let (done, total) = *reported.last.lock().unwrap();
+    assert_eq!(Some(done), total);
+    let cancelled = snapshot.with_progress(listener(Stage::Joining, |done| done == 0));
+    let ended = cancelled.visit_cross(&snapshot, 2, |_| Ok(()));
+    assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+}
