@@ -18,7 +18,9 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
-use nearprint::{Database, Options, Pair, Row, Snapshot, find_all, find_clusters, num_differing_bits};
+use nearprint::{
+    Database, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
+};
 
 fn main() {
     common::choose_kernel();
@@ -83,11 +85,12 @@ fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
 }
 
 fn build(path: &Path, values: &[u64], threads: usize) -> Snapshot<u64> {
-    let mut options = Options::new().memory_bytes(512 << 20).threads(threads);
+    let options = Options::new().memory_bytes(512 << 20).threads(threads);
+    let mut schema = Schema::new();
     if let Ok(layout) = std::env::var("NEARPRINT_BENCH_LAYOUT") {
-        options = options.layout(layout.parse().unwrap());
+        schema = schema.layout(layout.parse().unwrap());
     }
-    let mut builder = Database::<u64>::build(path, options).unwrap();
+    let mut builder = Database::<u64>::build_with(path, schema, options).unwrap();
     for &value in values {
         builder.push(value, None).unwrap();
     }
@@ -192,7 +195,7 @@ fn pairs(snapshot: &Snapshot<u64>, k: u32) -> usize {
         found += block.len();
         Ok::<(), nearprint::Error>(())
     };
-    snapshot.pairs(k, count).unwrap();
+    snapshot.visit_pairs(k, count).unwrap();
     found
 }
 
@@ -202,7 +205,7 @@ fn pairs_in_memory(k: u32, threads: usize) -> usize {
         found += block.len();
         Ok::<(), nearprint::Error>(())
     };
-    find_all(&corpus().values, k, threads, count).unwrap();
+    visit_all(corpus().values.clone(), k, &Options::new().threads(threads), count).unwrap();
     found
 }
 
@@ -213,7 +216,7 @@ fn clusters(snapshot: &Snapshot<u64>) -> usize {
         found += usize::from(rows[0].fingerprint != rows[rows.len() - 1].fingerprint);
         Ok::<(), nearprint::Error>(())
     };
-    snapshot.clusters(3, count).unwrap();
+    snapshot.visit_clusters(3, count).unwrap();
     found
 }
 
@@ -223,7 +226,7 @@ fn clusters_in_memory() -> usize {
         found += 1;
         Ok::<(), nearprint::Error>(())
     };
-    find_clusters(&corpus().values, 3, 1, count).unwrap();
+    visit_all_clusters(corpus().values.clone(), 3, &Options::new().threads(1), count).unwrap();
     found
 }
 

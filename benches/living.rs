@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Random;
-use nearprint::{Database, Options, Snapshot, num_differing_bits};
+use nearprint::{Database, Options, Schema, Snapshot, num_differing_bits};
 
 const COMMIT_ROWS: usize = 1000;
 const QUERIES: usize = 10_000;
@@ -32,7 +32,7 @@ fn main() {
 fn grow(path: &Path, rows: usize, threads: usize) {
     let mut random = Random(42);
     let mut values: Vec<u64> = (0..rows).map(|_| random.next()).collect();
-    let mut builder = Database::<u64>::build(path, Options::new()).unwrap();
+    let mut builder = Database::<u64>::build(path, Schema::new()).unwrap();
     for &value in &values {
         builder.push(value, None).unwrap();
     }

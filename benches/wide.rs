@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, black_box, counter::ItemsCount};
-use nearprint::{Database, Fingerprint, Options, Snapshot, U256, find_all, num_differing_bits};
+use nearprint::{Database, Fingerprint, Options, Schema, Snapshot, U256, num_differing_bits, visit_all};
 
 fn main() {
     common::choose_kernel();
@@ -98,8 +98,8 @@ fn make<F: Width>() -> Corpus<F> {
 
 fn build<F: Width>(path: &std::path::Path, values: &[F], threads: usize) -> Snapshot<F> {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let options = Options::new().k(F::KS[0]).memory_bytes(1 << 30).threads(threads);
-    let mut builder = Database::<F>::build(path, options).unwrap();
+    let options = Options::new().memory_bytes(1 << 30).threads(threads);
+    let mut builder = Database::<F>::build_with(path, Schema::new().k(F::KS[0]), options).unwrap();
     for &value in values {
         builder.push(value, None).unwrap();
     }
@@ -181,9 +181,10 @@ fn pairs_of_a_database<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
 #[divan::bench(types = [u64, u128, U256], args = [1, 2], sample_count = 3)]
 fn pairs_of_a_list<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
     let values = &F::corpus().values;
+    let options = Options::new().threads(threads);
     bencher.bench_local(|| {
         let mut found = 0;
-        find_all(values, F::KS[0], threads, |block| {
+        visit_all(values.clone(), F::KS[0], &options, |block| {
             found += block.len();
             Ok::<(), nearprint::Error>(())
         })

@@ -3,6 +3,7 @@
 use nearprint::{Fingerprint, Width};
 
 /// Makes three tests of each generic function: `NAME::of_64_bits` and so on.
+#[allow(unused_macros, reason = "each test binary uses its own part")]
 macro_rules! for_each_width {
     ($($name:ident),+ $(,)?) => {
         $(mod $name {
