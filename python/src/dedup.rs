@@ -101,9 +101,12 @@ impl Deduplicator {
         options.k = Some(k);
         options.unique_keys = true;
         options.engine = Options::new().progress(ticker.clone());
-        let opened = watch(py, &ticker, None, || {
-            with_width!(width, F => Ok(Some(open::<F>(path, options))), else Ok(None))
-        })?;
+        let opened = watch(
+            py,
+            &ticker,
+            None,
+            || with_width!(width, F => Ok(Some(open::<F>(path, options))), else Ok(None)),
+        )?;
         let decider = opened.ok_or_else(|| refuse_width(py, width))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
     }

@@ -143,9 +143,9 @@ pub enum DatabaseProblem {
         /// The database.
         path: PathBuf,
         /// The recipe of the database.
-        found: Recipe,
+        found: Box<Recipe>,
         /// The recipe of the caller.
-        expected: Recipe,
+        expected: Box<Recipe>,
     },
     /// Its recipe has a part or a value that this version does not support.
     UnknownRecipe {

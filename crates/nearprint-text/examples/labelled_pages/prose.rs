@@ -1,4 +1,4 @@
-//! English prose that every machine with cargo has: the documentation in the sources of dependencies.
+//! English prose that every machine with cargo has: the documentation of dependencies.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Model;
 
-/// Those with the most prose. Cargo.lock pins them.
+/// The crates with the most prose. Cargo.lock pins their versions.
 const CRATES: [&str; 24] = [
     "allocator-api2",
     "arrow-array",
@@ -33,7 +33,7 @@ const CRATES: [&str; 24] = [
     "syn",
     "zerocopy",
 ];
-/// Shorter ones are headings, labels and lists.
+/// Shorter sentences are headings, labels and lists.
 const MIN_WORDS: usize = 6;
 
 /// A model for each topic, in the order of [`CRATES`].
@@ -41,9 +41,9 @@ pub(crate) fn topics() -> io::Result<Vec<Model>> {
     CRATES.iter().map(|name| Ok(Model::new(&sentences(&find(name)?)?))).collect()
 }
 
-/// The folder of a crate's sources, in the version that Cargo.lock asks for.
+/// The folder of a crate's sources, in the version of the workspace's Cargo.lock.
 fn find(name: &str) -> io::Result<PathBuf> {
-    let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"))?;
+    let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock"))?;
     let missing = || io::Error::other(format!("{name}: no sources; `cargo fetch` brings them"));
     let entry = lock.split_once(&format!("name = \"{name}\"\nversion = \"")).ok_or_else(missing)?.1;
     let version = entry.split('"').next().ok_or_else(missing)?;

@@ -486,7 +486,7 @@ fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Re
     match known.parse::<Recipe>() {
         Err(error) => Err(DatabaseProblem::UnknownRecipe { path, error }.into()),
         Ok(found) if options.require_recipe && found != options.recipe => {
-            let expected = options.recipe.clone();
+            let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
             Err(DatabaseProblem::OtherRecipe { path, found, expected }.into())
         }
         Ok(found) => Ok(found),

@@ -7,7 +7,7 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as output files,
 //! and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those above it: `confirm`, `options`, `temporary`; `candidates`,
+//! Each of the modules uses only those before it: `confirm`, `options`, `temporary`; `candidates`,
 //! `deduplicator`; `checkpoint`, `job`, `fingerprinting`; `file_run`; `in_order`, `ranked`; `run`.
 
 mod candidates;

@@ -102,7 +102,7 @@ enum RecordSource {
     Split(Splitter),
     File(Option<InputFile>),
     #[cfg(feature = "parquet")]
-    Rows(Box<ParquetReader>),
+    Rows(ParquetReader),
 }
 
 impl Reader {
@@ -294,7 +294,7 @@ impl Reader {
             let first = self.inputs[0].name();
             return Err(Error::input(&*input.name(), format!("its columns are not those of {first}")));
         }
-        Ok(RecordSource::Rows(Box::new(rows)))
+        Ok(RecordSource::Rows(rows))
     }
 
     #[cfg(not(feature = "parquet"))]

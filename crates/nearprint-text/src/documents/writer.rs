@@ -81,7 +81,7 @@ pub struct DocumentWriter {
 enum Target {
     Lines(LineFile),
     #[cfg(feature = "parquet")]
-    Rows(Box<RowCopier>),
+    Rows(RowCopier),
 }
 
 /// An unnamed temporary file of texts.
@@ -273,7 +273,7 @@ impl Target {
             }
             Some(source) => {
                 let copier = RowCopier::create(path, source, options.add_fingerprint.as_deref())?;
-                Ok(Self::Rows(Box::new(copier)))
+                Ok(Self::Rows(copier))
             }
             None => Self::lines(path, options),
         }

@@ -32,6 +32,9 @@ pub struct ParquetReader {
 
 impl ParquetReader {
     /// Opens a file. It has to have a column for each field.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error; [`Error::Input`] if the file is damaged or lacks a column.
     pub fn open(input: &InputFile, fields: &Fields) -> Result<Self> {
         let name = input.name();
         if input.is_stdin() {
@@ -75,6 +78,9 @@ impl ParquetReader {
     }
 
     /// The next row and its number, from 1.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the file is damaged.
     pub fn next_row(&mut self) -> Result<Option<(u64, ParquetRow)>> {
         self.next_counted(&AtomicU64::new(0))
     }
