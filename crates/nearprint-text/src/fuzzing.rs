@@ -15,11 +15,12 @@ use input::Input;
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
     ["default", "default clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook", "cjk"];
-/// The first bytes of files that are decoded before they are read: gzip, Zstandard, a byte order mark.
+/// The first bytes of files that are decoded before they are read: gzip, Zstandard, a byte order
+/// mark.
 const MAGIC: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];
 
-/// Reads bytes as a file of documents. The lines are unchanged, JSON has the text that another parser finds, and
-/// each fingerprint equals the sum of its explanation.
+/// Reads bytes as a file of documents. The lines are unchanged, JSON has the text that another
+/// parser finds, and each fingerprint equals the sum of its explanation.
 pub fn documents(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let (format, recipe) = (input.pick(&FORMATS), input.pick(&RECIPES));

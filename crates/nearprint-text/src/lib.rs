@@ -1,12 +1,13 @@
 //! Fingerprints of texts, documents, and deduplication on top of [`nearprint`].
 //!
 //! - [`recipe`] makes fingerprints of texts.
-//! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them unchanged.
+//! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them
+//!   unchanged.
 //! - [`dedup`] decides document by document what is new, and deduplicates files.
 //! - [`tune`] measures precision and recall on labelled documents.
 //!
-//! `recipe` and `documents` are independent of each other and of databases. `dedup` uses both and a database;
-//! `tune` uses fingerprints alone.
+//! `recipe` and `documents` are independent of each other and of databases. `dedup` uses both and a
+//! database; `tune` uses fingerprints alone.
 //!
 //! ```
 //! use nearprint_text::Recipe;
@@ -31,7 +32,8 @@ pub mod tune;
 pub use error::{DatabaseProblem, Error, InputSetProblem, OutputProblem, Result, ResumeProblem};
 pub use recipe::{Fingerprinter, Recipe};
 
-/// What the command line shares with this crate. Not part of the API: it may change with any version.
+/// What the command line shares with this crate. Not part of the API: it may change with any
+/// version.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::documents::internal::*;

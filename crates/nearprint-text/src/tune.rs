@@ -1,7 +1,9 @@
-//! Measures how well distances separate near-duplicates from other documents, on labelled documents.
+//! Measures how well distances separate near-duplicates from other documents, on labelled
+//! documents.
 //!
-//! [`curve`] counts for each k the pairs within k bits, and those of them that are near-duplicates. All pairs of
-//! all documents are counted, without sampling: [`find_all`] is exact. [`Goal`] selects the best k.
+//! [`curve`] counts for each k the pairs within k bits, and those of them that are near-duplicates.
+//! All pairs of all documents are counted, without sampling: [`find_all`] is exact. [`Goal`]
+//! selects the best k.
 //!
 //! ```
 //! use nearprint_text::tune::{Goal, Labels, curve};
@@ -75,7 +77,8 @@ fn count(counts: &mut [u64], distance: u32, pairs: u64) {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Labels {
-    /// Exactly these pairs. They are in ascending order, without repetition, with the smaller index first.
+    /// Exactly these pairs. They are in ascending order, without repetition, with the smaller index
+    /// first.
     Pairs(Vec<(usize, usize)>),
     /// Exactly the pairs within a group. Groups have no document in common and none twice.
     Groups(Vec<Vec<usize>>),
@@ -183,7 +186,8 @@ impl Point {
         self.hits as f64 / self.positives as f64
     }
 
-    /// The harmonic mean of precision and recall, from 0 to 1; NaN without any found pair and near-duplicate.
+    /// The harmonic mean of precision and recall, from 0 to 1; NaN without any found pair and
+    /// near-duplicate.
     #[must_use]
     pub fn f1(&self) -> f64 {
         2.0 * self.hits as f64 / (self.found + self.positives) as f64
@@ -197,8 +201,8 @@ impl Point {
 
 /// One point for each k from 0 to [`max_k`], in this order.
 ///
-/// `prints` are the fingerprints of all documents, made with shingles of `shingle` tokens. Takes the time of
-/// [`find_all`] with [`max_k`].
+/// `prints` are the fingerprints of all documents, made with shingles of `shingle` tokens. Takes
+/// the time of [`find_all`] with [`max_k`].
 ///
 /// # Errors
 /// Those of [`find_all`].
@@ -217,8 +221,8 @@ pub fn curve<F: Fingerprint>(
 
 /// As [`curve`], but a pair counts as found only if `confirms` returns true for its documents.
 ///
-/// `confirms` receives the indexes of two documents, the smaller one first, on any of `threads` threads: once for each
-/// pair within [`max_k`]. All these pairs are in memory.
+/// `confirms` receives the indexes of two documents, the smaller one first, on any of `threads`
+/// threads: once for each pair within [`max_k`]. All these pairs are in memory.
 ///
 /// # Errors
 /// Those of [`find_all`].
@@ -318,8 +322,8 @@ impl Goal {
         }
     }
 
-    /// The best point, or the closest one if none reaches the goal; `None` without any point. Ties go to the
-    /// smallest k, then to the first point.
+    /// The best point, or the closest one if none reaches the goal; `None` without any point. Ties
+    /// go to the smallest k, then to the first point.
     #[must_use]
     pub fn best(self, points: &[Point]) -> Option<&Point> {
         points.iter().min_by(|a, b| {

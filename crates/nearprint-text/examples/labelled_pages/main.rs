@@ -6,15 +6,16 @@
 //! nearprint tune pages.jsonl --group-field group
 //! ```
 //!
-//! Each line is a page, `{"key", "group", "text"}`; pages of one group are versions of one article. The
-//! optional argument is the range of paragraphs per article. The same sources and argument yield the same bytes
-//! on every machine.
+//! Each line is a page, `{"key", "group", "text"}`; pages of one group are versions of one article.
+//! The optional argument is the range of paragraphs per article. The same sources and argument
+//! yield the same bytes on every machine.
 //!
-//! Sixty sites have a navigation, a cookie notice and a footer of their own on all of their pages. Every page also
-//! has a date, counters and a list of related headlines, which differ from page to page. An article has 12 to 30
-//! paragraphs. Its second version has one to three paragraphs rewritten, reworded, removed, added or moved, and a
-//! few other words changed; the third version has a few more words changed. Every eighth article quotes one or two
-//! paragraphs of another one, which does not make them duplicates. `pages.rs` has the numbers.
+//! Sixty sites have a navigation, a cookie notice and a footer of their own on all of their pages.
+//! Every page also has a date, counters and a list of related headlines, which differ from page to
+//! page. An article has 12 to 30 paragraphs. Its second version has one to three paragraphs
+//! rewritten, reworded, removed, added or moved, and a few other words changed; the third version
+//! has a few more words changed. Every eighth article quotes one or two paragraphs of another one,
+//! which does not make them duplicates. `pages.rs` has the numbers.
 //!
 //! A Markov model of the documentation of one dependency makes the sentences of one topic.
 

@@ -44,8 +44,8 @@ pub(crate) struct Model {
     after_two: HashMap<(usize, usize), Vec<usize>>,
 }
 
-/// Two words with fewer successors are continued by the last word alone. Otherwise whole sentences of the source
-/// would recur in different articles.
+/// Two words with fewer successors are continued by the last word alone. Otherwise whole sentences
+/// of the source would recur in different articles.
 const MIN_WAYS: usize = 3;
 /// A longer sentence is cut.
 const MAX_WORDS: usize = 40;

@@ -55,7 +55,8 @@ fn find(name: &str) -> io::Result<PathBuf> {
     folders.into_iter().find(|folder| folder.is_dir()).ok_or_else(missing)
 }
 
-/// The sentences in the comments of all sources in a folder, each a list of words, without repetitions.
+/// The sentences in the comments of all sources in a folder, each a list of words, without
+/// repetitions.
 fn sentences(folder: &Path) -> io::Result<Vec<Vec<String>>> {
     let mut sentences = Vec::new();
     for file in sources(folder)? {

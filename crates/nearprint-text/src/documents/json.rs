@@ -261,7 +261,8 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
-/// Appends an object to `out`, with one more member, a string, before its last brace. `None` without a brace.
+/// Appends an object to `out`, with one more member, a string, before its last brace. `None`
+/// without a brace.
 pub(super) fn with_member(object: &[u8], name: &str, value: &str, out: &mut Vec<u8>) -> Option<()> {
     let brace = memchr::memrchr(b'}', object)?;
     let is_empty = object[..brace].trim_ascii_end().last() == Some(&b'{');

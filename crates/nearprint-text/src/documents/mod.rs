@@ -19,11 +19,12 @@
 //! ```
 //!
 //! Reading has two steps. [`Reader::next_raw`] finds the boundaries of a record, which is cheap;
-//! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all cores.
+//! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
+//! cores.
 //!
-//! Each of the modules uses only those before it: `compression`, `format`, `input_file`, `input_bytes`, `line_file`;
-//! `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`, `reader`; `writer`, `each`. `escape` and
-//! `text` stand alone.
+//! Each of the modules uses only those before it: `compression`, `format`, `input_file`,
+//! `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
+//! `reader`; `writer`, `each`. `escape` and `text` stand alone.
 
 mod compression;
 mod csv;

@@ -62,7 +62,8 @@ fn is_surely_composed(text: &str) -> bool {
 /// Equals `str::to_lowercase`, faster for mostly ASCII texts.
 fn lower(text: &str, out: &mut String) {
     out.clear();
-    // The lower case of a sigma depends on whether it ends a word. No other letter depends on its neighbours.
+    // The lower case of a sigma depends on whether it ends a word. No other letter depends on its
+    // neighbours.
     if !text.is_ascii() && text.contains('Σ') {
         out.push_str(&text.to_lowercase());
         return;
@@ -82,9 +83,9 @@ fn lower(text: &str, out: &mut String) {
 /// Splits a text into alternating stretches of ASCII and of any characters.
 ///
 /// Each boundary is before ASCII white space that follows no other white space. Unicode's rules for
-/// normalization and for words do not cross such a boundary: white space composes with no character before it,
-/// and no word extends over it. A run of white space stays with the stretch after it, because marks can follow
-/// and belong to it.
+/// normalization and for words do not cross such a boundary: white space composes with no character
+/// before it, and no word extends over it. A run of white space stays with the stretch after it,
+/// because marks can follow and belong to it.
 pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -106,7 +107,8 @@ fn last_space(text: &str) -> usize {
     text[..last].trim_ascii_end().len()
 }
 
-/// The start of the first run of white space, at or after a place, that begins with an ASCII one; or the end.
+/// The start of the first run of white space, at or after a place, that begins with an ASCII one;
+/// or the end.
 fn next_space(text: &str, from: usize) -> usize {
     let begins =
         |at: usize| text.as_bytes()[at].is_ascii_whitespace() && !text[..at].ends_with(char::is_whitespace);

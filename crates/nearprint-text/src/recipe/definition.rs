@@ -45,9 +45,9 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 
 /// How a text becomes a fingerprint.
 ///
-/// [`Display`](fmt::Display) prints a recipe as one line, and `parse` reads it. A line denotes the same
-/// fingerprints in all versions. Recipes that compute the same have the same line and are equal: a part without
-/// effect is set to a fixed value.
+/// [`Display`](fmt::Display) prints a recipe as one line, and `parse` reads it. A line denotes the
+/// same fingerprints in all versions. Recipes that compute the same have the same line and are
+/// equal: a part without effect is set to a fixed value.
 ///
 /// | part | values |
 /// |---|---|
@@ -63,8 +63,8 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 ///
 /// A text without tokens has the fingerprint 0.
 ///
-/// `parse` accepts a [name](Recipe::names), parts, which override the default recipe, or a name and parts that
-/// override it:
+/// `parse` accepts a [name](Recipe::names), parts, which override the default recipe, or a name and
+/// parts that override it:
 ///
 /// ```
 /// use nearprint_text::recipe::Recipe;
@@ -98,11 +98,12 @@ impl Recipe {
         NAMED.into_iter().map(|(name, _)| name)
     }
 
-    /// The recipe with some parts replaced, each a pair of name and value. A `hash` that does not support
-    /// the width changes it, unless `width` is among the parts.
+    /// The recipe with some parts replaced, each a pair of name and value. A `hash` that does not
+    /// support the width changes it, unless `width` is among the parts.
     ///
     /// # Errors
-    /// [`RecipeError`] if a part is unknown or repeated, has an invalid value, or conflicts with another one.
+    /// [`RecipeError`] if a part is unknown or repeated, has an invalid value, or conflicts with
+    /// another one.
     pub fn with<'a>(&self, parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, RecipeError> {
         let mut values = [None; PARTS.len()];
         for (name, value) in parts {

@@ -14,8 +14,8 @@ impl RecipeError {
         Self { part, why: why.into() }
     }
 
-    /// The part at fault: its name in the recipe's line, `name` for an unknown recipe, or `part` for an
-    /// unknown part.
+    /// The part at fault: its name in the recipe's line, `name` for an unknown recipe, or `part`
+    /// for an unknown part.
     #[must_use]
     pub fn part(&self) -> &str {
         self.part

@@ -14,10 +14,11 @@ use nearprint::Fingerprint;
 pub struct Explained<F> {
     /// The tokens, without stop words.
     pub tokens: Vec<String>,
-    /// The distinct features, in the order of their first occurrence; keywords by descending weight.
+    /// The distinct features, in the order of their first occurrence; keywords by descending
+    /// weight.
     pub features: Vec<Feature<F>>,
-    /// For each bit, the most significant first: the weights of the features whose hash has the bit set,
-    /// minus the weights of the others. The fingerprint has a one where the sum is positive.
+    /// For each bit, the most significant first: the weights of the features whose hash has the bit
+    /// set, minus the weights of the others. The fingerprint has a one where the sum is positive.
     pub sums: Vec<Weight>,
     /// The fingerprint.
     pub value: F,
@@ -36,8 +37,8 @@ pub struct Feature<F> {
 }
 
 impl<F: Fingerprint> Fingerprinter<F> {
-    /// The steps from a text to its fingerprint. Slower than [`fingerprint`](Fingerprinter::fingerprint),
-    /// with the same result.
+    /// The steps from a text to its fingerprint. Slower than
+    /// [`fingerprint`](Fingerprinter::fingerprint), with the same result.
     ///
     /// ```
     /// let recipe: nearprint_text::Recipe = "default shingle=1".parse()?;

@@ -49,16 +49,16 @@ pub(super) fn jenkins_64(bytes: &[u8]) -> [u64; 1] {
     [jenkins(bytes)]
 }
 
-/// The 64-bit hash of simhash-cpp before 0.2: both results of [`hashlittle2`] with seeds 0, the first one in the
-/// high half.
+/// The 64-bit hash of simhash-cpp before 0.2: both results of [`hashlittle2`] with seeds 0, the
+/// first one in the high half.
 #[must_use]
 pub fn jenkins(bytes: &[u8]) -> u64 {
     let (c, b) = hashlittle2(bytes, 0, 0);
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// Bob Jenkins' lookup3 (2006, public domain): two 32-bit hashes from two seeds, which the original calls `pc`
-/// and `pb`.
+/// Bob Jenkins' lookup3 (2006, public domain): two 32-bit hashes from two seeds, which the original
+/// calls `pc` and `pb`.
 ///
 /// ```
 /// use nearprint_text::recipe::hashlittle2;
@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn md5_and_xxh3_are_the_published_ones() {
-        // RFC 1321, appendix A.5; the XXH3 values for empty input from the reference implementation.
+        // RFC 1321, appendix A.5; the XXH3 values for empty input from the reference
+        // implementation.
         assert_eq!(md5_128(b"abc"), [0x9001_5098_3cd2_4fb0, 0xd696_3f7d_28e1_7f72]);
         assert_eq!(md5_be64(b"abc"), [0x9001_5098_3cd2_4fb0]);
         assert_eq!(md5_low64(b"abc"), [0xd696_3f7d_28e1_7f72]);

@@ -1,7 +1,7 @@
 //! Extracts the visible text of HTML.
 //!
-//! The tokenizer follows the HTML standard and reads malformed markup as browsers do. No tree is built: it
-//! suffices to know which elements have no visible text, and which separate words.
+//! The tokenizer follows the HTML standard and reads malformed markup as browsers do. No tree is
+//! built: it suffices to know which elements have no visible text, and which separate words.
 
 use std::convert::Infallible;
 
@@ -22,9 +22,9 @@ const INLINE: [&[u8]; 33] = [
 
 /// The visible text of an HTML document or fragment.
 ///
-/// Entities are decoded; markup, comments, scripts and styles are removed. Each block is one line, with single
-/// spaces, without empty lines. Malformed markup is read as browsers do. Recipes with `clean=html` make
-/// fingerprints of the same words. Takes time in proportion to the length.
+/// Entities are decoded; markup, comments, scripts and styles are removed. Each block is one line,
+/// with single spaces, without empty lines. Malformed markup is read as browsers do. Recipes with
+/// `clean=html` make fingerprints of the same words. Takes time in proportion to the length.
 ///
 /// ```
 /// let text = nearprint_text::recipe::html_text("<p>One &amp;\n t<b>wo</b><script>x()</script><p>three");
@@ -52,7 +52,8 @@ pub fn html_text(html: &str) -> String {
     text
 }
 
-/// The visible text with its original white space, and a line feed at the start and the end of each block element.
+/// The visible text with its original white space, and a line feed at the start and the end of each
+/// block element.
 pub(super) fn text_of(html: &str) -> String {
     let text = Text::read(html);
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

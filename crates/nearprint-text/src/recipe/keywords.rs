@@ -9,8 +9,8 @@ use super::weight::Weight;
 /// The dictionary takes time to load, and memory. It is loaded at the first use.
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-/// Jieba's document frequencies, with the settings of the Python original: unknown words are guessed, and a
-/// keyword has at least two characters and is none of the built-in stop words.
+/// Jieba's document frequencies, with the settings of the Python original: unknown words are
+/// guessed, and a keyword has at least two characters and is none of the built-in stop words.
 static TF_IDF: LazyLock<TfIdf> = LazyLock::new(|| {
     let mut extractor = TfIdf::default();
     *extractor.config_mut() = KeywordExtractConfig::builder().use_hmm(true).build();

@@ -1,9 +1,10 @@
 //! Fingerprints of texts: similar texts have fingerprints that differ in few bits.
 //!
-//! A [`Recipe`] describes the steps: clean the text, split it into tokens, join neighbouring tokens to features,
-//! weight the features, hash them. Bit *i* of the simhash is one iff the features whose hash has bit *i* set
-//! outweigh the others (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002).
-//! Fingerprints of different recipes cannot be compared, so a database stores the recipe with them.
+//! A [`Recipe`] describes the steps: clean the text, split it into tokens, join neighbouring tokens
+//! to features, weight the features, hash them. Bit *i* of the simhash is one iff the features
+//! whose hash has bit *i* set outweigh the others (Charikar, "Similarity estimation techniques from
+//! rounding algorithms", STOC 2002). Fingerprints of different recipes cannot be compared, so a
+//! database stores the recipe with them.
 //!
 //! ```
 //! use nearprint::num_differing_bits;

@@ -34,8 +34,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Calls `visit(first, count, hash)` for each feature: the index of its first token, their number, and
-    /// its hash.
+    /// Calls `visit(first, count, hash)` for each feature: the index of its first token, their
+    /// number, and its hash.
     #[inline]
     pub(super) fn for_each<const N: usize>(
         self,
@@ -74,11 +74,11 @@ impl Window {
     }
 }
 
-/// A hash by cyclic polynomials over the last hashes (Cohen, "Recursive hashing functions for n-grams", 1997):
-/// the exclusive or of all, each rotated left once for every later one.
+/// A hash by cyclic polynomials over the last hashes (Cohen, "Recursive hashing functions for
+/// n-grams", 1997): the exclusive or of all, each rotated left once for every later one.
 ///
-/// The bits of the result are reversed, because simhash-cpp numbers the bits of its fingerprints from the other
-/// end.
+/// The bits of the result are reversed, because simhash-cpp numbers the bits of its fingerprints
+/// from the other end.
 struct Cyclic<const N: usize> {
     last: Vec<[u64; N]>,
     at: usize,

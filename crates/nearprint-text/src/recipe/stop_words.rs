@@ -1,7 +1,7 @@
 //! Stop words: frequent words without information about the subject of a text.
 
-/// NLTK's English stop words, in byte order. Stored fingerprints depend on the list: it never changes, even if
-/// NLTK's does.
+/// NLTK's English stop words, in byte order. Stored fingerprints depend on the list: it never
+/// changes, even if NLTK's does.
 #[rustfmt::skip]
 const ENGLISH: [&str; 198] = [
     "a", "about", "above", "after", "again", "against", "ain", "all", "am", "an", "and", "any", "are",

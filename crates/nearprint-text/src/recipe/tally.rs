@@ -7,9 +7,10 @@ const GROUP: usize = 8;
 
 /// For each of `W * 64` bits, the number of added hashes that have it set.
 ///
-/// The counters are stored as bit planes: plane *p* holds bit *p* of all counters. A few logical operations add
-/// one hash to all counters, or eight hashes through a tree of carry-save adders (Muła, Kurz, Lemire, "Faster
-/// Population Counts Using AVX2 Instructions", here without the final sum).
+/// The counters are stored as bit planes: plane *p* holds bit *p* of all counters. A few logical
+/// operations add one hash to all counters, or eight hashes through a tree of carry-save adders
+/// (Muła, Kurz, Lemire, "Faster Population Counts Using AVX2 Instructions", here without the final
+/// sum).
 pub(super) struct Tally<const W: usize> {
     planes: [[u64; W]; PLANES],
     waiting: [[u64; W]; GROUP],

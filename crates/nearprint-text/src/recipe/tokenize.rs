@@ -25,7 +25,8 @@ pub(super) enum Tokenizer {
     Jieba,
 }
 
-/// A list of tokens, stored as one text with a separator after each. Neighbouring tokens are already joined.
+/// A list of tokens, stored as one text with a separator after each. Neighbouring tokens are
+/// already joined.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tokens {
     text: String,

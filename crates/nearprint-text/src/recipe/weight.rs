@@ -92,8 +92,8 @@ impl fmt::Display for Weight {
     }
 }
 
-/// The simhash of weighted hashes: bit *i* is one iff the weights of the hashes with this bit set exceed those
-/// of the others.
+/// The simhash of weighted hashes: bit *i* is one iff the weights of the hashes with this bit set
+/// exceed those of the others.
 ///
 /// ```
 /// use nearprint_text::recipe::weighted;
@@ -104,7 +104,8 @@ pub fn weighted<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>)
     majority(&bit_sums(features))
 }
 
-/// For each bit, the most significant first: the weights of the hashes with it set, minus the other weights.
+/// For each bit, the most significant first: the weights of the hashes with it set, minus the other
+/// weights.
 pub(super) fn bit_sums<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>) -> Vec<Weight> {
     let mut sums = vec![Weight::default(); F::BITS as usize];
     for (hash, weight) in features {

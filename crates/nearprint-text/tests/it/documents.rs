@@ -346,6 +346,7 @@ fn a_document_of_100_mb_is_read() {
     assert!(records[0].text == text);
 }
 
+#[cfg(feature = "parquet")]
 mod parquet {
     use std::fs::File;
     use std::sync::Arc;
