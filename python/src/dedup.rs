@@ -1,4 +1,5 @@
-//! The class behind `nearprint.documents`: decides documents in batches, and remembers what is kept.
+//! The class behind `nearprint.documents`: decides documents in batches, and remembers what is
+//! kept.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,7 +63,8 @@ fn name_of(decision: &Decision) -> &'static str {
     }
 }
 
-/// Keeps at most one document per key. Every call can be interrupted; the object is unusable after that.
+/// Keeps at most one document per key. Every call can be interrupted; the object is unusable after
+/// that.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Deduplicator {
     decider: Mutex<Option<Box<dyn Decider>>>,

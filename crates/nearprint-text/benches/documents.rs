@@ -1,6 +1,7 @@
 //! Measures reading of documents: MB/s of decompressed input, on one thread, from the page cache.
 //!
-//! `NEARPRINT_BENCH_MB=1000 cargo bench --bench documents` sets the size of the input (200 by default).
+//! `NEARPRINT_BENCH_MB=1000 cargo bench --bench documents` sets the size of the input (200 by
+//! default).
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 

@@ -1,7 +1,7 @@
 //! Measures fingerprinting: megabytes a second on one thread, for each named recipe.
 //!
-//! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` reads a file of documents, one a line. Otherwise
-//! English-like documents are generated, 32 MB or `NEARPRINT_BENCH_MB` in all.
+//! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` reads a file of documents, one a line.
+//! Otherwise English-like documents are generated, 32 MB or `NEARPRINT_BENCH_MB` in all.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -65,8 +65,8 @@ fn read(path: &str) -> Vec<String> {
     std::fs::read_to_string(path).unwrap().lines().map(str::to_string).collect()
 }
 
-/// Documents of 20 to 400 words with punctuation and capitals. Words have 2 to 12 letters; frequent ones are
-/// short.
+/// Documents of 20 to 400 words with punctuation and capitals. Words have 2 to 12 letters; frequent
+/// ones are short.
 fn generated() -> Vec<String> {
     let megabytes: usize = std::env::var("NEARPRINT_BENCH_MB").map_or(32, |text| text.parse().unwrap());
     let mut random = Random(7);

@@ -1,7 +1,8 @@
 //! The error type of the crate.
 //!
-//! Each variant of [`Error`] is one area; the enum inside it is the exact reason, so that callers can
-//! match it. The messages are complete sentences for users and name the file or option at fault.
+//! Each variant of [`Error`] is one area; the enum inside it is the exact reason, so that callers
+//! can match it. The messages are complete sentences for users and name the file or option at
+//! fault.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The database engine or the file system failed: see [`nearprint::Error`]. A caller that cancels
-    /// an operation receives [`nearprint::Error::Interrupted`].
+    /// The database engine or the file system failed: see [`nearprint::Error`]. A caller that
+    /// cancels an operation receives [`nearprint::Error::Interrupted`].
     Engine(nearprint::Error),
     /// The content of an input is malformed or damaged.
     Input {
@@ -143,9 +144,9 @@ pub enum DatabaseProblem {
         /// The database.
         path: PathBuf,
         /// The recipe of the database.
-        found: Recipe,
+        found: Box<Recipe>,
         /// The recipe of the caller.
-        expected: Recipe,
+        expected: Box<Recipe>,
     },
     /// Its recipe has a part or a value that this version does not support.
     UnknownRecipe {

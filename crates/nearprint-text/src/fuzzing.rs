@@ -1,4 +1,4 @@
-//! The readers of documents, and what makes fingerprints of their texts.
+//! The fuzz target of documents and fingerprints.
 
 #[path = "../../../src/testing/fuzzing/input.rs"]
 mod input;
@@ -15,11 +15,12 @@ use input::Input;
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
     ["default", "default clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook", "cjk"];
-/// What files begin with that are not read as they stand: gzip, Zstandard, a byte order mark.
+/// The first bytes of files that are decoded before they are read: gzip, Zstandard, a byte order
+/// mark.
 const MAGIC: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];
 
-/// Reads bytes as a file of documents. Lines come out as they went in, JSON says what another reader finds in
-/// it, and a fingerprint is what its explanation adds up to.
+/// Reads bytes as a file of documents. The lines are unchanged, JSON has the text that another
+/// parser finds, and each fingerprint equals the sum of its explanation.
 pub fn documents(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let (format, recipe) = (input.pick(&FORMATS), input.pick(&RECIPES));
@@ -32,7 +33,7 @@ pub fn documents(bytes: &[u8]) {
         let blank = |line: &[u8]| format == Format::Jsonl && line.trim_ascii().is_empty();
         let expected: Vec<&[u8]> = lines.filter(|line| !blank(line)).collect();
         let found: Vec<&[u8]> = items.iter().map(raw).collect();
-        assert_eq!(found, expected, "lines as they were");
+        assert_eq!(found, expected, "unchanged lines");
     }
     let recipe: Recipe = recipe.parse().expect("a recipe");
     let mut fingerprinter = recipe.fingerprinter::<u64>().expect("64 bits");
@@ -53,7 +54,7 @@ fn read(content: &[u8], format: Format) -> Vec<Item> {
     let options =
         ReaderOptions { format: Some(format), max_record_bytes: 1 << 16, ..ReaderOptions::default() };
     let Ok(mut reader) = Reader::open(&[PathBuf::from(file.path())], options) else { return Vec::new() };
-    // An error ends the file: damaged compression.
+    // Damaged compression ends the file with an error.
     std::iter::from_fn(|| reader.next_item().ok().flatten()).collect()
 }
 
@@ -64,7 +65,7 @@ fn raw(item: &Item) -> &[u8] {
     }
 }
 
-/// What another reader of JSON takes for an object with a text is one, and has that text.
+/// An object with a text for another JSON parser is one here, with the same text.
 fn agree(item: &Item) {
     let Ok(line) = std::str::from_utf8(raw(item)) else { return };
     let value: Option<serde_json::Value> = serde_json::from_str(line.trim()).ok();
@@ -72,7 +73,7 @@ fn agree(item: &Item) {
     match (item, expected) {
         (Item::Record(Record { text, .. }), Some(expected)) => assert_eq!(text, expected, "{line:?}"),
         (Item::Bad(bad), Some(_)) => panic!("{line:?}: {}", bad.reason),
-        // Numbers may be too large for the other reader, and then it has no value at all.
+        // The other parser refuses numbers that are too large.
         (Item::Record(_), None) => assert!(value.is_none(), "{line:?} has no text"),
         (Item::Bad(_), None) => {}
     }

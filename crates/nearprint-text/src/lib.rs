@@ -1,10 +1,24 @@
-//! Texts to fingerprints, documents, and deduplication on top of [`nearprint`].
+//! Fingerprints of texts, documents, and deduplication on top of [`nearprint`].
 //!
 //! - [`recipe`] makes fingerprints of texts.
-//! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes the kept
-//!   ones unchanged.
-//! - [`dedup`] keeps the documents of a stream that are new.
+//! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them
+//!   unchanged.
+//! - [`dedup`] decides document by document what is new, and deduplicates files.
 //! - [`tune`] measures precision and recall on labelled documents.
+//!
+//! `recipe` and `documents` are independent of each other and of databases. `dedup` uses both and a
+//! database; `tune` uses fingerprints alone.
+//!
+//! ```
+//! use nearprint_text::Recipe;
+//!
+//! let recipe: Recipe = "default shingle=2".parse()?;
+//! let mut fingerprinter = recipe.fingerprinter::<u64>()?;
+//! let one = fingerprinter.fingerprint("Which stored fingerprints are near this one?").value;
+//! let two = fingerprinter.fingerprint("which stored fingerprints are near THIS one").value;
+//! assert_eq!(one, two);
+//! # Ok::<(), nearprint_text::Error>(())
+//! ```
 
 pub mod dedup;
 pub mod documents;
@@ -16,14 +30,14 @@ pub mod recipe;
 pub mod tune;
 
 pub use error::{DatabaseProblem, Error, InputSetProblem, OutputProblem, Result, ResumeProblem};
+pub use recipe::{Fingerprinter, Recipe};
 
-/// What the command line shares with this crate. Not part of the API: it may change with any version.
+/// What the command line shares with this crate. Not part of the API: it may change with any
+/// version.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::documents::internal::*;
 }
-
-pub use recipe::{Fingerprinter, Recipe};
 
 /// Compiles the code of the README.
 #[cfg(doctest)]

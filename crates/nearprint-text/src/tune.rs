@@ -1,37 +1,49 @@
-//! How well distances tell near-duplicates from other documents, where it is known which are which.
+//! Measures how well distances separate near-duplicates from other documents, on labelled
+//! documents.
 //!
-//! Nothing is sampled: the pairs within k bits among all documents come from [`visit_all`], which is exact,
-//! and each of them is a positive or not.
+//! [`curve`] counts for each k the pairs within k bits, and those of them that are near-duplicates.
+//! All pairs of all documents are counted, without sampling: [`visit_all`] is exact. [`Goal`]
+//! selects the best k.
+//!
+//! ```
+//! use nearprint_text::tune::{Goal, Labels, curve};
+//!
+//! // The fingerprints of four documents; the first two are versions of one article.
+//! let prints = [0b0000_u64, 0b0001, 0b0111_0000, u64::MAX];
+//! let labels = Labels::Groups(vec![vec![0, 1]]);
+//! let points = curve(3, &prints, &labels, 1)?;
+//! let best = Goal::Balance.best(&points).expect("a point for each k");
+//! assert_eq!((best.k, best.precision(), best.recall()), (1, 1.0, 1.0));
+//! # Ok::<(), nearprint_text::Error>(())
+//! ```
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use nearprint::internal as parallel;
 use nearprint::{Fingerprint, Options, visit_all};
 
-/// The largest distance looked at: a quarter of the bits.
+/// The largest distance of a [`curve`]: a quarter of the bits.
+#[must_use]
 pub fn max_k<F: Fingerprint>() -> u32 {
     F::BITS / 4
 }
 
-/// How many pairs there are at each distance from 0 to [`max_k`].
-pub type Counts = Vec<u64>;
+/// The number of pairs at each distance from 0 to [`max_k`].
+type PairsByDistance = Vec<u64>;
 
-/// Before anything is counted.
-fn no_counts<F: Fingerprint>() -> Counts {
+fn no_pairs<F: Fingerprint>() -> PairsByDistance {
     vec![0; max_k::<F>() as usize + 1]
 }
 
-/// Shorter lists are compared pair by pair.
+/// Lists of up to this length are compared pair by pair.
 const FEW: usize = 64;
 
-/// Counts the pairs in a list by distance; equal fingerprints are pairs as well.
-///
-/// # Errors
-/// Whatever [`visit_all`] returns.
-pub fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Counts> {
-    let mut counts = no_counts::<F>();
+/// Counts the pairs in a list by distance, pairs of equal fingerprints included.
+fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<PairsByDistance> {
+    let mut counts = no_pairs::<F>();
     if prints.len() <= FEW {
         for (at, a) in prints.iter().enumerate() {
             prints[at + 1..].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
@@ -61,16 +73,20 @@ fn count(counts: &mut [u64], distance: u32, pairs: u64) {
     }
 }
 
-/// Which documents are near-duplicates of which, by their numbers.
+/// The known near-duplicates, by the indexes of their documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Labels {
-    /// These pairs, in ascending order, each once with the smaller number first, and no others.
+    /// Exactly these pairs. They are in ascending order, without repetition, with the smaller index
+    /// first.
     Pairs(Vec<(usize, usize)>),
-    /// All pairs within a group, and no others.
+    /// Exactly the pairs within a group. Groups have no document in common and none twice.
     Groups(Vec<Vec<usize>>),
 }
 
 impl Labels {
-    /// How many pairs are near-duplicates.
+    /// The number of pairs that are near-duplicates.
+    #[must_use]
     pub fn num_positives(&self) -> u64 {
         match self {
             Self::Pairs(pairs) => pairs.len() as u64,
@@ -78,7 +94,7 @@ impl Labels {
         }
     }
 
-    /// For each document a number that only those of its group have.
+    /// For each of `len` documents a number that the documents of its group share.
     fn group_numbers(&self, len: usize) -> Vec<usize> {
         let mut numbers: Vec<usize> = (0..len).collect();
         if let Self::Groups(groups) = self {
@@ -90,8 +106,8 @@ impl Labels {
     }
 
     /// Counts the near-duplicates by distance.
-    fn count<F: Fingerprint>(&self, prints: &[F], threads: usize) -> Result<Counts> {
-        let mut counts = no_counts::<F>();
+    fn count<F: Fingerprint>(&self, prints: &[F], threads: usize) -> Result<PairsByDistance> {
+        let mut counts = no_pairs::<F>();
         match self {
             Self::Pairs(pairs) => {
                 pairs.iter().for_each(|&(a, b)| count(&mut counts, prints[a].distance(prints[b]), 1));
@@ -108,11 +124,11 @@ impl Labels {
     }
 }
 
-/// A pair of documents, the smaller number first, and the distance of their fingerprints.
-type Near = (usize, usize, u32);
+/// Two documents, the smaller index first, and the distance of their fingerprints.
+type NearPair = (usize, usize, u32);
 
 /// All pairs of documents within [`max_k`].
-fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<Near>> {
+fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<NearPair>> {
     let mut sorted: Vec<(F, usize)> = prints.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
     let equal: Vec<&[(F, usize)]> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
@@ -134,53 +150,65 @@ fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<Near>>
     Ok(near)
 }
 
-/// The pairs in a list of so many.
+/// The number of pairs in a list of `len` documents.
+#[must_use]
 pub fn all_pairs(len: usize) -> u64 {
     let len = len as u64;
     len * len.saturating_sub(1) / 2
 }
 
-/// How well one shingle size does with one k.
+/// The quality of one shingle size with one k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Point {
-    /// The size of the shingles.
+    /// The tokens of a shingle.
     pub shingle: usize,
-    /// The largest distance, in bits.
+    /// The largest distance of a found pair, in bits.
     pub k: u32,
     /// Pairs within k bits.
     pub found: u64,
-    /// Those of them that are near-duplicates.
+    /// Found pairs that are near-duplicates.
     pub hits: u64,
-    /// Near-duplicates in all.
+    /// All pairs that are near-duplicates.
     pub positives: u64,
 }
 
 impl Point {
-    /// Of what is found, the share that is right; 1 where nothing is found.
+    /// The share of found pairs that are near-duplicates, from 0 to 1; 1 if no pair is found.
+    #[must_use]
     pub fn precision(&self) -> f64 {
         if self.found == 0 { 1.0 } else { self.hits as f64 / self.found as f64 }
     }
 
-    /// Of the near-duplicates, the share that is found.
+    /// The share of near-duplicates that are found, from 0 to 1; NaN without any near-duplicate.
+    #[must_use]
     pub fn recall(&self) -> f64 {
         self.hits as f64 / self.positives as f64
     }
 
-    /// The harmonic mean of both.
+    /// The harmonic mean of precision and recall, from 0 to 1; NaN without any found pair and
+    /// near-duplicate.
+    #[must_use]
     pub fn f1(&self) -> f64 {
         2.0 * self.hits as f64 / (self.found + self.positives) as f64
     }
 
-    /// The smaller of both.
+    /// The smaller one of precision and recall.
     fn balance(&self) -> f64 {
         self.precision().min(self.recall())
     }
 }
 
-/// One point for each k from 0 to [`max_k`].
+/// One point for each k from 0 to [`max_k`], in this order.
+///
+/// `prints` are the fingerprints of all documents, made with shingles of `shingle` tokens. Takes
+/// the time of [`visit_all`] with [`max_k`].
 ///
 /// # Errors
-/// Whatever [`visit_all`] returns.
+/// Those of [`visit_all`].
+///
+/// # Panics
+/// If a label is the index of no document.
 pub fn curve<F: Fingerprint>(
     shingle: usize,
     prints: &[F],
@@ -191,10 +219,16 @@ pub fn curve<F: Fingerprint>(
     Ok(points(shingle, labels, &found, &hits))
 }
 
-/// The same, where a pair is found only if it is also confirmed by its texts.
+/// As [`curve`], but a pair counts as found only if `confirms` returns true for its documents.
+///
+/// `confirms` receives the indexes of two documents, the smaller one first, on any of `threads`
+/// threads: once for each pair within [`max_k`]. All these pairs are in memory.
 ///
 /// # Errors
-/// Whatever [`visit_all`] returns.
+/// Those of [`visit_all`].
+///
+/// # Panics
+/// If a group has the index of no document.
 pub fn confirmed_curve<F: Fingerprint>(
     shingle: usize,
     prints: &[F],
@@ -204,19 +238,19 @@ pub fn confirmed_curve<F: Fingerprint>(
 ) -> Result<Vec<Point>> {
     const PAIRS_AT_ONCE: usize = 256;
     let near = near_pairs(prints, threads)?;
-    let chunks: Vec<&[Near]> = near.chunks(PAIRS_AT_ONCE).collect();
+    let chunks: Vec<&[NearPair]> = near.chunks(PAIRS_AT_ONCE).collect();
     let group = labels.group_numbers(prints.len());
     let is_positive = |pair: (usize, usize)| match labels {
         Labels::Pairs(pairs) => pairs.binary_search(&pair).is_ok(),
         Labels::Groups(_) => group[pair.0] == group[pair.1],
     };
-    let work = |chunk: usize, _: &mut (), sink: parallel::Sink<'_, Vec<Near>>| {
+    let work = |chunk: usize, _: &mut (), sink: parallel::Sink<'_, Vec<NearPair>>| {
         let confirmed = chunks[chunk].iter().filter(|(a, b, _)| confirms(*a, *b));
-        // Whoever wants no more has got an error already.
+        // A closed channel means that an error has ended the call.
         let _ = sink(confirmed.copied().collect());
         Ok(())
     };
-    let (mut found, mut hits) = (no_counts::<F>(), no_counts::<F>());
+    let (mut found, mut hits) = (no_pairs::<F>(), no_pairs::<F>());
     parallel::ordered(
         threads,
         chunks.len(),
@@ -242,19 +276,35 @@ fn points(shingle: usize, labels: &Labels, found: &[u64], hits: &[u64]) -> Vec<P
     points.collect()
 }
 
-/// What the best point is.
+/// A criterion for the best [`Point`].
+///
+/// Parsed from `balance`, `precision:X` or `recall:X`, X from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Goal {
-    /// The one whose smaller number of precision and recall is largest.
+    /// The largest minimum of precision and recall.
     Balance,
-    /// Of those with this precision, the one with the best recall.
+    /// The largest recall among the points with at least this precision.
     Precision(f64),
-    /// Of those with this recall, the one with the best precision.
+    /// The largest precision among the points with at least this recall.
     Recall(f64),
 }
 
+/// The text is neither `balance` nor `precision:X` or `recall:X` with X from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseGoalError(());
+
+impl fmt::Display for ParseGoalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected balance, precision:X or recall:X, X from 0 to 1")
+    }
+}
+
+impl std::error::Error for ParseGoalError {}
+
 impl Goal {
-    /// Whether a point is as good as was asked for.
+    /// Whether a point has the required precision or recall.
+    #[must_use]
     pub fn is_reached(self, point: &Point) -> bool {
         match self {
             Self::Balance => true,
@@ -263,7 +313,7 @@ impl Goal {
         }
     }
 
-    /// Larger is better; the second number decides between equals in the first.
+    /// Larger is better. The second number breaks ties of the first.
     fn score(self, point: &Point) -> (f64, f64) {
         match self {
             Self::Balance => (point.balance(), 0.0),
@@ -272,8 +322,9 @@ impl Goal {
         }
     }
 
-    /// The best of some points, or the nearest where none reaches the goal. Between equals the smallest k,
-    /// then the first.
+    /// The best point, or the closest one if none reaches the goal; `None` without any point. Ties
+    /// go to the smallest k, then to the first point.
+    #[must_use]
     pub fn best(self, points: &[Point]) -> Option<&Point> {
         points.iter().min_by(|a, b| {
             let (score_a, score_b) = (self.score(a), self.score(b));
@@ -283,7 +334,7 @@ impl Goal {
 }
 
 impl FromStr for Goal {
-    type Err = &'static str;
+    type Err = ParseGoalError;
 
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         let share = |text: &str| text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
@@ -293,7 +344,7 @@ impl FromStr for Goal {
             Some(("recall", wanted)) => share(wanted).map(Self::Recall),
             _ => None,
         };
-        goal.ok_or("expected balance, precision:X or recall:X, X from 0 to 1")
+        goal.ok_or(ParseGoalError(()))
     }
 }
 
@@ -310,7 +361,7 @@ mod tests {
         #[test]
         fn counting_agrees_with_all_pairs(picks in prop::collection::vec(any::<u8>(), 0..200)) {
             let prints: Vec<u64> = picks.iter().map(|pick| u64::from(*pick) * 0x0101_0101).collect();
-            let mut counts = no_counts::<u64>();
+            let mut counts = no_pairs::<u64>();
             for (at, a) in prints.iter().enumerate() {
                 prints[..at].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
             }
@@ -318,7 +369,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_always_confirmed_changes_nothing(picks in prop::collection::vec(any::<u8>(), 4..100)) {
+        fn confirming_all_pairs_changes_nothing(picks in prop::collection::vec(any::<u8>(), 4..100)) {
             let prints: Vec<u64> = picks.iter().map(|pick| u64::from(*pick) * 0x0101_0101).collect();
             for labels in [Labels::Pairs(vec![(0, 2), (1, 3)]), Labels::Groups(vec![vec![0, 2, 3]])] {
                 let plain = curve(1, &prints, &labels, 1).unwrap();
@@ -330,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_count_what_is_found_and_what_is_right() {
+    fn curves_count_found_pairs_and_hits() {
         let prints = [0u64, 0, 0b1, 0b1110, u64::MAX];
         let points = |labels: &Labels| curve(3, &prints, labels, 1).unwrap();
         let pairs = Labels::Pairs(vec![(0, 1), (2, 3), (0, 4)]);
@@ -346,14 +397,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_bits_is_looked_at() {
+    fn curves_end_at_a_quarter_of_the_bits() {
         let wide = [0u128, (1 << 32) - 1, (1 << 33) - 1];
         let points = curve(1, &wide, &Labels::Pairs(vec![(0, 1)]), 1).unwrap();
         assert_eq!((points.len(), points[32].found, points[31].found), (33, 2, 1));
     }
 
     #[test]
-    fn goals_choose() {
+    fn goals_select_the_best_point() {
         let points =
             [point(0, 10, 10), point(1, 60, 57), point(2, 90, 81), point(3, 90, 81), point(4, 300, 99)];
         let best = |goal: &str| goal.parse::<Goal>().unwrap().best(&points).unwrap().k;

@@ -11,7 +11,7 @@ use crate::terminal::results::{ResultFormat, escape, json};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
-use nearprint_text::recipe::{Fingerprinted, Fingerprinter, Recipe, Weight, weighted};
+use nearprint_text::recipe::{Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight, weighted};
 
 /// Compute the fingerprints of texts
 ///
@@ -223,7 +223,7 @@ fn parse_feature<F: Fingerprint>(
     line: &str,
 ) -> Result<(F, Weight), String> {
     let (feature, weight) = line.rsplit_once('\t').ok_or("no tab, where a weight should follow")?;
-    let weight = weight.trim().parse()?;
+    let weight = weight.trim().parse().map_err(|error: ParseWeightError| error.to_string())?;
     let hash = match feature.strip_prefix("0x") {
         Some(_) => F::parse(feature).map_err(|error| error.to_string())?,
         None => fingerprinter.hash(feature),

@@ -1,4 +1,4 @@
-//! Makes a set of labelled pages: which of them are versions of the same article is known.
+//! Generates labelled pages: versions of the same article are in one group.
 //!
 //! ```sh
 //! cargo run --release --example labelled_pages > pages.jsonl
@@ -6,19 +6,18 @@
 //! nearprint tune pages.jsonl --group-field group
 //! ```
 //!
-//! Each line is a page, `{"key", "group", "text"}`; pages of one group are versions of one article. The
-//! optional argument says how many paragraphs articles have. The same sources and argument give the same
-//! bytes on every machine.
+//! Each line is a page, `{"key", "group", "text"}`; pages of one group are versions of one article.
+//! The optional argument is the range of paragraphs per article. The same sources and argument
+//! yield the same bytes on every machine.
 //!
-//! How it is made (`pages.rs` has the numbers). Sixty sites have a navigation, a cookie notice and a footer
-//! of their own, the same on all of their pages; every page also has a date, counters and a list of related
-//! headlines, which are never the same twice. An article is 12 to 30 paragraphs. In the second version of it
-//! one to three paragraphs are rewritten, reworded, removed, added or moved, and a few words change elsewhere;
-//! the third is the second with a few more words changed. Every eighth article quotes one or two paragraphs
-//! of another one, which makes them no duplicates.
+//! Sixty sites have a navigation, a cookie notice and a footer of their own on all of their pages.
+//! Every page also has a date, counters and a list of related headlines, which differ from page to
+//! page. An article has 12 to 30 paragraphs. Its second version has one to three paragraphs
+//! rewritten, reworded, removed, added or moved, and a few other words changed; the third version
+//! has a few more words changed. Every eighth article quotes one or two paragraphs of another one,
+//! which does not make them duplicates. `pages.rs` has the numbers.
 //!
-//! The sentences are made by a Markov model of the prose in this project's own dependencies, one model for
-//! each topic, which is a crate: English that every machine with cargo has.
+//! A Markov model of the documentation of one dependency makes the sentences of one topic.
 
 mod model;
 mod pages;
@@ -29,7 +28,7 @@ use std::ops::RangeInclusive;
 
 use model::Random;
 
-/// Any number would do; results are quoted for this one.
+/// Published results use this seed.
 const SEED: u64 = 4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

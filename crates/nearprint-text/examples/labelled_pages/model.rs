@@ -35,7 +35,7 @@ impl Random {
     }
 }
 
-/// Which words follow which in the sentences of one topic.
+/// The successors of words in the sentences of one topic.
 pub(crate) struct Model {
     words: Vec<String>,
     /// First words of sentences.
@@ -44,10 +44,10 @@ pub(crate) struct Model {
     after_two: HashMap<(usize, usize), Vec<usize>>,
 }
 
-/// With fewer ways to go on after two words only the last one is looked at. Otherwise whole sentences of
-/// the source would come again and again, and different articles would share them.
+/// Two words with fewer successors are continued by the last word alone. Otherwise whole sentences
+/// of the source would recur in different articles.
 const MIN_WAYS: usize = 3;
-/// A sentence that has not ended after so many words is cut.
+/// A longer sentence is cut.
 const MAX_WORDS: usize = 40;
 
 impl Model {
@@ -78,7 +78,7 @@ impl Model {
         model
     }
 
-    /// A word, as often as in the sources.
+    /// A random word, with the frequency of the sources.
     pub(crate) fn word(&self, random: &mut Random) -> &str {
         let start = random.pick(&self.starts);
         let next = random.pick(&self.after_one[start]);

@@ -1,4 +1,4 @@
-//! Sites, their articles, and the versions of those.
+//! Sites, their articles, and the versions of articles.
 
 use std::ops::RangeInclusive;
 
@@ -7,12 +7,12 @@ use super::model::{Model, Random};
 const SITES: usize = 60;
 const ARTICLES_PER_SITE: usize = 25;
 const TOPICS_PER_SITE: usize = 4;
-/// How many pages articles have: three in ten only one, two in ten three.
+/// The number of pages of an article: one for three in ten articles, three for two in ten.
 const PAGES: [usize; 10] = [1, 1, 1, 2, 2, 2, 2, 2, 3, 3];
 const SENTENCES: RangeInclusive<usize> = 2..=5;
-/// Of paragraphs in a version, at most; and of their number at most a quarter.
-const MOST_TOUCHED: usize = 3;
-/// An article in so many quotes another.
+/// The most changed paragraphs of a version, which are also at most a quarter of all.
+const MOST_CHANGED: usize = 3;
+/// One in this many articles quotes another one.
 const QUOTING: usize = 8;
 const RELATED: usize = 5;
 
@@ -23,7 +23,7 @@ pub(crate) struct Page {
     pub(crate) text: String,
 }
 
-/// All pages: site by site, the versions of an article behind each other.
+/// All pages: site by site, with the versions of an article in order.
 pub(crate) fn all(topics: &[Model], paragraphs: &RangeInclusive<usize>, random: &mut Random) -> Vec<Page> {
     let (mut pages, mut quotable) = (Vec::new(), Vec::new());
     for number in 0..SITES {
@@ -48,7 +48,7 @@ pub(crate) fn all(topics: &[Model], paragraphs: &RangeInclusive<usize>, random: 
     pages
 }
 
-/// What the pages of a site share.
+/// The common parts of a site's pages.
 struct Site<'a> {
     topics: Vec<&'a Model>,
     navigation: Vec<String>,
@@ -71,7 +71,7 @@ impl<'a> Site<'a> {
         Self { topics, navigation, notice, footer, headlines }
     }
 
-    /// The text of a page, as it is left when the markup is gone.
+    /// The text of a page without markup.
     fn page(&self, article: &Article<'_>, random: &mut Random) -> String {
         let mut lines = vec![self.notice.clone()];
         lines.extend(self.navigation.iter().cloned());
@@ -101,7 +101,7 @@ impl<'a> Article<'a> {
         Self { topic, headline: words(topic, 5..=9, random), paragraphs }
     }
 
-    /// Puts one or two paragraphs of an earlier article into one in so many that have the room.
+    /// Copies one or two paragraphs of an earlier article into one in [`QUOTING`] articles.
     fn quote(&mut self, earlier: &[Vec<String>], random: &mut Random) {
         if earlier.is_empty() || self.paragraphs.len() < 4 || !random.once_in(QUOTING) {
             return;
@@ -113,16 +113,16 @@ impl<'a> Article<'a> {
         }
     }
 
-    /// Makes the second version of it: a few paragraphs change.
+    /// Changes a few paragraphs: the second version.
     fn edit(&mut self, random: &mut Random) {
-        let most = MOST_TOUCHED.min(self.paragraphs.len() / 4);
+        let most = MOST_CHANGED.min(self.paragraphs.len() / 4);
         if most > 0 {
-            (0..random.within(&(1..=most))).for_each(|_| self.touch(random));
+            (0..random.within(&(1..=most))).for_each(|_| self.change(random));
         }
         self.correct(random);
     }
 
-    /// Changes a few words.
+    /// Changes a few words: the third version.
     fn correct(&mut self, random: &mut Random) {
         for _ in 0..random.within(&(1..=4)) {
             let at = random.below(self.paragraphs.len());
@@ -131,7 +131,7 @@ impl<'a> Article<'a> {
     }
 
     /// Rewrites, rewords, removes, adds or moves a paragraph.
-    fn touch(&mut self, random: &mut Random) {
+    fn change(&mut self, random: &mut Random) {
         let at = random.below(self.paragraphs.len());
         match random.below(10) {
             0..=2 => self.paragraphs[at] = paragraph(self.topic, SENTENCES, random),
@@ -164,7 +164,7 @@ fn paragraph(topic: &Model, sentences: RangeInclusive<usize>, random: &mut Rando
     (0..count).map(|_| topic.sentence(random).join(" ")).collect::<Vec<_>>().join(" ")
 }
 
-/// A line that is no sentence: a headline, an entry of a menu.
+/// The words of a headline or of a menu entry.
 fn words(topic: &Model, count: RangeInclusive<usize>, random: &mut Random) -> String {
     let count = random.within(&count);
     topic.sentence(random).into_iter().take(count).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! English prose that every machine with cargo has: the documentation in the sources of dependencies.
+//! English prose that every machine with cargo has: the documentation of dependencies.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::model::Model;
 
-/// Those with the most prose. Cargo.lock pins them.
+/// The crates with the most prose. Cargo.lock pins their versions.
 const CRATES: [&str; 24] = [
     "allocator-api2",
     "arrow-array",
@@ -33,7 +33,7 @@ const CRATES: [&str; 24] = [
     "syn",
     "zerocopy",
 ];
-/// Shorter ones are headings, labels and lists.
+/// Shorter sentences are headings, labels and lists.
 const MIN_WORDS: usize = 6;
 
 /// A model for each topic, in the order of [`CRATES`].
@@ -41,7 +41,7 @@ pub(crate) fn topics() -> io::Result<Vec<Model>> {
     CRATES.iter().map(|name| Ok(Model::new(&sentences(&find(name)?)?))).collect()
 }
 
-/// The folder of a crate's sources, in the version that Cargo.lock asks for.
+/// The folder of a crate's sources, in the version of the workspace's Cargo.lock.
 fn find(name: &str) -> io::Result<PathBuf> {
     let lock = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock"))?;
     let missing = || io::Error::other(format!("{name}: no sources; `cargo fetch` brings them"));
@@ -55,7 +55,8 @@ fn find(name: &str) -> io::Result<PathBuf> {
     folders.into_iter().find(|folder| folder.is_dir()).ok_or_else(missing)
 }
 
-/// The sentences in the comments of all sources in a folder, each a list of words, without repetitions.
+/// The sentences in the comments of all sources in a folder, each a list of words, without
+/// repetitions.
 fn sentences(folder: &Path) -> io::Result<Vec<Vec<String>>> {
     let mut sentences = Vec::new();
     for file in sources(folder)? {

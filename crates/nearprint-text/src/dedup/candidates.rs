@@ -33,8 +33,9 @@ impl Candidate {
 
 /// The nearest candidate whose text is confirmed, the earliest of equally near ones.
 ///
-/// `found` is in the order of distances. `keys_of` returns the keys of a row, and `counts` filters them.
-/// A candidate with the key and the fingerprint of the document is the same document and needs no confirmation.
+/// `found` is in the order of distances. `keys_of` returns the keys of a row, and `counts` filters
+/// them. A candidate with the key and the fingerprint of the document is the same document and
+/// needs no confirmation.
 pub(super) fn nearest<F: Fingerprint>(
     found: &[Match<F>],
     key: &str,

@@ -28,7 +28,8 @@ pub struct DocumentCounts {
 
 /// The progress of one job: everything up to a record is durable, in the database and in the files.
 ///
-/// The names of its JSON members are part of the database, so that later versions can resume the job.
+/// The names of its JSON members are part of the database, so that later versions can resume the
+/// job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Checkpoint {
     /// A hash of the inputs, the outputs and the options.

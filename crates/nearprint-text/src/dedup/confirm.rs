@@ -1,7 +1,7 @@
 //! Confirmation of near-duplicates by their texts.
 //!
-//! Fingerprints narrow millions of documents down to a few candidates. Comparing texts removes the false
-//! positives among them.
+//! Fingerprints narrow millions of documents down to a few candidates. Comparing texts removes the
+//! false positives among them.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,8 +14,8 @@ const SHINGLE_WORDS: usize = 3;
 
 /// A similarity of texts that confirms near-duplicates.
 ///
-/// Both measures compare words: runs of letters and digits, in lower case. Each character of Chinese and
-/// Japanese, which are written without spaces, counts as a word.
+/// Both measures compare words: runs of letters and digits, in lower case. Each character of
+/// Chinese and Japanese, which are written without spaces, counts as a word.
 ///
 /// ```
 /// use nearprint_text::dedup::Confirm;
@@ -27,8 +27,8 @@ const SHINGLE_WORDS: usize = 3;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confirm {
-    /// The sets of three-word shingles have at least this Jaccard similarity, from 0 to 1: the size of
-    /// their intersection divided by that of their union. A text of fewer words is one shingle.
+    /// The sets of three-word shingles have at least this Jaccard similarity, from 0 to 1: the size
+    /// of their intersection divided by that of their union. A text of fewer words is one shingle.
     Jaccard(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
     /// (Levenshtein 1966). Takes time in proportion to the product of both lengths, divided by 64.

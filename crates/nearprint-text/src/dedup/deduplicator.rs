@@ -20,7 +20,8 @@ use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Sc
 pub enum Decision {
     /// Nothing near it was kept before. It is kept, and remembered.
     Kept,
-    /// It is a near-duplicate of a kept document: the nearest one, the earliest of equally near ones.
+    /// It is a near-duplicate of a kept document: the nearest one, the earliest of equally near
+    /// ones.
     Duplicate {
         /// The key of the kept document.
         of: String,
@@ -30,8 +31,8 @@ pub enum Decision {
     /// It is near a kept document with the same key. Occurs only with
     /// [unique keys](DedupOptions::unique_keys).
     Known,
-    /// Nothing near it was kept before, but another document was, under the same key. It is not kept.
-    /// Occurs only with [unique keys](DedupOptions::unique_keys).
+    /// Nothing near it was kept before, but another document was, under the same key. It is not
+    /// kept. Occurs only with [unique keys](DedupOptions::unique_keys).
     KeyTaken,
     /// It has fewer [tokens](DedupOptions::min_tokens) than required. It is not kept.
     TooShort,
@@ -40,12 +41,14 @@ pub enum Decision {
 /// Decides document by document what is new, and remembers what is kept.
 ///
 /// A document is kept if no kept document is within k bits of it and, with
-/// [confirmation](DedupOptions::confirm), has a similar text. The result depends on the order of documents.
+/// [confirmation](DedupOptions::confirm), has a similar text. The result depends on the order of
+/// documents.
 ///
-/// Kept documents are remembered in a database, which makes them known to later runs, or temporarily.
-/// [`checkpoint`](Self::checkpoint) makes them durable, together with the caller's progress; after a crash
-/// [`unfinished`](Self::unfinished) returns that progress, and the database holds exactly the documents
-/// kept until then. Dropping a deduplicator forgets everything since the last checkpoint.
+/// Kept documents are remembered in a database, which makes them known to later runs, or
+/// temporarily. [`checkpoint`](Self::checkpoint) makes them durable, together with the caller's
+/// progress; after a crash [`unfinished`](Self::unfinished) returns that progress, and the database
+/// holds exactly the documents kept until then. Dropping a deduplicator forgets everything since
+/// the last checkpoint.
 ///
 /// ```
 /// use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
@@ -99,9 +102,10 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Opens a database for writing, or creates one with keys and without texts.
     ///
     /// # Errors
-    /// [`Error::Database`] if the database has no keys, another recipe that the options do not allow, or no
-    /// texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
-    /// [`Error::Engine`] if another process is writing, and with I/O errors.
+    /// [`Error::Database`] if the database has no keys, another recipe that the options do not
+    /// allow, or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of
+    /// another width than `F`; [`Error::Engine`] if another process is writing, and with I/O
+    /// errors.
     pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
@@ -123,8 +127,8 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Remembers kept documents in a temporary folder, until the value is dropped.
     ///
     /// # Errors
-    /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`; [`Error::Engine`] with
-    /// I/O errors.
+    /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
+    /// [`Error::Engine`] with I/O errors.
     pub fn temporary(options: DedupOptions) -> Result<Self> {
         let (k, recipe) = (options.k.unwrap_or(DEFAULT_K), options.recipe.clone());
         Self::above(None, k, &recipe, options)
@@ -134,9 +138,9 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// temporarily.
     ///
     /// # Errors
-    /// [`Error::Database`] if the database has another recipe that the options do not allow, or no texts to
-    /// confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
-    /// [`Error::Engine`] with I/O errors.
+    /// [`Error::Database`] if the database has another recipe that the options do not allow, or no
+    /// texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width
+    /// than `F`; [`Error::Engine`] with I/O errors.
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
@@ -187,7 +191,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         self.k
     }
 
-    /// A fingerprinter by [`recipe`](Self::recipe), for [`decide_fingerprinted`](Self::decide_fingerprinted).
+    /// A fingerprinter by [`recipe`](Self::recipe), for
+    /// [`decide_fingerprinted`](Self::decide_fingerprinted).
     #[must_use]
     pub fn fingerprinter(&self) -> Fingerprinter<F> {
         self.fingerprinter.clone()
@@ -196,8 +201,8 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Decides a document, and remembers it if it is kept.
     ///
     /// # Errors
-    /// [`Error::Input`] for a key of more than 65,536 bytes; [`Error::Engine`] if the database is damaged or
-    /// cannot be read.
+    /// [`Error::Input`] for a key of more than 65,536 bytes; [`Error::Engine`] if the database is
+    /// damaged or cannot be read.
     pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
         let fingerprinted = self.fingerprinter.fingerprint(text);
         self.decide_fingerprinted(key, text, fingerprinted)
@@ -205,8 +210,8 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// Decides many documents in order, with fingerprints made on all threads of the options.
     ///
-    /// Calls `visit` with the index, the fingerprint and the decision of each document. An error from it ends
-    /// the call; the documents before have been decided.
+    /// Calls `visit` with the index, the fingerprint and the decision of each document. An error
+    /// from it ends the call; the documents before have been decided.
     ///
     /// # Errors
     /// As [`decide`](Self::decide), and any error of `visit`.
@@ -238,8 +243,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         )
     }
 
-    /// Decides a document whose fingerprint the caller has made with the [`fingerprinter`](Self::fingerprinter),
-    /// for example on another thread.
+    /// Decides a document whose fingerprint the caller has made with the
+    /// [`fingerprinter`](Self::fingerprinter), for example on another thread.
     ///
     /// # Errors
     /// As [`decide`](Self::decide).
@@ -282,9 +287,9 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
     ///
-    /// Data that is derived from decisions, such as output files, has to be durable before this call, so
-    /// that it is never behind the database. The progress is at most 1 MiB, and an empty one counts as none.
-    /// Does nothing if kept documents are remembered temporarily.
+    /// Data that is derived from decisions, such as output files, has to be durable before this
+    /// call, so that it is never behind the database. The progress is at most 1 MiB, and an empty
+    /// one counts as none. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
@@ -300,15 +305,16 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// The sequence number of the next kept document.
     ///
-    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget_since) an
-    /// unfinished run.
+    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget_since)
+    /// an unfinished run.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
         self.writer.next_sequence()
     }
 
-    /// Forgets the documents kept since a [sequence number](Self::next_sequence), and the unfinished progress.
-    /// Durable on return. Does nothing if kept documents are remembered temporarily.
+    /// Forgets the documents kept since a [sequence number](Self::next_sequence), and the
+    /// unfinished progress. Durable on return. Does nothing if kept documents are remembered
+    /// temporarily.
     ///
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
@@ -323,7 +329,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(())
     }
 
-    /// Makes all kept documents durable, removes the progress, waits for merges, and closes the database.
+    /// Makes all kept documents durable, removes the progress, waits for merges, and closes the
+    /// database.
     ///
     /// The progress is removed last, so that a run that is interrupted earlier still resumes.
     ///
@@ -364,8 +371,9 @@ impl<F: Fingerprint> Deduplicator<F> {
         fingerprinted.num_tokens < self.options.min_tokens
     }
 
-    /// The nearest kept document, the earliest of equally near ones. A read-only database precedes the
-    /// documents of this run. `confirms` compares the texts of the document and a candidate of this run.
+    /// The nearest kept document, the earliest of equally near ones. A read-only database precedes
+    /// the documents of this run. `confirms` compares the texts of the document and a candidate of
+    /// this run.
     pub(super) fn nearest(
         &mut self,
         document: Document<'_, F>,
@@ -457,8 +465,8 @@ pub(super) fn too_long(key: &str) -> String {
     format!("a key of {} bytes, where {MAX_KEY_BYTES} fit", key.len())
 }
 
-/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints, which it stores if
-/// it had none.
+/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints, which it
+/// stores if it had none.
 fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<(Writer<F>, Recipe)> {
     let database = match Database::<F>::open_with(path, options.engine.clone()) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
@@ -487,7 +495,7 @@ fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Re
     match known.parse::<Recipe>() {
         Err(error) => Err(DatabaseProblem::UnknownRecipe { path, error }.into()),
         Ok(found) if options.require_recipe && found != options.recipe => {
-            let expected = options.recipe.clone();
+            let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
             Err(DatabaseProblem::OtherRecipe { path, found, expected }.into())
         }
         Ok(found) => Ok(found),

@@ -125,7 +125,8 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         if is_due && !self.deduplicator.is_temporary() { self.checkpoint() } else { Ok(()) }
     }
 
-    /// Makes the files durable, then, by one commit, the kept documents and the lengths of the files.
+    /// Makes the files durable, then, by one commit, the kept documents and the lengths of the
+    /// files.
     fn checkpoint(&mut self) -> Result<()> {
         let len_of = |file: &mut Option<LineFile>| file.as_mut().map_or(Ok(0), LineFile::flush_and_sync);
         let checkpoint = Checkpoint {

@@ -51,11 +51,11 @@ pub struct FileJob {
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
-    /// The file for malformed records and documents with too few tokens. Without it the first malformed
-    /// record ends the job.
+    /// The file for malformed records and documents with too few tokens. Without it the first
+    /// malformed record ends the job.
     pub rejects: Option<PathBuf>,
-    /// The database that remembers kept documents; created if it does not exist. It also makes the job
-    /// resumable: a job that was interrupted resumes when an equal one is run.
+    /// The database that remembers kept documents; created if it does not exist. It also makes the
+    /// job resumable: a job that was interrupted resumes when an equal one is run.
     pub database: Option<PathBuf>,
     /// Writes neither files nor the database.
     pub dry_run: bool,
@@ -86,14 +86,15 @@ impl FileJob {
         }
     }
 
-    /// A hash that only jobs with the same inputs, outputs and options have. Checkpoints include it.
+    /// A hash that only jobs with the same inputs, outputs and options have. Checkpoints include
+    /// it.
     pub(super) fn identity(&self, reader: &Reader, k: u32, recipe: &Recipe) -> String {
         let text = self.identity_text(reader.inputs(), k, recipe);
         format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
     }
 
-    /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that makes the
-    /// same text.
+    /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that
+    /// makes the same text.
     fn identity_text(&self, inputs: &[InputFile], k: u32, recipe: &Recipe) -> String {
         let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, .. } = self;
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());

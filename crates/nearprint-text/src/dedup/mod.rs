@@ -1,13 +1,14 @@
 //! Deduplication of document streams.
 //!
-//! [`Deduplicator`] decides document by document whether a near-duplicate was kept before, and remembers what
-//! is kept, in a database or temporarily. [`FileJob`] deduplicates files with it: it reads documents on all
-//! cores, decides them in input order or by rank, and writes the kept ones unchanged.
+//! [`Deduplicator`] decides document by document whether a near-duplicate was kept before, and
+//! remembers what is kept, in a database or temporarily. [`FileJob`] deduplicates files with it: it
+//! reads documents on all cores, decides them in input order or by rank, and writes the kept ones
+//! unchanged.
 //!
-//! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as output files,
-//! and then, by one commit, the kept documents together with the progress.
+//! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
+//! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those above it: `confirm`, `options`, `temporary`; `candidates`,
+//! Each of the modules uses only those before it: `confirm`, `options`, `temporary`; `candidates`,
 //! `deduplicator`; `checkpoint`, `job`, `fingerprinting`; `file_run`; `in_order`, `ranked`; `run`.
 
 mod candidates;

@@ -13,11 +13,11 @@ pub struct DedupOptions {
     pub recipe: Recipe,
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
-    /// The largest distance of near-duplicates, in bits. By default the distance that the database was
-    /// created for, or 3.
+    /// The largest distance of near-duplicates, in bits. By default the distance that the database
+    /// was created for, or 3.
     pub k: Option<u32>,
-    /// Compares the texts of near fingerprints. By default fingerprints alone decide. A database has to keep
-    /// texts for this.
+    /// Compares the texts of near fingerprints. By default fingerprints alone decide. A database
+    /// has to keep texts for this.
     pub confirm: Option<Confirm>,
     /// Documents with fewer tokens are [too short](super::Decision::TooShort). By default 0.
     pub min_tokens: usize,

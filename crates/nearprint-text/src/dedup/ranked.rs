@@ -1,7 +1,7 @@
 //! Keeps the best of several near-duplicates: two passes.
 //!
-//! The first pass reads all documents and ranks them. They are then decided in the order of their ranks, as
-//! if they came in that order. The second pass writes them in input order.
+//! The first pass reads all documents and ranks them. They are then decided in the order of their
+//! ranks, as if they came in that order. The second pass writes them in input order.
 
 use std::ops::ControlFlow;
 
@@ -116,8 +116,8 @@ impl<F: Fingerprint> Ranking<F> {
         Ok(())
     }
 
-    /// Decides documents in the order of their ranks. Returns the outcomes by position, and the keys that
-    /// they refer to.
+    /// Decides documents in the order of their ranks. Returns the outcomes by position, and the
+    /// keys that they refer to.
     fn decide(
         self,
         run: &FileRun<'_, F>,
@@ -198,8 +198,8 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
         Keep::First => 0,
         Keep::Longest => u64::MAX - record.text.chars().count() as u64,
         Keep::Max(_) => {
-            // The bits of positive floats are in the order of the numbers, those of negative floats in the
-            // reverse order. Adding zero turns the negative zero into the positive one.
+            // The bits of positive floats are in the order of the numbers, those of negative floats
+            // in the reverse order. Adding zero turns the negative zero into the positive one.
             let bits = (record.value.unwrap_or(f64::NEG_INFINITY) + 0.0).to_bits();
             let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
             !ascending

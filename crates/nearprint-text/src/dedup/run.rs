@@ -24,19 +24,20 @@ pub struct FileReport {
 impl FileJob {
     /// Runs the job.
     ///
-    /// With a database, a job that was interrupted resumes after its last checkpoint when an equal one is
-    /// run. A checkpoint is made every 10,000 records, and every second while records arrive slowly.
-    /// `report` receives the counts and the position of the reader after each block of records;
-    /// [`ControlFlow::Break`] cancels the run.
+    /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
+    /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
+    /// slowly. `report` receives the counts and the position of the reader after each block of
+    /// records; [`ControlFlow::Break`] cancels the run.
     ///
     /// Memory: that of the engine, a few blocks of records per thread, and the longest record.
     ///
     /// # Errors
-    /// [`Error::Input`] for damaged inputs, and for a malformed record without [`rejects`](Self::rejects);
-    /// [`Error::InputSet`] and [`Error::Output`] if the files cannot be read or written;
-    /// [`Error::Database`] and [`Error::Recipe`] as [`Deduplicator::open`]; [`Error::Resume`] if the database
-    /// has an unfinished run that this job cannot resume; [`Error::Engine`] with
-    /// [`Interrupted`](nearprint::Error::Interrupted) if `report` cancels, and with errors of the engine.
+    /// [`Error::Input`] for damaged inputs, and for a malformed record without
+    /// [`rejects`](Self::rejects); [`Error::InputSet`] and [`Error::Output`] if the files cannot be
+    /// read or written; [`Error::Database`] and [`Error::Recipe`] as [`Deduplicator::open`];
+    /// [`Error::Resume`] if the database has an unfinished run that this job cannot resume;
+    /// [`Error::Engine`] with [`Interrupted`](nearprint::Error::Interrupted) if `report` cancels,
+    /// and with errors of the engine.
     ///
     /// [`Error::Input`]: crate::Error::Input
     /// [`Error::InputSet`]: crate::Error::InputSet

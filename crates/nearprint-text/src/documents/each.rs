@@ -13,11 +13,13 @@ const RECORDS: usize = 64;
 /// The most bytes in one block of work, unless a single record has more.
 const BYTES: usize = 1 << 18;
 
-/// Calls `work` for every record on `threads` threads, and `take` with blocks of its results on this one.
+/// Calls `work` for every record on `threads` threads, and `take` with blocks of its results on
+/// this one.
 ///
-/// Blocks arrive in input order, each with the position of the reader, which is some blocks ahead. `state` is
-/// called once per thread, for example to create a fingerprinter. Memory: a few blocks per thread, of up to 64
-/// records or 256 KiB each. The first error in input order ends the call; `take` receives the results before it.
+/// Blocks arrive in input order, each with the position of the reader, which is some blocks ahead.
+/// `state` is called once per thread, for example to create a fingerprinter. Memory: a few blocks
+/// per thread, of up to 64 records or 256 KiB each. The first error in input order ends the call;
+/// `take` receives the results before it.
 ///
 /// ```
 /// use nearprint_text::documents::{Item, Reader, ReaderOptions, each};
@@ -86,7 +88,8 @@ pub fn each<T: Send, S, E: From<Error> + Send>(
     )
 }
 
-/// The next block. Empty at the end and after an error, which is reported after the records before it.
+/// The next block. Empty at the end and after an error, which is reported after the records before
+/// it.
 fn next_records(reader: &mut Reader, failed: &mut Option<Error>) -> Vec<RawRecord> {
     let (mut records, mut bytes) = (Vec::new(), 0);
     while failed.is_none() && records.len() < RECORDS && bytes < BYTES {

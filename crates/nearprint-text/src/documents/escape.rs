@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Escapes a key for a tab-separated line: tab, line feed, carriage return and backslash become `\t`, `\n`,
-/// `\r` and `\\`.
+/// Escapes a key for a tab-separated line: tab, line feed, carriage return and backslash become
+/// `\t`, `\n`, `\r` and `\\`.
 ///
 /// ```
 /// assert_eq!(nearprint_text::documents::escape("a\tb"), r"a\tb");

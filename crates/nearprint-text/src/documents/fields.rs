@@ -4,19 +4,19 @@ use std::borrow::Cow;
 
 /// Which fields of a record hold its text, key and rank.
 ///
-/// In JSON, dots denote nested objects: `_id.$oid` is the member `$oid` of the member `_id`. A member with
-/// the whole name `_id.$oid` takes precedence. In CSV and Parquet a field is a column, and dots have no
-/// meaning. Plain files and lines have no fields: the whole record is its text.
+/// In JSON, dots denote nested objects: `_id.$oid` is the member `$oid` of the member `_id`. A
+/// member with the whole name `_id.$oid` takes precedence. In CSV and Parquet a field is a column,
+/// and dots have no meaning. Plain files and lines have no fields: the whole record is its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fields {
     /// The text: a string. By default `text`.
     pub text: String,
-    /// The key: a string, a number, or an object, whose key is its compact JSON. Without this field the
-    /// key of a record is `INPUT:N`, N counted from 1, and that of a plain file its path.
+    /// The key: a string, a number, or an object, whose key is its compact JSON. Without this field
+    /// the key of a record is `INPUT:N`, N counted from 1, and that of a plain file its path.
     pub key: Option<String>,
-    /// Whether a record may lack its key, or have null there; its key is then empty. By default such a
-    /// record is bad.
+    /// Whether a record may lack its key, or have null there; its key is then empty. By default
+    /// such a record is bad.
     pub key_is_optional: bool,
     /// A number, or a string with a number, that ranks the record.
     pub value: Option<String>,
@@ -39,7 +39,8 @@ pub(super) struct FieldValues {
 
 /// Decodes UTF-8, with U+FFFD for invalid bytes, and reports whether there were any.
 pub(super) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, bool) {
-    // Validation alone is several times as fast as the lossy conversion, and nearly all texts are valid.
+    // Validation alone is several times as fast as the lossy conversion, and nearly all texts are
+    // valid.
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.into(), false),
         Err(_) => (String::from_utf8_lossy(bytes), true),

@@ -84,7 +84,11 @@ impl InputBytes {
     }
 }
 
-/// Opens a compressed file. A read error wraps an [`Error`].
+/// Opens a compressed file.
+///
+/// # Errors
+/// [`Error::Engine`] with an I/O error; [`Error::Input`] if the file is not compressed. A later
+/// read error wraps an [`Error`] too.
 pub fn open_compressed(path: &Path) -> Result<impl Read + use<>> {
     InputBytes::open(&InputFile::new(path), &Arc::default()).map(StdRead)
 }

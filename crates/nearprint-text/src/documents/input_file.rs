@@ -50,7 +50,8 @@ impl InputFile {
 
 /// Lists the files that paths denote.
 ///
-/// A folder denotes all regular files below it in the order of their paths; links in it are not followed.
+/// A folder denotes all regular files below it in the order of their paths; links in it are not
+/// followed.
 pub(super) fn list(paths: &[PathBuf], spooled: Option<&Path>) -> Result<Vec<InputFile>> {
     let mut found = Vec::new();
     for path in paths {

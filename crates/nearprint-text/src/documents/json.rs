@@ -36,7 +36,10 @@ pub(super) fn find<'a>(
     Ok(found)
 }
 
-/// The key in one field of an object.
+/// The key in one field of an object; `None` without the field.
+///
+/// # Errors
+/// The reason, if this is no JSON object or the field is no key.
 pub fn key_in<'a>(object: &'a str, field: &str) -> Result<Option<Cow<'a, str>>, String> {
     let [_, found, _] = find(object, [None, Some(field), None])?;
     found.map(|found| found.into_key().map_err(|kind| not_a_key(field, kind))).transpose()
@@ -258,7 +261,8 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
-/// Appends an object to `out`, with one more member, a string, before its last brace. `None` without a brace.
+/// Appends an object to `out`, with one more member, a string, before its last brace. `None`
+/// without a brace.
 pub(super) fn with_member(object: &[u8], name: &str, value: &str, out: &mut Vec<u8>) -> Option<()> {
     let brace = memchr::memrchr(b'}', object)?;
     let is_empty = object[..brace].trim_ascii_end().last() == Some(&b'{');

@@ -77,8 +77,8 @@ impl LineFile {
         Ok(Self { path, file, folder_synced: false, ..Self::to_stdout(sink, None) })
     }
 
-    /// Standard output that receives the lines only by [`release`](Self::release). Until then a temporary
-    /// file holds them.
+    /// Standard output that receives the lines only by [`release`](Self::release). Until then a
+    /// temporary file holds them.
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
@@ -125,8 +125,8 @@ impl LineFile {
         released.map_err(Error::io("write", STDOUT))
     }
 
-    /// Resumes a file: truncates it to `len_bytes`, a length that [`flush_and_sync`](Self::flush_and_sync)
-    /// has returned, and appends there.
+    /// Resumes a file: truncates it to `len_bytes`, a length that
+    /// [`flush_and_sync`](Self::flush_and_sync) has returned, and appends there.
     ///
     /// # Errors
     /// [`Error::Output`] for standard output and compressed files
@@ -178,8 +178,8 @@ impl LineFile {
     /// Reads appended bytes back.
     ///
     /// # Errors
-    /// [`Error::Output`] if the file is not [readable](Self::is_readable); [`Error::Engine`] with an I/O
-    /// error.
+    /// [`Error::Output`] if the file is not [readable](Self::is_readable); [`Error::Engine`] with
+    /// an I/O error.
     pub fn read(&mut self, span: Span) -> Result<Vec<u8>> {
         let refused = || OutputProblem::NotReadable { path: self.path.clone() };
         let file = self.file.as_ref().filter(|_| self.is_readable()).ok_or_else(refused)?;
@@ -190,8 +190,8 @@ impl LineFile {
         read_span(file, span).map_err(Error::io("read", &self.path))
     }
 
-    /// Makes everything so far durable, and returns its length for [`open_at`](Self::open_at). Standard
-    /// output is flushed only.
+    /// Makes everything so far durable, and returns its length for [`open_at`](Self::open_at).
+    /// Standard output is flushed only.
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.

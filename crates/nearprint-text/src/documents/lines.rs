@@ -29,8 +29,9 @@ pub(super) struct Splitter {
     line: u64,
     /// Bytes of the stream before `start`.
     offset: u64,
-    /// The stream up to here has been scanned for the end of a CSV record that has none. A later record
-    /// that begins before this offset and is in a quoted cell at the end of a line has no end there either.
+    /// The stream up to here has been scanned for the end of a CSV record that has none. A later
+    /// record that begins before this offset and is in a quoted cell at the end of a line has no
+    /// end there either.
     open_until: u64,
     max_record_bytes: usize,
     /// The byte between the cells of CSV.
@@ -169,8 +170,8 @@ enum Scan {
     Line {
         seen: usize,
     },
-    /// A quotation mark opens a quoted cell at the start of a cell only; inside, two of them stand for
-    /// one (RFC 4180, section 2).
+    /// A quotation mark opens a quoted cell at the start of a cell only; inside, two of them stand
+    /// for one (RFC 4180, section 2).
     Csv {
         seen: usize,
         inside: bool,

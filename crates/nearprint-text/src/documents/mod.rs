@@ -19,10 +19,12 @@
 //! ```
 //!
 //! Reading has two steps. [`Reader::next_raw`] finds the boundaries of a record, which is cheap;
-//! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all cores.
+//! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
+//! cores.
 //!
-//! Each of the modules uses only those above it: `compression`, `format`, `input_file`, `input_bytes`;
-//! `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`, `reader`; `writer`, `each`.
+//! Each of the modules uses only those before it: `compression`, `format`, `input_file`,
+//! `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
+//! `reader`; `writer`, `each`. `escape` and `text` stand alone.
 
 mod compression;
 mod csv;
@@ -56,7 +58,7 @@ pub use record::{BadRecord, Item, Place, Record};
 pub use text::{cut_after, looks_binary};
 pub use writer::{DocumentWriter, WriterOptions};
 
-/// What the command line shares with this module; see [`crate::internal`].
+/// What the command line shares with this module.
 pub(crate) mod internal {
     pub use super::input_bytes::open_compressed;
     pub use super::json::key_in;

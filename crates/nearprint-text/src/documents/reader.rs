@@ -30,7 +30,8 @@ pub struct ReaderOptions {
     pub stdin_format: Format,
     /// Ends the text at the first occurrence of this marker.
     pub cut_after: Option<String>,
-    /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in memory.
+    /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in
+    /// memory.
     pub max_record_bytes: usize,
     /// A copy of standard input, which is read instead: a pipe cannot be read twice.
     pub spooled_stdin: Option<PathBuf>,
@@ -63,14 +64,16 @@ pub struct Position {
 
 /// Reads the records of files, folders and standard input in order.
 ///
-/// A path is a file, a folder, or `-` for standard input. A folder denotes all files below it in the order of
-/// their paths; links in it are not followed. All inputs have one format: JSON lines (`.jsonl`, `.ndjson`,
-/// `.json`), CSV or TSV with equal headers (`.csv`, `.tsv`), Parquet with equal columns (`.parquet`), or, with
-/// any other extension, files that are one document each. Any input except Parquet may be compressed with gzip
-/// or Zstandard; its first bytes denote the compression.
+/// A path is a file, a folder, or `-` for standard input. A folder denotes all files below it in
+/// the order of their paths; links in it are not followed. All inputs have one format: JSON lines
+/// (`.jsonl`, `.ndjson`, `.json`), CSV or TSV with equal headers (`.csv`, `.tsv`), Parquet with
+/// equal columns (`.parquet`), or, with any other extension, files that are one document each. Any
+/// input except Parquet may be compressed with gzip or Zstandard; its first bytes denote the
+/// compression.
 ///
-/// A record ends with a line feed, or a carriage return and a line feed. CSV and TSV are quoted as in RFC 4180.
-/// Empty lines are skipped, except in [`Format::Lines`]. The last of several JSON members with one name counts.
+/// A record ends with a line feed, or a carriage return and a line feed. CSV and TSV are quoted as
+/// in RFC 4180. Empty lines are skipped, except in [`Format::Lines`]. The last of several JSON
+/// members with one name counts.
 ///
 /// Memory: the longest record, and 256 KiB.
 pub struct Reader {
@@ -102,16 +105,16 @@ enum RecordSource {
     Split(Splitter),
     File(Option<InputFile>),
     #[cfg(feature = "parquet")]
-    Rows(Box<ParquetReader>),
+    Rows(ParquetReader),
 }
 
 impl Reader {
     /// Lists the inputs, and opens the first one.
     ///
     /// # Errors
-    /// [`Error::Engine`] if a file or folder cannot be opened; [`Error::InputSet`] if there is no file, if
-    /// the files have different formats, or if a format without fields is to have some; [`Error::Input`] if
-    /// the first file is damaged or lacks a column.
+    /// [`Error::Engine`] if a file or folder cannot be opened; [`Error::InputSet`] if there is no
+    /// file, if the files have different formats, or if a format without fields is to have some;
+    /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
         let ReaderOptions {
             fields,
@@ -146,13 +149,14 @@ impl Reader {
     /// The next record, parsed; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Engine`] if a file cannot be read, [`Error::Input`] if its compression is damaged or its
-    /// header differs. Earlier calls have returned the records before that.
+    /// [`Error::Engine`] if a file cannot be read, [`Error::Input`] if its compression is damaged
+    /// or its header differs. Earlier calls have returned the records before that.
     pub fn next_item(&mut self) -> Result<Option<Item>> {
         Ok(self.next_raw()?.map(RawRecord::parse))
     }
 
-    /// The next record, not yet parsed; `None` at the end. Cheap enough for one thread to supply many.
+    /// The next record, not yet parsed; `None` at the end. Cheap enough for one thread to supply
+    /// many.
     ///
     /// # Errors
     /// As [`next_item`](Self::next_item).
@@ -173,8 +177,8 @@ impl Reader {
         Ok(None)
     }
 
-    /// Skips records, bad ones included, without parsing them. Returns their number, which is smaller than
-    /// requested at the end.
+    /// Skips records, bad ones included, without parsing them. Returns their number, which is
+    /// smaller than requested at the end.
     ///
     /// # Errors
     /// As [`next_item`](Self::next_item).
@@ -215,12 +219,13 @@ impl Reader {
         wanted.is_some() && self.inputs.iter().any(same)
     }
 
-    /// Checks that no output overwrites an input or another output. Each output is the name of its option,
-    /// for the message, and its path.
+    /// Checks that no output overwrites an input or another output. Each output is the name of its
+    /// option, for the message, and its path.
     ///
     /// # Errors
-    /// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput) or [`SameFile`](OutputProblem::SameFile);
-    /// [`Error::Engine`] if the folder of an output does not exist.
+    /// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput) or
+    /// [`SameFile`](OutputProblem::SameFile); [`Error::Engine`] if the folder of an output does not
+    /// exist.
     pub fn check_outputs<'a>(&self, outputs: impl IntoIterator<Item = (&'a str, &'a Path)>) -> Result<()> {
         let mut known: Vec<(PathBuf, &str)> = Vec::new();
         for (name, path) in outputs {
@@ -294,7 +299,7 @@ impl Reader {
             let first = self.inputs[0].name();
             return Err(Error::input(&*input.name(), format!("its columns are not those of {first}")));
         }
-        Ok(RecordSource::Rows(Box::new(rows)))
+        Ok(RecordSource::Rows(rows))
     }
 
     #[cfg(not(feature = "parquet"))]

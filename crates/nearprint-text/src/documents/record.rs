@@ -122,8 +122,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// The bytes of the record in its input, including its line end: for JSON lines, CSV and lines. For a
-    /// plain file its path and a line feed, for Parquet nothing.
+    /// The bytes of the record in its input, including its line end: for JSON lines, CSV and lines.
+    /// For a plain file its path and a line feed, for Parquet nothing.
     #[must_use]
     pub fn raw(&self) -> &[u8] {
         self.content.line()

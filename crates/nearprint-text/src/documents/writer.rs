@@ -26,11 +26,11 @@ use crate::error::{Error, OutputProblem, Result};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// Adds the fingerprint to each record, as a last field of this name. An existing JSON member of this
-    /// name stays; an existing column of CSV or Parquet is an error.
+    /// Adds the fingerprint to each record, as a last field of this name. An existing JSON member
+    /// of this name stays; an existing column of CSV or Parquet is an error.
     pub add_fingerprint: Option<String>,
-    /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of standard
-    /// output, compressed files and Parquet.
+    /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of
+    /// standard output, compressed files and Parquet.
     pub keep_texts: bool,
     /// Holds the records for standard output back until [`DocumentWriter::release`].
     pub hold: bool,
@@ -44,9 +44,10 @@ impl Span {
 
 /// Writes documents unchanged, in the format of their input.
 ///
-/// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written once. A last
-/// record without a line feed receives one if another record follows. Of plain files the paths are written, one a line.
-/// An output named `.gz`, `.zst` or `.zstd` is compressed; `-` is standard output.
+/// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
+/// once. A last record without a line feed receives one if another record follows. Of plain files
+/// the paths are written, one a line. An output named `.gz`, `.zst` or `.zstd` is compressed; `-`
+/// is standard output.
 ///
 /// ```
 /// use nearprint_text::documents::{DocumentWriter, Item, Reader, ReaderOptions, WriterOptions};
@@ -81,7 +82,7 @@ pub struct DocumentWriter {
 enum Target {
     Lines(LineFile),
     #[cfg(feature = "parquet")]
-    Rows(Box<RowCopier>),
+    Rows(RowCopier),
 }
 
 /// An unnamed temporary file of texts.
@@ -95,9 +96,9 @@ impl DocumentWriter {
     /// Creates a file, or truncates one, for the documents of a reader. `-` is standard output.
     ///
     /// # Errors
-    /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or already
-    /// have the column for the fingerprint, or if Parquet is to be compressed again; [`Error::Engine`] with
-    /// an I/O error.
+    /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or
+    /// already have the column for the fingerprint, or if Parquet is to be compressed again;
+    /// [`Error::Engine`] with an I/O error.
     pub fn create(path: &Path, reader: &Reader, options: WriterOptions) -> Result<Self> {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
@@ -116,12 +117,12 @@ impl DocumentWriter {
         Ok(output)
     }
 
-    /// Resumes a file: truncates it to `len_bytes`, a length that [`flush_and_sync`](Self::flush_and_sync)
-    /// has returned, and appends there.
+    /// Resumes a file: truncates it to `len_bytes`, a length that
+    /// [`flush_and_sync`](Self::flush_and_sync) has returned, and appends there.
     ///
     /// # Errors
-    /// [`Error::Output`] for Parquet, standard output, compressed files, and a file that is shorter;
-    /// [`Error::Engine`] with an I/O error.
+    /// [`Error::Output`] for Parquet, standard output, compressed files, and a file that is
+    /// shorter; [`Error::Engine`] with an I/O error.
     pub fn open_at(path: &Path, len_bytes: u64, reader: &Reader, options: WriterOptions) -> Result<Self> {
         if reader.format() == Format::Parquet {
             return Err(OutputProblem::ParquetNotResumable { path: path.to_path_buf() }.into());
@@ -154,8 +155,8 @@ impl DocumentWriter {
         self.write_line().map(drop)
     }
 
-    /// Writes a record. The fingerprint is printed only if the [options](WriterOptions::add_fingerprint) add
-    /// one.
+    /// Writes a record. The fingerprint is printed only if the
+    /// [options](WriterOptions::add_fingerprint) add one.
     ///
     /// Returns the place of the record, for [`read_back`](Self::read_back).
     ///
@@ -200,8 +201,8 @@ impl DocumentWriter {
     ///
     /// # Errors
     /// [`Error::Output`] if the output cannot be read and texts are not
-    /// [kept](WriterOptions::keep_texts); [`Error::Input`] if another program has changed the output, or a
-    /// plain file that it names; [`Error::Engine`] with an I/O error.
+    /// [kept](WriterOptions::keep_texts); [`Error::Input`] if another program has changed the
+    /// output, or a plain file that it names; [`Error::Engine`] with an I/O error.
     pub fn read_back(&mut self, span: Span) -> Result<String> {
         if let Some(texts) = &self.texts {
             return texts.read(span);
@@ -218,8 +219,8 @@ impl DocumentWriter {
     }
 
     /// Makes everything so far durable, and returns the length of the file in bytes for
-    /// [`open_at`](Self::open_at). Standard output is flushed only. Does nothing for Parquet, which is
-    /// complete only when it is finished, and returns 0.
+    /// [`open_at`](Self::open_at). Standard output is flushed only. Does nothing for Parquet, which
+    /// is complete only when it is finished, and returns 0.
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
@@ -273,7 +274,7 @@ impl Target {
             }
             Some(source) => {
                 let copier = RowCopier::create(path, source, options.add_fingerprint.as_deref())?;
-                Ok(Self::Rows(Box::new(copier)))
+                Ok(Self::Rows(copier))
             }
             None => Self::lines(path, options),
         }

@@ -1,21 +1,21 @@
-//! What is done to a text before it is cut into tokens.
+//! Cleans a text before tokenization.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::html;
 
-/// The steps wanted, in the order in which they are taken.
+/// The steps, in the order of their application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clean {
-    /// Take the text out of HTML.
+    /// Extracts the text of HTML.
     pub(super) html: bool,
-    /// Unicode normalisation form C.
+    /// Unicode normalization form C.
     pub(super) nfc: bool,
-    /// Lower case, by Unicode's rules for no language in particular.
+    /// Lower case, by Unicode's language-independent rules.
     pub(super) lower: bool,
 }
 
-/// Takes the steps, in buffers of its own.
+/// Applies the steps, in reused buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cleaner {
     stripped: String,
@@ -42,7 +42,7 @@ impl Cleaner {
     }
 }
 
-/// Same as `nfc` of the whole, but only what may need it goes that slow way.
+/// Equals `nfc` of the whole text, but only stretches that may change take this slow way.
 fn compose(text: &str, out: &mut String) {
     out.clear();
     for (ascii, other) in stretches(text) {
@@ -59,10 +59,11 @@ fn is_surely_composed(text: &str) -> bool {
     text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Same as `str::to_lowercase`, faster where most is ASCII.
+/// Equals `str::to_lowercase`, faster for mostly ASCII texts.
 fn lower(text: &str, out: &mut String) {
     out.clear();
-    // The only letter that depends on its neighbours: a sigma at the end of a word.
+    // The lower case of a sigma depends on whether it ends a word. No other letter depends on its
+    // neighbours.
     if !text.is_ascii() && text.contains('Σ') {
         out.push_str(&text.to_lowercase());
         return;
@@ -79,10 +80,12 @@ fn lower(text: &str, out: &mut String) {
     }
 }
 
-/// Cuts a text into stretches of ASCII and of anything, by turns. What is cut off there starts with ASCII
-/// white space that has no white space before it, so that nothing in Unicode's rules for normalisation and
-/// for words reaches across: white space composes with nothing, and no word takes in what stands before
-/// it. All of it stays in front because marks behind it do belong to it.
+/// Splits a text into alternating stretches of ASCII and of any characters.
+///
+/// Each boundary is before ASCII white space that follows no other white space. Unicode's rules for
+/// normalization and for words do not cross such a boundary: white space composes with no character
+/// before it, and no word extends over it. A run of white space stays with the stretch after it,
+/// because marks can follow and belong to it.
 pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -98,20 +101,21 @@ pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Where the last white space of an ASCII text begins, or the start.
+/// The start of the last run of white space in an ASCII text, or of the text.
 fn last_space(text: &str) -> usize {
     let last = text.bytes().rposition(|byte| byte.is_ascii_whitespace()).unwrap_or(0);
     text[..last].trim_ascii_end().len()
 }
 
-/// Where the first white space at or after a place begins, if with an ASCII one, or the end.
+/// The start of the first run of white space, at or after a place, that begins with an ASCII one;
+/// or the end.
 fn next_space(text: &str, from: usize) -> usize {
     let begins =
         |at: usize| text.as_bytes()[at].is_ascii_whitespace() && !text[..at].ends_with(char::is_whitespace);
     (from..text.len()).find(|&at| begins(at)).unwrap_or(text.len())
 }
 
-/// Length in bytes of the ASCII at the start of a text.
+/// The length in bytes of the ASCII prefix of a text.
 fn ascii_len(text: &str) -> usize {
     const STEP: usize = 32;
     let bytes = text.as_bytes();
@@ -137,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equals_the_plain_way(text in "([A-Za-zÄÉΣσİ<=\n\u{338}\u{300}\u{301}\u{AC00}\u{1100}\u{1161} .]|\\PC){0,80}") {
+        fn cleaning_equals_the_plain_way(text in "([A-Za-zÄÉΣσİ<=\n\u{338}\u{300}\u{301}\u{AC00}\u{1100}\u{1161} .]|\\PC){0,80}") {
             prop_assert_eq!(cleaned(&text), text.nfc().collect::<String>().to_lowercase());
             prop_assert_eq!(stretches(&text).map(|(ascii, other)| format!("{ascii}{other}")).collect::<String>(), text.clone());
             prop_assert_eq!(ascii_len(&text), text.find(|c: char| !c.is_ascii()).unwrap_or(text.len()));

@@ -1,23 +1,24 @@
-//! How one text comes to its fingerprint, step by step.
+//! The steps from a text to its fingerprint.
 
 use std::collections::HashMap;
 
-use super::Fingerprinter;
-use super::recipe::Weights;
+use super::fingerprinter::Fingerprinter;
+use super::parts::Weights;
 use super::shingle::Join;
 use super::weight::{Weight, bit_sums, majority};
 use nearprint::Fingerprint;
 
-/// Everything between a text and its fingerprint.
+/// The steps from a text to its fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Explained<F> {
     /// The tokens, without stop words.
     pub tokens: Vec<String>,
-    /// The different features, in the order in which they first stand in the text; keywords from the
-    /// heaviest to the lightest.
+    /// The distinct features, in the order of their first occurrence; keywords by descending
+    /// weight.
     pub features: Vec<Feature<F>>,
-    /// For each bit, the most significant first: the weights of the features whose hash has it set, less
-    /// the others'. The fingerprint has ones where this is positive.
+    /// For each bit, the most significant first: the weights of the features whose hash has the bit
+    /// set, minus the weights of the others. The fingerprint has a one where the sum is positive.
     pub sums: Vec<Weight>,
     /// The fingerprint.
     pub value: F,
@@ -25,20 +26,30 @@ pub struct Explained<F> {
 
 /// A feature of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Feature<F> {
     /// Its tokens, joined.
     pub text: String,
-    /// What it counts for.
+    /// Its weight.
     pub weight: Weight,
     /// Its hash.
     pub hash: F,
 }
 
 impl<F: Fingerprint> Fingerprinter<F> {
-    /// The way of a text to its fingerprint, by plain sums: slower than
-    /// [`fingerprint`](Fingerprinter::fingerprint), and the same result.
+    /// The steps from a text to its fingerprint. Slower than
+    /// [`fingerprint`](Fingerprinter::fingerprint), with the same result.
+    ///
+    /// ```
+    /// let recipe: nearprint_text::Recipe = "default shingle=1".parse()?;
+    /// let explained = recipe.fingerprinter::<u64>()?.explain("to be or not to be");
+    /// let features: Vec<String> = explained.features.iter().map(|feature| feature.text.clone()).collect();
+    /// assert_eq!(features, ["to", "be", "or", "not"]);
+    /// assert_eq!(explained.features[0].weight.to_string(), "2");
+    /// # Ok::<(), nearprint_text::recipe::RecipeError>(())
+    /// ```
     pub fn explain(&mut self, text: &str) -> Explained<F> {
-        let features = match self.cut(text) {
+        let features = match self.tokenize(text) {
             Some(keywords) => keywords
                 .into_iter()
                 .map(|(text, weight)| Feature { hash: self.hash(&text), text, weight })
@@ -50,7 +61,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         Explained { tokens, value: majority(&sums), features, sums }
     }
 
-    /// The different shingles, with how often each stands in the text.
+    /// The distinct shingles, with their frequencies or the weight 1.
     fn counted(&self) -> Vec<Feature<F>> {
         let mut features: Vec<Feature<F>> = Vec::new();
         let mut places = HashMap::new();
@@ -70,7 +81,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         let text = |first, count| String::from_utf8_lossy(self.tokens.joined(first, count)).into_owned();
         let window = self.recipe.window;
         if window.join == Join::Cyclic {
-            // Token hashes go round as words; a recipe with `cyclic` has 64 bits.
+            // The rolling hash takes words; recipes with `cyclic` have 64 bits.
             let word = |token: &[u8]| [self.hash(&String::from_utf8_lossy(token)).bits(0, 64)];
             window.for_each(&self.tokens, word, |first, count, [hash]| {
                 shingles.push((text(first, count), F::from_bits(hash, 0, 64)));

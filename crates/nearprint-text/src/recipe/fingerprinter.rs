@@ -1,17 +1,20 @@
-//! Recipes carried out.
+//! Makes fingerprints by a recipe.
 
 use std::marker::PhantomData;
 
 use super::clean::Cleaner;
-use super::recipe::{Hash, Recipe, StopWords, Weights};
+use super::definition::Recipe;
+use super::error::RecipeError;
+use super::parts::{HashFunction, StopWords, Weights};
 use super::tally::Tally;
 use super::tokenize::Tokens;
 use super::weight::{Weight, weighted};
 use super::{hash, keywords, stop_words};
 use nearprint::Fingerprint;
 
-/// Makes fingerprints of texts, one after the other, in buffers that it keeps; so each thread should have
-/// its own. Made by [`Recipe::fingerprinter`].
+/// Makes fingerprints of texts. Created by [`Recipe::fingerprinter`].
+///
+/// It reuses its buffers from text to text. Each thread needs its own; cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Fingerprinter<F> {
     pub(super) recipe: Recipe,
@@ -20,20 +23,35 @@ pub struct Fingerprinter<F> {
     width: PhantomData<F>,
 }
 
-/// What a text came to.
+/// The fingerprint of a text, and its number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprinted<F> {
     /// The fingerprint; 0 for a text without tokens.
     pub value: F,
-    /// How many tokens the text has, stop words not counted.
+    /// The number of tokens, without stop words.
     pub num_tokens: usize,
 }
 
-impl<F: Fingerprint> Fingerprinter<F> {
-    pub(super) fn new(recipe: Recipe) -> Self {
-        Self { recipe, cleaner: Cleaner::default(), tokens: Tokens::default(), width: PhantomData }
+impl Recipe {
+    /// Creates a fingerprinter. Each thread needs its own.
+    ///
+    /// # Errors
+    /// [`RecipeError`] if the recipe's fingerprints have another width than `F`.
+    pub fn fingerprinter<F: Fingerprint>(&self) -> Result<Fingerprinter<F>, RecipeError> {
+        if self.width() != F::WIDTH {
+            let why = format!("{} bits, where fingerprints of {} are wanted", self.width(), F::BITS);
+            return Err(RecipeError::new("width", why));
+        }
+        Ok(Fingerprinter {
+            recipe: self.clone(),
+            cleaner: Cleaner::default(),
+            tokens: Tokens::default(),
+            width: PhantomData,
+        })
     }
+}
 
+impl<F: Fingerprint> Fingerprinter<F> {
     /// The recipe.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
@@ -42,7 +60,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
 
     /// The fingerprint of a text.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
-        let keywords = self.cut(text);
+        let keywords = self.tokenize(text);
         let value = match keywords {
             Some(keywords) => weighted(keywords.iter().map(|(word, weight)| (self.hash(word), *weight))),
             None => self.unweighted(),
@@ -50,23 +68,23 @@ impl<F: Fingerprint> Fingerprinter<F> {
         Fingerprinted { value, num_tokens: self.tokens.len() }
     }
 
-    /// The hash of one feature, as the recipe has it.
+    /// The hash of one feature, by the hash function of the recipe.
     #[must_use]
     pub fn hash(&self, feature: &str) -> F {
         let bytes = feature.as_bytes();
         match (self.recipe.hash, F::BITS) {
-            (Hash::Xxh3, 64) => from_words(hash::xxh3_64(bytes)),
-            (Hash::Xxh3, 128) => from_words(hash::xxh3_128(bytes)),
-            (Hash::Xxh3, _) => from_words(hash::xxh3_256(bytes)),
-            (Hash::Md5Be64, _) => from_words(hash::md5_be64(bytes)),
-            (Hash::Md5 { bits: 128 }, _) => from_words(hash::md5_128(bytes)),
-            (Hash::Md5 { bits }, _) => low_bits(from_words(hash::md5_low64(bytes)), bits),
-            (Hash::Jenkins, _) => from_words(hash::jenkins_64(bytes)),
+            (HashFunction::Xxh3, 64) => from_words(hash::xxh3_64(bytes)),
+            (HashFunction::Xxh3, 128) => from_words(hash::xxh3_128(bytes)),
+            (HashFunction::Xxh3, _) => from_words(hash::xxh3_256(bytes)),
+            (HashFunction::Md5Be64, _) => from_words(hash::md5_be64(bytes)),
+            (HashFunction::Md5 { bits: 128 }, _) => from_words(hash::md5_128(bytes)),
+            (HashFunction::Md5 { bits }, _) => low_bits(from_words(hash::md5_low64(bytes)), bits),
+            (HashFunction::Jenkins, _) => from_words(hash::jenkins_64(bytes)),
         }
     }
 
-    /// Fills the list of tokens. Gives the keywords where the recipe weighs such.
-    pub(super) fn cut(&mut self, text: &str) -> Option<Vec<(String, Weight)>> {
+    /// Tokenizes a text. Returns the keywords if the recipe weights them.
+    pub(super) fn tokenize(&mut self, text: &str) -> Option<Vec<(String, Weight)>> {
         let Self { recipe, cleaner, tokens, .. } = self;
         let clean = cleaner.clean(recipe.clean, text);
         tokens.clear(recipe.window.join.separator());
@@ -81,16 +99,16 @@ impl<F: Fingerprint> Fingerprinter<F> {
         }
     }
 
-    /// The simhash of the shingles, each of which counts the same wherever it stands.
+    /// The simhash of the shingles, which have equal weights at all places.
     fn unweighted(&self) -> F {
         match (self.recipe.hash, F::BITS) {
-            (Hash::Xxh3, 64) => self.majority(hash::xxh3_64),
-            (Hash::Xxh3, 128) => self.majority(hash::xxh3_128),
-            (Hash::Xxh3, _) => self.majority(hash::xxh3_256),
-            (Hash::Md5Be64, _) => self.majority(hash::md5_be64),
-            (Hash::Md5 { bits: 128 }, _) => self.majority(hash::md5_128),
-            (Hash::Md5 { bits }, _) => low_bits(self.majority(hash::md5_low64), bits),
-            (Hash::Jenkins, _) => self.majority(hash::jenkins_64),
+            (HashFunction::Xxh3, 64) => self.majority(hash::xxh3_64),
+            (HashFunction::Xxh3, 128) => self.majority(hash::xxh3_128),
+            (HashFunction::Xxh3, _) => self.majority(hash::xxh3_256),
+            (HashFunction::Md5Be64, _) => self.majority(hash::md5_be64),
+            (HashFunction::Md5 { bits: 128 }, _) => self.majority(hash::md5_128),
+            (HashFunction::Md5 { bits }, _) => low_bits(self.majority(hash::md5_low64), bits),
+            (HashFunction::Jenkins, _) => self.majority(hash::jenkins_64),
         }
     }
 
@@ -110,14 +128,26 @@ impl<F: Fingerprint> Fingerprinter<F> {
     }
 }
 
-/// The fingerprint of as many words as it has, the most significant first.
+/// The fingerprint of its 64-bit words, the most significant first.
 pub(super) fn from_words<F: Fingerprint, const W: usize>(words: [u64; W]) -> F {
     debug_assert_eq!(F::BITS as usize, 64 * W, "the recipe's width was checked");
     let starts = (0..F::BITS).step_by(64);
     starts.zip(words).fold(F::default(), |value, (start, word)| value | F::from_bits(word, start, 64))
 }
 
-/// Keeps the lowest bits.
+/// The lowest bits of a fingerprint.
 fn low_bits<F: Fingerprint>(value: F, bits: u32) -> F {
     value & F::ones(F::BITS - bits, bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_has_to_be_that_of_the_recipe() {
+        let recipe: Recipe = "width=128".parse().unwrap();
+        assert_eq!(recipe.fingerprinter::<u64>().unwrap_err().part(), "width");
+        assert!(recipe.fingerprinter::<u128>().is_ok());
+    }
 }

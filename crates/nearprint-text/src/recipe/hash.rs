@@ -1,11 +1,11 @@
-//! Hashes of features: bytes to one, two or four 64-bit words, the most significant first.
+//! Hash functions of features: bytes to one, two or four 64-bit words, the most significant first.
 
 use md5::{Digest, Md5};
 use xxhash_rust::xxh3;
 
 /// The high and the low half of a 128-bit number.
 const fn halves(value: u128) -> [u64; 2] {
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    #[expect(clippy::cast_possible_truncation, reason = "takes the low half")]
     let low = value as u64;
     [(value >> 64) as u64, low]
 }
@@ -20,14 +20,14 @@ pub(super) fn xxh3_128(bytes: &[u8]) -> [u64; 2] {
     halves(xxh3::xxh3_128(bytes))
 }
 
-/// XXH3, 128 bits with seed 0, and below them 128 bits with seed 1.
+/// XXH3, 128 bits with seed 0 in the high half, and 128 bits with seed 1 in the low half.
 pub(super) fn xxh3_256(bytes: &[u8]) -> [u64; 4] {
     let [first, second] = xxh3_128(bytes);
     let [third, fourth] = halves(xxh3::xxh3_128_with_seed(bytes, 1));
     [first, second, third, fourth]
 }
 
-/// MD5 as a number, the first byte of the digest being the most significant.
+/// MD5 as a number; the first byte of the digest is the most significant.
 pub(super) fn md5_128(bytes: &[u8]) -> [u64; 2] {
     halves(u128::from_be_bytes(Md5::digest(bytes).into()))
 }
@@ -49,15 +49,16 @@ pub(super) fn jenkins_64(bytes: &[u8]) -> [u64; 1] {
     [jenkins(bytes)]
 }
 
-/// The 64-bit hash of simhash-cpp before 0.2: both halves of [`hashlittle2`] with seeds 0, the first one
-/// being the more significant.
+/// The 64-bit hash of simhash-cpp before 0.2: both results of [`hashlittle2`] with seeds 0, the
+/// first one in the high half.
 #[must_use]
 pub fn jenkins(bytes: &[u8]) -> u64 {
     let (c, b) = hashlittle2(bytes, 0, 0);
     u64::from(c) << 32 | u64::from(b)
 }
 
-/// Bob Jenkins' lookup3 (2006, public domain): two 32-bit hashes from two seeds, `(pc, pb)` in his names.
+/// Bob Jenkins' lookup3 (2006, public domain): two 32-bit hashes from two seeds, which the original
+/// calls `pc` and `pb`.
 ///
 /// ```
 /// use nearprint_text::recipe::hashlittle2;
@@ -75,14 +76,14 @@ pub fn hashlittle2(bytes: &[u8], pc: u32, pb: u32) -> (u32, u32) {
         state = mix(plus(state, chunk));
         rest = more;
     }
-    // Nothing is left only where nothing was there: the loop keeps the last 1 to 12 bytes.
+    // Only an empty input has no rest: the loop leaves the last 1 to 12 bytes.
     if !rest.is_empty() {
         state = finish(plus(state, rest));
     }
     (state[2], state[1])
 }
 
-/// Adds up to twelve bytes, as three little-endian words filled up with zeros.
+/// Adds up to twelve bytes, as three little-endian words padded with zeros.
 fn plus(mut state: [u32; 3], bytes: &[u8]) -> [u32; 3] {
     for (word, chunk) in state.iter_mut().zip(bytes.chunks(4)) {
         let mut whole = [0; 4];
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn md5_and_xxh3_are_the_published_ones() {
-        // RFC 1321, appendix A.5; the XXH3 values for empty input from the reference implementation.
+        // RFC 1321, appendix A.5; the XXH3 values for empty input from the reference
+        // implementation.
         assert_eq!(md5_128(b"abc"), [0x9001_5098_3cd2_4fb0, 0xd696_3f7d_28e1_7f72]);
         assert_eq!(md5_be64(b"abc"), [0x9001_5098_3cd2_4fb0]);
         assert_eq!(md5_low64(b"abc"), [0xd696_3f7d_28e1_7f72]);

@@ -1,19 +1,18 @@
-//! The text that stands in HTML.
+//! Extracts the visible text of HTML.
 //!
-//! Read with a tokenizer that follows the HTML standard, so that what is malformed is read as browsers
-//! read it. No tree is built: which elements hold no text for readers, and which keep words apart, is
-//! all that matters.
+//! The tokenizer follows the HTML standard and reads malformed markup as browsers do. No tree is
+//! built: it suffices to know which elements have no visible text, and which separate words.
 
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
-/// Elements whose content nobody reads as text.
-const UNREAD: [&[u8]; 8] =
+/// Elements without visible text.
+const HIDDEN: [&[u8]; 8] =
     [b"iframe", b"noembed", b"noframes", b"noscript", b"object", b"script", b"style", b"template"];
 
-/// Elements that stand inside words and sentences. All others, unknown ones included, keep words apart.
+/// Elements inside words and sentences. All others, unknown ones included, separate words.
 #[rustfmt::skip]
 const INLINE: [&[u8]; 33] = [
     b"a", b"abbr", b"acronym", b"b", b"bdi", b"bdo", b"big", b"cite", b"code", b"data", b"del", b"dfn", b"em",
@@ -21,12 +20,11 @@ const INLINE: [&[u8]; 33] = [
     b"strong", b"sub", b"sup", b"time", b"tt", b"u", b"var", b"wbr",
 ];
 
-/// The text of an HTML document or fragment as readers see it: entities decoded, no markup, no comments, no
-/// scripts or styles; a line for each stretch between elements that are not part of a line, white space in it
-/// as single spaces, none around it, no empty lines.
+/// The visible text of an HTML document or fragment.
 ///
-/// Nothing is malformed: everything is read as browsers read it. Its words are those that recipes with
-/// `clean=html` make fingerprints of. Time in proportion to the length.
+/// Entities are decoded; markup, comments, scripts and styles are removed. Each block is one line,
+/// with single spaces, without empty lines. Malformed markup is read as browsers do. Recipes with
+/// `clean=html` make fingerprints of the same words. Takes time in proportion to the length.
 ///
 /// ```
 /// let text = nearprint_text::recipe::html_text("<p>One &amp;\n t<b>wo</b><script>x()</script><p>three");
@@ -39,7 +37,7 @@ pub fn html_text(html: &str) -> String {
     let mut text = String::with_capacity(out.len());
     let mut start = 0;
     for end in breaks.into_iter().chain([out.len()]) {
-        // Breaks stand between whole characters, unless something there was no text.
+        // Breaks are at character boundaries: the input is valid UTF-8.
         let stretch = out.get(start..end).unwrap_or_default();
         start = end;
         for (index, word) in stretch.split_whitespace().enumerate() {
@@ -54,8 +52,8 @@ pub fn html_text(html: &str) -> String {
     text
 }
 
-/// The same with white space as it stands there, and a line break wherever an element begins or ends that is not
-/// part of a line.
+/// The visible text with its original white space, and a line feed at the start and the end of each
+/// block element.
 pub(super) fn text_of(html: &str) -> String {
     let text = Text::read(html);
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
@@ -64,10 +62,10 @@ pub(super) fn text_of(html: &str) -> String {
 #[derive(Default)]
 struct Text {
     out: Vec<u8>,
-    /// Where in it an element begins or ends that is not part of a line.
+    /// The places in it where block elements begin or end.
     breaks: Vec<usize>,
-    /// The element without text that we are in, and how many of its kind are open.
-    unread: Option<(&'static [u8], usize)>,
+    /// The open element without visible text, and the depth of its nesting.
+    hidden: Option<(&'static [u8], usize)>,
 }
 
 impl Text {
@@ -85,7 +83,7 @@ impl Text {
 
     fn take(&mut self, event: &CallbackEvent<'_>) {
         match event {
-            CallbackEvent::String { value } if self.unread.is_none() => self.out.extend_from_slice(value),
+            CallbackEvent::String { value } if self.hidden.is_none() => self.out.extend_from_slice(value),
             CallbackEvent::OpenStartTag { name } => {
                 self.separate(name);
                 self.open(name);
@@ -99,29 +97,29 @@ impl Text {
     }
 
     fn separate(&mut self, name: &[u8]) {
-        if self.unread.is_none() && !INLINE.contains(&name) {
+        if self.hidden.is_none() && !INLINE.contains(&name) {
             self.breaks.push(self.out.len());
             self.out.push(b'\n');
         }
     }
 
     fn open(&mut self, name: &[u8]) {
-        match &mut self.unread {
-            Some((unread, depth)) => *depth += usize::from(*unread == name),
+        match &mut self.hidden {
+            Some((hidden, depth)) => *depth += usize::from(*hidden == name),
             None => {
-                let unread = UNREAD.into_iter().find(|unread| *unread == name);
-                self.unread = unread.map(|unread| (unread, 1));
+                let hidden = HIDDEN.into_iter().find(|hidden| *hidden == name);
+                self.hidden = hidden.map(|hidden| (hidden, 1));
             }
         }
     }
 
     fn close(&mut self, name: &[u8]) {
-        if let Some((unread, depth)) = &mut self.unread
-            && *unread == name
+        if let Some((hidden, depth)) = &mut self.hidden
+            && *hidden == name
         {
             *depth -= 1;
             if *depth == 0 {
-                self.unread = None;
+                self.hidden = None;
             }
         }
     }
@@ -137,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_readers_see_remains() {
+    fn visible_text_remains() {
         for (html, text) in [
             ("<p>One<p>two &amp; th<b>re</b>e", "One two & three"),
             ("<li>a</li><li>b</li><br>c<td>d", "a b c d"),
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_stands_between_elements_that_are_not_part_of_one() {
+    fn each_block_is_a_line() {
         for (html, text) in [
             ("<p>a\n b</p><p>c<b>d</b> e<br>f", "a b\ncd e\nf"),
             (" <div> </div>\n<div>\u{a0}x\u{3000}y </div>", "x y"),

@@ -1,10 +1,10 @@
-//! Texts to fingerprints: similar texts get numbers that differ in few bits.
+//! Fingerprints of texts: similar texts have fingerprints that differ in few bits.
 //!
-//! A [`Recipe`] says how: clean the text, cut it into tokens, join neighbouring tokens to features,
-//! weigh the features, hash them. Bit *i* of the simhash is one iff the features whose hash has bit *i*
-//! set outweigh the others (Charikar, "Similarity estimation techniques from rounding algorithms", STOC
-//! 2002). A recipe is stored with the fingerprints that it made, for those of another one cannot be
-//! compared with them.
+//! A [`Recipe`] describes the steps: clean the text, split it into tokens, join neighbouring tokens
+//! to features, weight the features, hash them. Bit *i* of the simhash is one iff the features
+//! whose hash has bit *i* set outweigh the others (Charikar, "Similarity estimation techniques from
+//! rounding algorithms", STOC 2002). Fingerprints of different recipes cannot be compared, so a
+//! database stores the recipe with them.
 //!
 //! ```
 //! use nearprint::num_differing_bits;
@@ -20,16 +20,18 @@
 //! # Ok::<(), nearprint_text::recipe::RecipeError>(())
 //! ```
 //!
-//! Nothing here knows of databases.
+//! This module is independent of databases.
 
 mod clean;
+mod definition;
+mod error;
 mod explain;
 mod fingerprinter;
 mod hash;
 mod html;
 mod keywords;
+mod parts;
 mod py;
-mod recipe;
 mod shingle;
 mod stop_words;
 mod tally;
@@ -38,10 +40,11 @@ mod tokenize;
 mod vectors;
 mod weight;
 
+pub use definition::Recipe;
+pub use error::RecipeError;
 pub use explain::{Explained, Feature};
 pub use fingerprinter::{Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
 pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
-pub use recipe::{Recipe, RecipeError};
-pub use weight::{Weight, weighted};
+pub use weight::{ParseWeightError, Weight, weighted};

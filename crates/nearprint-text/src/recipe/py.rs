@@ -1,4 +1,4 @@
-//! The functions of simhash-py, under their names there.
+//! The functions of simhash-py, with their original names.
 
 use super::hash;
 use super::weight::{Weight, weighted};
@@ -14,8 +14,8 @@ pub fn unsigned_hash(bytes: &[u8]) -> u64 {
     hash::md5_be64(bytes)[0]
 }
 
-/// The windows of `window` neighbouring tokens, from the first to the last; none where there are fewer
-/// tokens. A window of 0 is taken for 1.
+/// The windows of `window` neighbouring tokens, in order; none of a shorter list. A window of 0
+/// counts as 1.
 ///
 /// ```
 /// let windows: Vec<&[&str]> = nearprint_text::recipe::shingle(&["a", "b", "c"], 2).collect();
@@ -25,7 +25,8 @@ pub fn shingle<T>(tokens: &[T], window: usize) -> impl Iterator<Item = &[T]> {
     tokens.windows(window.max(1))
 }
 
-/// The simhash of hashes that weigh the same: a bit is one iff more of them have it set than not.
+/// The simhash of hashes with equal weights: a bit is one iff more than half of the hashes have it
+/// set.
 ///
 /// ```
 /// use nearprint_text::recipe::compute;

@@ -1,20 +1,20 @@
-//! Tokens to features.
+//! Joins neighbouring tokens to features.
 
 use super::tokenize::Tokens;
 
-/// How the tokens of a window become one feature.
+/// How the tokens of a window are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Join {
-    /// Joined by a space.
+    /// With a space between them.
     Space,
-    /// Joined by nothing.
+    /// Without anything between them.
     Nothing,
-    /// The hashes of the tokens joined, as simhash-cpp before 0.2 does; see [`Cyclic`].
+    /// By their hashes, as in simhash-cpp before 0.2; see [`Cyclic`].
     Cyclic,
 }
 
 impl Join {
-    /// What stands between tokens.
+    /// The separator of the tokens.
     pub(super) fn separator(self) -> &'static str {
         match self {
             Self::Nothing => "",
@@ -23,18 +23,19 @@ impl Join {
     }
 }
 
-/// Which runs of tokens make a feature.
+/// The runs of tokens that are features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Window {
     /// Tokens in a window, at least 1.
     pub(super) len: usize,
     pub(super) join: Join,
-    /// Whether a text of fewer tokens, but not of none, is one feature.
+    /// Whether a shorter text, with at least one token, is one feature.
     pub(super) short: bool,
 }
 
 impl Window {
-    /// Calls `visit(first, count, hash)` for each feature: the place of its tokens, and its hash.
+    /// Calls `visit(first, count, hash)` for each feature: the index of its first token, their
+    /// number, and its hash.
     #[inline]
     pub(super) fn for_each<const N: usize>(
         self,
@@ -57,7 +58,7 @@ impl Window {
         }
     }
 
-    /// There is a feature for every token, the windows that end with the first ones being shorter.
+    /// Visits one feature per token: the window that ends with it. The first windows are shorter.
     fn roll<const N: usize>(
         self,
         tokens: &Tokens,
@@ -73,11 +74,11 @@ impl Window {
     }
 }
 
-/// A hash by cyclic polynomials over the last hashes pushed (Cohen, "Recursive hashing functions for
+/// A hash by cyclic polynomials over the last hashes (Cohen, "Recursive hashing functions for
 /// n-grams", 1997): the exclusive or of all, each rotated left once for every later one.
 ///
-/// The values have their bits in reverse order, because simhash-cpp counts the bits of its fingerprints from
-/// the other end.
+/// The bits of the result are reversed, because simhash-cpp numbers the bits of its fingerprints
+/// from the other end.
 struct Cyclic<const N: usize> {
     last: Vec<[u64; N]>,
     at: usize,

@@ -1,7 +1,7 @@
-//! Words that say little about what a text is about.
+//! Stop words: frequent words without information about the subject of a text.
 
-/// NLTK's English stop words, in the order of their bytes. The list is kept here and never follows NLTK:
-/// stored fingerprints depend on it.
+/// NLTK's English stop words, in byte order. Stored fingerprints depend on the list: it never
+/// changes, even if NLTK's does.
 #[rustfmt::skip]
 const ENGLISH: [&str; 198] = [
     "a", "about", "above", "after", "again", "against", "ain", "all", "am", "an", "and", "any", "are",
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_sorted_and_knows_both_halves_of_split_contractions() {
+    fn the_list_is_sorted_and_has_both_halves_of_contractions() {
         assert!(ENGLISH.is_sorted());
         for word in ["the", "don't", "don", "t", "yourselves"] {
             assert!(is_english(word), "{word}");

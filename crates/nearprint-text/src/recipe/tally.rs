@@ -1,15 +1,16 @@
-//! Counting set bits of many hashes at once.
+//! Counts the set bits of many hashes at each place.
 
-/// Counts below 2^48 in each place.
+/// The bits of a counter.
 const PLANES: usize = 48;
-/// Hashes added at once.
+/// Hashes that are added together.
 const GROUP: usize = 8;
 
-/// For each bit of `W * 64`, how many of the hashes added have it set.
+/// For each of `W * 64` bits, the number of added hashes that have it set.
 ///
-/// The counters are stored across: plane *p* holds bit *p* of all of them, so that one hash, or eight at
-/// once through a tree of carry-save adders, is added to every counter by a few logical operations (Muła,
-/// Kurz, Lemire, "Faster Population Counts Using AVX2 Instructions", with positions kept).
+/// The counters are stored as bit planes: plane *p* holds bit *p* of all counters. A few logical
+/// operations add one hash to all counters, or eight hashes through a tree of carry-save adders
+/// (Muła, Kurz, Lemire, "Faster Population Counts Using AVX2 Instructions", here without the final
+/// sum).
 pub(super) struct Tally<const W: usize> {
     planes: [[u64; W]; PLANES],
     waiting: [[u64; W]; GROUP],
@@ -50,7 +51,7 @@ impl<const W: usize> Tally<W> {
         self.num_added += GROUP as u64;
     }
 
-    /// Adds ones of value 2^plane.
+    /// Adds 2^plane to the counters of the set bits.
     #[inline]
     fn carry(&mut self, mut carry: [u64; W], plane: usize) {
         for plane in &mut self.planes[plane..] {
@@ -84,7 +85,7 @@ impl<const W: usize> Tally<W> {
     }
 }
 
-/// A full adder in each place: sum and carry.
+/// A full adder for each bit: sum and carry.
 #[inline]
 fn add_three<const W: usize>(a: [u64; W], b: [u64; W], c: [u64; W]) -> ([u64; W], [u64; W]) {
     let (mut sum, mut carry) = ([0; W], [0; W]);

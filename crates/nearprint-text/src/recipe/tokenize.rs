@@ -1,4 +1,4 @@
-//! Texts to tokens.
+//! Splits a text into tokens.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::clean::stretches;
 use super::keywords;
 
-/// What counts as a token.
+/// The definition of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Tokenizer {
     /// Runs of ASCII letters.
@@ -15,28 +15,28 @@ pub(super) enum Tokenizer {
     Word,
     /// The words of Unicode Standard Annex 29.
     Unicode,
-    /// What stands between white space.
+    /// Runs of characters between white space.
     Whitespace,
-    /// What stands between single spaces; nothing, between two of them, is a token too.
+    /// Strings between single spaces. Two adjacent spaces have an empty token between them.
     Space,
-    /// Each letter and digit, whatever stands between them.
+    /// Each letter and digit; other characters are ignored.
     Char,
-    /// The words that jieba finds in Chinese.
+    /// Chinese words by jieba.
     Jieba,
 }
 
-/// Tokens one after the other, each followed by the same separator, so that neighbouring ones stand
-/// joined already.
+/// A list of tokens, stored as one text with a separator after each. Neighbouring tokens are
+/// already joined.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tokens {
     text: String,
-    /// Where each token starts, and where the next one would start.
+    /// The start of each token, and the end of the text.
     starts: Vec<usize>,
     separator: &'static str,
 }
 
 impl Tokens {
-    /// Empties the list, and chooses what stands between tokens from now on.
+    /// Empties the list, and sets the separator.
     pub(super) fn clear(&mut self, separator: &'static str) {
         self.text.clear();
         self.starts.clear();
@@ -55,7 +55,7 @@ impl Tokens {
         self.starts.len() - 1
     }
 
-    /// `count` neighbouring tokens, the first of them being number `first`, with separators between.
+    /// `count` neighbouring tokens from index `first` on, with separators between them.
     #[inline]
     pub(super) fn joined(&self, first: usize, count: usize) -> &[u8] {
         let end = self.starts[first + count] - self.separator.len();
@@ -66,7 +66,7 @@ impl Tokens {
         self.starts.windows(2).map(|ends| &self.text[ends[0]..ends[1] - self.separator.len()])
     }
 
-    /// Drops the tokens that are not wanted.
+    /// Removes all other tokens than the wanted ones.
     pub(super) fn retain(&mut self, wanted: impl Fn(&str) -> bool) {
         let mut kept = Self::default();
         kept.clear(self.separator);
@@ -95,12 +95,12 @@ impl Tokens {
     }
 }
 
-/// Runs of characters of a kind.
+/// The runs of characters with a property.
 fn runs(text: &str, is_inside: impl Fn(char) -> bool, push: impl FnMut(&str)) {
     text.split(|c| !is_inside(c)).filter(|run| !run.is_empty()).for_each(push);
 }
 
-/// Python's `\w`, which unlike other definitions takes no marks.
+/// Python's `\w`, which, unlike other definitions, excludes marks.
 fn is_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '_';
@@ -108,7 +108,7 @@ fn is_word(c: char) -> bool {
     matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
 }
 
-/// The words of Unicode Standard Annex 29 that have a letter or a digit.
+/// The words of Unicode Standard Annex 29 with a letter or a digit.
 fn unicode_words(text: &str, push: &mut impl FnMut(&str)) {
     for (ascii, other) in stretches(text) {
         ascii_words(ascii, push);
@@ -124,7 +124,7 @@ const IN_LETTERS: u8 = 8;
 /// Joins digits on both sides.
 const IN_DIGITS: u8 = 16;
 
-/// The Word_Break property of ASCII, as far as it makes words.
+/// The Word_Break property of ASCII characters in words.
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0;
@@ -169,7 +169,7 @@ fn ascii_words(text: &str, push: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether a punctuation mark between two characters makes them one word.
+/// Whether a punctuation mark joins the characters on both sides to one word.
 #[inline]
 fn joins(before: u8, mark: u8, after: u8) -> bool {
     let both = before & after;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_tokenizer_has_its_own_idea() {
+    fn each_tokenizer_splits_by_its_definition() {
         let text = "Don't  stop: 3.14 is_π naïve\tx\u{301}y!";
         for (tokenizer, expected) in [
             (Tokenizer::NonAlpha, "Don t stop is na ve x y"),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_stand_joined() {
+    fn neighbours_are_joined() {
         let mut tokens = Tokens::default();
         tokens.clear(" ");
         tokens.cut(Tokenizer::Space, "a  bc");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn regression_a_letter_that_is_a_mark_takes_in_all_spaces_before_it() {
+    fn regression_a_letter_that_is_a_mark_extends_over_all_spaces_before_it() {
         for text in ["\u{3000} \u{1171d}", "  \u{1171d}", "a \u{2003}\u{1171d}", "é\u{3000} \u{1171d} b"] {
             assert_eq!(cut(Tokenizer::Unicode, text), text.unicode_words().collect::<Vec<_>>(), "{text:?}");
         }
@@ -234,7 +234,7 @@ mod tests {
         }
 
         #[test]
-        fn so_they_are_in_ascii(text in "([a-b0-1_.:;,' ]|[\0-\x7f]){0,40}") {
+        fn ascii_words_are_those_of_the_library(text in "([a-b0-1_.:;,' ]|[\0-\x7f]){0,40}") {
             prop_assert_eq!(cut(Tokenizer::Unicode, &text), text.unicode_words().collect::<Vec<_>>());
         }
     }

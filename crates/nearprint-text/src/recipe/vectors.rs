@@ -1,8 +1,11 @@
-//! Recipes against values that other programs computed.
+//! Compares recipes with values of other programs.
 
 use proptest::prelude::*;
 
-use super::{Fingerprinted, Recipe, jenkins};
+use super::definition::Recipe;
+use super::fingerprinter::Fingerprinted;
+use super::hash::jenkins;
+use super::py::{compute, unsigned_hash};
 use nearprint::Fingerprint;
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
@@ -47,23 +50,23 @@ fn notebook() {
     }
 }
 
-/// MD5 as its standard has it, so known hashes and majorities by hand.
+/// simhash-py hashes with plain MD5: known digests, and majorities by hand.
 #[test]
 fn simhash_py() {
     assert_eq!(print::<u64>("simhash-py", "a b c"), 0);
     assert_eq!(print::<u64>("simhash-py shingle=1", "abc"), 0x9001_5098_3cd2_4fb0);
     assert_eq!(
         print::<u64>("simhash-py", "message digest of four"),
-        super::unsigned_hash(b"message digest of four")
+        unsigned_hash(b"message digest of four")
     );
     let windows = ["a b c d", "b c d a", "c d a b", "d a b c", "a b c d"];
-    let hashes = windows.map(|window| super::unsigned_hash(window.as_bytes()));
-    assert_eq!(print::<u64>("simhash-py", "a b c d a b c d"), super::compute(hashes));
+    let hashes = windows.map(|window| unsigned_hash(window.as_bytes()));
+    assert_eq!(print::<u64>("simhash-py", "a b c d a b c d"), compute(hashes));
 }
 
 proptest! {
     #[test]
-    fn the_fast_way_and_the_plain_sums_agree(
+    fn fingerprints_equal_their_explanations(
         at in 0..10usize,
         text in "((the|fish|Fish|x|1\\.5|中文|近似重複|é|<p>|don't|_)[ ,]{0,2}){0,40}",
     ) {
@@ -79,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn and_so_they_do_in_128_bits(at in 0..2usize, text in "((a|b|c|d)[ ,]){0,40}") {
+    fn fingerprints_of_128_bits_equal_their_explanations(at in 0..2usize, text in "((a|b|c|d)[ ,]){0,40}") {
         let recipe = ["width=128 shingle=2", "notebook hash=md5:128"][at];
         let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u128>().unwrap();
         prop_assert_eq!(fingerprinter.explain(&text).value, fingerprinter.fingerprint(&text).value);
@@ -88,7 +91,7 @@ proptest! {
 
 /// An empty text, and one without tokens.
 #[test]
-fn nothing_is_zero() {
+fn texts_without_tokens_have_the_fingerprint_0() {
     for name in Recipe::names() {
         for text in ["", "\n\n"] {
             let recipe: Recipe = name.parse().unwrap();
@@ -100,7 +103,7 @@ fn nothing_is_zero() {
     }
 }
 
-/// Debian's package descriptions, with fingerprints from a Python of that kind.
+/// Debian's package descriptions, with fingerprints by a Python implementation.
 #[test]
 fn real_texts() {
     let Ok(folder) = std::env::var("NEARPRINT_DATA") else {

@@ -6,28 +6,27 @@ use std::str::FromStr;
 
 use nearprint::Fingerprint;
 
-/// What a feature counts for; also a sum of such.
+/// The weight of a feature, or a sum of weights.
 ///
-/// A decimal number with nine digits behind the point. Whole arithmetic makes a sum exact, whatever the
-/// order of its parts.
+/// A fixed-point number with nine decimal places. Sums are exact, in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Weight(i128);
 
 const BILLION: i128 = 1_000_000_000;
-/// Largest weight that is read. A sum of 2^63 such weights is far from overflowing.
+/// The largest weight. A sum of 2^63 such weights does not overflow.
 const LARGEST: f64 = 1e15;
 
 impl Weight {
-    /// The weight of a feature that stands once.
+    /// The weight of a feature that occurs once.
     pub const ONE: Self = Self(BILLION);
 
-    /// The nearest weight, `None` for what is no number and beyond 10^15.
+    /// The nearest weight; `None` for NaN and for numbers beyond ±10^15.
     #[must_use]
     pub fn from_f64(value: f64) -> Option<Self> {
         if value.is_nan() || value.abs() > LARGEST {
             return None;
         }
-        // Apart, because the product of a large number would be rounded.
+        // Separately, because the product of a large number would be rounded.
         #[expect(clippy::cast_possible_truncation, reason = "at most 10^15, and 10^9")]
         let (whole, billionths) = (value.trunc() as i128, (value.fract() * 1e9).round() as i128);
         Some(Self(whole * BILLION + billionths))
@@ -60,12 +59,24 @@ impl Neg for Weight {
     }
 }
 
+/// The text is not a number from -10^15 to 10^15.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseWeightError(());
+
+impl fmt::Display for ParseWeightError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a weight (a number such as 3 or 0.25)")
+    }
+}
+
+impl std::error::Error for ParseWeightError {}
+
 impl FromStr for Weight {
-    type Err = &'static str;
+    type Err = ParseWeightError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let value = text.parse().ok().and_then(Self::from_f64);
-        value.ok_or("not a weight (a number such as 3 or 0.25)")
+        value.ok_or(ParseWeightError(()))
     }
 }
 
@@ -81,7 +92,7 @@ impl fmt::Display for Weight {
     }
 }
 
-/// The simhash of hashes with weights: bit *i* is one iff the weights of the hashes that have it set
+/// The simhash of weighted hashes: bit *i* is one iff the weights of the hashes with this bit set
 /// exceed those of the others.
 ///
 /// ```
@@ -93,7 +104,8 @@ pub fn weighted<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>)
     majority(&bit_sums(features))
 }
 
-/// For each bit, the most significant first: weights of the hashes that have it set, less the others.
+/// For each bit, the most significant first: the weights of the hashes with it set, minus the other
+/// weights.
 pub(super) fn bit_sums<F: Fingerprint>(features: impl IntoIterator<Item = (F, Weight)>) -> Vec<Weight> {
     let mut sums = vec![Weight::default(); F::BITS as usize];
     for (hash, weight) in features {
@@ -104,7 +116,7 @@ pub(super) fn bit_sums<F: Fingerprint>(features: impl IntoIterator<Item = (F, We
     sums
 }
 
-/// The fingerprint that has ones where the sum is positive.
+/// The fingerprint with a one for each positive sum.
 pub(super) fn majority<F: Fingerprint>(sums: &[Weight]) -> F {
     let positive = (0..F::BITS).zip(sums).filter(|(_, sum)| sum.is_positive());
     positive.fold(F::default(), |value, (bit, _)| value | F::from_bits(1, bit, 1))

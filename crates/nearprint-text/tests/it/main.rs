@@ -1,5 +1,6 @@
-//! Documents and recipes through the public API.
+//! Documents and deduplication through the public API.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
+mod dedup;
 mod documents;

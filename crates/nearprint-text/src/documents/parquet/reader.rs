@@ -32,6 +32,10 @@ pub struct ParquetReader {
 
 impl ParquetReader {
     /// Opens a file. It has to have a column for each field.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error; [`Error::Input`] if the file is damaged or lacks a
+    /// column.
     pub fn open(input: &InputFile, fields: &Fields) -> Result<Self> {
         let name = input.name();
         if input.is_stdin() {
@@ -75,11 +79,15 @@ impl ParquetReader {
     }
 
     /// The next row and its number, from 1.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the file is damaged.
     pub fn next_row(&mut self) -> Result<Option<(u64, ParquetRow)>> {
         self.next_counted(&AtomicU64::new(0))
     }
 
-    /// The next row and its number, from 1. Adds the row's share of the bytes of the file to `count`.
+    /// The next row and its number, from 1. Adds the row's share of the bytes of the file to
+    /// `count`.
     pub(in super::super) fn next_counted(&mut self, count: &AtomicU64) -> Result<Option<(u64, ParquetRow)>> {
         loop {
             if let Some(batch) = self.batch.as_ref().filter(|batch| self.next_in_batch < batch.num_rows()) {
@@ -105,8 +113,8 @@ impl ParquetReader {
     }
 }
 
-/// Calls a function of the parquet crate. It panics on some invalid numbers in damaged files; the reader is
-/// not used again after that.
+/// Calls a function of the parquet crate. It panics on some invalid numbers in damaged files; the
+/// reader is not used again after that.
 fn guarded<T, E: Display>(name: &str, read: impl FnOnce() -> Result<T, E>) -> Result<T> {
     let damaged = |why: &dyn Display| Error::input(name, format!("no Parquet file, or a damaged one: {why}"));
     match catch_unwind(AssertUnwindSafe(read)) {

@@ -54,6 +54,9 @@ impl ParquetRow {
     }
 
     /// The value in a column.
+    ///
+    /// # Errors
+    /// The reason, if there is no such column.
     pub fn value(&self, field: &str) -> Result<ParquetValue<'_>, String> {
         let array = self.batch.column_by_name(field).ok_or_else(|| format!("no field {field:?}"))?;
         Ok(ParquetValue::at(&**array, self.index))

@@ -35,6 +35,9 @@ pub struct ParquetWriter {
 
 impl ParquetWriter {
     /// Creates a file, or truncates one. `-` is standard output.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
     pub fn create(path: &Path, schema: &SchemaRef, compression: Compression) -> Result<Self> {
         let (path, file, target): (PathBuf, _, Box<dyn Write + Send>) = if is_stdout(path) {
             (STDOUT.into(), None, Box::new(io::stdout()))
@@ -50,6 +53,9 @@ impl ParquetWriter {
     }
 
     /// Writes rows, given as columns.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
     pub fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
         let rows = RecordBatch::try_new(self.schema.clone(), columns).map_err(ParquetError::from);
         let written = rows.and_then(|rows| self.writer.write(&rows)).and_then(|()| {
@@ -59,6 +65,9 @@ impl ParquetWriter {
     }
 
     /// Writes the end of the file, and makes it durable.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
     pub fn finish(self) -> Result<()> {
         let mut target = self.writer.into_inner().map_err(write_error(&self.path))?;
         let ended = target.flush().and_then(|()| self.file.as_ref().map_or(Ok(()), sync_file));

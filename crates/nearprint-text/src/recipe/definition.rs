@@ -1,15 +1,19 @@
-//! What a text goes through to become a fingerprint, as a value that can be written down.
+//! How a text becomes a fingerprint, as a value with a stable text form.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::Fingerprinter;
 use super::clean::Clean;
+use super::error::RecipeError;
+use super::parts::{
+    HashFunction, JOINS, MAX_SHINGLE, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice,
+    name_of, number, parse_clean, parse_hash, parse_weights,
+};
 use super::shingle::{Join, Window};
 use super::tokenize::Tokenizer;
-use nearprint::{Fingerprint, Width};
+use nearprint::Width;
 
-/// The recipes that have names, and what these stand for. The first is the default.
+/// The named recipes and their lines. The first is the default.
 const NAMED: [(&str, &str); 6] = [
     (
         "default",
@@ -37,35 +41,30 @@ const NAMED: [(&str, &str); 6] = [
     ),
 ];
 
-/// The parts, in the order in which they are written and applied.
+/// The parts, in the order of the line and of their application.
 const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short", "weights", "hash", "width"];
-
-/// Tokens that one feature may have.
-const MAX_SHINGLE: usize = 1000;
-/// Keywords that one text may have.
-const MAX_KEYWORDS: usize = 1_000_000;
 
 /// How a text becomes a fingerprint.
 ///
-/// Written as one line, which is read again by `parse` and means the same forever. Two recipes are equal
-/// iff these lines are; where a part makes no difference it is set to one value, so that recipes which
-/// compute the same have the same line, whatever name they came by.
+/// [`Display`](fmt::Display) prints a recipe as one line, and `parse` reads it. A line denotes the
+/// same fingerprints in all versions. Recipes that compute the same have the same line and are
+/// equal: a part without effect is set to a fixed value.
 ///
 /// | part | values |
 /// |---|---|
-/// | `clean` | `none`, or some of `html` (the text that readers see), `nfc` (Unicode normalisation), `lower`, with commas between |
+/// | `clean` | `none`, or some of `html` (the visible text), `nfc` (Unicode normalization), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `word` (Python's `\w+`), `unicode` (words by UAX #29), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words, dropped before shingling |
-/// | `shingle` | how many neighbouring tokens make a feature, 1 to 1000 |
+/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000 |
 /// | `join` | `space`, `nothing`, or `cyclic`: a rolling hash over the hashes of the tokens, from the first token on |
 /// | `short` | a text with fewer tokens than a shingle is `one` feature, or has `none` |
-/// | `weights` | `frequency`: a feature counts as often as it stands there; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighed by it (with `jieba`, and its table) |
+/// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3) |
-/// | `width` | bits of the fingerprint: 64, 128 or 256; what the hash can give |
+/// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
 ///
 /// A text without tokens has the fingerprint 0.
 ///
-/// `parse` takes a name (see [`names`](Recipe::names)), parts (on top of the default recipe), or a name and
+/// `parse` accepts a [name](Recipe::names), parts, which override the default recipe, or a name and
 /// parts that override it:
 ///
 /// ```
@@ -90,84 +89,22 @@ pub struct Recipe {
     pub(super) stop: StopWords,
     pub(super) window: Window,
     pub(super) weights: Weights,
-    pub(super) hash: Hash,
+    pub(super) hash: HashFunction,
     width: u32,
 }
 
-/// Which tokens are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum StopWords {
-    None,
-    English,
-}
-
-/// What features count for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Weights {
-    One,
-    Frequency,
-    TfIdf { top: usize },
-}
-
-/// How features are hashed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Hash {
-    Xxh3,
-    Md5Be64,
-    Md5 { bits: u32 },
-    Jenkins,
-}
-
-impl Hash {
-    /// The widths of fingerprints that it can make.
-    fn widths(self) -> &'static [u32] {
-        match self {
-            Self::Xxh3 => &[64, 128, 256],
-            Self::Md5 { bits: 128 } => &[128],
-            Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[64],
-        }
-    }
-}
-
-/// Why something is no recipe: the part, and what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecipeError {
-    part: &'static str,
-    why: String,
-}
-
-impl RecipeError {
-    pub(super) fn new(part: &'static str, why: impl Into<String>) -> Self {
-        Self { part, why: why.into() }
-    }
-
-    /// The part that is wrong: its name in the recipe's line, or `name` where no such recipe is known.
-    #[must_use]
-    pub fn part(&self) -> &str {
-        self.part
-    }
-}
-
-impl fmt::Display for RecipeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "recipe, {}: {}", self.part, self.why)
-    }
-}
-
-impl std::error::Error for RecipeError {}
-
 impl Recipe {
-    /// The names that [`parse`](str::parse) knows, the default first.
+    /// The names of recipes, the default first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.into_iter().map(|(name, _)| name)
     }
 
-    /// The recipe with some parts replaced, each a pair of its name and value. `hash` brings a width that
-    /// it can make, unless `width` is among the parts.
+    /// The recipe with some parts replaced, each a pair of name and value. A `hash` that does not
+    /// support the width changes it, unless `width` is among the parts.
     ///
     /// # Errors
-    /// [`RecipeError`] when a part is unknown, given twice, has a value that it cannot have, or does not
-    /// go with the others.
+    /// [`RecipeError`] if a part is unknown or repeated, has an invalid value, or conflicts with
+    /// another one.
     pub fn with<'a>(&self, parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, RecipeError> {
         let mut values = [None; PARTS.len()];
         for (name, value) in parts {
@@ -185,19 +122,7 @@ impl Recipe {
         recipe.checked()
     }
 
-    /// Something that makes fingerprints by this recipe. Each thread should have its own.
-    ///
-    /// # Errors
-    /// [`RecipeError`] when the recipe's fingerprints are not as wide as `F`.
-    pub fn fingerprinter<F: Fingerprint>(&self) -> Result<Fingerprinter<F>, RecipeError> {
-        if self.width != F::BITS {
-            let why = format!("{} bits, where fingerprints of {} are wanted", self.width, F::BITS);
-            return Err(RecipeError::new("width", why));
-        }
-        Ok(Fingerprinter::new(self.clone()))
-    }
-
-    /// Width of the fingerprints.
+    /// The width of the fingerprints.
     #[must_use]
     pub fn width(&self) -> Width {
         Width::try_from(self.width).unwrap_or_default()
@@ -223,14 +148,14 @@ impl Recipe {
         Ok(())
     }
 
-    /// Checks what parts ask of each other, and sets those that make no difference.
+    /// Checks conflicts between parts, and sets parts without effect to fixed values.
     fn checked(mut self) -> Result<Self, RecipeError> {
         let refuse = |part, why: String| Err(RecipeError::new(part, why));
         let width = self.width;
         if !self.hash.widths().contains(&width) {
-            return refuse("width", format!("hash={} cannot make {width} bits", HashName(self.hash)));
+            return refuse("width", format!("hash={} cannot make {width} bits", self.hash));
         }
-        let hash_bits = if let Hash::Md5 { bits } = self.hash { bits } else { width };
+        let hash_bits = if let HashFunction::Md5 { bits } = self.hash { bits } else { width };
         if self.window.join == Join::Cyclic && hash_bits != 64 {
             return refuse("join", format!("cyclic needs hashes of 64 bits, not {hash_bits}"));
         }
@@ -250,7 +175,7 @@ impl Recipe {
         Ok(self)
     }
 
-    /// The recipe of a name.
+    /// The recipe with a name.
     fn named(name: &str) -> Result<Self, RecipeError> {
         let Some((_, parts)) = NAMED.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = Self::names().collect();
@@ -259,14 +184,14 @@ impl Recipe {
         Self::BLANK.with(pairs(parts)?)
     }
 
-    /// What the named recipes are written over; each of them sets every part.
+    /// The base of the named recipes, each of which sets every part.
     const BLANK: Self = Self {
         clean: Clean { html: false, nfc: false, lower: false },
         tokens: Tokenizer::Unicode,
         stop: StopWords::None,
         window: Window { len: 1, join: Join::Space, short: true },
         weights: Weights::Frequency,
-        hash: Hash::Xxh3,
+        hash: HashFunction::Xxh3,
         width: 64,
     };
 }
@@ -291,122 +216,13 @@ impl FromStr for Recipe {
     }
 }
 
-type Choices<T, const N: usize> = [(&'static str, T); N];
-
-const TOKENIZERS: Choices<Tokenizer, 7> = [
-    ("non-alpha", Tokenizer::NonAlpha),
-    ("word", Tokenizer::Word),
-    ("unicode", Tokenizer::Unicode),
-    ("whitespace", Tokenizer::Whitespace),
-    ("space", Tokenizer::Space),
-    ("char", Tokenizer::Char),
-    ("jieba", Tokenizer::Jieba),
-];
-const STOP_WORDS: Choices<StopWords, 2> = [("none", StopWords::None), ("english", StopWords::English)];
-const JOINS: Choices<Join, 3> =
-    [("space", Join::Space), ("nothing", Join::Nothing), ("cyclic", Join::Cyclic)];
-const SHORT: Choices<bool, 2> = [("one", true), ("none", false)];
-const WIDTHS: Choices<u32, 3> = [("64", 64), ("128", 128), ("256", 256)];
-
-/// The value of a name.
-fn choice<T: Copy, const N: usize>(choices: &Choices<T, N>, name: &str) -> Result<T, String> {
-    let found = choices.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let names = choices.map(|(name, _)| name).join(", ");
-        format!("{name:?} is none of {names}")
-    })
-}
-
-/// The name of a value; every value has one.
-fn name_of<T: Copy + PartialEq, const N: usize>(choices: &Choices<T, N>, value: T) -> &'static str {
-    choices.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
-}
-
-fn number(text: &str, most: usize) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if (1..=most).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) => Ok(number),
-        _ => Err(format!("expected a number from 1 to {most}, not {text:?}")),
-    }
-}
-
-fn parse_clean(text: &str) -> Result<Clean, String> {
-    let mut clean = Clean::default();
-    if text == "none" {
-        return Ok(clean);
-    }
-    for step in text.split(',') {
-        match step {
-            "html" => clean.html = true,
-            "nfc" => clean.nfc = true,
-            "lower" => clean.lower = true,
-            _ => return Err(format!("{step:?} is none of html, nfc, lower (or none, alone)")),
-        }
-    }
-    Ok(clean)
-}
-
-fn parse_weights(text: &str) -> Result<Weights, String> {
-    match text.split_once(':') {
-        Some(("tfidf", top)) => Ok(Weights::TfIdf { top: number(top, MAX_KEYWORDS)? }),
-        _ if text == "one" => Ok(Weights::One),
-        _ if text == "frequency" => Ok(Weights::Frequency),
-        _ => Err(format!("{text:?} is none of one, frequency, tfidf:K")),
-    }
-}
-
-fn parse_hash(text: &str) -> Result<Hash, String> {
-    match text {
-        "xxh3" => return Ok(Hash::Xxh3),
-        "md5-be64" => return Ok(Hash::Md5Be64),
-        "jenkins" => return Ok(Hash::Jenkins),
-        _ => {}
-    }
-    let bits = text
-        .strip_prefix("md5:")
-        .ok_or_else(|| format!("{text:?} is none of xxh3, md5-be64, md5:B, jenkins"))?;
-    match bits.parse() {
-        Ok(bits @ (8..=64 | 128)) => Ok(Hash::Md5 { bits }),
-        _ => Err(format!("md5 gives its lowest 8 to 64 bits, or 128, not {bits:?}")),
-    }
-}
-
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { clean, tokens, stop, window, weights, hash, width } = self;
-        write!(f, "clean={} tokens={}", CleanName(*clean), name_of(&TOKENIZERS, *tokens))?;
+        write!(f, "clean={clean} tokens={}", name_of(&TOKENIZERS, *tokens))?;
         write!(f, " stop={} shingle={}", name_of(&STOP_WORDS, *stop), window.len)?;
         write!(f, " join={} short={}", name_of(&JOINS, window.join), name_of(&SHORT, window.short))?;
-        match weights {
-            Weights::One => write!(f, " weights=one")?,
-            Weights::Frequency => write!(f, " weights=frequency")?,
-            Weights::TfIdf { top } => write!(f, " weights=tfidf:{top}")?,
-        }
-        write!(f, " hash={} width={width}", HashName(*hash))
-    }
-}
-
-struct CleanName(Clean);
-
-impl fmt::Display for CleanName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Clean { html, nfc, lower } = self.0;
-        let steps = [(html, "html"), (nfc, "nfc"), (lower, "lower")];
-        let taken: Vec<&str> = steps.into_iter().filter(|step| step.0).map(|step| step.1).collect();
-        f.write_str(if taken.is_empty() { "none" } else { "" })?;
-        f.write_str(&taken.join(","))
-    }
-}
-
-struct HashName(Hash);
-
-impl fmt::Display for HashName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Hash::Xxh3 => write!(f, "xxh3"),
-            Hash::Md5Be64 => write!(f, "md5-be64"),
-            Hash::Md5 { bits } => write!(f, "md5:{bits}"),
-            Hash::Jenkins => write!(f, "jenkins"),
-        }
+        write!(f, " weights={weights} hash={hash} width={width}")
     }
 }
 
@@ -420,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_for_their_lines() {
+    fn names_denote_their_lines() {
         for (name, line) in NAMED {
             assert_eq!(recipe(name).to_string(), line);
             assert_eq!(recipe(line), recipe(name));
@@ -430,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_computes_the_same_is_equal() {
+    fn recipes_that_compute_the_same_are_equal() {
         for (a, b) in [
             ("shingle=1 short=none", "shingle=1 join=nothing"),
             ("seomoz-cpp short=none", "seomoz-cpp"),
@@ -476,7 +292,6 @@ mod tests {
             assert_eq!(error.part(), part, "{text}: {error}");
             assert!(error.to_string().contains(word), "{text}: {error}");
         }
-        assert_eq!(recipe("width=128").fingerprinter::<u64>().unwrap_err().part(), "width");
     }
 
     proptest! {
@@ -499,7 +314,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_too_odd(text in "\\PC{0,40}|((clean|hash|width|weights|shingle|x)=[a-z0-9:=,]{0,9} ?){0,4}") {
+        fn any_text_is_parsed_or_refused(text in "\\PC{0,40}|((clean|hash|width|weights|shingle|x)=[a-z0-9:=,]{0,9} ?){0,4}") {
             let _ = text.parse::<Recipe>().map_err(|error| error.to_string());
         }
     }

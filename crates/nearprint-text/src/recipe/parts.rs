@@ -1,0 +1,162 @@
+//! The values of a recipe's parts, parsed and printed.
+
+use std::fmt;
+
+use super::clean::Clean;
+use super::shingle::Join;
+use super::tokenize::Tokenizer;
+
+/// The longest shingle in tokens.
+pub(super) const MAX_SHINGLE: usize = 1000;
+/// The most keywords of a text.
+const MAX_KEYWORDS: usize = 1_000_000;
+
+/// The tokens to drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum StopWords {
+    None,
+    English,
+}
+
+/// The weight of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Weights {
+    One,
+    Frequency,
+    TfIdf { top: usize },
+}
+
+/// The hash function of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum HashFunction {
+    Xxh3,
+    Md5Be64,
+    Md5 { bits: u32 },
+    Jenkins,
+}
+
+impl HashFunction {
+    /// The supported widths of fingerprints, in bits. The first is the default.
+    pub(super) fn widths(self) -> &'static [u32] {
+        match self {
+            Self::Xxh3 => &[64, 128, 256],
+            Self::Md5 { bits: 128 } => &[128],
+            Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[64],
+        }
+    }
+}
+
+type Choices<T, const N: usize> = [(&'static str, T); N];
+
+pub(super) const TOKENIZERS: Choices<Tokenizer, 7> = [
+    ("non-alpha", Tokenizer::NonAlpha),
+    ("word", Tokenizer::Word),
+    ("unicode", Tokenizer::Unicode),
+    ("whitespace", Tokenizer::Whitespace),
+    ("space", Tokenizer::Space),
+    ("char", Tokenizer::Char),
+    ("jieba", Tokenizer::Jieba),
+];
+pub(super) const STOP_WORDS: Choices<StopWords, 2> =
+    [("none", StopWords::None), ("english", StopWords::English)];
+pub(super) const JOINS: Choices<Join, 3> =
+    [("space", Join::Space), ("nothing", Join::Nothing), ("cyclic", Join::Cyclic)];
+pub(super) const SHORT: Choices<bool, 2> = [("one", true), ("none", false)];
+pub(super) const WIDTHS: Choices<u32, 3> = [("64", 64), ("128", 128), ("256", 256)];
+
+/// The value with a name.
+pub(super) fn choice<T: Copy, const N: usize>(choices: &Choices<T, N>, name: &str) -> Result<T, String> {
+    let found = choices.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names = choices.map(|(name, _)| name).join(", ");
+        format!("{name:?} is none of {names}")
+    })
+}
+
+/// The name of a value; every value has one.
+pub(super) fn name_of<T: Copy + PartialEq, const N: usize>(
+    choices: &Choices<T, N>,
+    value: T,
+) -> &'static str {
+    choices.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
+}
+
+/// Parses a number from 1 to `most`, without a sign.
+pub(super) fn number(text: &str, most: usize) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=most).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) => Ok(number),
+        _ => Err(format!("expected a number from 1 to {most}, not {text:?}")),
+    }
+}
+
+pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
+    let mut clean = Clean::default();
+    if text == "none" {
+        return Ok(clean);
+    }
+    for step in text.split(',') {
+        match step {
+            "html" => clean.html = true,
+            "nfc" => clean.nfc = true,
+            "lower" => clean.lower = true,
+            _ => return Err(format!("{step:?} is none of html, nfc, lower (or none, alone)")),
+        }
+    }
+    Ok(clean)
+}
+
+pub(super) fn parse_weights(text: &str) -> Result<Weights, String> {
+    match text.split_once(':') {
+        Some(("tfidf", top)) => Ok(Weights::TfIdf { top: number(top, MAX_KEYWORDS)? }),
+        _ if text == "one" => Ok(Weights::One),
+        _ if text == "frequency" => Ok(Weights::Frequency),
+        _ => Err(format!("{text:?} is none of one, frequency, tfidf:K")),
+    }
+}
+
+pub(super) fn parse_hash(text: &str) -> Result<HashFunction, String> {
+    match text {
+        "xxh3" => return Ok(HashFunction::Xxh3),
+        "md5-be64" => return Ok(HashFunction::Md5Be64),
+        "jenkins" => return Ok(HashFunction::Jenkins),
+        _ => {}
+    }
+    let bits = text
+        .strip_prefix("md5:")
+        .ok_or_else(|| format!("{text:?} is none of xxh3, md5-be64, md5:B, jenkins"))?;
+    match bits.parse() {
+        Ok(bits @ (8..=64 | 128)) => Ok(HashFunction::Md5 { bits }),
+        _ => Err(format!("md5 gives its lowest 8 to 64 bits, or 128, not {bits:?}")),
+    }
+}
+
+impl fmt::Display for Clean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { html, nfc, lower } = *self;
+        let steps = [(html, "html"), (nfc, "nfc"), (lower, "lower")];
+        let taken: Vec<&str> = steps.into_iter().filter(|step| step.0).map(|step| step.1).collect();
+        f.write_str(if taken.is_empty() { "none" } else { "" })?;
+        f.write_str(&taken.join(","))
+    }
+}
+
+impl fmt::Display for Weights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One => write!(f, "one"),
+            Self::Frequency => write!(f, "frequency"),
+            Self::TfIdf { top } => write!(f, "tfidf:{top}"),
+        }
+    }
+}
+
+impl fmt::Display for HashFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Xxh3 => write!(f, "xxh3"),
+            Self::Md5Be64 => write!(f, "md5-be64"),
+            Self::Md5 { bits } => write!(f, "md5:{bits}"),
+            Self::Jenkins => write!(f, "jenkins"),
+        }
+    }
+}

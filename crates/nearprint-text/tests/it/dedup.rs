@@ -1,0 +1,289 @@
+//! Deduplication through the public API: decisions against brute force, checkpoints, and refusals.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use nearprint::{Database, KeyStorage, Options, Schema, num_differing_bits};
+use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob};
+use nearprint_text::{DatabaseProblem, Error, Recipe, ResumeProblem};
+use proptest::prelude::*;
+
+const RECIPE: &str = "default shingle=1";
+
+fn options(k: u32) -> DedupOptions {
+    let mut options = DedupOptions::new(RECIPE.parse().unwrap());
+    options.k = Some(k);
+    options
+}
+
+fn unique(k: u32) -> DedupOptions {
+    let mut options = options(k);
+    options.unique_keys = true;
+    options
+}
+
+fn duplicate(of: &str, distance: u32) -> Decision {
+    Decision::Duplicate { of: of.to_string(), distance }
+}
+
+fn fingerprint(text: &str) -> u64 {
+    RECIPE.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
+}
+
+/// The decisions by comparing each document with all kept ones.
+fn greedy(texts: &[String], k: u32) -> Vec<Decision> {
+    let mut kept: Vec<(usize, u64)> = Vec::new();
+    let decide = |(index, text): (usize, &String)| {
+        let value = fingerprint(text);
+        let near = kept.iter().map(|&(other, of)| (num_differing_bits(value, of), other));
+        match near.filter(|(distance, _)| *distance <= k).min() {
+            Some((distance, of)) => duplicate(&of.to_string(), distance),
+            None => {
+                kept.push((index, value));
+                Decision::Kept
+            }
+        }
+    };
+    texts.iter().enumerate().map(decide).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn decisions_are_those_of_brute_force(
+        texts in prop::collection::vec("[a-d]( [a-d]){0,5}", 0..150),
+        k in 0u32..20,
+        threads in 1usize..4,
+    ) {
+        let home = tempfile::tempdir().unwrap();
+        let expected = greedy(&texts, k);
+        let documents: Vec<(String, &String)> =
+            texts.iter().enumerate().map(|(index, text)| (index.to_string(), text)).collect();
+        let mut options = options(k);
+        options.engine = Options::new().threads(threads);
+        let mut temporary = Deduplicator::<u64>::temporary(options.clone()).unwrap();
+        let mut durable = Deduplicator::<u64>::open(home.path().join("seen.np"), options).unwrap();
+        let mut decided = Vec::new();
+        temporary.decide_batch(&documents, |index, fingerprinted, decision| {
+            assert_eq!(index, decided.len());
+            assert_eq!(fingerprinted.value, fingerprint(&texts[index]));
+            decided.push(decision);
+            Ok::<(), Error>(())
+        }).unwrap();
+        prop_assert_eq!(&decided, &expected);
+        for ((key, text), expected) in documents.iter().zip(&expected) {
+            prop_assert_eq!(&durable.decide(key, text).unwrap(), expected);
+            durable.checkpoint(b"x").unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_batch_ends_at_the_first_error_of_its_visitor() {
+    let mut dedup = Deduplicator::<u64>::temporary(options(0)).unwrap();
+    let documents: Vec<(String, String)> =
+        (0..500).map(|index| (index.to_string(), index.to_string())).collect();
+    let mut visited = 0;
+    let ended = dedup.decide_batch(&documents, |_, _, _| {
+        visited += 1;
+        if visited == 100 { Err(nearprint::Error::Interrupted.into()) } else { Ok::<(), Error>(()) }
+    });
+    assert!(matches!(ended, Err(Error::Engine(nearprint::Error::Interrupted))), "{ended:?}");
+    assert_eq!(visited, 100);
+    assert_eq!(dedup.decide("x", "99").unwrap(), duplicate("99", 0));
+    assert_eq!(dedup.decide("y", "100").unwrap(), Decision::Kept);
+}
+
+#[test]
+fn documents_since_the_last_checkpoint_are_forgotten() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let open = || Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    let mut dedup = open();
+    assert_eq!(
+        (dedup.unfinished(), dedup.k(), dedup.recipe().to_string()),
+        (None, 3, RECIPE.parse::<Recipe>().unwrap().to_string())
+    );
+    let before = dedup.next_sequence();
+    assert_eq!(dedup.decide("a", "one two three").unwrap(), Decision::Kept);
+    dedup.checkpoint(b"first").unwrap();
+    assert_eq!(dedup.decide("b", "four five six").unwrap(), Decision::Kept);
+    drop(dedup);
+
+    let mut dedup = open();
+    assert_eq!(dedup.unfinished(), Some(&b"first"[..]));
+    assert_eq!(dedup.decide("c", "Three, two, one!").unwrap(), duplicate("a", 0));
+    assert_eq!(dedup.decide("d", "four five six").unwrap(), Decision::Kept);
+    dedup.checkpoint(b"second").unwrap();
+    dedup.finish().unwrap();
+
+    let mut dedup = open();
+    assert_eq!(dedup.unfinished(), None);
+    assert_eq!(dedup.decide("e", "four five six").unwrap(), duplicate("d", 0));
+    dedup.checkpoint(b"third").unwrap();
+    dedup.forget_since(before).unwrap();
+    drop(dedup);
+
+    let mut dedup = open();
+    assert_eq!(dedup.unfinished(), None);
+    assert_eq!(dedup.decide("f", "one two three").unwrap(), Decision::Kept);
+}
+
+#[test]
+fn a_database_that_is_only_read_stays_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let mut dedup = Deduplicator::<u64>::open(&path, unique(3)).unwrap();
+    dedup.decide("a", "one two three").unwrap();
+    dedup.checkpoint(b"progress").unwrap();
+    drop(dedup);
+    let rows = || Database::<u64>::open(&path).unwrap().snapshot().unwrap().stats().rows;
+    assert_eq!(rows(), 1);
+    let mut dry = Deduplicator::<u64>::read_only(&path, unique(3)).unwrap();
+    assert_eq!(dry.unfinished(), Some(&b"progress"[..]));
+    assert_eq!(dry.decide("b", "one two three").unwrap(), duplicate("a", 0));
+    assert_eq!(dry.decide("a", "one two three").unwrap(), Decision::Known);
+    assert_eq!(dry.decide("a", "something else").unwrap(), Decision::KeyTaken);
+    assert_eq!(dry.decide("c", "four five six").unwrap(), Decision::Kept);
+    assert_eq!(dry.decide("d", "four five six").unwrap(), duplicate("c", 0));
+    dry.checkpoint(b"other").unwrap();
+    dry.forget_since(0).unwrap();
+    dry.finish().unwrap();
+    let dedup = Deduplicator::<u64>::open(&path, unique(3)).unwrap();
+    assert_eq!(dedup.unfinished(), Some(&b"progress"[..]));
+    assert_eq!(rows(), 1);
+}
+
+#[test]
+fn a_key_may_recur_unless_keys_are_unique() {
+    let texts = ["one two three", "four five six", "three two one", "four five six"];
+    let decide = |options: DedupOptions, checkpoints: bool| {
+        let home = tempfile::tempdir().unwrap();
+        let mut dedup = Deduplicator::<u64>::open(home.path().join("seen.np"), options).unwrap();
+        texts.map(|text| {
+            let decision = dedup.decide("key", text).unwrap();
+            if checkpoints {
+                dedup.checkpoint(b"x").unwrap();
+            }
+            decision
+        })
+    };
+    for checkpoints in [false, true] {
+        let expected = [Decision::Kept, Decision::Kept, duplicate("key", 0), duplicate("key", 0)];
+        assert_eq!(decide(options(3), checkpoints), expected);
+        let expected = [Decision::Kept, Decision::KeyTaken, Decision::Known, Decision::KeyTaken];
+        assert_eq!(decide(unique(3), checkpoints), expected);
+    }
+}
+
+#[test]
+fn a_known_document_may_be_nearer_to_another_one() {
+    let (a, b) = ("one two three four five", "six seven eight nine ten");
+    let apart = num_differing_bits(fingerprint(a), fingerprint(b));
+    // Near to both, and nearer to `a`.
+    let mixed = "one two three four ten";
+    let [to_a, to_b] = [a, b].map(|text| num_differing_bits(fingerprint(mixed), fingerprint(text)));
+    assert!(to_a < to_b && to_b < apart, "{to_a} {to_b} {apart}");
+    let mut dedup = Deduplicator::<u64>::temporary(unique(to_b)).unwrap();
+    assert_eq!(dedup.decide("a", a).unwrap(), Decision::Kept);
+    assert_eq!(dedup.decide("b", b).unwrap(), Decision::Kept);
+    assert_eq!(dedup.decide("b", mixed).unwrap(), Decision::Known);
+    assert_eq!(dedup.decide("c", mixed).unwrap(), duplicate("a", to_a));
+}
+
+#[test]
+fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("texts.np");
+    Database::<u64>::create(&path, Schema::new().k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
+    let mut options = options(64);
+    options.confirm = Some(Confirm::Jaccard(0.9));
+    options.min_tokens = 2;
+    let durable = Deduplicator::<u64>::open(&path, options.clone()).unwrap();
+    for mut dedup in [Deduplicator::<u64>::temporary(options).unwrap(), durable] {
+        assert_eq!(dedup.decide("a", "one").unwrap(), Decision::TooShort);
+        assert_eq!(dedup.decide("b", "one two three four").unwrap(), Decision::Kept);
+        assert_eq!(dedup.decide("c", "four three two one").unwrap(), Decision::Kept);
+        assert_eq!(dedup.decide("d", "One, two, three, four").unwrap(), duplicate("b", 0));
+    }
+}
+
+/// Why a database is refused.
+fn refused(path: &Path, options: DedupOptions) -> DatabaseProblem {
+    match Deduplicator::<u64>::open(path, options) {
+        Err(Error::Database(problem)) => problem,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("no error"),
+    }
+}
+
+#[test]
+fn databases_without_keys_texts_or_the_recipe_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    Database::<u64>::create(at("plain.np"), Schema::new()).unwrap();
+    assert!(
+        matches!(refused(&at("plain.np"), options(3)), DatabaseProblem::NoKeys { path } if path == at("plain.np"))
+    );
+
+    drop(Deduplicator::<u64>::open(at("keys.np"), options(5)).unwrap());
+    let mut confirming = options(3);
+    confirming.confirm = Some(Confirm::Edit(0.1));
+    assert!(matches!(refused(&at("keys.np"), confirming), DatabaseProblem::NoTexts { .. }));
+    let mut other = DedupOptions::new("cjk".parse().unwrap());
+    let dedup = Deduplicator::<u64>::open(at("keys.np"), other.clone()).unwrap();
+    assert_eq!((dedup.k(), dedup.recipe().to_string()), (5, RECIPE.parse::<Recipe>().unwrap().to_string()));
+    drop(dedup);
+    other.require_recipe = true;
+    let problem = refused(&at("keys.np"), other);
+    assert!(
+        matches!(&problem, DatabaseProblem::OtherRecipe { found, expected, .. } if *found != *expected),
+        "{problem}"
+    );
+    Database::<u64>::create(at("new.np"), Schema::new().keys(KeyStorage::Keys).recipe("tokens=future")).unwrap();
+    assert!(
+        matches!(refused(&at("new.np"), options(3)), DatabaseProblem::UnknownRecipe { error, .. } if error.part() == "tokens")
+    );
+
+    let wide = Deduplicator::<u128>::temporary(options(3));
+    assert!(matches!(wide, Err(Error::Recipe(error)) if error.part() == "width"));
+    let missing = Deduplicator::<u64>::read_only(at("missing.np"), options(3));
+    assert!(matches!(missing, Err(Error::Engine(nearprint::Error::NotADatabase { .. }))));
+    let mut dedup = Deduplicator::<u64>::temporary(options(3)).unwrap();
+    let long = dedup.decide(&"k".repeat(70_000), "text");
+    assert!(matches!(&long, Err(Error::Input { why, .. }) if why.contains("70000 bytes")), "{long:?}");
+}
+
+#[test]
+fn a_job_that_was_cancelled_resumes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let lines: Vec<String> = (0..30_000).map(|index| format!("{{\"text\":\"{}\"}}\n", index / 2)).collect();
+    fs::write(at("in.jsonl"), lines.concat()).unwrap();
+    let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), options(0));
+    job.database = Some(at("seen.np"));
+    let cancelled = job.clone().run(|counts, _| match counts.records {
+        ..15_000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    });
+    assert!(matches!(cancelled, Err(Error::Engine(nearprint::Error::Interrupted))), "{cancelled:?}");
+
+    let mut other = job.clone();
+    other.output = at("other.jsonl");
+    let refused = other.run(|_, _| ControlFlow::Continue(()));
+    assert!(
+        matches!(refused, Err(Error::Resume(ResumeProblem::OtherRun { records: 10_000.., .. }))),
+        "{refused:?}"
+    );
+
+    let report = job.run(|_, _| ControlFlow::Continue(())).unwrap();
+    assert!((10_000..20_000).contains(&report.resumed_after), "{}", report.resumed_after);
+    assert_eq!(
+        (report.counts.records, report.counts.kept, report.counts.duplicates),
+        (30_000, 15_000, 15_000)
+    );
+    let expected: String = lines.iter().step_by(2).map(String::as_str).collect();
+    assert!(fs::read_to_string(at("out.jsonl")).unwrap() == expected);
+}
