@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use nearprint_text::documents::{Fields, Format, ReaderOptions};
+use nearprint_text::documents::{Format, ReaderOptions};
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Input options")]
@@ -61,13 +61,12 @@ impl From<DocumentFormat> for Format {
 impl DocumentArgs {
     /// How the inputs are read. `value_field` is the field that records are ranked by.
     pub(crate) fn options(&self, value_field: Option<&str>) -> ReaderOptions {
-        let fields = Fields {
-            text: self.text_field.clone(),
-            key: self.key_field.clone(),
-            key_is_optional: false,
-            value: value_field.map(str::to_string),
-        };
-        let (format, cut_after) = (self.input_format.map(Format::from), self.cut_after.clone());
-        ReaderOptions { fields, format, cut_after, ..ReaderOptions::default() }
+        let mut options = ReaderOptions::default();
+        options.fields.text.clone_from(&self.text_field);
+        options.fields.key.clone_from(&self.key_field);
+        options.fields.value = value_field.map(str::to_string);
+        options.format = self.input_format.map(Format::from);
+        options.cut_after.clone_from(&self.cut_after);
+        options
     }
 }

@@ -10,7 +10,9 @@ use nearprint_text::documents::{BadRecord, Format, Item, LineFile, Reader, Reade
 /// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard
 /// input unless the options set one.
 pub(crate) fn open(args: &DocumentArgs, inputs: &[PathBuf], stdin_format: Format) -> Result<Reader> {
-    open_with(inputs, ReaderOptions { stdin_format, ..args.options(None) })
+    let mut options = args.options(None);
+    options.stdin_format = stdin_format;
+    open_with(inputs, options)
 }
 
 /// Opens inputs whose key may be absent.

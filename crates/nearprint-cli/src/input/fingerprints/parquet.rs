@@ -17,8 +17,9 @@ pub(super) fn read<F: Fingerprint>(
     path: &Path,
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
-    let (text, key) = (args.fingerprint_field.clone(), args.key_field.clone());
-    let fields = Fields { text, key, ..Fields::default() };
+    let mut fields = Fields::default();
+    fields.text.clone_from(&args.fingerprint_field);
+    fields.key.clone_from(&args.key_field);
     let mut rows = Rows::open(&Input::file(path), &fields)?;
     let existing = |rows: &Rows, name: &str| rows.schema().index_of(name).ok().map(|_| name.to_string());
     let id_field = existing(&rows, &args.id_field);
