@@ -94,8 +94,8 @@ const LONG_OPTIONS: [&str; 5] = ["input", "output", "blocks", "distance", "help"
 
 impl Settings {
     /// Parses the options as getopt_long does: `-b4`, `-b 4`, `--blocks=4`, `--blocks 4`, and any
-    /// unambiguous beginning of a long name. Other words are skipped. Returns `None` after `--help`,
-    /// which it prints.
+    /// unambiguous beginning of a long name. Other words are skipped. Returns `None` after
+    /// `--help`, which it prints.
     fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, Exit> {
         let mut settings = Self { input: "-".into(), output: "-".into(), distance: 0 };
         let mut blocks = 0;
@@ -191,7 +191,8 @@ impl Settings {
     }
 }
 
-/// The short name of an option, and the value in the same word. `None` if the word is not an option.
+/// The short name of an option, and the value in the same word. `None` if the word is not an
+/// option.
 fn split_option(text: &str) -> Result<Option<(char, Option<OsString>)>, Exit> {
     let unknown = || (UNKNOWN_OPTION, format!("unknown option {text}"));
     let Some(name) = text.strip_prefix('-').filter(|name| !name.is_empty()) else { return Ok(None) };

@@ -136,7 +136,7 @@ impl Args {
         let width = width_of(path)?;
         if recipe.width() != width && self.recipe.sets_width()? {
             return Err(Failure::Usage(format!(
-                "{}: holds fingerprints of {width} bits, and the recipe makes {}",
+                "{}: holds fingerprints of {width} bits, but the recipe makes {}",
                 path.display(),
                 recipe.width()
             )));

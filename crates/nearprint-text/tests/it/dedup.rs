@@ -242,7 +242,8 @@ fn databases_without_keys_texts_or_the_recipe_are_refused() {
         matches!(&problem, DatabaseProblem::OtherRecipe { found, expected, .. } if *found != *expected),
         "{problem}"
     );
-    Database::<u64>::create(at("new.np"), Schema::new().keys(KeyStorage::Keys).recipe("tokens=future")).unwrap();
+    Database::<u64>::create(at("new.np"), Schema::new().keys(KeyStorage::Keys).recipe("tokens=future"))
+        .unwrap();
     assert!(
         matches!(refused(&at("new.np"), options(3)), DatabaseProblem::UnknownRecipe { error, .. } if error.part() == "tokens")
     );

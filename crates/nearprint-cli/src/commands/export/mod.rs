@@ -14,7 +14,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
-use parquet::RowWriter;
+use parquet::ParquetExport;
 
 /// Write all rows to a file
 ///
@@ -125,7 +125,7 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    /// Writes raw fingerprints, for NumPy behind a header.
+    /// Writes raw fingerprints, for NumPy after a header.
     fn write_raw<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<(), Failure> {
         let mut out = OutputStream::create(self.output.as_deref())?;
         if self.format == ExportFormat::Npy {
@@ -147,7 +147,7 @@ impl Args {
 
     fn write_parquet<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<(), Failure> {
         let with_keys = snapshot.key_storage().has_keys();
-        let mut table = RowWriter::create::<F>(self.output.as_deref(), with_keys)?;
+        let mut table = ParquetExport::create::<F>(self.output.as_deref(), with_keys)?;
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key)))?;
         Ok(table.finish()?)

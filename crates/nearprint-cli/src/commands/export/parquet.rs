@@ -54,7 +54,7 @@ impl FingerprintColumn {
 }
 
 /// Writes a file of rows.
-pub(super) struct RowWriter {
+pub(super) struct ParquetExport {
     file: ParquetWriter,
     fingerprints: FingerprintColumn,
     ids: UInt64Builder,
@@ -64,7 +64,7 @@ pub(super) struct RowWriter {
     keys: Option<StringBuilder>,
 }
 
-impl RowWriter {
+impl ParquetExport {
     /// Creates a file. `-` and `None` are standard output.
     pub(super) fn create<F: Fingerprint>(path: Option<&Path>, with_keys: bool) -> Result<Self> {
         let fingerprints = FingerprintColumn::of::<F>();

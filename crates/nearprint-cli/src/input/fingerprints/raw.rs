@@ -110,7 +110,7 @@ impl RawSection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearprint::U256;
+    use nearprint::{Printed, U256};
 
     #[test]
     fn both_byte_orders_are_decoded() {
@@ -118,8 +118,10 @@ mod tests {
         assert_eq!(ByteOrder::Big.decode::<u64>(&bytes[..8]), 0x0102_0304_0506_0708);
         assert_eq!(ByteOrder::Little.decode::<u64>(&bytes[..8]), 0x0807_0605_0403_0201);
         assert_eq!(ByteOrder::Big.decode::<u128>(&bytes[..16]), 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10);
-        assert_eq!(ByteOrder::Big.decode::<U256>(&bytes).bits(0, 64), 0x0102_0304_0506_0708);
-        assert_eq!(ByteOrder::Big.decode::<U256>(&bytes).bits(248, 8), 0x20);
-        assert_eq!(ByteOrder::Little.decode::<U256>(&bytes).bits(0, 8), 0x20);
+        let digits =
+            |bytes: &[u8]| bytes.iter().fold("0x".to_string(), |text, byte| format!("{text}{byte:02x}"));
+        let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
+        assert_eq!(Printed(ByteOrder::Big.decode::<U256>(&bytes)).to_string(), digits(&bytes));
+        assert_eq!(Printed(ByteOrder::Little.decode::<U256>(&bytes)).to_string(), digits(&reversed));
     }
 }
