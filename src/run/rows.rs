@@ -68,9 +68,9 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         Ok(BlockRead::of(out))
     }
 
-    /// After the last row there must be no more fingerprints.
+    /// After the last row there must be no more fingerprints. Callers may read the end repeatedly.
     fn check_end(&mut self) -> Result<()> {
-        if self.at == self.block.len() && self.values.next_block(&mut self.block)? == BlockRead::End {
+        if self.at >= self.block.len() && self.values.next_block(&mut self.block)? == BlockRead::End {
             return Ok(());
         }
         let file = &self.run.postings.file;
