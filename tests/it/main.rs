@@ -13,5 +13,6 @@ mod ingest;
 mod keys;
 mod living;
 mod repair;
+mod rooms;
 mod wide;
 mod wide_damage;
