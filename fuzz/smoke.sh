@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for some seconds (20 unless told otherwise), two at a time, each on a copy of
-# its corpus. Ends with an error where one has found something; what it found is in fuzz/artifacts.
+# Runs every fuzz target for some seconds (20 by default), two at a time, each on a copy of its corpus.
+# Fails if a target finds something. The inputs are then in fuzz/artifacts.
 #
 #   fuzz/smoke.sh [SECONDS] [TARGET...]
 set -euo pipefail
@@ -12,14 +12,14 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 
 command -v cargo-fuzz > /dev/null || cargo install cargo-fuzz --locked
-# Comparisons are not traced: what an input needs to get far, the targets put right themselves.
+# Without tracing of comparisons: the targets themselves correct checksums and lengths of inputs.
 flags=(-s none --no-trace-compares)
 cargo fuzz build "${flags[@]}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Bytes of files are trusted nowhere: more than a few seconds, or 1 GiB in all, is an error too.
+# A target must not trust the bytes of files: more than a few seconds, or 1 GiB in total, is an error.
 run() {
   local target=$1
   cp -r "fuzz/corpus/$target" "$work/$target"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tests of the tests: switches off one safety measure at a time and expects the suite to go red.
-# Ends with an error when the suite does not notice.
+# Tests the tests: switches off one safety measure at a time and expects the suite to fail.
+# Exits with an error if the suite does not notice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The switch exists only under this cfg, which no feature of the crate sets. Its builds stay apart.
+# The switch exists only under this cfg, which no feature of the crate sets. Builds go to a separate folder.
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg sabotage"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sabotage"
 

@@ -1,12 +1,12 @@
-//! What all fuzz targets share: memory that is refused in large pieces.
+//! The allocator of all fuzz targets, which rejects large allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// No input is larger than a few hundred KiB, so nothing that is held for it may be.
+/// The largest allocation. Inputs have at most a few hundred KiB, so none needs more.
 const LARGEST: usize = 32 << 20;
 
-/// The system's memory, except that asking for a very large piece ends the process: a length from a file
-/// was believed.
+/// The system's allocator with a limit. A larger request ends the process: it means that the engine
+/// trusted a length from a file.
 struct Bounded;
 
 #[global_allocator]
@@ -14,34 +14,34 @@ static BOUNDED: Bounded = Bounded;
 
 fn check(bytes: usize) {
     if bytes > LARGEST {
-        // A panic would ask for memory itself, and could be caught.
+        // A panic would allocate, and could be caught.
         eprintln!("{bytes} bytes asked for at once");
         std::process::abort();
     }
 }
 
-// SAFETY: every call is handed on to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Bounded {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         check(layout.size());
-        // SAFETY: the caller keeps what `alloc` asks for.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         check(layout.size());
-        // SAFETY: the caller keeps what `alloc_zeroed` asks for.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         check(size);
-        // SAFETY: the caller keeps what `realloc` asks for, and the piece is the system's.
+        // SAFETY: the caller upholds the contract of `realloc`, and the memory is the system's.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps what `dealloc` asks for, and the piece is the system's.
+        // SAFETY: the caller upholds the contract of `dealloc`, and the memory is the system's.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -341,10 +341,13 @@ mod tests {
                     )
                 })
                 .collect();
-            for asked in 0..=64 {
-                let choice = choose(&layout, &shapes, 1 << 24, asked);
+            for query_k in 0..=64 {
+                let choice = choose(&layout, &shapes, 1 << 24, query_k);
                 assert!(choice.estimate.nanoseconds <= choice.scan_nanoseconds);
-                assert!(asked > k || matches!(choice.strategy, Strategy::Probe(_)), "{m},{s} k = {asked}");
+                assert!(
+                    query_k > k || matches!(choice.strategy, Strategy::Probe(_)),
+                    "{m},{s} k = {query_k}"
+                );
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::fingerprint::Fingerprint;
 pub(crate) struct Layout {
     width: u32,
     blocks: Vec<Block>,
-    /// One bit set of blocks per table: bit `b` stands for block `b`.
+    /// One bit set of blocks per table: bit `b` is block `b`.
     prefixes: Vec<u64>,
 }
 

@@ -19,7 +19,7 @@ impl BlockRead {
     }
 }
 
-/// Entries that the system is asked to read ahead at once.
+/// Entries per read-ahead.
 const AHEAD_ENTRIES: usize = 1 << 17;
 
 /// Values in a block, unless a single bucket holds more.
@@ -29,9 +29,9 @@ const BLOCK: usize = 4096;
 pub(crate) struct Cursor<'a, F> {
     segment: &'a Segment<F>,
     bucket: usize,
-    /// Buckets that the system was asked to read ahead.
+    /// Buckets with a read-ahead.
     requested: usize,
-    /// Buckets to request at once.
+    /// Buckets per read-ahead.
     window: usize,
 }
 

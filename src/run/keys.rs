@@ -13,7 +13,7 @@ use crate::format::paged::Header;
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
 
-/// At every multiple of this, the system is asked to read as many records ahead.
+/// Records per read-ahead.
 const AHEAD_RECORDS: u64 = 1 << 14;
 
 /// An open keys file.
@@ -104,7 +104,7 @@ impl Keys {
         KeyCursor { keys: self, next: 0, sum: 0, last: None }
     }
 
-    /// Asks the system to read records ahead.
+    /// Starts read-ahead of records.
     fn will_need(&self, from: u64) -> Result<()> {
         let end = (from + AHEAD_RECORDS).min(self.info.count);
         for section in [IDS, ENDS] {

@@ -35,7 +35,7 @@ pub(crate) struct PageFile {
     section_names: &'static [&'static str],
     /// Pages with a verified checksum.
     checked: PageSet,
-    /// Pages that the system was asked to read ahead.
+    /// Pages with a read-ahead.
     requested: PageSet,
 }
 
@@ -165,7 +165,7 @@ impl PageFile {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// Asks the system to read a range ahead, unless its last page has been used or requested before.
+    /// Starts read-ahead of a range, unless its last page has been used or requested before.
     pub(crate) fn will_need(&self, range: Range<usize>) {
         if range.is_empty() {
             return;

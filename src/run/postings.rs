@@ -254,7 +254,7 @@ impl Postings {
         Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |row| u64::from_le_bytes(*row)))
     }
 
-    /// Asks the system to read rows ahead.
+    /// Starts read-ahead of rows.
     pub(crate) fn will_need(&self, rows: Range<usize>) {
         let width = to_usize(self.info.id_bytes());
         let end = rows.end.min(to_usize(self.info.rows));

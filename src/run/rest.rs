@@ -128,7 +128,7 @@ impl RestPlane {
         }
     }
 
-    /// Asks the system to read the values, and the fingerprints as far as they are known, ahead.
+    /// Starts read-ahead of the values, and of the fingerprints if their places are known.
     pub(super) fn will_need<F: Fingerprint>(&self, file: &PageFile, places: &Range<usize>) {
         match self {
             Self::Lo(lo) => file.will_need(lo.place(places)),

@@ -7,8 +7,7 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::postings::STARTS;
 use crate::util::cast::to_usize;
 
-/// At every multiple of this, the system is asked to read twice as many rows ahead. A multiple of
-/// [`BLOCK_ROWS`].
+/// At every multiple of this, read-ahead of twice as many rows starts. A multiple of [`BLOCK_ROWS`].
 const AHEAD_ROWS: usize = 1 << 17;
 /// Rows in a block.
 const BLOCK_ROWS: usize = 4096;
@@ -68,7 +67,7 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         Ok(BlockRead::of(out))
     }
 
-    /// After the last row there must be no more fingerprints. Callers may ask again after the end.
+    /// After the last row there must be no more fingerprints. Callers may read the end repeatedly.
     fn check_end(&mut self) -> Result<()> {
         if self.at >= self.block.len() && self.values.next_block(&mut self.block)? == BlockRead::End {
             return Ok(());

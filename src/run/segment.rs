@@ -349,14 +349,14 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Asks the system to read the `hi` words of neighbouring buckets ahead.
+    /// Starts read-ahead of the `hi` words of neighbouring buckets.
     pub(crate) fn will_need_hi(&self, buckets: Range<usize>) -> Result<()> {
         let places = self.entries_in(buckets.start, buckets.len())?;
         self.file.will_need(self.hi_place(&places));
         Ok(())
     }
 
-    /// Asks the system to read the existing ones of the buckets `first..first + count` ahead.
+    /// Starts read-ahead of those of the buckets `first..first + count` that exist.
     pub(crate) fn will_need_buckets(&self, first: usize, count: usize) -> Result<()> {
         let end = (first + count).min(self.buckets());
         if first < end {

@@ -60,7 +60,7 @@ impl Values {
         Ok(())
     }
 
-    /// Asks the system to read neighbouring fingerprints ahead.
+    /// Starts read-ahead of neighbouring fingerprints.
     pub(super) fn will_need<F: Fingerprint>(&self, entries: &Range<usize>) {
         self.file.will_need(self.place::<F>(entries));
     }

@@ -42,7 +42,7 @@ impl Bytes {
         Ok(Self(Inner::Map(map)))
     }
 
-    /// Asks the system to read a range ahead of its use.
+    /// Starts read-ahead of a range.
     pub(crate) fn will_need(&self, range: Range<usize>) {
         if let Inner::Map(map) = &self.0
             && range.end <= map.len()

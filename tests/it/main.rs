@@ -21,5 +21,6 @@ mod queries;
 mod repair;
 mod repair_log;
 mod repair_support;
+mod rooms;
 mod streams;
 mod widths;

@@ -68,7 +68,7 @@ impl<F: Fingerprint> KnownBits<F> {
         self.mask = self.mask | F::ones(start, len);
     }
 
-    /// Adds the bits that another table knows. If they contradict each other, no bit is known.
+    /// Adds the bits from another table. If the tables contradict each other, no bit is known.
     pub(super) fn combine(&mut self, other: Self) {
         if (self.bits ^ other.bits) & self.mask & other.mask == F::default() {
             *self = Self { bits: self.bits | other.bits, mask: self.mask | other.mask };

@@ -76,41 +76,41 @@ fn make_bases() -> Result<Bases> {
 pub fn segment_open_query(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let base = input.pick(&[0, 0, 1, 2, 3, 4, 5]);
-    let (mode, asked) = (input.byte(), input.array::<24>());
+    let (mode, questions) = (input.byte(), input.array::<24>());
     let mut files = bases().single[base].clone();
     let names = files.of_runs(None);
     files.edit(&names, &mut input, MOST_EDITS);
     files.repair(mode);
     let storage: Arc<dyn Storage> = Arc::new(files.disk());
     if let Ok(snapshot) = Snapshot::<u64>::open(&storage, &options(), None) {
-        let _ = query_all(&snapshot, &mut Input::new(&asked));
-        compare_if_sound(&snapshot, &mut Input::new(&asked));
+        let _ = query_all(&snapshot, &mut Input::new(&questions));
+        compare_if_sound(&snapshot, &mut Input::new(&questions));
     }
 }
 
 /// Runs some of all kinds of queries.
 fn query_all(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
-    let wanted = input.u16();
+    let kinds = input.u16();
     let (k, base) = (input.k(), input.u16());
     let query = mix64(u64::from(base >> 3)) ^ u64::from(base & 7);
     // An error of one query does not end the others.
     let first = rows_in_order(snapshot).ok().and_then(|rows| rows.get(usize::from(base) % 64).copied());
-    let query = first.filter(|_| wanted & 1 == 1).map_or(query, |row| row.fingerprint);
+    let query = first.filter(|_| kinds & 1 == 1).map_or(query, |row| row.fingerprint);
     let _ = snapshot.query(query, k);
     let _ = snapshot.query(query, 3);
-    if wanted & 2 == 2 {
+    if kinds & 2 == 2 {
         let _ = snapshot.nearest(query, 5, k);
         let _ = snapshot.query_batch::<crate::Error>(&[query, !query, 0], k, |_, _| Ok(()));
     }
-    if wanted & 4 == 4 {
+    if kinds & 4 == 4 {
         // A bounded k: there may be too many pairs otherwise.
         let _ = snapshot.visit_pairs::<crate::Error>(k.min(7), |_| Ok(()));
         let _ = snapshot.visit_clusters::<crate::Error>(k.min(7), |_| Ok(()));
     }
-    if wanted & 8 == 8 && snapshot.stats().rows < 1000 {
+    if kinds & 8 == 8 && snapshot.stats().rows < 1000 {
         let _ = snapshot.visit_row_pairs::<crate::Error>(k.min(3), |_, _, _| Ok(()));
     }
-    if wanted & 16 == 16 {
+    if kinds & 16 == 16 {
         let _ = snapshot.fingerprints_of(u64::from(base));
         let _ = (snapshot.explain(k).to_string(), snapshot.stats());
     }
@@ -132,7 +132,7 @@ pub fn open_database(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let several = &bases().several;
     let mut files = several[input.below(several.len())].clone();
-    let (mode, asked) = (input.byte(), input.array::<16>());
+    let (mode, questions) = (input.byte(), input.array::<16>());
     let names: Vec<String> = files.by_name.keys().cloned().collect();
     if mode & 8 == 8 {
         files.edit(&names, &mut input, MOST_EDITS / 2);
@@ -151,8 +151,8 @@ pub fn open_database(bytes: &[u8]) {
     let disk = files.disk();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     if let Ok(snapshot) = Snapshot::<u64>::open(&storage, &options(), None) {
-        let _ = query_all(&snapshot, &mut Input::new(&asked));
-        compare_if_sound(&snapshot, &mut Input::new(&asked));
+        let _ = query_all(&snapshot, &mut Input::new(&questions));
+        compare_if_sound(&snapshot, &mut Input::new(&questions));
     }
     let _ = write_and_compact(&disk);
 }
@@ -206,14 +206,14 @@ pub fn merge_hostile(bytes: &[u8]) {
     let base = input.below(3);
     let mut files = bases().several[base].clone();
     let (mode, hostile) = (input.byte(), 1 + input.below(3) as u64);
-    let asked = input.array::<16>();
+    let questions = input.array::<16>();
     let names = files.of_runs(Some(hostile));
     files.edit(&names, &mut input, MOST_EDITS);
     files.repair(mode);
-    let _ = merge(&files.disk(), &asked);
+    let _ = merge(&files.disk(), &questions);
 }
 
-fn merge(disk: &SimulatedDisk, asked: &[u8]) -> Result<()> {
+fn merge(disk: &SimulatedDisk, questions: &[u8]) -> Result<()> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let before = Snapshot::<u64>::open(&storage, &options(), None)?;
     let rows = rows_in_order(&before);
@@ -223,7 +223,7 @@ fn merge(disk: &SimulatedDisk, asked: &[u8]) -> Result<()> {
     let after = Snapshot::<u64>::open(&storage, &options(), None).expect("the merged database opens");
     assert_eq!(after.verify().expect("its files are readable").damage, [], "the merged database is sound");
     let rows: Rows = rows.expect("merged rows are readable").into_iter().collect();
-    compare(&after, &rows, &mut Input::new(asked)).expect("a sound database answers");
+    compare(&after, &rows, &mut Input::new(questions)).expect("a sound database answers");
     Ok(())
 }
 

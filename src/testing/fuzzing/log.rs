@@ -50,7 +50,7 @@ pub(super) fn seal_frames(log: &mut [u8]) {
     while rest.len() >= FRAME_HEADER_BYTES {
         let len = usize::from(u16::from_le_bytes([rest[4], rest[5]])) / 8 * 8;
         let len = len.min((rest.len() - FRAME_HEADER_BYTES) / 8 * 8);
-        let (frame, behind) = rest.split_at_mut(FRAME_HEADER_BYTES + len);
+        let (frame, later) = rest.split_at_mut(FRAME_HEADER_BYTES + len);
         let content_crc = crc32fast::hash(&frame[FRAME_HEADER_BYTES..]);
         frame[4..8].copy_from_slice(&u32::try_from(len).unwrap_or_default().to_le_bytes());
         frame[8..16].copy_from_slice(&number.to_le_bytes());
@@ -58,7 +58,7 @@ pub(super) fn seal_frames(log: &mut [u8]) {
         let crc = crc32fast::hash(&[&salt, &frame[4..FRAME_HEADER_BYTES]].concat());
         frame[..4].copy_from_slice(&crc.to_le_bytes());
         number = number.wrapping_add(1);
-        rest = behind;
+        rest = later;
     }
 }
 

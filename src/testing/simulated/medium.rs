@@ -20,7 +20,7 @@ pub(crate) enum Doubt {
     Sector { inode: usize, index: usize },
 }
 
-/// The inode behind each name.
+/// The inode of each name.
 pub(super) type Names = BTreeMap<String, usize>;
 
 /// Files and their names, as readers see them and as they are durable. Clones share content until one is
