@@ -7,6 +7,7 @@ pub(crate) mod bulk;
 mod compaction;
 mod cross;
 pub(crate) mod explain;
+mod handle;
 pub(crate) mod ingest;
 pub(crate) mod repair;
 pub(crate) mod snapshot;
@@ -16,9 +17,7 @@ mod walks;
 pub(crate) mod writer;
 
 use std::cell::RefCell;
-use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use crate::database::bulk::Builder;
 use crate::database::snapshot::{Snapshot, verify_all};
@@ -29,32 +28,9 @@ use crate::format::schema::Schema;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::run::Verification;
-use crate::storage::{Folder, Storage};
+use crate::storage::Folder;
+pub use handle::Database;
 use repair::RepairReport;
-
-/// A handle on a database of fingerprints of one width.
-///
-/// Opening reads a few pages per file, whatever the size. Reading goes through a [`Snapshot`].
-///
-/// ```
-/// use nearprint::{Database, Schema};
-/// # let home = tempfile::tempdir()?;
-/// # let path = home.path().join("corpus.np");
-/// let mut builder = Database::<u64>::build(&path, Schema::new())?;
-/// builder.push(0b1111_0000, Some(7))?;
-/// builder.finish()?;
-///
-/// let snapshot = Database::<u64>::open(&path)?.snapshot()?;
-/// let near = snapshot.query(0b1111_0011, 3)?;
-/// assert_eq!((near[0].id, near[0].distance), (7, 2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Database<F> {
-    path: PathBuf,
-    options: Options,
-    width: PhantomData<F>,
-}
 
 impl<F: Fingerprint> Database<F> {
     /// Makes an empty database. `path` must not exist, or be an empty folder.
@@ -90,30 +66,6 @@ impl<F: Fingerprint> Database<F> {
     #[expect(clippy::needless_pass_by_value, reason = "a schema is made for one database")]
     pub fn build_with(path: impl AsRef<Path>, schema: Schema, options: Options) -> Result<Builder<F>> {
         Builder::begin(path.as_ref(), &schema, options)
-    }
-
-    /// Opens a database with the default options.
-    ///
-    /// # Errors
-    /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is damaged,
-    /// [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::new())
-    }
-
-    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all of them.
-    ///
-    /// # Errors
-    /// As [`open`](Database::open).
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
-        manifest::of::<F>(&Folder::new(&database.path)).map(|_| database)
-    }
-
-    /// The folder of the database.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// A view of the database with everything committed so far in any process. Later changes do not affect it.
@@ -189,10 +141,6 @@ impl<F: Fingerprint> Database<F> {
     ) -> Result<RepairReport> {
         fallback.check(F::BITS)?;
         repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options, &mut |_| ())
-    }
-
-    fn storage(&self) -> Arc<dyn Storage> {
-        Arc::new(Folder::new(&self.path))
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 use std::str::FromStr;
 
+use super::Fingerprint;
 use super::bits::{Bits, mix64};
-use super::text::{ParseFingerprintError, Radix, digits_of};
-use super::{Fingerprint, Width};
+use super::text::ParseFingerprintError;
 
 /// 256 bits: PDQ hashes, and simhashes of that width.
 ///
@@ -76,23 +76,6 @@ impl Not for U256 {
     #[inline]
     fn not(self) -> Self {
         Self { words: self.words.map(|word| !word) }
-    }
-}
-
-impl Fingerprint for U256 {
-    const BITS: u32 = 256;
-    const WIDTH: Width = Width::W256;
-
-    fn parse_radix(text: &str, radix: Option<Radix>) -> Result<Self, ParseFingerprintError> {
-        let (digits, _) = digits_of(text, 256, radix)?;
-        let digit = |c: char| u64::from(c.to_digit(16).unwrap_or_default());
-        let words = (0..4).map(|word| {
-            let end = digits.len().saturating_sub(16 * word);
-            digits[end.saturating_sub(16)..end].chars().fold(0, |value, c| value << 4 | digit(c))
-        });
-        let mut found = [0; 4];
-        found.iter_mut().zip(words).for_each(|(word, value)| *word = value);
-        Ok(Self::from_words(found))
     }
 }
 

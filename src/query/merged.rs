@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use super::join::{Groups, Join, Pair, Wanted};
 use super::lists::join_sorted;
-use super::order::Order;
 use super::prepare::Searchable;
 use super::view::{Newer, View};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
-use crate::format::segment::MAX_ENTRIES;
 use crate::kernel::Kernel;
 use crate::layout::Table;
 use crate::layout::cost::Strategy;
@@ -83,7 +81,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     }
 
     /// All distinct fingerprints that have a row, in ascending order, in memory.
-    fn distinct(&self) -> Result<Vec<F>> {
+    pub(super) fn distinct(&self) -> Result<Vec<F>> {
         let mut values = Vec::new();
         for run in self.view.runs() {
             let mut cursor = run.natural().cursor();
@@ -98,20 +96,6 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
             remove_sorted(&mut values, 0, &self.view.dead()?);
         }
         Ok(values)
-    }
-
-    /// Numbers the distinct fingerprints in ascending order.
-    pub(crate) fn order(&self) -> Result<Order<'a, F>> {
-        match self.view.searchables() {
-            [only] => Ok(Order::Entries(&only.run)),
-            several => {
-                let values = self.distinct()?;
-                if values.len() as u64 > MAX_ENTRIES {
-                    return Err(Error::Limit("clusters of at most 2^32 - 1 distinct fingerprints"));
-                }
-                Ok(Order::Values(values, several.first().map(|oldest| &oldest.run)))
-            }
-        }
     }
 }
 

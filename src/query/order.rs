@@ -5,8 +5,9 @@ use super::join::Pair;
 use super::locate::one_less;
 use super::merged::MergedView;
 use super::union_find::UnionFind;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format::segment::MAX_ENTRIES;
 use crate::run::{BlockRead, Cursor, Run};
 use crate::util::cast::to_u32;
 
@@ -15,6 +16,22 @@ pub(crate) enum Order<'a, F> {
     Entries(&'a Run<F>),
     /// The merged list, and the oldest run.
     Values(Vec<F>, Option<&'a Run<F>>),
+}
+
+impl<'a, F: Fingerprint> MergedView<'a, F> {
+    /// Numbers the distinct fingerprints in ascending order.
+    pub(crate) fn order(&self) -> Result<Order<'a, F>> {
+        match self.view.searchables() {
+            [only] => Ok(Order::Entries(&only.run)),
+            several => {
+                let values = self.distinct()?;
+                if values.len() as u64 > MAX_ENTRIES {
+                    return Err(Error::Limit("clusters of at most 2^32 - 1 distinct fingerprints"));
+                }
+                Ok(Order::Values(values, several.first().map(|oldest| &oldest.run)))
+            }
+        }
+    }
 }
 
 impl<F: Fingerprint> Order<'_, F> {

@@ -11,8 +11,8 @@ use std::path::Path;
 /// The rooms, each of which uses only those before it.
 const ORDER: [&str; 16] = [
     "error",
-    "options",
     "progress",
+    "options",
     "fingerprint",
     "util",
     "kernel",

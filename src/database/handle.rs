@@ -1,0 +1,65 @@
+//! The handle on a database: its folder, and how to work on it.
+
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::log::manifest;
+use crate::options::Options;
+use crate::storage::{Folder, Storage};
+
+/// A handle on a database of fingerprints of one width.
+///
+/// Opening reads a few pages per file, whatever the size. Reading goes through a [`Snapshot`].
+///
+/// ```
+/// use nearprint::{Database, Schema};
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("corpus.np");
+/// let mut builder = Database::<u64>::build(&path, Schema::new())?;
+/// builder.push(0b1111_0000, Some(7))?;
+/// builder.finish()?;
+///
+/// let snapshot = Database::<u64>::open(&path)?.snapshot()?;
+/// let near = snapshot.query(0b1111_0011, 3)?;
+/// assert_eq!((near[0].id, near[0].distance), (7, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Database<F> {
+    pub(super) path: PathBuf,
+    pub(super) options: Options,
+    width: PhantomData<F>,
+}
+
+impl<F: Fingerprint> Database<F> {
+    /// Opens a database with the default options.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is damaged,
+    /// [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Options::new())
+    }
+
+    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all of them.
+    ///
+    /// # Errors
+    /// As [`open`](Database::open).
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
+        manifest::of::<F>(&Folder::new(&database.path)).map(|_| database)
+    }
+
+    /// The folder of the database.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn storage(&self) -> Arc<dyn Storage> {
+        Arc::new(Folder::new(&self.path))
+    }
+}
