@@ -4,7 +4,8 @@
 //! first j operations, for some j that includes all acknowledged ones. Whole states are compared, which
 //! also detects gaps and deleted rows that reappear.
 //!
-//! With `NEARPRINT_CRASH_STATES=N` the long test runs until it has recovered and checked N states.
+//! `NEARPRINT_FULL=1` tries every doubt, every kind of error and more random programs.
+//! `NEARPRINT_CRASH_STATES=N` makes the random test continue until N states have been recovered and checked.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -20,6 +21,7 @@ use crate::layout::cost::ALWAYS_PROBES;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::storage::Storage;
+use crate::testing::short_or_full;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
 
 /// A step of a test program.
@@ -273,7 +275,10 @@ fn some_of(doubts: Vec<Doubt>) -> Vec<Doubt> {
     let (sectors, mut some): (Vec<Doubt>, Vec<Doubt>) = doubts.into_iter().partition(is_sector);
     let step = (sectors.len() / SECTORS_TRIED).max(1);
     some.extend(sectors.into_iter().step_by(step));
-    some
+    // Where there are many, a short run tries every third; which ones changes from moment to moment.
+    let stride = if some.len() > 6 { short_or_full(3, 1) } else { 1 };
+    let first = some.len() % stride;
+    some.into_iter().skip(first).step_by(stride).collect()
 }
 
 /// The fates to try: nothing is kept, everything, all but one, only one, and random choices.
@@ -383,14 +388,16 @@ fn small_programs() -> Vec<History> {
 
 #[test]
 fn a_power_cut_at_any_call_leaves_a_prefix_of_the_history() {
-    let states: u64 = small_programs().iter().map(|program| crash_everywhere(program, 2, 61)).sum();
+    let random = short_or_full(1, 2);
+    let states: u64 = small_programs().iter().map(|program| crash_everywhere(program, random, 61)).sum();
     println!("{states} states recovered and checked");
-    assert!(states > 10_000, "{states} states");
+    assert!(states > short_or_full(10_000, 50_000), "{states} states");
 }
 
 #[test]
 fn random_programs_survive_power_cuts() {
-    let wanted: u64 = std::env::var("NEARPRINT_CRASH_STATES").map_or(5_000, |count| count.parse().unwrap());
+    let wanted: u64 = std::env::var("NEARPRINT_CRASH_STATES")
+        .map_or(short_or_full(2_000, 20_000), |count| count.parse().unwrap());
     let first = std::env::var("NEARPRINT_CRASH_SEED").map_or(0, |seed| seed.parse().unwrap());
     let (mut states, mut seed) = (0, first);
     while states < wanted {
@@ -422,10 +429,13 @@ fn calls_of(history: &History) -> u64 {
 fn an_error_at_any_call_loses_nothing_acknowledged() {
     let kinds = [ErrorKind::Other, ErrorKind::StorageFull, ErrorKind::PermissionDenied];
     let mut cases = 0;
-    for program in small_programs().into_iter().chain((100..106).map(|seed| History::random(seed, 24))) {
+    let random = (100..short_or_full(101, 106)).map(|seed| History::random(seed, 24));
+    for program in small_programs().into_iter().chain(random) {
         let calls = calls_of(&program);
         for call in fresh().calls()..calls {
-            for kind in kinds {
+            // In short form, the kinds take turns.
+            let first = cases % kinds.len();
+            for &kind in kinds.iter().cycle().skip(first).take(short_or_full(1, kinds.len())) {
                 let (_, disk, reached) = with_faults(&program, |disk| disk.fail_at(call, kind));
                 check(&disk.crash(&mut |_| false), &program, reached, false);
                 check(&disk.crash(&mut |_| true), &program, reached, false);

@@ -9,3 +9,10 @@ pub mod fuzzing;
 #[cfg(test)]
 mod golden;
 pub(crate) mod simulated;
+
+/// A choice between the short and the long form of a test. `NEARPRINT_FULL=1` selects the long one.
+#[cfg(test)]
+fn short_or_full<T>(short: T, full: T) -> T {
+    let is_full = std::env::var_os("NEARPRINT_FULL").is_some_and(|value| value == "1");
+    if is_full { full } else { short }
+}

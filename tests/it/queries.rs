@@ -63,7 +63,11 @@ fn large_runs_answer_exactly_with_plans_of_their_own<F: Fingerprint>() {
         let answer = |query| (query, matches(&rows, query, 45));
         let answers: Vec<(F, Vec<Match<F>>)> =
             queries(&rows, &mut Random(9)).into_iter().map(answer).collect();
-        for &(k, name) in cases {
+        for (index, &(k, name)) in cases.iter().enumerate() {
+            // In short form, half of the cases meet each shape.
+            if short_or_full(index % 2 != usize::from(matches!(shape, Shape::Skewed)), false) {
+                continue;
+            }
             let home = tempfile::tempdir().unwrap();
             let path = home.path().join("db");
             let snapshot = build(&path, &rows, layout(name).k(k));

@@ -1,4 +1,4 @@
-//! Runs the programs, and looks at what they say.
+//! Runs the programs and checks what they print.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use super::data::{Shape, rows};
 use nearprint::{Fingerprint, Printed, Row};
 
-/// What a program has said.
+/// The exit code and the outputs of a program.
 pub struct Outcome {
     pub code: i32,
     pub out: String,
@@ -50,7 +50,7 @@ pub fn succeeds(folder: &Path, line: &str, input: &[u8]) -> String {
     outcome.out
 }
 
-/// Checks the exit code, and that the message says all of the words.
+/// Checks the exit code, and that the message contains all of the words.
 pub fn fails(folder: &Path, line: &str, input: &[u8], code: i32, words: &[&str]) {
     let outcome = nearprint(folder, line, input);
     assert_eq!(outcome.code, code, "{line}: {}{}", outcome.out, outcome.err);
@@ -65,12 +65,16 @@ pub fn text<F: Fingerprint>(rows: &[Row<F>]) -> String {
 
 /// All hexadecimal digits of a fingerprint, as hash functions print them.
 pub fn digits<F: Fingerprint>(fingerprint: F) -> String {
-    let nibbles = (0..F::BITS).step_by(4).map(|at| fingerprint.bits(at, 4));
-    nibbles.fold(String::new(), |digits, nibble| format!("{digits}{nibble:x}"))
+    (0..F::BITS / 64).rev().map(|index| format!("{:016x}", fingerprint.le_word(index))).collect()
+}
+
+/// What inputs accept without `0x`: decimal for 64 bits, all hexadecimal digits for wider fingerprints.
+pub fn digits_or_decimal<F: Fingerprint>(fingerprint: F) -> String {
+    if F::BITS == 64 { Printed(fingerprint).to_string() } else { digits(fingerprint) }
 }
 
 /// A database of rows near each other, as `db`, and its rows in order.
-pub fn wide_database<F: Fingerprint>(at: &Path) -> Vec<Row<F>> {
+pub fn database<F: Fingerprint>(at: &Path) -> Vec<Row<F>> {
     let mut rows: Vec<Row<F>> = rows(Shape::Skewed, 700, u64::from(F::BITS));
     fs::write(at.join("rows.txt"), text(&rows)).unwrap();
     assert_eq!(succeeds(at, &format!("build db rows.txt --width {}", F::BITS), b""), "");

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::Random;
+use crate::common::{Need, Random, short_or_full, skip};
 use crate::history::{History, State, check, nothing_is_left_over, recover};
-use crate::machine::{Mount, run, skip};
+use crate::machine::{Mount, run};
 use crate::processes::{Ended, acknowledgement, adding, command, copy, create};
 use crate::worker::Writing;
 
@@ -31,7 +31,13 @@ fn a_full_disk_loses_nothing_and_takes_more_when_there_is_room() {
     for kib in [3000, 4096, 6000, 9000, 12_000] {
         let disk = match Mount::tmpfs(kib) {
             Ok(disk) => disk,
-            Err(reason) => return skip("full disks", &reason),
+            Err(reason) => {
+                return skip(
+                    Need::Mounts,
+                    "a_full_disk_loses_nothing_and_takes_more_when_there_is_room",
+                    &reason,
+                );
+            }
         };
         let (path, ballast) = (disk.path().join("db"), disk.path().join("ballast"));
         create(&path);
@@ -56,7 +62,7 @@ fn a_full_disk_loses_nothing_and_takes_more_when_there_is_room() {
 fn compacting_on_a_nearly_full_disk_fails_cleanly() {
     let disk = match Mount::tmpfs(4096) {
         Ok(disk) => disk,
-        Err(reason) => return skip("compacting on a full disk", &reason),
+        Err(reason) => return skip(Need::Mounts, "compacting_on_a_nearly_full_disk_fails_cleanly", &reason),
     };
     let (path, ballast) = (disk.path().join("db"), disk.path().join("ballast"));
     create(&path);
@@ -93,7 +99,7 @@ fn compacting_on_a_nearly_full_disk_fails_cleanly() {
 fn regression_a_merge_without_room_refuses_no_rows() {
     let disk = match Mount::tmpfs(4400) {
         Ok(disk) => disk,
-        Err(reason) => return skip("merging on a full disk", &reason),
+        Err(reason) => return skip(Need::Mounts, "regression_a_merge_without_room_refuses_no_rows", &reason),
     };
     let path = disk.path().join("db");
     create(&path);
@@ -113,19 +119,19 @@ fn regression_a_merge_without_room_refuses_no_rows() {
     check(&path, &mut state, 30_000).unwrap();
     nothing_is_left_over(&path);
     assert!(stats(&path).contains("runs\t3\n"), "it found no room");
-    // Whoever asks for a merge is told.
+    // An explicit merge fails.
     command("compact", &path, &[], vec![]).expect(1).says(&["no space left"]);
 }
 
-/// The handle stays usable: the same writer goes on once there is room, whatever found none, the merges
-/// in the background included.
+/// The handle stays usable: the same writer continues once there is room, whatever step found none, merges in
+/// the background included.
 #[test]
 fn a_writer_that_met_a_full_disk_goes_on() {
     let mut random = Random(7);
     for round in 0..6 {
         let disk = match Mount::tmpfs(6000) {
             Ok(disk) => disk,
-            Err(reason) => return skip("a writer on a full disk", &reason),
+            Err(reason) => return skip(Need::Mounts, "a_writer_that_met_a_full_disk_goes_on", &reason),
         };
         let (path, ballast) = (disk.path().join("db"), disk.path().join("ballast"));
         create(&path);

@@ -177,12 +177,7 @@ impl State {
 }
 
 pub fn rows_of(snapshot: &Snapshot<u64>) -> nearprint::Result<Vec<Row<u64>>> {
-    let mut rows = Vec::new();
-    snapshot.visit_rows(|row| {
-        rows.push(row);
-        Ok::<(), nearprint::Error>(())
-    })?;
-    Ok(rows)
+    snapshot.rows()?.collect()
 }
 
 /// Checks everything that can be checked without writing: the rows are the effect of a prefix that holds

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::Random;
+use crate::common::{Random, short_or_full};
 use crate::history::{History, State, check, recover};
 use crate::machine::setting;
 use crate::processes::{Running, adding, create, nearprint};
@@ -35,7 +35,8 @@ fn a_killed_writer_loses_nothing_acknowledged() {
     create(&path);
     let mut random = Random(setting("NEARPRINT_FAULT_SEED", 1));
     let mut state = State::new(History::Mixed);
-    for _ in 0..rounds(110) {
+    let rounds = rounds(short_or_full(25, 110));
+    for _ in 0..rounds {
         let mut writer = Writing::endless(state.done).start(&path);
         wait(&mut random);
         assert!(writer.is_running());
@@ -44,7 +45,7 @@ fn a_killed_writer_loses_nothing_acknowledged() {
         check_killed(&path, &mut state, acknowledged, &mut random);
     }
     recover(&path, &mut state);
-    assert!(state.done > rounds(110) * 50, "{} operations are not much of a test", state.done);
+    assert!(state.done > rounds * 50, "{} operations are not much of a test", state.done);
 }
 
 #[test]
@@ -55,7 +56,7 @@ fn killed_commands_lose_nothing_acknowledged() {
     create(&path);
     let mut random = Random(setting("NEARPRINT_FAULT_SEED", 2));
     let mut state = State::new(History::Rows { batch: BATCH });
-    for round in 0..rounds(40) {
+    for round in 0..rounds(short_or_full(12, 40)) {
         let from = state.done;
         let mut command = if round % 4 == 3 {
             Running::start(nearprint().arg("compact").arg(&path))

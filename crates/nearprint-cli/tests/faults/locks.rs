@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::common::{Need, skip};
 use crate::history::{History, State, check, check_within, fingerprint, recover};
-use crate::machine::{self, Mount, skip};
+use crate::machine::{self, Mount};
 use crate::processes::{Running, adding, command, create, nearprint};
 use crate::worker::Writing;
 
@@ -92,7 +93,9 @@ fn a_read_only_medium_answers_and_takes_nothing() {
     for kind in [Mount::ext4, || Mount::tmpfs(8192)] {
         let disk = match kind() {
             Ok(disk) => disk,
-            Err(reason) => return skip("read-only media", &reason),
+            Err(reason) => {
+                return skip(Need::Mounts, "a_read_only_medium_answers_and_takes_nothing", &reason);
+            }
         };
         let path = disk.path().join("db");
         create(&path);

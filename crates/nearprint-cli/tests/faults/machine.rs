@@ -1,22 +1,17 @@
 //! What a test needs from the machine: mounts of its own, power cuts, other programs.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-
-/// Says why a test does nothing here. Straight to standard error: what a passing test prints is not shown.
-pub fn skip(test: &str, reason: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped {test}: {reason}");
-}
 
 /// A number from the environment.
 pub fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
 }
 
-/// Tells whether a program can be run.
+/// Checks whether a program can be run.
 pub fn needs(program: &str) -> Result<(), String> {
     let mut command = Command::new(program);
     let found = command.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -115,7 +110,7 @@ pub struct Switch(Child);
 
 impl Switch {
     pub fn off(mut self) -> Result<(), String> {
-        // Closing standard input says the same as a byte.
+        // The end of standard input counts as a byte.
         drop(self.0.stdin.take());
         let status = self.0.wait().map_err(|error| error.to_string())?;
         if status.success() { Ok(()) } else { Err("this file system cannot be shut down".into()) }

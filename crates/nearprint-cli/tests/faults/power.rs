@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::common::Random;
+use crate::common::{Need, Random, short_or_full, skip};
 use crate::history::{History, State, check_within, recover};
-use crate::machine::{Mount, needs, setting, skip};
+use crate::machine::{Mount, needs, setting};
 use crate::processes::{Running, acknowledgement, create};
 use crate::worker::Writing;
 
@@ -18,15 +18,15 @@ use crate::worker::Writing;
 const UNHEARD: u64 = 1000;
 
 /// Lets a writer work for a while, cuts the power and restores it. Returns what was acknowledged before the
-/// cut began: the kernel may tell a sync which is at work just then that all is well.
+/// cut began: the kernel may report success to a sync that is under way just then.
 fn cut(disk: &mut Mount, mut writer: Running, random: &mut Random) -> u64 {
     let switch = disk.switch().unwrap();
     let heard = Arc::new(AtomicU64::new(0));
-    let (lines, told) = (writer.lines(), heard.clone());
+    let (lines, latest) = (writer.lines(), heard.clone());
     let listener = std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
             if let Some(number) = acknowledgement(&(line + "\n")) {
-                told.store(number, Ordering::SeqCst);
+                latest.store(number, Ordering::SeqCst);
             }
         }
     });
@@ -44,7 +44,7 @@ fn cut(disk: &mut Mount, mut writer: Running, random: &mut Random) -> u64 {
 fn machine() -> Result<Mount, String> {
     needs("python3")?;
     let mut disk = Mount::ext4()?;
-    // A first cut tells whether the kernel knows how.
+    // A first cut shows whether the kernel can do it.
     disk.switch()?.off()?;
     disk.unmount()?;
     disk.mount()?;
@@ -75,11 +75,11 @@ fn rounds(
 fn a_power_cut_loses_nothing_acknowledged() {
     let mut disk = match machine() {
         Ok(disk) => disk,
-        Err(reason) => return skip("power cuts", &reason),
+        Err(reason) => return skip(Need::Mounts, "a_power_cut_loses_nothing_acknowledged", &reason),
     };
     let path = disk.path().join("db");
     create(&path);
-    let count = setting("NEARPRINT_FAULT_ROUNDS", 12).min(1000);
+    let count = setting("NEARPRINT_FAULT_ROUNDS", short_or_full(5, 12)).min(1000);
     rounds(&mut disk, &path, count, |writing| writing.start(&path)).unwrap();
 }
 
@@ -91,7 +91,7 @@ fn a_writer_that_does_not_sync_is_found_out() {
     for measure in ["wal-sync", "run-sync"] {
         let mut disk = match machine() {
             Ok(disk) => disk,
-            Err(reason) => return skip("power cuts of a writer that does not sync", &reason),
+            Err(reason) => return skip(Need::Mounts, "a_writer_that_does_not_sync_is_found_out", &reason),
         };
         let path = disk.path().join("db");
         create(&path);

@@ -1,19 +1,19 @@
-//! Child processes: the command line, fed through a pipe, and what it says.
+//! Child processes: the command line, fed through a pipe, and its outputs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
-use nearprint::{Database, LayoutChoice, Options};
+use nearprint::{Database, LayoutChoice, Schema};
 
 use crate::history::fingerprint;
 use crate::machine;
 
 /// The layout whose tables each lead with 16 bits, which is what the queries of the checks rely on.
 pub fn create(path: &Path) {
-    let options = Options::new().layout(LayoutChoice::Rotations { tables: 4 });
-    Database::<u64>::create(path, options).unwrap();
+    let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 4 });
+    Database::<u64>::create(path, schema).unwrap();
 }
 
 /// The command line.
@@ -127,7 +127,7 @@ impl Ended {
         self.status.code().unwrap_or(-1)
     }
 
-    /// The last number acknowledged, if any. A line without an end was not said.
+    /// The last number acknowledged, if any. A line without an end does not count.
     pub fn acknowledged(&self) -> Option<u64> {
         self.out.split_inclusive('\n').filter_map(acknowledgement).next_back()
     }
@@ -137,7 +137,7 @@ impl Ended {
         self
     }
 
-    /// Checks that the message says all of the words.
+    /// Checks that the message contains all of the words.
     pub fn says(self, words: &[&str]) -> Self {
         for word in words {
             assert!(self.err.contains(word), "{word:?} is not in {:?}", self.err);

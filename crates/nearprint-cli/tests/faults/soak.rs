@@ -1,14 +1,13 @@
 //! Eight reader processes beside one writer that flushes, merges, deletes and compacts, and is killed now
 //! and then: every answer is exact for its snapshot.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nearprint::{Database, Row, Snapshot};
 
-use crate::common::{Random, clusters, matches, pairs};
+use crate::common::{Random, clusters, collected, matches, pairs, short_or_full};
 use crate::history::{History, State, check, queries_are_exact, recover, rows_of};
 use crate::machine::setting;
 use crate::processes::{Running, create};
@@ -28,7 +27,7 @@ struct Seen {
     rows: Vec<Row<u64>>,
 }
 
-/// The part of a reader process: takes one snapshot after the other, which never go back, and asks each.
+/// The part of a reader process: takes one snapshot after the other, which never go back, and queries each.
 pub fn read(path: &Path, number: u64, time: Duration) {
     let started = Instant::now();
     let mut random = Random(number);
@@ -44,7 +43,7 @@ pub fn read(path: &Path, number: u64, time: Duration) {
             // Whatever has been removed meanwhile.
             assert_eq!(rows_of(&before.snapshot).unwrap(), before.rows, "a snapshot has changed");
         }
-        ask(seen.as_ref().unwrap(), &mut random);
+        compare(seen.as_ref().unwrap(), &mut random);
         snapshots += 1;
         files = files.max(fs::read_dir("/proc/self/fd").unwrap().count());
         maps = maps.max(fs::read_to_string("/proc/self/maps").unwrap().lines().count());
@@ -61,8 +60,8 @@ fn snapshot(path: &Path, before: Option<&Seen>, random: &mut Random) -> Snapshot
     }
 }
 
-/// Asks a snapshot and brute force the same.
-fn ask(Seen { snapshot, rows }: &Seen, random: &mut Random) {
+/// Compares answers of a snapshot with brute force.
+fn compare(Seen { snapshot, rows }: &Seen, random: &mut Random) {
     queries_are_exact(snapshot, rows, random, 3);
     let k = random.below(9) as u32;
     if let Some(row) = rows.get(random.below(rows.len().max(1) as u64) as usize) {
@@ -71,30 +70,16 @@ fn ask(Seen { snapshot, rows }: &Seen, random: &mut Random) {
     }
     match random.below(6) {
         0 => {
-            let mut found = BTreeSet::new();
-            snapshot
-                .visit_pairs(k, |block| {
-                    found.extend(block.iter().copied());
-                    Ok::<(), nearprint::Error>(())
-                })
-                .unwrap();
+            let mut found = collected(snapshot.pairs(k));
+            found.sort_unstable();
             assert_eq!(found, pairs(rows, k), "pairs, k = {k}");
         }
-        1 => {
-            let mut found = Vec::new();
-            snapshot
-                .visit_clusters(k, |cluster| {
-                    found.push(cluster.to_vec());
-                    Ok::<(), nearprint::Error>(())
-                })
-                .unwrap();
-            assert_eq!(found, clusters(rows, k), "clusters, k = {k}");
-        }
+        1 => assert_eq!(collected(snapshot.clusters(k)), clusters(rows, k), "clusters, k = {k}"),
         _ => {}
     }
 }
 
-/// Runs writers one after the other for a time, the last of them to its end, and tells how many.
+/// Runs writers one after the other for a time, the last of them to its end. Returns their number.
 fn write(path: &Path, state: &mut State, time: Duration) -> u64 {
     let started = Instant::now();
     let mut random = Random(17);
@@ -118,7 +103,7 @@ fn readers_beside_a_writer_see_exact_snapshots() {
     let path = home.path().join("db");
     create(&path);
     fs::write(noted(&path), 0u64.to_le_bytes()).unwrap();
-    let time = Duration::from_secs(setting("NEARPRINT_SOAK_SECONDS", 6));
+    let time = Duration::from_secs(setting("NEARPRINT_SOAK_SECONDS", short_or_full(3, 6)));
     let milliseconds = time.as_millis() as u64;
     let readers: Vec<Running> =
         (0..READERS).map(|i| Running::start(&mut reading(&path, i, milliseconds))).collect();

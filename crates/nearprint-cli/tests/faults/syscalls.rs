@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common::{Need, folder_in_memory, is_full, skip};
 use crate::history::{History, State, check, check_within, fingerprint, recover};
-use crate::machine::{needs, skip};
+use crate::machine::needs;
 use crate::processes::{Ended, Running, adding, copy, create, nearprint};
 use crate::worker::Writing;
 
@@ -21,7 +22,7 @@ struct Fault {
     error: &'static str,
     /// Whether all calls from the i-th on fail.
     for_good: bool,
-    /// Fails at every so many calls only, unless a long run is asked for.
+    /// Fails at every so many calls only, except in long runs.
     stride: u64,
 }
 
@@ -38,10 +39,22 @@ impl Fault {
         Self { stride, ..self }
     }
 
+    /// Short runs skip calls that the full ones try. A prime, so that no kind of call is skipped by its rhythm.
+    const fn stride_of(self, is_full: bool, is_long: bool) -> u64 {
+        match (is_long, is_full) {
+            (true, _) => 1,
+            (_, true) => self.stride,
+            _ => self.stride * SHORT_STRIDE,
+        }
+    }
+
     fn is_sync(self) -> bool {
         ["fsync", "fdatasync"].contains(&self.call)
     }
 }
+
+/// Of the calls that a full run lets fail, a short one takes every so many.
+const SHORT_STRIDE: u64 = 5;
 
 const SYNCS: [Fault; 2] = [once("fdatasync", "EIO"), once("fsync", "EIO")];
 const OTHERS: [Fault; 9] = [
@@ -112,15 +125,16 @@ impl Strace {
 }
 
 /// Runs something in which the i-th call fails, for every i, on two threads, until `attempt` says that none
-/// did. Tells how many failed.
+/// did.
 fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
-    let all = std::env::var_os("NEARPRINT_FAULT_ROUNDS").is_some();
-    let stride = if all { 1 } else { fault.stride };
+    let is_long = std::env::var_os("NEARPRINT_FAULT_ROUNDS").is_some();
+    let stride = fault.stride_of(is_full(), is_long);
     let next = AtomicU64::new(1);
     let hit = AtomicU64::new(0);
     let work = || {
         loop {
-            let home = home();
+            // Calls that are made to fail need no medium.
+            let home = folder_in_memory();
             let when = next.fetch_add(stride, Ordering::Relaxed);
             if !attempt(home.path(), &Strace { fault, when, log: home.path().join("log") }) {
                 return;
@@ -138,13 +152,8 @@ fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) 
     assert!(hit > 0, "{fault:?} never happened");
 }
 
-/// A folder in memory where there is one: calls that are made to fail need no medium.
-fn home() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
-}
-
 fn is_possible(test: &str) -> bool {
-    needs("strace").map_err(|reason| skip(test, &reason)).is_ok()
+    needs("strace").map_err(|reason| skip(Need::Strace, test, &reason)).is_ok()
 }
 
 /// A database, and what stands in it.
@@ -212,10 +221,10 @@ fn is_last_word(ended: &Ended) -> bool {
 
 #[test]
 fn a_failed_sync_ends_all_acknowledging() {
-    if !is_possible("failing syncs") {
+    if !is_possible("a_failed_sync_ends_all_acknowledging") {
         return;
     }
-    let home = home();
+    let home = folder_in_memory();
     let template = mixed(home.path());
     for (fault, background) in SYNCS.into_iter().flat_map(|fault| [(fault, false), (fault, true)]) {
         at_every_call(fault, |home, strace| write(&template, home, strace, background));
@@ -224,10 +233,10 @@ fn a_failed_sync_ends_all_acknowledging() {
 
 #[test]
 fn failing_calls_lose_nothing_acknowledged() {
-    if !is_possible("failing calls") {
+    if !is_possible("failing_calls_lose_nothing_acknowledged") {
         return;
     }
-    let home = home();
+    let home = folder_in_memory();
     let template = mixed(home.path());
     for fault in OTHERS {
         at_every_call(fault, |home, strace| write(&template, home, strace, false));
@@ -284,10 +293,10 @@ fn compact(template: &Template, home: &Path, strace: &Strace) -> bool {
 
 #[test]
 fn commands_survive_failing_calls() {
-    if !is_possible("commands with failing calls") {
+    if !is_possible("commands_survive_failing_calls") {
         return;
     }
-    let home = home();
+    let home = folder_in_memory();
     let template = of_commands(home.path());
     for fault in OF_COMMANDS {
         at_every_call(fault, |home, strace| add(&template, home, strace));
@@ -300,10 +309,10 @@ fn commands_survive_failing_calls() {
 /// A reader that cannot read says so; it neither answers wrongly nor speaks of damage.
 #[test]
 fn readers_survive_failing_calls() {
-    if !is_possible("readers with failing calls") {
+    if !is_possible("readers_survive_failing_calls") {
         return;
     }
-    let home = home();
+    let home = folder_in_memory();
     let template = of_commands(home.path());
     let query = fingerprint(3).to_string();
     let commands = [vec!["export"], vec!["query", "-k", "5", "-f", &query], vec!["verify"]];

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::cli::{Outcome, fails, nearprint, run, succeeds, text};
-use crate::common::{Shape, clusters, matches, pairs, rows};
+use crate::common::{Need, Shape, clusters, matches, pairs, rows, skip};
 use nearprint::Row;
 
 #[test]
-fn a_database_is_built_and_asked() {
+fn a_database_is_built_and_queried() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let rows: Vec<Row<u64>> = rows(Shape::Equal, 800, 7);
@@ -318,7 +318,7 @@ fn a_closed_pipe_is_quiet() {
 }
 
 #[test]
-fn several_databases_are_asked_as_one() {
+fn several_databases_are_queried_as_one() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     succeeds(at, "build one", b"8 1\n9 2\n1000 3\n");
@@ -389,8 +389,8 @@ fn simhash_programs_exit_as_before() {
 #[test]
 fn real_fingerprints_are_clustered_as_by_brute_force() {
     let Some(data) = std::env::var_os("NEARPRINT_DATA") else {
-        eprintln!("skipped: NEARPRINT_DATA does not name the folder of real data");
-        return;
+        let test = "real_fingerprints_are_clustered_as_by_brute_force";
+        return skip(Need::Data, test, "NEARPRINT_DATA names no folder");
     };
     let packed = Path::new(&data).join("debian-fingerprints.txt.gz");
     let unpacked = Command::new("gzip").arg("-dc").arg(packed).output().unwrap().stdout;

@@ -5,16 +5,17 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod answers;
 mod commands;
 mod cross;
 mod dedup;
+mod documents;
 mod files;
+mod formats;
 mod ingest;
 mod keys;
 mod living;
 mod scan;
 mod text;
 mod tune;
-mod wide;
-mod wide_files;
-mod wide_texts;
+mod widths;

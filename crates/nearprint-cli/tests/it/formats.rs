@@ -1,17 +1,29 @@
-//! Files of fingerprints of every width, from outside: each format, compressed or not, and what is said about those that
-//! do not fit.
+//! Files of fingerprints, for each width: every format, compressed or not, and misfits.
 
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 
-use crate::common::cli::{digits, fails, run, succeeds, text, wide_database};
-use crate::common::{Shape, rows};
-use nearprint::{Fingerprint, Printed, Row, U256};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::common::cli::{database, digits, digits_or_decimal, fails, run, succeeds, text};
+use crate::common::{Need, Shape, for_each_width, rows, skip};
+use nearprint::{Fingerprint, Printed, Row};
+
+for_each_width!(
+    every_format_gives_the_same_rows,
+    parquet_holds_strings_bytes_or_numbers,
+    numpy_and_nearprint_use_the_same_bytes,
+);
 
 fn bytes_le<F: Fingerprint>(fingerprint: F) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    fingerprint.write_le(&mut bytes);
-    bytes
+    (0..F::BITS / 64).flat_map(|index| fingerprint.le_word(index).to_le_bytes()).collect()
 }
 
 fn bytes_be<F: Fingerprint>(fingerprint: F) -> Vec<u8> {
@@ -48,11 +60,6 @@ fn files<F: Fingerprint>(rows: &[Row<F>]) -> Vec<(String, Vec<u8>)> {
         ("f.npy".into(), npy("<u8", "False", &shape, &raw(bytes_le))),
         ("g.npy".into(), npy("|u1", "False", &format!("({count}, {bytes})"), &raw(bytes_be))),
     ]
-}
-
-/// What a text may have without 0x.
-fn digits_or_decimal<F: Fingerprint>(fingerprint: F) -> String {
-    if F::BITS == 64 { Printed(fingerprint).to_string() } else { digits(fingerprint) }
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -111,68 +118,68 @@ fn every_format_gives_the_same_rows<F: Fingerprint>() {
     fails(at, &format!("export a.txt.np --format u{other}"), b"", 2, &[&format!("{width} bits")]);
 }
 
-#[test]
-fn every_format_gives_the_same_rows_of_64_bits() {
-    every_format_gives_the_same_rows::<u64>();
-}
-
-#[test]
-fn every_format_gives_the_same_rows_of_128_bits() {
-    every_format_gives_the_same_rows::<u128>();
-}
-
-#[test]
-fn every_format_gives_the_same_rows_of_256_bits() {
-    every_format_gives_the_same_rows::<U256>();
-}
-
-#[test]
-fn parquet_holds_strings_or_bytes() {
-    use std::sync::Arc;
-
-    use arrow_array::{
-        Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, RecordBatch, StringArray, UInt64Array,
-    };
-    use parquet::arrow::ArrowWriter;
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-
+/// Strings, bytes, and for 64 bits numbers; ids where there are some.
+fn parquet_holds_strings_bytes_or_numbers<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    let rows = wide_database::<U256>(at);
-    let write = |name: &str, column: ArrayRef| {
-        let batch = RecordBatch::try_from_iter_with_nullable([("fingerprint", column, true)]).unwrap();
-        let file = fs::File::create(at.join(name)).unwrap();
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-    };
+    let rows = database::<F>(at);
+    let width = F::BITS;
     succeeds(at, "export db --format parquet -o out.parquet", b"");
-    succeeds(at, "build again out.parquet --width 256", b"");
+    succeeds(at, &format!("build again out.parquet --width {width}"), b"");
     assert_eq!(succeeds(at, "export again", b""), text(&rows));
     let file = fs::File::open(at.join("out.parquet")).unwrap();
     let first =
         ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
-    let strings: &StringArray = first.column(0).as_any().downcast_ref().unwrap();
-    assert_eq!(strings.value(0), Printed(rows[0].fingerprint).to_string());
+    if width == 64 {
+        let numbers: &UInt64Array = first.column(0).as_any().downcast_ref().unwrap();
+        assert_eq!(numbers.value(0), rows[0].fingerprint.le_word(0));
+    } else {
+        let strings: &StringArray = first.column(0).as_any().downcast_ref().unwrap();
+        assert_eq!(strings.value(0), Printed(rows[0].fingerprint).to_string());
+    }
 
     let some: Vec<Vec<u8>> = rows[..9].iter().map(|row| bytes_be(row.fingerprint)).collect();
     let expected: Vec<String> = rows[..9].iter().map(|row| Printed(row.fingerprint).to_string()).collect();
-    write("fixed.parquet", Arc::new(FixedSizeBinaryArray::try_from_iter(some.iter()).unwrap()));
-    write("binary.parquet", Arc::new(BinaryArray::from_iter_values(some.iter())));
-    for name in ["fixed", "binary"] {
-        succeeds(at, &format!("build {name} {name}.parquet --width 256"), b"");
+    let fixed: ArrayRef = Arc::new(FixedSizeBinaryArray::try_from_iter(some.iter()).unwrap());
+    let binary: ArrayRef = Arc::new(BinaryArray::from_iter_values(some.iter()));
+    let strings: ArrayRef = Arc::new(StringArray::from(expected.clone()));
+    for (name, column) in [("fixed", fixed), ("binary", binary), ("strings", strings)] {
+        write_parquet(at, &format!("{name}.parquet"), vec![("fingerprint", column)]);
+        succeeds(at, &format!("build {name} {name}.parquet --width {width}"), b"");
         let exported = succeeds(at, &format!("export {name}"), b"");
         let found: Vec<&str> = exported.lines().map(|line| line.split_once('\t').unwrap().0).collect();
         assert_eq!(found, expected, "{name}");
-        fails(
-            at,
-            &format!("build bad {name}.parquet --width 128"),
-            b"",
-            5,
-            &["parquet:1", "32 bytes", "take 16"],
-        );
     }
-    write("numbers.parquet", Arc::new(UInt64Array::from(vec![7])));
+    let other = if width == 128 { 256 } else { 128 };
+    let words = ["parquet:1", &format!("{} bytes", width / 8), &format!("take {}", other / 8)];
+    for name in ["fixed", "binary"] {
+        fails(at, &format!("build bad {name}.parquet --width {other}"), b"", 5, &words);
+    }
+    assert!(!at.join("bad").exists());
+}
+
+fn write_parquet(at: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) {
+    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let file = fs::File::create(at.join(name)).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn columns_of_parquet_are_found_by_name_and_checked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let strings: ArrayRef = Arc::new(StringArray::from(vec!["0xff", "7", "9"]));
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![Some(20), None, Some(5)]));
+    write_parquet(at, "strings.parquet", vec![("h", strings), ("n", ids)]);
+    succeeds(at, "build strings strings.parquet --fingerprint-field h --id-field n", b"");
+    assert_eq!(succeeds(at, "export strings", b""), "7\t21\n9\t5\n255\t20\n");
+    fails(at, "build bad strings.parquet", b"", 5, &["strings.parquet", "no column named \"fingerprint\""]);
+
+    let one = |name: &str, column: ArrayRef| write_parquet(at, name, vec![("fingerprint", column)]);
+    one("numbers.parquet", Arc::new(UInt64Array::from(vec![7])));
     fails(
         at,
         "build bad numbers.parquet --width 128",
@@ -180,48 +187,121 @@ fn parquet_holds_strings_or_bytes() {
         5,
         &["numbers.parquet:1", "of 128 bits, strings"],
     );
+    one("signed.parquet", Arc::new(Int64Array::from(vec![1, -1])));
+    fails(at, "build bad signed.parquet", b"", 5, &["signed.parquet:2"]);
+    one("null.parquet", Arc::new(Int64Array::from(vec![None])));
+    fails(at, "build bad null.parquet", b"", 5, &["null.parquet:1", "no fingerprint"]);
+    fs::write(at.join("text.parquet"), "7\n").unwrap();
+    fails(at, "build bad text.parquet", b"", 5, &["text.parquet", "no Parquet file"]);
+    fails(at, "build bad - --input-format parquet", b"7\n", 5, &["standard input", "has to be in a file"]);
     assert!(!at.join("bad").exists());
 }
 
+/// The same lines without their ids.
+fn without_ids(text: &str) -> Vec<&str> {
+    text.lines().map(|line| line.split('\t').next().unwrap()).collect()
+}
+
 #[test]
-fn numpy_and_nearprint_mean_the_same_bytes() {
+fn numpy_arrays_are_written_and_read() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
-    let probe = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no python3 with numpy");
+    let expected = text(&database::<u64>(at));
+    succeeds(at, "export db --format npy -o rows.npy", b"");
+    let bytes = fs::read(at.join("rows.npy")).unwrap();
+    assert!(bytes.starts_with(b"\x93NUMPY\x01\x00"));
+    assert_eq!(bytes.len(), 128 + 8 * expected.lines().count());
+    succeeds(at, "build again rows.npy", b"");
+    succeeds(at, "build piped --input-format npy", &bytes);
+    for db in ["again", "piped"] {
+        let exported = succeeds(at, &format!("export {db}"), b"");
+        assert_eq!(without_ids(&exported), without_ids(&expected), "{db}");
+    }
+
+    let cut = |len: usize| bytes[..len].to_vec();
+    let signed = String::from_utf8_lossy(&bytes[10..128]).replace("<u8", "<i8");
+    let cases: [(&str, Vec<u8>, &str); 6] = [
+        ("empty", Vec::new(), "no NumPy array"),
+        ("text", b"1234567890 1 2 3".to_vec(), "no NumPy array"),
+        ("header", cut(60), "shape ()"),
+        ("torn", cut(bytes.len() - 3), "5 bytes behind"),
+        ("short", cut(bytes.len() - 8), "the header promises"),
+        ("signed", [&bytes[..10], signed.as_bytes(), &bytes[128..]].concat(), "'<i8' and shape ("),
+    ];
+    for (name, bytes, word) in cases {
+        fs::write(at.join(format!("{name}.npy")), bytes).unwrap();
+        fails(at, &format!("build bad {name}.npy"), b"", 5, &[name, word]);
+    }
+    assert!(!at.join("bad").exists());
+}
+
+/// Whether NumPy is there to compare with.
+fn has_numpy(test: &str) -> bool {
+    let probe = Command::new("python3").args(["-c", "import numpy"]).output();
+    let has = probe.is_ok_and(|output| output.status.success());
+    if !has {
+        skip(Need::Numpy, test, "python3 cannot import numpy");
+    }
+    has
+}
+
+#[test]
+fn numpy_reads_what_is_written_and_writes_what_is_read() {
+    if !has_numpy("numpy_reads_what_is_written_and_writes_what_is_read") {
         return;
     }
-    let rows = wide_database::<U256>(at);
-    let sorted: String = rows.iter().map(|row| digits(row.fingerprint) + "\n").collect();
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("rows.txt"), "7\n18446744073709551615\n").unwrap();
+    succeeds(at, "build db rows.txt", b"");
+    succeeds(at, "export db --format npy -o a.npy", b"");
+    let script =
+        "import numpy as n; a = n.load('a.npy'); print(a.dtype, a.tolist()); n.save('b.npy', a[::-1].copy())";
+    let outcome = run("python3", at, &["-c", script], b"");
+    assert_eq!(outcome.out, "uint64 [7, 18446744073709551615]\n", "{}", outcome.err);
+    succeeds(at, "build again b.npy", b"");
+    assert_eq!(succeeds(at, "export again", b""), "7\t1\n18446744073709551615\t0\n");
+}
+
+fn numpy_and_nearprint_use_the_same_bytes<F: Fingerprint>() {
+    let width = F::BITS;
+    if !has_numpy(&format!("numpy_and_nearprint_use_the_same_bytes of {width} bits")) {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = database::<F>(at);
+    let sorted: String = rows.iter().map(|row| format!("0x{}\n", digits(row.fingerprint))).collect();
     fs::write(at.join("hashes.txt"), &sorted).unwrap();
     succeeds(at, "export db --format npy -o words.npy", b"");
     let script = "\
-import numpy as n
-hashes = open('hashes.txt').read().split()
+import numpy as n, sys
+width = int(sys.argv[1])
+hashes = [line[2:] for line in open('hashes.txt').read().split()]
 words = n.load('words.npy')
-assert [''.join(f'{word:016x}' for word in row[::-1]) for row in words.tolist()] == hashes
+rows = words.reshape(len(hashes), width // 64)
+assert [''.join(f'{word:016x}' for word in row[::-1]) for row in rows.tolist()] == hashes
 rows = n.array([list(bytes.fromhex(h)) for h in hashes], n.uint8)
 n.save('bytes.npy', rows)
-bits = n.array([[int(bit) for bit in f'{int(h, 16):0256b}'] for h in hashes], n.uint8)
+bits = n.array([[int(bit) for bit in f'{int(h, 16):0{width}b}'] for h in hashes], n.uint8)
 n.save('bits.npy', n.packbits(bits, axis=1))
 n.save('columns.npy', n.asfortranarray(rows))
 n.save('signed.npy', words.astype(n.int64))
 ";
-    let outcome = run("python3", at, &["-c", script], b"");
+    let outcome = run("python3", at, &["-c", script, &width.to_string()], b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
-    succeeds(at, "build text hashes.txt --width 256", b"");
+    succeeds(at, &format!("build text hashes.txt --width {width}"), b"");
     let expected = succeeds(at, "export text", b"");
     for name in ["words", "bytes", "bits"] {
-        succeeds(at, &format!("build {name} {name}.npy --width 256"), b"");
+        succeeds(at, &format!("build {name} {name}.npy --width {width}"), b"");
         assert_eq!(succeeds(at, &format!("export {name}"), b""), expected, "{name}");
     }
-    fails(at, "build bad columns.npy --width 256", b"", 5, &["columns.npy", "Fortran order"]);
-    fails(at, "build bad signed.npy --width 256", b"", 5, &["signed.npy", "'<i8'"]);
+    fails(at, &format!("build bad columns.npy --width {width}"), b"", 5, &["columns.npy", "Fortran order"]);
+    fails(at, &format!("build bad signed.npy --width {width}"), b"", 5, &["signed.npy", "'<i8'"]);
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn misfits_are_named() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let md5 = "d41d8cd98f00b204e9800998ecf8427e";
@@ -284,7 +364,7 @@ fn what_does_not_fit_is_named() {
 }
 
 #[test]
-fn columns_can_be_told() {
+fn columns_can_be_named() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let hash = |digit: char| digit.to_string().repeat(64);
@@ -308,7 +388,7 @@ fn columns_can_be_told() {
     succeeds(at, "build ids --input-format csv --columns id,fingerprint", b"5,7\n6,8\n");
     assert_eq!(succeeds(at, "export ids", b""), "7\t5\n8\t6\n");
 
-    // With --columns there is no header, and what follows the columns told is left out.
+    // With --columns there is no header, and further columns are left out.
     fails(
         at,
         "build bad --input-format csv --columns fingerprint,id",

@@ -1,13 +1,19 @@
-//! Texts and documents with recipes of 128 and 256 bits, from outside, against brute force.
+//! Texts and documents with recipes of each width, against brute force.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint::{Fingerprint, Printed, U256, num_differing_bits};
+use crate::common::{Random, by_width, for_each_width};
+use nearprint::{Fingerprint, Printed, num_differing_bits};
 use nearprint_text::recipe::Recipe;
+
+for_each_width!(
+    documents_are_deduplicated,
+    the_distances_up_to_a_quarter_of_the_bits_are_tuned,
+    texts_are_compared_by_recipes_of_this_width,
+);
 
 /// Lines of JSON of which every third has some words of the one before, and their texts.
 fn documents(count: usize) -> (Vec<String>, String) {
@@ -25,7 +31,8 @@ fn documents(count: usize) -> (Vec<String>, String) {
     (texts, lines)
 }
 
-fn documents_are_deduplicated<F: Fingerprint>(k: u32) {
+fn documents_are_deduplicated<F: Fingerprint>() {
+    let k = by_width::<F, _>(5, 10, 20);
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let width = F::BITS;
@@ -49,33 +56,35 @@ fn documents_are_deduplicated<F: Fingerprint>(k: u32) {
                 None => kept.push(index),
             }
         }
-        let mut told = String::new();
+        let mut lines = String::new();
         for (index, of) in of.iter().enumerate() {
             if let Some((near, distance)) = of {
-                writeln!(told, "d{index}\td{near}\t{distance}").unwrap();
+                writeln!(lines, "d{index}\td{near}\t{distance}").unwrap();
             }
         }
-        told
+        lines
     };
     let mut by_length: Vec<usize> = (0..prints.len()).collect();
     by_length.sort_by_key(|&index| (Reverse(texts[index].len()), index));
-    for (keep, told) in
+    for (keep, duplicates) in
         [("first", greedy(&mut (0..prints.len()))), ("longest", greedy(&mut by_length.iter().copied()))]
     {
-        assert!(told.lines().count() > 100, "near-duplicates are there");
+        assert!(duplicates.lines().count() > 100, "near-duplicates are there");
         for db in ["", &format!("--db {keep}.np")] {
             let line =
                 format!("dedup in.jsonl -o out.jsonl --duplicates dup.tsv --key-field id --keep {keep}");
             succeeds(at, &format!("{line} --width {width} -k {k} {db}"), b"");
-            assert_eq!(fs::read_to_string(at.join("dup.tsv")).unwrap(), told, "{keep} {db}");
+            assert_eq!(fs::read_to_string(at.join("dup.tsv")).unwrap(), duplicates, "{keep} {db}");
         }
     }
-    // The database tells the width, and knows everything.
+    // The database has the width and all documents.
     assert!(succeeds(at, "stats first.np", b"").contains(&format!("width\t{width}\n")));
     let line = format!("dedup in.jsonl -o again.jsonl --key-field id --db first.np -k {k}");
     let outcome = nearprint(at, &line, b"");
     assert!(outcome.err.contains("400 documents, 0 kept"), "{}", outcome.err);
-    for other in ["--width 64", "--recipe default", "--recipe cjk"] {
+    let others: &[&str] =
+        if width == 64 { &["--width 128"] } else { &["--width 64", "--recipe default", "--recipe cjk"] };
+    for other in others {
         fails(at, &format!("{line} {other}"), b"", 2, &["first.np", &format!("{width} bits")]);
     }
     fails(at, &format!("{line} --shingle 4 --width {width}"), b"", 2, &["another recipe"]);
@@ -85,18 +94,7 @@ fn documents_are_deduplicated<F: Fingerprint>(k: u32) {
     assert_eq!(succeeds(at, "export bare.np", b""), succeeds(at, "export first.np", b""));
 }
 
-#[test]
-fn documents_are_deduplicated_by_128_bits() {
-    documents_are_deduplicated::<u128>(10);
-}
-
-#[test]
-fn documents_are_deduplicated_by_256_bits() {
-    documents_are_deduplicated::<U256>(20);
-}
-
-#[test]
-fn a_quarter_of_the_bits_is_tuned() {
+fn the_distances_up_to_a_quarter_of_the_bits_are_tuned<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let (texts, _) = documents(90);
@@ -104,15 +102,15 @@ fn a_quarter_of_the_bits_is_tuned() {
     let lines: String = texts.iter().enumerate().map(line).collect();
     let table = succeeds(
         at,
-        "tune --input-format jsonl --group-field group --width 256 --plot curves.svg",
+        &format!("tune --input-format jsonl --group-field group --width {} --plot curves.svg", F::BITS),
         lines.as_bytes(),
     );
     assert!(fs::read_to_string(at.join("curves.svg")).unwrap().contains("<svg"));
-    let recipe: Recipe = "width=256 shingle=2".parse().unwrap();
-    let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
-    let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let recipe: Recipe = format!("width={} shingle=2", F::BITS).parse().unwrap();
+    let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
+    let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let mut expected = String::new();
-    for k in 0..=64 {
+    for k in 0..=F::BITS / 4 {
         let (mut found, mut hits) = (0, 0);
         for a in 0..prints.len() {
             for b in (0..a).filter(|b| num_differing_bits(prints[a], prints[*b]) <= k) {
@@ -127,25 +125,25 @@ fn a_quarter_of_the_bits_is_tuned() {
         _ => None,
     });
     assert_eq!(counts.collect::<String>(), expected);
-    assert_eq!(table.lines().count(), 5 * 65);
+    assert_eq!(table.lines().count(), 5 * (F::BITS as usize / 4 + 1));
 }
 
-#[test]
-fn texts_are_compared_by_wide_recipes() {
+fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let (texts, _) = documents(6);
     let names: Vec<String> = (0..6).map(|index| format!("t{index}.txt")).collect();
     names.iter().zip(&texts).for_each(|(name, text)| fs::write(at.join(name), text).unwrap());
-    let mut fingerprinter = "width=256".parse::<Recipe>().unwrap().fingerprinter::<U256>().unwrap();
-    let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let mut fingerprinter =
+        format!("width={}", F::BITS).parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+    let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let distance = |a: usize, b: usize| num_differing_bits(prints[a], prints[b]);
-    let table = succeeds(at, &format!("matrix {} --width 256", names.join(" ")), b"");
+    let table = succeeds(at, &format!("matrix {} --width {}", names.join(" "), F::BITS), b"");
     let expected: String = (0..6)
         .map(|a| (0..6).fold(names[a].clone(), |row, b| format!("{row}\t{}", distance(a, b))) + "\n")
         .collect();
     assert_eq!(table.split_once('\n').unwrap().1, expected);
-    let outcome = nearprint(at, "compare t0.txt t1.txt --width 256 -k 30", b"");
+    let outcome = nearprint(at, &format!("compare t0.txt t1.txt --width {} -k 30", F::BITS), b"");
     assert_eq!(
         (outcome.out, outcome.code),
         (format!("{}\n", distance(0, 1)), if distance(0, 1) <= 30 { 0 } else { 6 })
@@ -153,7 +151,7 @@ fn texts_are_compared_by_wide_recipes() {
 
     let k = distance(0, 1).max(distance(1, 2)).max(distance(3, 4)).max(distance(4, 5));
     assert!(k < distance(0, 3), "two groups");
-    let groups = succeeds(at, &format!("scan . --width 256 -k {k}"), b"");
+    let groups = succeeds(at, &format!("scan . --width {} -k {k}", F::BITS), b"");
     let expected = [[0, 1, 2], [3, 4, 5]].map(|group| {
         let mut members: Vec<(u32, usize)> = group.iter().map(|&at| (distance(group[0], at), at)).collect();
         members.sort_unstable();
