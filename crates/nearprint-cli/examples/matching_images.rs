@@ -17,7 +17,7 @@ use std::io::Cursor;
 use image::imageops::{self, FilterType};
 use image::{ImageFormat, Rgb, RgbImage};
 use image_hasher::{HashAlg, Hasher, HasherConfig};
-use nearprint::{Database, Fingerprint, Options, U256, Writer};
+use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, Writer};
 
 /// In how many of 256 bits the hashes of an image and its copy may differ.
 const K: u32 = 31;
@@ -26,7 +26,8 @@ const SIZE: (u32, u32) = (320, 240);
 fn main() -> Result<(), Box<dyn Error>> {
     let hasher = HasherConfig::new().hash_size(16, 16).hash_alg(HashAlg::Gradient).to_hasher();
     let home = tempfile::tempdir()?;
-    let database = Database::<U256>::create(home.path().join("images.np"), Options::new().k(K).keys(false))?;
+    let database =
+        Database::<U256>::create(home.path().join("images.np"), Schema::new().k(K).keys(KeyStorage::Keys))?;
     let mut writer = database.writer()?;
 
     let originals = drawn(1);
@@ -79,7 +80,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The hash of an image.
 fn hash(hasher: &Hasher, image: &RgbImage) -> U256 {
-    U256::read_le(hasher.hash_image(image).as_bytes())
+    let hash = hasher.hash_image(image);
+    let words: Vec<u64> =
+        hash.as_bytes().as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+    U256::from_le_words(&words)
 }
 
 /// The names of the stored images within [`K`] bits, the nearest first, with their distances.
