@@ -12,7 +12,8 @@ use crate::storage::{Folder, Storage};
 
 /// A handle on a database of fingerprints of one width.
 ///
-/// Opening reads a few pages per file, whatever the size. Reading goes through a [`Snapshot`].
+/// Opening reads a few pages per file, whatever the size. Reading goes through a
+/// [`Snapshot`](crate::Snapshot).
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -40,6 +41,12 @@ impl<F: Fingerprint> Database<F> {
     /// # Errors
     /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is damaged,
     /// [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
+    ///
+    /// [`Error::NotADatabase`]: crate::Error::NotADatabase
+    /// [`Error::Corrupt`]: crate::Error::Corrupt
+    /// [`Error::NewerVersion`]: crate::Error::NewerVersion
+    /// [`Error::Width`]: crate::Error::Width
+    /// [`Error::Io`]: crate::Error::Io
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Options::new())
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Need, Random, short_or_full, skip};
+use crate::common::{Need, Random, skip};
 use crate::history::{History, State, check, nothing_is_left_over, recover};
 use crate::machine::{Mount, run};
 use crate::processes::{Ended, acknowledgement, adding, command, copy, create};
