@@ -228,7 +228,7 @@ fn the_hook_sees_the_state_before_each_call() {
     ]));
     let frozen = &seen[4].1;
     assert_eq!(frozen.calls(), 0);
-    frozen.lock().expect("the lock stays behind");
+    frozen.lock().expect("the lock is still there");
     frozen.create("b").unwrap();
     assert!(disk.names().is_empty(), "a separate disk");
 }
