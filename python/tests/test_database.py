@@ -373,7 +373,7 @@ def test_repair_takes_its_schema_if_the_manifest_is_lost(tmp_path: Path) -> None
     damaged, saved = tmp_path / "damaged.np", tmp_path / "saved.np"
     nearprint.create(damaged, k=2).close()
     with nearprint.open(damaged) as database:
-        database.insert_batch([1, 2], ids=[5, 6])
+        database.add([1, 2], [5, 6])
     (damaged / "MANIFEST").unlink()
     salvage = nearprint.repair(damaged, saved, k=5)
     assert (salvage.made, salvage.rows) == (True, 2)
