@@ -1,11 +1,10 @@
 //! Build, open, query, batch, pairs and clusters on generated data with planted near-duplicates.
 //!
-//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000 by
-//! default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their first 16 bits,
-//! `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout, `NEARPRINT_KERNEL=scalar` the filter kernel;
-//! `-- pairs` picks benchmarks by name. The data come
-//! from a fixed seed. Queries are held against a scan first, batches against single queries, databases against
-//! lists.
+//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000
+//! by default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their
+//! first 16 bits, `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout, `NEARPRINT_KERNEL=scalar` the
+//! filter kernel; `-- pairs` picks benchmarks by name. The data come from a fixed seed. Queries are
+//! held against a scan first, batches against single queries, databases against lists.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 

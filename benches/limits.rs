@@ -1,6 +1,7 @@
 //! What the memory of this machine gives: the figures that the engine's are compared with.
 //!
-//! One thread, over a buffer of `NEARPRINT_BENCH_MB` (1,024 by default), far more than the caches hold.
+//! One thread, over a buffer of `NEARPRINT_BENCH_MB` (1,024 by default), far more than the caches
+//! hold.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,8 +1,9 @@
-//! A database that grows: rows are checked against it and inserted, with a commit every 1,000 rows, and
-//! queries are timed while it holds several runs and after it has been compacted.
+//! A database that grows: rows are checked against it and inserted, with a commit every 1,000 rows,
+//! and queries are timed while it holds several runs and after it has been compacted.
 //!
-//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench living` chooses the number of rows it starts with
-//! (1,000,000 by default); a tenth of that is added. `NEARPRINT_KERNEL=scalar` chooses the filter kernel. What is found is held against a scan.
+//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench living` chooses the number of rows it starts
+//! with (1,000,000 by default); a tenth of that is added. `NEARPRINT_KERNEL=scalar` chooses the
+//! filter kernel. What is found is held against a scan.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 

@@ -1,8 +1,9 @@
 //! Fingerprints of 64, 128 and 256 bits side by side, and a plain scan of the widest.
 //!
-//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench wide` chooses the number of rows (1,000,000 by default),
-//! `NEARPRINT_KERNEL=scalar` the filter kernel; `-- U256` or `-- point_query` picks by name. The data come from a fixed seed; 5% of the fingerprints are near
-//! another one, queries are half near and half random. Queries are held against a scan first.
+//! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench wide` chooses the number of rows (1,000,000
+//! by default), `NEARPRINT_KERNEL=scalar` the filter kernel; `-- U256` or `-- point_query` picks by
+//! name. The data come from a fixed seed; 5% of the fingerprints are near another one, queries are
+//! half near and half random. Queries are held against a scan first.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -30,7 +31,8 @@ struct Corpus<F> {
     folder: PathBuf,
 }
 
-/// A width with its data and the distances that it is asked for, the first of which its layout is tuned for.
+/// A width with its data and the distances that it is asked for, the first of which its layout is
+/// tuned for.
 trait Width: Fingerprint {
     const KS: &'static [u32];
     fn cell() -> &'static OnceLock<Corpus<Self>>;

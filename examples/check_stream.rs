@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use nearprint::{Database, Error, Fingerprint, Schema};
 
-/// Distance of near-duplicates: for 64-bit simhashes of web pages, 3 (Manku, Jain and Das Sarma, WWW 2007).
+/// Distance of near-duplicates: for 64-bit simhashes of web pages, 3 (Manku, Jain and Das Sarma,
+/// WWW 2007).
 const K: u32 = 3;
 /// A commit is one fdatasync; so often it costs nothing that could be noticed.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);

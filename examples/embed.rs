@@ -1,4 +1,5 @@
-//! A program that embeds a database: it remembers images by their perceptual hash, and looks them up.
+//! A program that embeds a database: it remembers images by their perceptual hash, and looks them
+//! up.
 //!
 //! ```sh
 //! cargo run --release --example embed

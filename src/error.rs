@@ -1,7 +1,7 @@
 //! The error type of the library.
 //!
-//! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset, the
-//! expected and the found content.
+//! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset,
+//! the expected and the found content.
 
 use std::fmt;
 use std::io;
@@ -30,8 +30,8 @@ pub enum Error {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A sync, rename or truncation failed, so the state on disk is unknown. The writer refuses all further
-    /// operations. Opening the database again recovers everything that was acknowledged.
+    /// A sync, rename or truncation failed, so the state on disk is unknown. The writer refuses all
+    /// further operations. Opening the database again recovers everything that was acknowledged.
     Poisoned {
         /// The database.
         path: PathBuf,
@@ -73,8 +73,8 @@ pub enum Error {
         /// The settings of the database.
         expected: String,
     },
-    /// Two folders, or a folder and the database that ingests it, gave the same ids to rows that came
-    /// without one. Ranges include both ends.
+    /// Two folders, or a folder and the database that ingests it, gave the same ids to rows that
+    /// came without one. Ranges include both ends.
     Overlap {
         /// The folder of runs.
         path: PathBuf,
@@ -156,7 +156,8 @@ pub enum Error {
         /// Its length in bytes.
         len_bytes: usize,
     },
-    /// A writer was opened on a folder of runs, which databases only [ingest](crate::Writer::ingest).
+    /// A writer was opened on a folder of runs, which databases only
+    /// [ingest](crate::Writer::ingest).
     RunsOnly {
         /// The folder of runs.
         path: PathBuf,

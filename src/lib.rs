@@ -66,7 +66,8 @@ pub use query::{
 };
 pub use run::Verification;
 
-/// What the crates of this workspace share with the engine. Not part of the API: it may change with any version.
+/// What the crates of this workspace share with the engine. Not part of the API: it may change with
+/// any version.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::build::{Sortable, Sorted, Sorter};

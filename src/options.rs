@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
 
-/// How a handle on a database works: threads, memory, progress. Nothing of it is stored; what a database
-/// *is* says its [`Schema`](crate::Schema).
+/// How a handle on a database works: threads, memory, progress. Nothing of it is stored; what a
+/// database *is* says its [`Schema`](crate::Schema).
 ///
 /// ```
 /// use nearprint::Options;
@@ -35,7 +35,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// 1 GiB of memory, all cores, a memtable of 65,536 rows, merges in the background, no progress callback.
+    /// 1 GiB of memory, all cores, a memtable of 65,536 rows, merges in the background, no progress
+    /// callback.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -61,8 +62,8 @@ impl Options {
         self
     }
 
-    /// The number of operations that a writer gathers in memory and in its log before it writes a run; at
-    /// least 1. A larger commit goes into a run at once.
+    /// The number of operations that a writer gathers in memory and in its log before it writes a
+    /// run; at least 1. A larger commit goes into a run at once.
     #[must_use]
     pub fn memtable_rows(mut self, rows: usize) -> Self {
         self.memtable_rows = rows.max(1);

@@ -14,8 +14,8 @@ pub enum Stage {
     Merging,
     /// Writing the other tables. Counted in fingerprints, over all of those tables.
     Tables,
-    /// Comparing fingerprints with each other, table by table. Counted in fingerprints, over all tables
-    /// in use.
+    /// Comparing fingerprints with each other, table by table. Counted in fingerprints, over all
+    /// tables in use.
     Joining,
     /// Checking files. Counted in files.
     Verifying,
@@ -29,8 +29,8 @@ pub enum Stage {
     Answering,
 }
 
-/// Receives the progress made since the last call, in units of a stage (may be 0). An error cancels the
-/// operation; every later call fails, too.
+/// Receives the progress made since the last call, in units of a stage (may be 0). An error cancels
+/// the operation; every later call fails, too.
 pub(crate) type ProgressFn<'a> = &'a (dyn Fn(u64) -> Result<()> + Sync);
 
 /// Ignores progress.

@@ -16,8 +16,8 @@ pub(crate) fn width_of(py: Python<'_>, path: PathBuf) -> PyResult<u32> {
     Ok(nearprint::width_of(path).or_raise(py)?.bits())
 }
 
-/// Whether there is a new database, and whether it is complete; the numbers of rows, lost rows, lost
-/// fingerprints and recovered fingerprints; kind, file and text of each finding.
+/// Whether there is a new database, and whether it is complete; the numbers of rows, lost rows,
+/// lost fingerprints and recovered fingerprints; kind, file and text of each finding.
 type Repaired = (bool, bool, [u64; 4], Vec<(String, String, String)>);
 
 /// Saves what can be read of a damaged database into a new one.

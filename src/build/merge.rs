@@ -1,7 +1,7 @@
 //! Merges neighbouring runs into one.
 //!
-//! Table 0 and the postings come first. They determine which fingerprints lose their last row. Every
-//! other table is then merged from the same tables of the inputs, without those fingerprints.
+//! Table 0 and the postings come first. They determine which fingerprints lose their last row.
+//! Every other table is then merged from the same tables of the inputs, without those fingerprints.
 //!
 //! The other tables are sorted again in three cases: if the inputs have different layouts, if the
 //! removed fingerprints exceed the memory, or if tables hold only numbers of fingerprints.
@@ -22,11 +22,11 @@ use crate::format::postings::row_hash;
 use crate::layout::Layout;
 use crate::run::Run;
 
-/// Writes one run with the content of all inputs, which are neighbours in age, oldest first. `None` if
-/// no row is left.
+/// Writes one run with the content of all inputs, which are neighbours in age, oldest first. `None`
+/// if no row is left.
 ///
-/// Tombstones apply to the older inputs. With `keeps_tombstones` the result keeps them, for runs that
-/// are older than the inputs.
+/// Tombstones apply to the older inputs. With `keeps_tombstones` the result keeps them, for runs
+/// that are older than the inputs.
 pub(crate) fn merge<F: Fingerprint>(
     target: Target<'_>,
     inputs: &[&Run<F>],

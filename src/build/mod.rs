@@ -1,8 +1,9 @@
 //! Writing runs: from rows in any order, and from other runs.
 //!
 //! [`sort`] sorts any number of records with bounded memory, as [`stream`]s. [`natural`] writes
-//! table 0 and the postings of a run, [`tables`] the other tables, and [`finish`] the remaining files.
-//! [`write`](mod@write) and [`merge`] combine them: the first for rows, the second for other runs.
+//! table 0 and the postings of a run, [`tables`] the other tables, and [`finish`] the remaining
+//! files. [`write`](mod@write) and [`merge`] combine them: the first for rows, the second for other
+//! runs.
 
 mod finish;
 mod inputs;

@@ -1,5 +1,5 @@
-//! Sorts any number of records with bounded memory: pieces are sorted in memory, spilled to files if
-//! necessary, and merged as they are read.
+//! Sorts any number of records with bounded memory: pieces are sorted in memory, spilled to files
+//! if necessary, and merged as they are read.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};

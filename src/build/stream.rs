@@ -124,8 +124,8 @@ pub(super) fn for_each_distinct<T: Copy + Ord, E: From<Error>>(
     })
 }
 
-/// Fills `out` with the next records of two streams. The inner loop has no branch that depends on the
-/// data.
+/// Fills `out` with the next records of two streams. The inner loop has no branch that depends on
+/// the data.
 fn merge_block<T: Copy + Ord>(a: &mut Stream<'_, T>, b: &mut Stream<'_, T>, out: &mut Vec<T>) -> Result<()> {
     while out.len() < BLOCK {
         let room = BLOCK - out.len();

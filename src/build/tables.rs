@@ -27,8 +27,8 @@ const MAX_AT_ONCE: usize = 16;
 pub(super) enum TableSource<'a, F> {
     /// Table 0 of the same run.
     Sorting,
-    /// The same tables of other runs, without some fingerprints (in natural order, ascending). Only for
-    /// tables of whole fingerprints.
+    /// The same tables of other runs, without some fingerprints (in natural order, ascending). Only
+    /// for tables of whole fingerprints.
     Merging { inputs: MergeInputs<'a, F>, dropped: &'a [F] },
 }
 

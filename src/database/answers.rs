@@ -37,8 +37,8 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// The first `limit` rows of [`query`](Snapshot::query). Looks up no others: a million rows of one fingerprint
-    /// cost as much as `limit` of them.
+    /// The first `limit` rows of [`query`](Snapshot::query). Looks up no others: a million rows of
+    /// one fingerprint cost as much as `limit` of them.
     ///
     /// # Errors
     /// As [`query`](Snapshot::query).
@@ -65,11 +65,11 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id). Exact; ties
-    /// are included as far as the count allows.
+    /// The `count` nearest rows at most `max_k` bits away, by (distance, fingerprint, id). Exact;
+    /// ties are included as far as the count allows.
     ///
-    /// Grows k until enough rows are found. Costs about as much as the last of these queries, and a few
-    /// scans where rows are far away.
+    /// Grows k until enough rows are found. Costs about as much as the last of these queries, and a
+    /// few scans where rows are far away.
     ///
     /// # Errors
     /// As [`query`](Snapshot::query).
@@ -113,12 +113,13 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// [`query`](Snapshot::query) for many fingerprints, on all threads of the options.
     ///
-    /// `visit` receives the index of each query and its matches, in the order of the queries; the matches
-    /// may be empty. An error of `visit` ends the batch and is returned.
+    /// `visit` receives the index of each query and its matches, in the order of the queries; the
+    /// matches may be empty. An error of `visit` ends the batch and is returned.
     ///
-    /// Large batches are answered table by table, in a quarter to a half of the time of single queries.
-    /// The first 524,288 queries of a thread are then answered before any result is passed on. Memory: up
-    /// to 128 bytes for each of these, per thread, and about 100 bytes for each match of one query.
+    /// Large batches are answered table by table, in a quarter to a half of the time of single
+    /// queries. The first 524,288 queries of a thread are then answered before any result is passed
+    /// on. Memory: up to 128 bytes for each of these, per thread, and about 100 bytes for each
+    /// match of one query.
     ///
     /// Reports progress in answered queries, and can be cancelled at any time.
     ///
@@ -148,8 +149,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.query_batch_limited(fingerprints, k, usize::MAX, visit)
     }
 
-    /// [`query_batch`](Snapshot::query_batch) for the first `limit` rows of each query. Looks up no others, and
-    /// holds no others in memory.
+    /// [`query_batch`](Snapshot::query_batch) for the first `limit` rows of each query. Looks up no
+    /// others, and holds no others in memory.
     ///
     /// # Errors
     /// As [`query_batch`](Snapshot::query_batch).
@@ -179,8 +180,8 @@ impl<F: Fingerprint> Snapshot<F> {
         batch::query(self.view(), self.workers(progress), fingerprints, (k, limit), visit)
     }
 
-    /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit` as
-    /// in [`query_batch`](Snapshot::query_batch).
+    /// [`nearest`](Snapshot::nearest) for many fingerprints, on all threads of the options; `visit`
+    /// as in [`query_batch`](Snapshot::query_batch).
     ///
     /// # Errors
     /// As [`query_batch`](Snapshot::query_batch).
@@ -211,8 +212,9 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// The ids of the rows that have a key, ascending: a look-up by the hash of the key.
     ///
-    /// Finds the rows whose ids were made from their keys, which is all rows that were inserted with a key
-    /// and without an id. For others there is [`ids_of_key_scan`](Snapshot::ids_of_key_scan).
+    /// Finds the rows whose ids were made from their keys, which is all rows that were inserted
+    /// with a key and without an id. For others there is
+    /// [`ids_of_key_scan`](Snapshot::ids_of_key_scan).
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -228,7 +230,8 @@ impl<F: Fingerprint> Snapshot<F> {
         self.view().ids_of_key_scan(key.as_bytes())
     }
 
-    /// The fingerprints stored under an id, ascending. There is no index by id: one walk over all rows.
+    /// The fingerprints stored under an id, ascending. There is no index by id: one walk over all
+    /// rows.
     ///
     /// # Errors
     /// [`Error::Corrupt`].

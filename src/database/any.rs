@@ -14,7 +14,8 @@ use crate::options::Options;
 use crate::run::Verification;
 
 /// A [`Database`] of any width. What does not depend on the width is a method; for everything else,
-/// [`visit`](AnyDatabase::visit) passes the typed database to generic code, and the variants can be matched.
+/// [`visit`](AnyDatabase::visit) passes the typed database to generic code, and the variants can be
+/// matched.
 ///
 /// ```
 /// use nearprint::{AnyDatabase, Database, DatabaseVisitor, Fingerprint, Result, Schema, Width};
@@ -115,8 +116,8 @@ impl AnyDatabase {
         of_width!(width_of(&path)?, open_with(path, options))
     }
 
-    /// Saves what can be read of a damaged database, as [`Database::repair`] does. The width comes from the
-    /// manifest, or from the other files where the manifest cannot be read.
+    /// Saves what can be read of a damaged database, as [`Database::repair`] does. The width comes
+    /// from the manifest, or from the other files where the manifest cannot be read.
     ///
     /// # Errors
     /// As [`Database::repair`], without [`Error::Width`](crate::Error::Width).
@@ -124,7 +125,8 @@ impl AnyDatabase {
         Self::repair_with(path, dest, &Schema::new(), options)
     }
 
-    /// Repairs as [`AnyDatabase::repair`] does, with a schema for the case that the manifest is lost.
+    /// Repairs as [`AnyDatabase::repair`] does, with a schema for the case that the manifest is
+    /// lost.
     ///
     /// # Errors
     /// As [`Database::repair_with`], without [`Error::Width`](crate::Error::Width).
@@ -191,7 +193,8 @@ impl AnyDatabase {
         typed!(self, database => database.snapshot()?.backup(dest))
     }
 
-    /// Merges all runs into one and closes the writer: see [`Writer::compact`](crate::Writer::compact).
+    /// Merges all runs into one and closes the writer: see
+    /// [`Writer::compact`](crate::Writer::compact).
     ///
     /// # Errors
     /// As [`Database::writer`] and [`Writer::compact`](crate::Writer::compact).
@@ -203,7 +206,8 @@ impl AnyDatabase {
         })
     }
 
-    /// Ingests folders of runs and closes the writer: see [`Writer::ingest`](crate::Writer::ingest).
+    /// Ingests folders of runs and closes the writer: see
+    /// [`Writer::ingest`](crate::Writer::ingest).
     ///
     /// # Errors
     /// As [`Database::writer`] and [`Writer::ingest`](crate::Writer::ingest).

@@ -1,7 +1,7 @@
 //! A copy of a database at one moment, made while a writer works.
 //!
-//! A snapshot has every file mapped, so files that the writer removes meanwhile are still there. Unflushed
-//! rows are one more run in the copy, which has no log.
+//! A snapshot has every file mapped, so files that the writer removes meanwhile are still there.
+//! Unflushed rows are one more run in the copy, which has no log.
 
 use std::path::Path;
 
@@ -14,18 +14,20 @@ use crate::progress::Stage;
 use crate::storage::{Staging, refuse_inside};
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Writes a copy of this snapshot. `dest` must not exist, or be an empty folder; it appears when the copy
-    /// is complete and synced.
+    /// Writes a copy of this snapshot. `dest` must not exist, or be an empty folder; it appears
+    /// when the copy is complete and synced.
     ///
-    /// Verifies the checksum of each page. The copy has the same database id, assigned ids and ingested runs;
-    /// it is a separate database from then on.
+    /// Verifies the checksum of each page. The copy has the same database id, assigned ids and
+    /// ingested runs; it is a separate database from then on.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::InsideDatabase`](crate::Error::InsideDatabase); [`Error::Corrupt`](crate::Error::Corrupt) where
-    /// a page is damaged; [`Error::DiskFull`](crate::Error::DiskFull) and [`Error::Io`](crate::Error::Io);
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists);
+    /// [`Error::InsideDatabase`](crate::Error::InsideDatabase);
+    /// [`Error::Corrupt`](crate::Error::Corrupt) where a page is damaged;
+    /// [`Error::DiskFull`](crate::Error::DiskFull) and [`Error::Io`](crate::Error::Io);
     /// [`Error::Locked`](crate::Error::Locked) while another process makes a database of that name;
-    /// [`Error::Interrupted`](crate::Error::Interrupted) when the progress listener says so. In each case
-    /// nothing of the copy stays.
+    /// [`Error::Interrupted`](crate::Error::Interrupted) when the progress listener says so. In
+    /// each case nothing of the copy stays.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
         refuse_inside(dest.as_ref(), &self.folder())?;
         let staging = Staging::begin(dest.as_ref())?;

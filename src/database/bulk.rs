@@ -1,8 +1,9 @@
 //! Bulk loading: any number of rows, sorted with bounded memory, into one run.
 //!
 //! Rows are sorted in pieces as large as the memory allows; pieces that do not fit are spilled and
-//! merged. The merged rows are read twice, once to count and once to write table 0 and the postings.
-//! Every other table is made from table 0 by sorting its permuted fingerprints the same way.
+//! merged. The merged rows are read twice, once to count and once to write table 0 and the
+//! postings. Every other table is made from table 0 by sorting its permuted fingerprints the same
+//! way.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -88,8 +89,8 @@ impl<F: Fingerprint> Builder<F> {
         })
     }
 
-    /// Takes over everything but rows from a database that this one replaces: assigned ids, ingested runs, the
-    /// checkpoint.
+    /// Takes over everything but rows from a database that this one replaces: assigned ids,
+    /// ingested runs, the checkpoint.
     pub(crate) fn take_over(&mut self, old: &Manifest) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
@@ -121,8 +122,8 @@ impl<F: Fingerprint> Builder<F> {
         self
     }
 
-    /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be read like
-    /// a database, but not written to.
+    /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be
+    /// read like a database, but not written to.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
@@ -141,8 +142,8 @@ impl<F: Fingerprint> Builder<F> {
         KeyStorage::of(self.manifest.keys)
     }
 
-    /// Adds a row and returns its id: the given one, or the larger of the [first id](Builder::first_id) and
-    /// 1 + the largest id so far.
+    /// Adds a row and returns its id: the given one, or the larger of the [first
+    /// id](Builder::first_id) and 1 + the largest id so far.
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
@@ -163,8 +164,8 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
-    /// Adds a row with a key, and a text where the database stores texts. Returns the row's id: the given one,
-    /// or the 64-bit xxh3 of the key.
+    /// Adds a row with a key, and a text where the database stores texts. Returns the row's id: the
+    /// given one, or the 64-bit xxh3 of the key.
     ///
     /// # Errors
     /// As [`push`](Builder::push); also as [`Writer::insert_keyed`](crate::Writer::insert_keyed).

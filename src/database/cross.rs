@@ -1,4 +1,5 @@
-//! Pairs between two databases: the fingerprints of the smaller one are queries against the larger one.
+//! Pairs between two databases: the fingerprints of the smaller one are queries against the larger
+//! one.
 //!
 //! Both may have different layouts, and the cost grows with the smaller one.
 
@@ -15,14 +16,16 @@ const QUERIES_AT_ONCE: usize = 1 << 18;
 const PAIRS_AT_ONCE: usize = 1024;
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Visits all pairs of a fingerprint `a` of this database and a fingerprint `b` of another one within `k`
-    /// bits, equal ones included, in blocks, each pair once. An error of `visit` ends the search and is returned.
+    /// Visits all pairs of a fingerprint `a` of this database and a fingerprint `b` of another one
+    /// within `k` bits, equal ones included, in blocks, each pair once. An error of `visit` ends
+    /// the search and is returned.
     ///
-    /// The order depends only on both databases and k: pairs are ordered by the fingerprint of the database that
-    /// has fewer of them, then by (distance, fingerprint of the other one).
+    /// The order depends only on both databases and k: pairs are ordered by the fingerprint of the
+    /// database that has fewer of them, then by (distance, fingerprint of the other one).
     ///
-    /// Costs a walk over the smaller database, and a [query](Snapshot::query_batch) of the larger one for each
-    /// of its fingerprints. Memory: 24 bytes for each row of 262,144 fingerprints, and that of the queries.
+    /// Costs a walk over the smaller database, and a [query](Snapshot::query_batch) of the larger
+    /// one for each of its fingerprints. Memory: 24 bytes for each row of 262,144 fingerprints, and
+    /// that of the queries.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`.
@@ -67,8 +70,9 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Visits all pairs of a row of this database and a row of another one within `k` bits, as
-    /// `visit(a, b, distance)`, in the order of [`visit_cross`](Snapshot::visit_cross). Pairs of the same two
-    /// fingerprints are ordered by the ids of the smaller database, then by those of the other.
+    /// `visit(a, b, distance)`, in the order of [`visit_cross`](Snapshot::visit_cross). Pairs of
+    /// the same two fingerprints are ordered by the ids of the smaller database, then by those of
+    /// the other.
     ///
     /// # Errors
     /// As [`visit_cross`](Snapshot::visit_cross).
@@ -91,8 +95,8 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// Visits the rows of each fingerprint of the smaller database that has matches in the larger one, with
-    /// these matches.
+    /// Visits the rows of each fingerprint of the smaller database that has matches in the larger
+    /// one, with these matches.
     fn cross_groups<E: From<Error>>(
         &self,
         other: &Self,

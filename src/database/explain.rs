@@ -77,8 +77,9 @@ impl Explanation {
     /// How a database of `entries` uniformly distributed fingerprints would answer. Needs no files.
     ///
     /// # Errors
-    /// [`Error::InvalidLayout`](crate::Error::InvalidLayout), [`Error::Distance`](crate::Error::Distance) for a
-    /// schema that no database of this width can have.
+    /// [`Error::InvalidLayout`](crate::Error::InvalidLayout),
+    /// [`Error::Distance`](crate::Error::Distance) for a schema that no database of this width can
+    /// have.
     ///
     /// ```
     /// use nearprint::{Explanation, Schema, Width};

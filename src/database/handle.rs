@@ -39,8 +39,8 @@ impl<F: Fingerprint> Database<F> {
     /// Opens a database with the default options.
     ///
     /// # Errors
-    /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is damaged,
-    /// [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
+    /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is
+    /// damaged, [`Error::NewerVersion`], [`Error::Width`], [`Error::Io`].
     ///
     /// [`Error::NotADatabase`]: crate::Error::NotADatabase
     /// [`Error::Corrupt`]: crate::Error::Corrupt
@@ -51,7 +51,8 @@ impl<F: Fingerprint> Database<F> {
         Self::open_with(path, Options::new())
     }
 
-    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all of them.
+    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all
+    /// of them.
     ///
     /// # Errors
     /// As [`open`](Database::open).

@@ -1,7 +1,7 @@
 //! Ingests runs that were built elsewhere.
 //!
-//! All folders are checked before anything is written. Then their runs are copied, and one replacement of
-//! the manifest makes all of them live.
+//! All folders are checked before anything is written. Then their runs are copied, and one
+//! replacement of the manifest makes all of them live.
 
 use std::path::{Path, PathBuf};
 
@@ -37,17 +37,19 @@ struct RunFolder {
 }
 
 impl<F: Fingerprint> Writer<F> {
-    /// Ingests the runs of folders that were [built](crate::Builder::runs_only) for it as its newest runs, in
-    /// the given order, all or none. They are durable on return, as is everything inserted before.
+    /// Ingests the runs of folders that were [built](crate::Builder::runs_only) for it as its
+    /// newest runs, in the given order, all or none. They are durable on return, as is everything
+    /// inserted before.
     ///
-    /// Reads and checks the folders completely, and does not change them. Skips a run that was ingested before,
-    /// even if its rows were merged or deleted since, and even if the run was copied to another folder. Two
-    /// folders, or a folder and the database, must not have assigned the same automatic ids.
+    /// Reads and checks the folders completely, and does not change them. Skips a run that was
+    /// ingested before, even if its rows were merged or deleted since, and even if the run was
+    /// copied to another folder. Two folders, or a folder and the database, must not have assigned
+    /// the same automatic ids.
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::Width`], [`Error::Mismatch`] for another layout or k,
-    /// [`Error::Overlap`], [`Error::NotRunsOnly`], [`Error::Corrupt`], [`Error::Interrupted`]; otherwise as
-    /// [`commit`](Writer::commit). After an error nothing is ingested.
+    /// [`Error::Overlap`], [`Error::NotRunsOnly`], [`Error::Corrupt`], [`Error::Interrupted`];
+    /// otherwise as [`commit`](Writer::commit). After an error nothing is ingested.
     pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
         self.check_poison()?;
         let read = |folder: &_| RunFolder::read::<F>(AsRef::as_ref(folder), self.manifest());
@@ -185,8 +187,8 @@ fn first_overlap<'a>(owners: impl Iterator<Item = &'a IdRanges>) -> Option<[Owne
         |(owner, ranges): (_, &'a IdRanges)| ranges.iter().map(move |range| OwnedRange { range, owner });
     let mut all: Vec<OwnedRange> = owners.enumerate().flat_map(of_giver).collect();
     all.sort_unstable();
-    // If any two ranges overlap, the first of them also overlaps the one that starts next. Ranges of one
-    // owner never overlap.
+    // If any two ranges overlap, the first of them also overlaps the one that starts next. Ranges
+    // of one owner never overlap.
     let mut neighbours = all.iter().zip(all.iter().skip(1));
     neighbours.find(|(left, right)| right.range.0 <= left.range.1).map(|(&left, &right)| [left, right])
 }

@@ -36,9 +36,10 @@ impl<F: Fingerprint> Database<F> {
     /// Makes an empty database. `path` must not exist, or be an empty folder.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`]; [`Error::InvalidLayout`], [`Error::Distance`] and [`Error::InvalidRecipe`] for a
-    /// schema that is not valid; [`Error::Unnamed`], [`Error::MountPoint`]; [`Error::Locked`] while another process
-    /// builds under the same name; [`Error::Io`].
+    /// [`Error::AlreadyExists`]; [`Error::InvalidLayout`], [`Error::Distance`] and
+    /// [`Error::InvalidRecipe`] for a schema that is not valid; [`Error::Unnamed`],
+    /// [`Error::MountPoint`]; [`Error::Locked`] while another process builds under the same name;
+    /// [`Error::Io`].
     pub fn create(path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
         Self::create_with(path, schema, Options::new())
     }
@@ -51,7 +52,8 @@ impl<F: Fingerprint> Database<F> {
         Self::build_with(path, schema, options)?.finish()
     }
 
-    /// Starts loading rows in bulk into a new database. `path` must not exist, or be an empty folder.
+    /// Starts loading rows in bulk into a new database. `path` must not exist, or be an empty
+    /// folder.
     ///
     /// # Errors
     /// As [`create`](Database::create).
@@ -68,10 +70,11 @@ impl<F: Fingerprint> Database<F> {
         Builder::begin(path.as_ref(), &schema, options)
     }
 
-    /// A view of the database with everything committed so far in any process. Later changes do not affect it.
+    /// A view of the database with everything committed so far in any process. Later changes do not
+    /// affect it.
     ///
-    /// Maps every file and checks its header, footer and length. Rows that are still in a writer's log are read
-    /// and sorted.
+    /// Maps every file and checks its header, footer and length. Rows that are still in a writer's
+    /// log are read and sorted.
     ///
     /// # Errors
     /// As [`open`](Database::open); [`Error::Corrupt`] also for a file that is missing, cut short,
@@ -89,11 +92,12 @@ impl<F: Fingerprint> Database<F> {
         Writer::open(self.storage(), self.options.clone())
     }
 
-    /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents a snapshot.
+    /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents
+    /// a snapshot.
     ///
     /// # Errors
-    /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than that of
-    /// the manifest is no error here; it is listed.
+    /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than
+    /// that of the manifest is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
         let storage = self.storage();
         let last = RefCell::new(None);
@@ -109,22 +113,23 @@ impl<F: Fingerprint> Database<F> {
         }
     }
 
-    /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist, or be
-    /// an empty folder. The damaged database is not changed; no writer may have it open.
+    /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist,
+    /// or be an empty folder. The damaged database is not changed; no writer may have it open.
     ///
-    /// Every row of the new database was in the old one. Rows that cannot be proved are left out and counted.
-    /// Fingerprints lost from one table are restored from the others. If the manifest cannot be read, runs are
-    /// found by their files. The new database has the schema of the old one, or the default schema if the
-    /// manifest is lost. It does not reuse the automatic ids of the old one.
+    /// Every row of the new database was in the old one. Rows that cannot be proved are left out
+    /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
+    /// cannot be read, runs are found by their files. The new database has the schema of the old
+    /// one, or the default schema if the manifest is lost. It does not reuse the automatic ids of
+    /// the old one.
     ///
-    /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8 for every
-    /// deleted id, twice the log, 1/2048 of the largest file.
+    /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8
+    /// for every deleted id, twice the log, 1/2048 of the largest file.
     ///
     /// # Errors
     /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`],
-    /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::InsideDatabase`] for `dest`;
-    /// [`Error::TooLittleMemory`]; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`]. Damage is not an
-    /// error: the [`RepairReport`] lists it.
+    /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::InsideDatabase`]
+    /// for `dest`; [`Error::TooLittleMemory`]; [`Error::Io`], [`Error::DiskFull`] and
+    /// [`Error::Interrupted`]. Damage is not an error: the [`RepairReport`] lists it.
     pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
         Self::repair_with(path, dest, &Schema::new(), options)
     }
@@ -144,7 +149,8 @@ impl<F: Fingerprint> Database<F> {
     }
 }
 
-/// The width of a database's fingerprints. [`AnyDatabase`](any::AnyDatabase) opens one of any width.
+/// The width of a database's fingerprints. [`AnyDatabase`](any::AnyDatabase) opens one of any
+/// width.
 ///
 /// # Errors
 /// As [`Database::open`], without [`Error::Width`].
@@ -152,10 +158,12 @@ pub fn width_of(path: impl AsRef<Path>) -> Result<Width> {
     manifest::of_any_width(&Folder::new(path.as_ref())).and_then(|manifest| manifest.width.try_into())
 }
 
-/// The width of a database that may be damaged: where the manifest cannot be read, that of its other files.
+/// The width of a database that may be damaged: where the manifest cannot be read, that of its
+/// other files.
 ///
 /// # Errors
-/// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`]; [`Error::Io`].
+/// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`];
+/// [`Error::Io`].
 pub fn width_of_damaged(path: impl AsRef<Path>) -> Result<Width> {
     repair::width(&Folder::new(path.as_ref()))?.try_into()
 }

@@ -159,8 +159,8 @@ impl<F: Fingerprint> Snapshot<F> {
         KeyStorage::of(self.shared.manifest.keys)
     }
 
-    /// The progress of an unfinished job, as [`Writer::set_checkpoint`](crate::Writer::set_checkpoint)
-    /// stored it.
+    /// The progress of an unfinished job, as
+    /// [`Writer::set_checkpoint`](crate::Writer::set_checkpoint) stored it.
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {
         let checkpoint = &self.shared.manifest.checkpoint;
@@ -188,12 +188,13 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// Reads every byte of every file and checks everything that the format guarantees. Finds files by name:
-    /// those that a writer has merged away since count as missing.
+    /// Reads every byte of every file and checks everything that the format guarantees. Finds files
+    /// by name: those that a writer has merged away since count as missing.
     /// [`Database::verify`](crate::Database::verify) checks the current state instead.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is not an error; the report lists it.
+    /// [`Error::Io`](crate::Error::Io) where a file cannot be read. Damage is not an error; the
+    /// report lists it.
     pub fn verify(&self) -> Result<Verification> {
         verify_all::<F>(&*self.shared.storage, &self.shared.manifest, &self.shared.options)
     }

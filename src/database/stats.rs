@@ -20,8 +20,8 @@ pub struct Stats {
     pub database_id: String,
     /// Version of the manifest; each change adds one.
     pub generation: u64,
-    /// Rows of all runs, including unflushed ones. Deleted and repeated rows count until a merge removes
-    /// them.
+    /// Rows of all runs, including unflushed ones. Deleted and repeated rows count until a merge
+    /// removes them.
     pub rows: u64,
     /// Deleted ids that runs still store.
     pub tombstones: u64,

@@ -1,7 +1,7 @@
 //! Pairs, clusters and batches of a snapshot as iterators.
 //!
-//! A thread computes the results and is a few blocks ahead of the consumer. It owns its snapshot, so the
-//! iterator borrows nothing. Dropping the iterator cancels the thread.
+//! A thread computes the results and is a few blocks ahead of the consumer. It owns its snapshot,
+//! so the iterator borrows nothing. Dropping the iterator cancels the thread.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -20,7 +20,8 @@ const BLOCKS_AHEAD: usize = 4;
 /// Items in one block, except the last.
 const BLOCK_ITEMS: usize = 1024;
 
-/// Results that a thread computes while they are consumed. Each item is a `Result`; an error is the last.
+/// Results that a thread computes while they are consumed. Each item is a `Result`; an error is the
+/// last.
 #[derive(Debug)]
 pub struct Stream<T> {
     blocks: Option<Receiver<Result<Vec<T>>>>,
@@ -31,7 +32,8 @@ pub struct Stream<T> {
 /// Two rows within k bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowPair<F> {
-    /// The row of the smaller fingerprint, or of the smaller id; between two databases, that of the first.
+    /// The row of the smaller fingerprint, or of the smaller id; between two databases, that of the
+    /// first.
     pub a: Row<F>,
     /// The other row.
     pub b: Row<F>,
@@ -101,8 +103,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`visit_pairs`](Snapshot::visit_pairs).
     ///
     /// # Errors
-    /// Items fail as [`visit_pairs`](Snapshot::visit_pairs) does; [`Error::Io`] where no thread can be
-    /// started.
+    /// Items fail as [`visit_pairs`](Snapshot::visit_pairs) does; [`Error::Io`] where no thread can
+    /// be started.
     ///
     /// ```
     /// # use nearprint::{Database, Schema};
@@ -122,7 +124,8 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// All pairs of rows within `k` bits, in the order of [`visit_row_pairs`](Snapshot::visit_row_pairs).
+    /// All pairs of rows within `k` bits, in the order of
+    /// [`visit_row_pairs`](Snapshot::visit_row_pairs).
     ///
     /// # Errors
     /// As [`pairs`](Snapshot::pairs).
@@ -170,7 +173,8 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
-    /// The matches of many queries, in their order: [`query_batch`](Snapshot::query_batch) as an iterator.
+    /// The matches of many queries, in their order: [`query_batch`](Snapshot::query_batch) as an
+    /// iterator.
     ///
     /// # Errors
     /// As [`pairs`](Snapshot::pairs).

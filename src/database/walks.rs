@@ -1,7 +1,7 @@
 //! Walks over a whole snapshot with visitors: rows, pairs, clusters.
 //!
-//! Visitors need no thread of their own and can fail with errors of the caller's. `streams` offers the
-//! same as iterators.
+//! Visitors need no thread of their own and can fail with errors of the caller's. `streams` offers
+//! the same as iterators.
 
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
@@ -48,11 +48,12 @@ impl<F: Fingerprint> Snapshot<F> {
         self.rows()?.try_for_each(|row| visit(row?))
     }
 
-    /// Visits all pairs of distinct fingerprints within `k` bits, in blocks, each pair once, in an order
-    /// that depends only on the database and k. An error of `visit` ends the search and is returned.
+    /// Visits all pairs of distinct fingerprints within `k` bits, in blocks, each pair once, in an
+    /// order that depends only on the database and k. An error of `visit` ends the search and is
+    /// returned.
     ///
-    /// Memory does not grow with the number of pairs. Where the plan for `k` is a scan, or runs have
-    /// different layouts, all distinct fingerprints are held in memory, twice.
+    /// Memory does not grow with the number of pairs. Where the plan for `k` is a scan, or runs
+    /// have different layouts, all distinct fingerprints are held in memory, twice.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`.
@@ -67,8 +68,9 @@ impl<F: Fingerprint> Snapshot<F> {
         caller.or(done)
     }
 
-    /// Visits all pairs of rows within `k` bits, equal fingerprints included, as `visit(a, b, distance)`. The
-    /// row of the smaller fingerprint is first; of equal fingerprints the one of the smaller id.
+    /// Visits all pairs of rows within `k` bits, equal fingerprints included, as `visit(a, b,
+    /// distance)`. The row of the smaller fingerprint is first; of equal fingerprints the one of
+    /// the smaller id.
     ///
     /// Rows of equal fingerprints come first, then the pairs in the order of
     /// [`visit_pairs`](Snapshot::visit_pairs).
@@ -106,8 +108,8 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Visits the connected components of the pairs within `k` bits that have two rows or more.
     ///
-    /// `visit` receives each cluster's rows by (fingerprint, id). Clusters are ordered by their smallest
-    /// fingerprint. An error of `visit` ends the walk and is returned.
+    /// `visit` receives each cluster's rows by (fingerprint, id). Clusters are ordered by their
+    /// smallest fingerprint. An error of `visit` ends the walk and is returned.
     ///
     /// Memory: 5 bytes per distinct fingerprint (14 where the database has several runs), 24 per
     /// fingerprint in a cluster, the rows of one cluster, and that of

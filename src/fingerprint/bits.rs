@@ -1,12 +1,13 @@
 //! The bits of a fingerprint: what the engine works with and users do not need.
 //!
-//! Bits are counted from the most significant one: bit 0 is the leading bit, which is the order in which
-//! tables sort.
+//! Bits are counted from the most significant one: bit 0 is the leading bit, which is the order in
+//! which tables sort.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// Operations on bits. Seals [`Fingerprint`](super::Fingerprint): the file format defines its widths.
+/// Operations on bits. Seals [`Fingerprint`](super::Fingerprint): the file format defines its
+/// widths.
 pub trait Bits:
     Copy + Default + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {

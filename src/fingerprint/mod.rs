@@ -59,26 +59,27 @@ pub trait Fingerprint: Bits + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     /// | 256 | exactly 64 hexadecimal digits, or an even number up to 64 behind `0x` |
     ///
     /// # Errors
-    /// [`ParseFingerprintError`] for an empty text, a character that is no digit, too few digits, or a number
-    /// that exceeds the width.
+    /// [`ParseFingerprintError`] for an empty text, a character that is no digit, too few digits,
+    /// or a number that exceeds the width.
     fn parse(text: &str) -> Result<Self, ParseFingerprintError> {
         Self::parse_radix(text, None)
     }
 
-    /// Reads a fingerprint in a given base: 10 for up to 128 bits, or 16, with or without `0x`. `None` is
-    /// [`parse`](Fingerprint::parse).
+    /// Reads a fingerprint in a given base: 10 for up to 128 bits, or 16, with or without `0x`.
+    /// `None` is [`parse`](Fingerprint::parse).
     ///
     /// # Errors
     /// As [`parse`](Fingerprint::parse).
     fn parse_radix(text: &str, radix: Option<Radix>) -> Result<Self, ParseFingerprintError>;
 
-    /// The text form of all outputs: decimal for 64 bits, `0x` and all hexadecimal digits for wider values.
+    /// The text form of all outputs: decimal for 64 bits, `0x` and all hexadecimal digits for wider
+    /// values.
     fn display(self) -> Printed<Self> {
         Printed(self)
     }
 
-    /// The value made of 64-bit words, the least significant one first. Missing words count as 0; words
-    /// beyond the width are ignored.
+    /// The value made of 64-bit words, the least significant one first. Missing words count as 0;
+    /// words beyond the width are ignored.
     #[must_use]
     #[inline]
     fn from_le_words(words: &[u64]) -> Self {

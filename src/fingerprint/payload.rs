@@ -24,7 +24,8 @@ impl Payload {
         match width {
             0..=64 => Self::Whole,
             65..=128 => Self::Numbered { hi_words: 1 },
-            // At the distances that such fingerprints are searched at, 32 bits would filter nothing.
+            // At the distances that such fingerprints are searched at, 32 bits would filter
+            // nothing.
             _ => Self::Numbered { hi_words: 3 },
         }
     }

@@ -105,7 +105,8 @@ pub(super) fn digits_of(
     if decimal {
         return if bits <= 128 { Ok((digits, 10)) } else { Err(ParseFingerprintError::Decimal { bits }) };
     }
-    // Wide fingerprints come out of hash functions with all their digits: a missing one is an accident.
+    // Wide fingerprints come out of hash functions with all their digits: a missing one is an
+    // accident.
     let complete = if behind.is_some() { digits.len().is_multiple_of(2) } else { digits.len() == whole };
     if bits > 64 && digits.len() > whole && behind.is_some() {
         return Err(ParseFingerprintError::TooWide { bits });

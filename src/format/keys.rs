@@ -70,7 +70,8 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
     }
 }
 
-/// The 64-bit xxh3 of a key. It is also the id of a row that is inserted with a key and without an id.
+/// The 64-bit xxh3 of a key. It is also the id of a row that is inserted with a key and without an
+/// id.
 pub(crate) fn hash_key(key: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(key)
 }

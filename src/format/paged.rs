@@ -116,8 +116,8 @@ impl Footer {
         seal(page)
     }
 
-    /// Decodes the footer page at `offset`, the end of a file of `file_len` bytes. Accepts only the one
-    /// arrangement that follows from the section lengths, so every section is in bounds.
+    /// Decodes the footer page at `offset`, the end of a file of `file_len` bytes. Accepts only the
+    /// one arrangement that follows from the section lengths, so every section is in bounds.
     pub(crate) fn decode(page: &[u8], offset: u64, file_len: u64) -> Result<Self, Flaw> {
         let mut fields = unseal("footer", offset, page)?;
         Flaw::unless_equal("footer", offset, hex(&FOOTER_MAGIC), hex(&fields.array::<8>()?))?;
@@ -168,8 +168,8 @@ pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> Vec<u8> {
         .collect()
 }
 
-/// The place of a data page's CRC: the number of a page in the file, and an offset within that page.
-/// Page 0 is the header, so data pages are numbered from 1.
+/// The place of a data page's CRC: the number of a page in the file, and an offset within that
+/// page. Page 0 is the header, so data pages are numbered from 1.
 pub(crate) fn crc_place(data_page: u64, data_pages: u64) -> (u64, usize) {
     let index = data_page - 1;
     let slot = to_usize(index % CRCS_PER_PAGE as u64);

@@ -24,8 +24,8 @@ pub(crate) const fn sections(width: u32) -> &'static [&'static str] {
 /// `samples` stores the first row of every entry whose number is a multiple of this.
 pub(crate) const SAMPLE_ENTRIES: u64 = 512;
 
-/// `ranks` stores, for every row whose number is a multiple of this, the number of entries that start
-/// before it.
+/// `ranks` stores, for every row whose number is a multiple of this, the number of entries that
+/// start before it.
 pub(crate) const RANK_ROWS: u64 = 4096;
 
 /// The content of a postings file's footer.

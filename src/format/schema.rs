@@ -95,8 +95,9 @@ impl Schema {
         self
     }
 
-    /// The recipe that makes the fingerprints, in the caller's words; 1 to 4,096 bytes. The database stores
-    /// it for [`Snapshot::recipe`](crate::Snapshot::recipe), and does nothing else with it.
+    /// The recipe that makes the fingerprints, in the caller's words; 1 to 4,096 bytes. The
+    /// database stores it for [`Snapshot::recipe`](crate::Snapshot::recipe), and does nothing else
+    /// with it.
     #[must_use]
     pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
         self.recipe = Some(recipe.into());

@@ -1,8 +1,8 @@
 //! A segment: the distinct fingerprints of a run in one table's order, in planes.
 //!
-//! With D directory bits, an entry in bucket `c` consists of the D bits of `c`, then its `hi` words,
-//! then its value in the last section: the remaining bits (`lo`), or the number of the fingerprint in
-//! natural order (`entry`). See [`Payload`].
+//! With D directory bits, an entry in bucket `c` consists of the D bits of `c`, then its `hi`
+//! words, then its value in the last section: the remaining bits (`lo`), or the number of the
+//! fingerprint in natural order (`entry`). See [`Payload`].
 
 use super::Flaw;
 use super::paged::{ATTRIBUTES, Footer};
@@ -69,8 +69,8 @@ impl Rest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentInfo {
     pub(crate) entries: u64,
-    /// Wrapping sum of the fingerprints' 64-bit hashes, in natural order: the same in every table of a
-    /// run.
+    /// Wrapping sum of the fingerprints' 64-bit hashes, in natural order: the same in every table
+    /// of a run.
     pub(crate) fingerprint_sum: u64,
     /// Sum over the buckets of the square of their entries: a measure of how skewed the prefix is.
     pub(crate) bucket_squares: u64,
@@ -89,7 +89,8 @@ impl SegmentInfo {
         [self.entries, self.fingerprint_sum, self.bucket_squares, u64::from(self.directory_bits), 0, 0, 0, 0]
     }
 
-    /// Reads the footer at `offset` of a table's segment, and checks its sections against its counts.
+    /// Reads the footer at `offset` of a table's segment, and checks its sections against its
+    /// counts.
     pub(crate) fn from_footer(footer: &Footer, offset: u64, width: u32, table: u32) -> Result<Self, Flaw> {
         let [entries, fingerprint_sum, bucket_squares, directory_bits, zeros @ ..] = footer.attributes;
         let flaw = |expected: &str, found: u64| Flaw::new("footer", offset, expected, found);

@@ -30,7 +30,8 @@ fn filter_neon(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let mut base = 0;
     for step in steps {
         let (first, second) = step.split_at(4);
-        // SAFETY: each half holds the four words, 16 bytes, that a load reads. A load needs no alignment.
+        // SAFETY: each half holds the four words, 16 bytes, that a load reads. A load needs no
+        // alignment.
         let (first, second) = unsafe { (vld1q_u32(first.as_ptr()), vld1q_u32(second.as_ptr())) };
         let near = |lanes| vcleq_u32(popcount(veorq_u32(lanes, query_lanes)), radius_lanes);
         // A lane is all ones or all zeros, so one byte of it is enough.

@@ -34,8 +34,8 @@ pub fn use_kernel(name: &str) -> bool {
 }
 
 impl Kernel {
-    /// The fastest kernel of this processor, unless a benchmark has [chosen](use_kernel) another one.
-    /// Unit tests use the kernel that the environment variable `NEARPRINT_KERNEL` names.
+    /// The fastest kernel of this processor, unless a benchmark has [chosen](use_kernel) another
+    /// one. Unit tests use the kernel that the environment variable `NEARPRINT_KERNEL` names.
     pub(crate) fn detect() -> Self {
         *CHOSEN.get_or_init(|| {
             #[cfg(test)]
@@ -92,8 +92,8 @@ impl Kernel {
         }
     }
 
-    /// Appends to `passed` the index of every triple of words that differs from the query's triple in
-    /// at most `radius` bits, in ascending order. At most 2^32 triples.
+    /// Appends to `passed` the index of every triple of words that differs from the query's triple
+    /// in at most `radius` bits, in ascending order. At most 2^32 triples.
     #[inline]
     pub(crate) fn filter_triples(
         self,

@@ -67,7 +67,8 @@ pub(crate) struct TableShape {
     pub(crate) directory_bits: u32,
     /// Entries that share the probed bits of a random query.
     pub(crate) mean_bucket: f64,
-    /// Entries that share the probed bits of a stored fingerprint: more than the mean for skewed data.
+    /// Entries that share the probed bits of a stored fingerprint: more than the mean for skewed
+    /// data.
     pub(crate) typical_bucket: f64,
 }
 
@@ -130,7 +131,8 @@ pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u3
     }
 }
 
-/// The modelled time of a query at `k` against a run of `entries` uniform fingerprints, in nanoseconds.
+/// The modelled time of a query at `k` against a run of `entries` uniform fingerprints, in
+/// nanoseconds.
 pub(crate) fn typical(layout: &Layout, entries: u64, k: u32) -> f64 {
     let shape = |table: usize| {
         let prefix = layout.prefix_bits(table);

@@ -1,10 +1,10 @@
 //! Small families of prefixes such that k errors never touch all of them.
 //!
 //! A family of `prefix`-sets of `blocks` blocks serves k errors if every set of k blocks misses at
-//! least one member. Equivalently, every set of `blocks - k` blocks contains a member: a Turán system
-//! T(blocks, blocks - k, prefix). All combinations with `prefix = blocks - k` are the tables of Manku,
-//! Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007). Shorter prefixes need
-//! far fewer tables.
+//! least one member. Equivalently, every set of `blocks - k` blocks contains a member: a Turán
+//! system T(blocks, blocks - k, prefix). All combinations with `prefix = blocks - k` are the tables
+//! of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007). Shorter
+//! prefixes need far fewer tables.
 
 use std::fmt;
 
@@ -32,7 +32,8 @@ impl fmt::Display for CoveringError {
 }
 
 /// Finds a family, as bit sets of blocks. Its first member is the blocks `0..prefix`. The same
-/// arguments always produce the same family. Requires `1 <= prefix <= blocks - k` and `blocks <= 64`.
+/// arguments always produce the same family. Requires `1 <= prefix <= blocks - k` and `blocks <=
+/// 64`.
 pub(super) fn search(blocks: u32, prefix: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
     if prefix * (k + 1) <= blocks {
         // k errors touch at most k of k + 1 disjoint prefixes. They could touch all of k prefixes.

@@ -1,7 +1,7 @@
 //! A permutation of blocks, as rotations under masks.
 //!
-//! A rotation of the whole value and a mask move a block from one place to another. Blocks that move
-//! by the same amount share one rotation, so a rotated layout needs exactly one.
+//! A rotation of the whole value and a mask move a block from one place to another. Blocks that
+//! move by the same amount share one rotation, so a rotated layout needs exactly one.
 
 use super::block::Block;
 use crate::fingerprint::Fingerprint;

@@ -7,8 +7,8 @@ use super::scheme::Layout;
 use super::table::Table;
 use crate::fingerprint::Fingerprint;
 
-/// Steps that the validity proofs for overlapping prefixes of one plan may take together before they
-/// count as failed. Layouts come from files, and some proofs would take hours.
+/// Steps that the validity proofs for overlapping prefixes of one plan may take together before
+/// they count as failed. Layouts come from files, and some proofs would take hours.
 pub(crate) const MAX_PROOF_STEPS: u32 = 200_000;
 
 /// The radius of each table; [`UNUSED`](Plan::UNUSED) for tables that queries do not probe.
@@ -51,8 +51,9 @@ impl Plan {
         (0..self.radii.len()).filter_map(|table| Some((table, self.radius(table)?)))
     }
 
-    /// Whether `table` reports a match that it contains: the prefix distance is within its radius, and
-    /// not within the radius of any earlier table. `difference` is query XOR match in natural order.
+    /// Whether `table` reports a match that it contains: the prefix distance is within its radius,
+    /// and not within the radius of any earlier table. `difference` is query XOR match in natural
+    /// order.
     ///
     /// Exactly one table reports each match, so queries need no set to drop duplicates.
     #[inline]
@@ -66,8 +67,8 @@ impl Plan {
         responsible(table) && !(0..table).any(responsible)
     }
 
-    /// Whether some known bits of a match prove that a table before `table` reports it. `difference`
-    /// is zero outside the `known` bits.
+    /// Whether some known bits of a match prove that a table before `table` reports it.
+    /// `difference` is zero outside the `known` bits.
     #[inline]
     pub(crate) fn reported_before<'a, F: Fingerprint>(
         &self,

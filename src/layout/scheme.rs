@@ -112,8 +112,8 @@ impl Layout {
         self.blocks.iter().enumerate().filter(move |(b, _)| prefix >> b & 1 == 1).map(|(_, block)| *block)
     }
 
-    /// The other blocks of table `table`, in the order in which the table writes them: from the block
-    /// after the last prefix block on, wrapping around.
+    /// The other blocks of table `table`, in the order in which the table writes them: from the
+    /// block after the last prefix block on, wrapping around.
     fn other_blocks(&self, table: usize) -> Vec<Block> {
         let prefix = self.prefixes[table];
         let after = 64 - prefix.leading_zeros() as usize;

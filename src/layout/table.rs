@@ -15,7 +15,8 @@ pub(crate) struct Table<F> {
 }
 
 impl<F: Fingerprint> Table<F> {
-    /// The table that writes the blocks of its prefix first, then the others, each in the given order.
+    /// The table that writes the blocks of its prefix first, then the others, each in the given
+    /// order.
     pub(super) fn new(prefix: &[Block], others: &[Block]) -> Self {
         let mask = |mask, block: &Block| mask | F::ones(block.start, block.len);
         Self {

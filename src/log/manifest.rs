@@ -12,8 +12,8 @@ use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
 use crate::util::sabotage;
 
-/// The longest manifest. It has room for the most ranges of automatic ids and a hundred thousand ingested
-/// runs.
+/// The longest manifest. It has room for the most ranges of automatic ids and a hundred thousand
+/// ingested runs.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The manifest of a database without runs.
@@ -74,8 +74,9 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
 /// How often a reader retries while writers replace the manifest.
 const MAX_TRIES: usize = 1000;
 
-/// Does work that needs the files a manifest names. If the work fails and the manifest has been replaced
-/// meanwhile, a writer may have removed the files. The work is then repeated with the new manifest.
+/// Does work that needs the files a manifest names. If the work fails and the manifest has been
+/// replaced meanwhile, a writer may have removed the files. The work is then repeated with the new
+/// manifest.
 pub(crate) fn with_current<F: Fingerprint, T>(
     storage: &dyn Storage,
     work: impl Fn(Manifest) -> Result<T>,
@@ -130,9 +131,9 @@ impl Manifest {
 
 /// Replaces the manifest of the folder: the commit point of every change. Durable on return.
 ///
-/// The first sync makes the files that the manifest names durable: otherwise the rename might reach the
-/// medium before them. Until the rename the old manifest is in force. A new one that cannot be written is
-/// removed.
+/// The first sync makes the files that the manifest names durable: otherwise the rename might reach
+/// the medium before them. Until the rename the old manifest is in force. A new one that cannot be
+/// written is removed.
 pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let path = storage.path(names::MANIFEST_NEW);
     storage.sync_folder().map_err(Error::io("sync", storage.path("")))?;

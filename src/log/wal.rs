@@ -25,8 +25,8 @@ pub(crate) struct Wal {
 }
 
 impl Wal {
-    /// Creates the log with the number `manifest.next_wal`, durable and empty. It becomes live when a
-    /// manifest names it.
+    /// Creates the log with the number `manifest.next_wal`, durable and empty. It becomes live when
+    /// a manifest names it.
     pub(crate) fn create(storage: &dyn Storage, manifest: &Manifest) -> Result<Self> {
         let number = manifest.next_wal;
         let name = names::wal(number);
@@ -50,8 +50,8 @@ impl Wal {
 
     /// Appends one frame and makes it durable.
     ///
-    /// A frame that cannot be written is truncated away, durably, before any other write. A bad frame is
-    /// therefore always the last.
+    /// A frame that cannot be written is truncated away, durably, before any other write. A bad
+    /// frame is therefore always the last.
     pub(crate) fn append(&mut self, content: &Content) -> Result<()> {
         let frame = content
             .frame(self.salt, self.next_frame)

@@ -52,7 +52,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.operations
     }
 
-    /// Writes everything but rows into a manifest: assigned ids, sequence numbers and the checkpoint.
+    /// Writes everything but rows into a manifest: assigned ids, sequence numbers and the
+    /// checkpoint.
     pub(crate) fn note_in(&self, manifest: &mut Manifest) {
         manifest.largest_id = manifest.largest_id.max(self.largest_id);
         self.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
@@ -94,8 +95,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.deleted.contains(&id)
     }
 
-    /// Applies an operation. Returns the number of the insertion if it added a row, and calls `removed` with
-    /// the number of each insertion that it undoes.
+    /// Applies an operation. Returns the number of the insertion if it added a row, and calls
+    /// `removed` with the number of each insertion that it undoes.
     pub(crate) fn apply(&mut self, operation: Operation<'_, F>, removed: impl FnMut(u32)) -> Option<u32> {
         self.operations += 1;
         match operation {

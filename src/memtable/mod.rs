@@ -1,8 +1,8 @@
 //! The unflushed rows of a writer, with an index for its queries.
 //!
-//! Every insertion enters a few permuted tables under the leading bits of its fingerprint. A bucket is a
-//! list of chunks of 32-bit words, which the filter kernel reads like a segment's `hi` plane. Plans and the
-//! report-once rule are those of runs.
+//! Every insertion enters a few permuted tables under the leading bits of its fingerprint. A bucket
+//! is a list of chunks of 32-bit words, which the filter kernel reads like a segment's `hi` plane.
+//! Plans and the report-once rule are those of runs.
 
 pub(crate) mod changes;
 

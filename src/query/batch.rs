@@ -21,8 +21,8 @@ const BATCH: usize = 512;
 const SWEEP: usize = 1 << 19;
 /// Matches that a thread collects before it passes them on.
 const MATCHES_AT_ONCE: usize = 1 << 14;
-/// Largest number of matches of queries that are answered together, and held until all are done. Beyond it, each
-/// query is answered on its own.
+/// Largest number of matches of queries that are answered together, and held until all are done.
+/// Beyond it, each query is answered on its own.
 const MATCHES_TOGETHER: usize = 1 << 19;
 
 /// The kernel, the threads and the progress of a batch.
@@ -66,7 +66,8 @@ impl<F> Answers<F> {
 }
 
 impl<F: Fingerprint> Answers<F> {
-    /// Appends the answers to a group of queries, or gives up where they have more than `most` matches.
+    /// Appends the answers to a group of queries, or gives up where they have more than `most`
+    /// matches.
     fn add(
         &mut self,
         view: &View<F>,
@@ -96,7 +97,8 @@ impl<F: Fingerprint> Answers<F> {
     }
 }
 
-/// Answers queries from the runs of a view on all threads. Visits the index and the matches of each, in order.
+/// Answers queries from the runs of a view on all threads. Visits the index and the matches of
+/// each, in order.
 pub(crate) fn query<F: Fingerprint>(
     view: &View<F>,
     workers: Workers<'_>,
@@ -144,7 +146,8 @@ pub(crate) fn query<F: Fingerprint>(
     })
 }
 
-/// Answers queries one by one with `answer` on all threads. Visits the index and the matches of each, in order.
+/// Answers queries one by one with `answer` on all threads. Visits the index and the matches of
+/// each, in order.
 pub(crate) fn one_by_one<F: Fingerprint>(
     workers: Workers<'_>,
     queries: &[F],

@@ -18,8 +18,8 @@ pub(crate) struct Member<T> {
     pub(crate) value: T,
 }
 
-/// The members of all clusters, by (cluster, index). A set of one element is a cluster if `alone` says so.
-/// Calls `value` with ascending indices.
+/// The members of all clusters, by (cluster, index). A set of one element is a cluster if `alone`
+/// says so. Calls `value` with ascending indices.
 pub(crate) fn members<T>(
     mut sets: UnionFind,
     alone: Vec<bool>,
@@ -49,8 +49,8 @@ pub(crate) fn by_cluster<T>(members: &[Member<T>]) -> impl Iterator<Item = &[Mem
     members.chunk_by(|a, b| a.cluster == b.cluster)
 }
 
-/// Ascending distinct fingerprints with an index over their leading bits. A look-up reads two cache lines
-/// instead of one for each step of a binary search.
+/// Ascending distinct fingerprints with an index over their leading bits. A look-up reads two cache
+/// lines instead of one for each step of a binary search.
 pub(crate) struct Sorted<'a, F> {
     values: &'a [F],
     bits: u32,

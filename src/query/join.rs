@@ -1,11 +1,11 @@
 //! All pairs within k bits.
 //!
-//! The join walks over each table group by group; a group is the fingerprints that share a prefix. The
-//! filter kernel compares the pairs inside a group. A large group is split first by the bits that vary in
-//! it: of k + 1 parts of these bits, k errors leave one untouched. If a table has a radius, groups whose
-//! prefixes differ by at most that many bits are compared with each other. The report-once rule assigns
-//! each pair to one table. Clusters need only a spanning forest of the pairs, which each group yields without
-//! the others.
+//! The join walks over each table group by group; a group is the fingerprints that share a prefix.
+//! The filter kernel compares the pairs inside a group. A large group is split first by the bits
+//! that vary in it: of k + 1 parts of these bits, k errors leave one untouched. If a table has a
+//! radius, groups whose prefixes differ by at most that many bits are compared with each other. The
+//! report-once rule assigns each pair to one table. Clusters need only a spanning forest of the
+//! pairs, which each group yields without the others.
 
 use std::ops::{ControlFlow, Range};
 
@@ -54,7 +54,8 @@ pub(super) trait Groups<F>: Sync {
     fn will_need(&self, _prefixes: &Range<usize>, _bits: u32) -> Result<()> {
         Ok(())
     }
-    /// Appends the distinct fingerprints, in the table's order, whose first `bits` bits are `prefix`.
+    /// Appends the distinct fingerprints, in the table's order, whose first `bits` bits are
+    /// `prefix`.
     fn read(&self, prefix: usize, bits: u32, out: &mut Vec<F>) -> Result<()>;
 }
 
@@ -63,8 +64,8 @@ pub(super) trait Groups<F>: Sync {
 pub(crate) enum Wanted {
     /// Every pair, once.
     All,
-    /// Some of the pairs, perhaps repeatedly, with the same connected components as all pairs. Each group
-    /// yields fewer pairs than it has fingerprints.
+    /// Some of the pairs, perhaps repeatedly, with the same connected components as all pairs. Each
+    /// group yields fewer pairs than it has fingerprints.
     Forest,
 }
 
@@ -127,7 +128,8 @@ struct Worker<'a, F> {
     compared: usize,
     /// Masks in which a pair must differ; otherwise another part reports it.
     differ: Vec<F>,
-    /// Prefixes of earlier tables, in this table's order. The earlier table reports a pair that agrees there.
+    /// Prefixes of earlier tables, in this table's order. The earlier table reports a pair that
+    /// agrees there.
     earlier: Vec<F>,
 }
 
@@ -341,8 +343,8 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
     }
 }
 
-/// The bits of a group's fingerprints that the filter kernel compares: one word for 64 bits or a small k, else
-/// three.
+/// The bits of a group's fingerprints that the filter kernel compares: one word for 64 bits or a
+/// small k, else three.
 #[derive(Debug)]
 enum Words {
     One(Vec<u32>),
@@ -424,8 +426,8 @@ fn pair<F: Fingerprint>(a: F, b: F) -> Pair<F> {
     Pair { a: a.min(b), b: a.max(b), distance: a.distance(b) }
 }
 
-/// Where the `len` neighbouring bits start of which the most vary: from `usual` on, if there are none better.
-/// Sequential numbers, for example, vary only in their last bits.
+/// Where the `len` neighbouring bits start of which the most vary: from `usual` on, if there are
+/// none better. Sequential numbers, for example, vary only in their last bits.
 fn window_of<F: Fingerprint>(varying: F, usual: u32, len: u32) -> u32 {
     let count = |start: u32| (varying & F::ones(start, len)).count_ones();
     let usual = usual.min(F::BITS - len);
@@ -447,8 +449,8 @@ fn parts_of<F: Fingerprint>(mask: F, count: u32) -> Vec<F> {
     parts
 }
 
-/// Whether sorting by each part costs less than comparing all pairs: each part must distinguish far more
-/// values than there are parts.
+/// Whether sorting by each part costs less than comparing all pairs: each part must distinguish far
+/// more values than there are parts.
 fn worth_splitting<F: Fingerprint>(parts: &[F]) -> bool {
     parts.iter().all(|part| f64::from(part.count_ones()).exp2() >= 4.0 * parts.len() as f64)
 }

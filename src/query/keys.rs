@@ -35,7 +35,8 @@ impl RowKey {
 }
 
 impl<F: Fingerprint> View<F> {
-    /// Appends the live keys of a row, in no particular order. A key in several runs is appended several times.
+    /// Appends the live keys of a row, in no particular order. A key in several runs is appended
+    /// several times.
     pub(crate) fn keys_of(&self, row: Row<F>, out: &mut Vec<RowKey>) -> Result<()> {
         for (index, run) in self.runs().enumerate() {
             if let Some(keys) = &run.keys
@@ -47,7 +48,8 @@ impl<F: Fingerprint> View<F> {
         Ok(())
     }
 
-    /// The ids of the live rows that have a key and the id that the key alone gives, ascending: a look-up.
+    /// The ids of the live rows that have a key and the id that the key alone gives, ascending: a
+    /// look-up.
     pub(crate) fn ids_of_key(&self, key: &[u8]) -> Result<Vec<u64>> {
         self.ids_of_key_within(key, |keys| keys.of_id(hash_key(key)))
     }

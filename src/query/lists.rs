@@ -53,9 +53,9 @@ impl<F: Fingerprint> Groups<F> for ListGroups<'_, F> {
     }
 }
 
-/// The layout for joining a list, the radii, and the number of bits that the fingerprints of a group share. Either one
-/// table in natural order, whose groups are all compared with each other, or the rotations with the lowest modelled
-/// cost.
+/// The layout for joining a list, the radii, and the number of bits that the fingerprints of a
+/// group share. Either one table in natural order, whose groups are all compared with each other,
+/// or the rotations with the lowest modelled cost.
 fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     let size = len.max(1).ilog2();
     let all_with_all = || {
@@ -85,10 +85,12 @@ fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
     }
 }
 
-/// Nanoseconds for moving a value into its group, and for sorting it again in a group that is split.
+/// Nanoseconds for moving a value into its group, and for sorting it again in a group that is
+/// split.
 const GROUP_NS: f64 = 25.0;
 const SPLIT_NS: f64 = 60.0;
-/// Nanoseconds for each other group, for each value that is compared with it, and for each comparison.
+/// Nanoseconds for each other group, for each value that is compared with it, and for each
+/// comparison.
 const OTHER_GROUP_NS: f64 = 60.0;
 const QUERY_NS: f64 = 6.0;
 const COMPARE_NS: f64 = 0.25;
@@ -108,9 +110,10 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 
 /// All pairs of distinct values of a list that differ by at most `k` bits, on all cores.
 ///
-/// Equal values count once. The order depends only on the set of values and k. Memory: three times the list,
-/// and the pairs; [`visit_all`] does not collect them. Time: for k = 3 and random values about 75 ns a value
-/// for a million values on one core, more where many values share long prefixes.
+/// Equal values count once. The order depends only on the set of values and k. Memory: three times
+/// the list, and the pairs; [`visit_all`] does not collect them. Time: for k = 3 and random values
+/// about 75 ns a value for a million values on one core, more where many values share long
+/// prefixes.
 ///
 /// # Errors
 /// [`Error::Io`] where a thread cannot be started.
@@ -132,8 +135,8 @@ pub fn find_all<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Pair<F>>> {
 
 /// Visits all pairs of distinct values of a list that differ by at most `k` bits.
 ///
-/// `visit` receives the pairs of [`find_all`] in blocks, on the calling thread. An error of `visit` ends the
-/// search and is returned. Progress is counted in fingerprints, over all tables in use.
+/// `visit` receives the pairs of [`find_all`] in blocks, on the calling thread. An error of `visit`
+/// ends the search and is returned. Progress is counted in fingerprints, over all tables in use.
 ///
 /// # Errors
 /// Those of `visit`; [`Error::Interrupted`].
@@ -188,11 +191,12 @@ pub(super) fn join_sorted<F: Fingerprint>(
     Ok(())
 }
 
-/// The connected components of the pairs within `k` bits of a list, those of two values or more, on all cores.
+/// The connected components of the pairs within `k` bits of a list, those of two values or more, on
+/// all cores.
 ///
-/// Equal values count once. Values of a cluster ascend; clusters are ordered by their smallest value.
-/// Memory: three times the list, 6 bytes a value, 24 bytes for each value in a cluster, and the clusters;
-/// [`visit_all_clusters`] does not collect them.
+/// Equal values count once. Values of a cluster ascend; clusters are ordered by their smallest
+/// value. Memory: three times the list, 6 bytes a value, 24 bytes for each value in a cluster, and
+/// the clusters; [`visit_all_clusters`] does not collect them.
 ///
 /// # Errors
 /// [`Error::Limit`] for more than 2^32 - 1 distinct values.
@@ -210,8 +214,8 @@ pub fn find_clusters<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Vec<F>>
     Ok(clusters)
 }
 
-/// Visits the clusters of [`find_clusters`], on the calling thread. An error of `visit` ends the search and is
-/// returned.
+/// Visits the clusters of [`find_clusters`], on the calling thread. An error of `visit` ends the
+/// search and is returned.
 ///
 /// # Errors
 /// As [`find_clusters`]; those of `visit`; [`Error::Interrupted`].
@@ -235,8 +239,9 @@ pub fn visit_all_clusters<F: Fingerprint, E: From<Error>>(
     Ok(())
 }
 
-/// Visits the clusters of a list of rows that have two rows or more; rows of equal fingerprints are one cluster.
-/// Rows of a cluster are ordered by (fingerprint, id). An error of `visit` ends the search and is returned.
+/// Visits the clusters of a list of rows that have two rows or more; rows of equal fingerprints are
+/// one cluster. Rows of a cluster are ordered by (fingerprint, id). An error of `visit` ends the
+/// search and is returned.
 ///
 /// # Errors
 /// As [`visit_all_clusters`].
@@ -272,8 +277,8 @@ pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
     })
 }
 
-/// The members of the clusters of ascending distinct values. `alone` marks the values that are a cluster on their
-/// own.
+/// The members of the clusters of ascending distinct values. `alone` marks the values that are a
+/// cluster on their own.
 fn members<F: Fingerprint, T>(
     natural: &[F],
     k: Distance,

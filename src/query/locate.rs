@@ -1,7 +1,7 @@
 //! From fingerprints found in any table to their rows.
 //!
-//! Ids follow table 0, so a fingerprint found elsewhere is first looked up there. The work is done in
-//! stages over all hits of a group; each stage prefetches what the next one reads.
+//! Ids follow table 0, so a fingerprint found elsewhere is first looked up there. The work is done
+//! in stages over all hits of a group; each stage prefetches what the next one reads.
 
 use super::search::{Completion, Hit};
 use crate::error::{Error, Result};
@@ -25,8 +25,8 @@ pub struct Match<F> {
 /// Hits whose rows are looked up together.
 const TOGETHER: usize = 64;
 
-/// Appends the rows of all hits, each with the index of its query, in no particular order. Gives up where
-/// `found` becomes longer than `most`.
+/// Appends the rows of all hits, each with the index of its query, in no particular order. Gives up
+/// where `found` becomes longer than `most`.
 pub(crate) fn rows_of<F: Fingerprint>(
     run: &Run<F>,
     hits: &mut [Hit<F>],
@@ -60,7 +60,8 @@ fn rows_of_some<F: Fingerprint>(
     Ok(())
 }
 
-/// Looks up the entries of hits from other tables, and prefetches what is needed to find their rows.
+/// Looks up the entries of hits from other tables, and prefetches what is needed to find their
+/// rows.
 fn find_entries<F: Fingerprint>(run: &Run<F>, hits: &mut [Hit<F>]) -> Result<()> {
     let natural = run.natural();
     let missing = |hit: &Hit<F>| hit.entry == Hit::<F>::NOT_LOCATED;

@@ -114,7 +114,8 @@ fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F
     values.truncate(kept);
 }
 
-/// Every row of a snapshot, by (fingerprint, id). Made by [`Snapshot::rows`](crate::Snapshot::rows).
+/// Every row of a snapshot, by (fingerprint, id). Made by
+/// [`Snapshot::rows`](crate::Snapshot::rows).
 ///
 /// Each item is a `Result`; after an error the iterator ends.
 pub struct Rows<'a, F> {

@@ -11,7 +11,8 @@ use crate::format::segment::MAX_ENTRIES;
 use crate::run::{BlockRead, Cursor, Run};
 use crate::util::cast::to_u32;
 
-/// The distinct fingerprints, ascending: the entries of the only run, or a merged list of several runs.
+/// The distinct fingerprints, ascending: the entries of the only run, or a merged list of several
+/// runs.
 pub(crate) enum Order<'a, F> {
     Entries(&'a Run<F>),
     /// The merged list, and the oldest run.

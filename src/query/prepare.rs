@@ -22,8 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) choice: Choice,
     pub(crate) shapes: Vec<TableShape>,
     pub(crate) model: Model,
-    /// Whether some stored fingerprints have far larger buckets than random ones. A query then looks at its
-    /// own buckets before it chooses a plan.
+    /// Whether some stored fingerprints have far larger buckets than random ones. A query then
+    /// looks at its own buckets before it chooses a plan.
     pub(crate) skewed: bool,
     /// For each table and radius, the buckets to probe, as XOR masks of the query's own bucket.
     masks: Vec<Box<[OnceLock<Vec<u32>>]>>,
@@ -78,8 +78,8 @@ impl Prepared {
     }
 }
 
-/// All masks with at most `radius` ones in the probed bits and at most k in all. Where the directory has
-/// more bits than the prefix, a prefix has many neighbouring buckets.
+/// All masks with at most `radius` ones in the probed bits and at most k in all. Where the
+/// directory has more bits than the prefix, a prefix has many neighbouring buckets.
 fn bucket_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<u32> {
     let below = shape.directory_bits - shape.probe_bits();
     let mut masks = Vec::new();

@@ -1,8 +1,8 @@
 //! The hot path: queries against one run.
 //!
-//! A group of queries is processed in stages, so that cache misses overlap. Each stage prefetches what the
-//! next one reads: the directory words of all probes, then the `hi` words of all buckets, then the
-//! remaining bits of the few candidates that pass the `hi` filter.
+//! A group of queries is processed in stages, so that cache misses overlap. Each stage prefetches
+//! what the next one reads: the directory words of all probes, then the `hi` words of all buckets,
+//! then the remaining bits of the few candidates that pass the `hi` filter.
 
 use std::ops::Range;
 
@@ -47,7 +47,8 @@ const SWEEP_FROM: usize = 1 << 12;
 const SWEPT_TOGETHER: usize = 64;
 /// Groups ahead whose buckets are requested from the system.
 const SWEPT_AHEAD: usize = 32;
-/// Queries per table between two checks for cancellation: a tenth of a second where queries are expensive.
+/// Queries per table between two checks for cancellation: a tenth of a second where queries are
+/// expensive.
 const LOOKED_UP_BETWEEN_CHECKS: usize = 1 << 10;
 /// Weight of a scan of [`SCAN_BUCKETS`] in this count.
 const SCANNED: usize = 1 << 6;
@@ -211,8 +212,8 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Searches table by table, with the queries sorted by bucket. Each bucket is read from memory once for all
-    /// queries, and buckets are read in order.
+    /// Searches table by table, with the queries sorted by bucket. Each bucket is read from memory
+    /// once for all queries, and buckets are read in order.
     fn sweep<F: Fingerprint>(
         &mut self,
         group: &Group<'_, F>,
@@ -266,7 +267,8 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Stage 1: lists the buckets of a table to search for a query, and prefetches their directory words.
+    /// Stage 1: lists the buckets of a table to search for a query, and prefetches their directory
+    /// words.
     #[inline]
     fn probe_table<F: Fingerprint>(&mut self, group: &Group<'_, F>, query: u32, table: usize, own: u32) {
         let Some(radius) = group.plan_of(query, &self.own_plans).radius(table) else { return };
@@ -300,7 +302,8 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 2: finds the entries of each bucket and prefetches their `hi` words. Drops empty buckets.
+    /// Stage 2: finds the entries of each bucket and prefetches their `hi` words. Drops empty
+    /// buckets.
     fn find_buckets<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         let mut kept = 0;
         for index in 0..self.probes.len() {
@@ -319,7 +322,8 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 3: filters candidates by their `hi` words and prefetches the remaining bits of the survivors.
+    /// Stage 3: filters candidates by their `hi` words and prefetches the remaining bits of the
+    /// survivors.
     fn filter<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
         let Self { kernel, probes, passed, survivors, own_plans, .. } = self;
         survivors.clear();
@@ -379,7 +383,8 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Compares with every entry of table 0, except those of buckets that differ in more than k bits.
+    /// Compares with every entry of table 0, except those of buckets that differ in more than k
+    /// bits.
     fn scan<F: Fingerprint>(
         &mut self,
         run: &Run<F>,

@@ -3,8 +3,8 @@
 use crate::kernel::prefetch;
 use crate::util::cast::to_u32;
 
-/// Disjoint sets over `0..n` (Galler and Fischer, 1964), with path halving. The root of a set is its
-/// smallest element, so the sets do not depend on the order of unions. 4 bytes per element.
+/// Disjoint sets over `0..n` (Galler and Fischer, 1964), with path halving. The root of a set is
+/// its smallest element, so the sets do not depend on the order of unions. 4 bytes per element.
 #[derive(Debug, Default)]
 pub(crate) struct UnionFind {
     parents: Vec<u32>,

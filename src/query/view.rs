@@ -36,7 +36,8 @@ impl<F: Fingerprint> View<F> {
     }
 
     /// Appends the rows near each query of a group, with the index of the query, in no particular
-    /// order. A row in several runs is appended several times. Gives up where there are more than `most`.
+    /// order. A row in several runs is appended several times. Gives up where there are more than
+    /// `most`.
     pub(crate) fn search(
         &self,
         searcher: &mut Searcher<'_>,
@@ -63,8 +64,8 @@ impl<F: Fingerprint> View<F> {
         Ok(Completion::Complete)
     }
 
-    /// [`search`](View::search) for the first `limit` rows of each query by (distance, fingerprint, id). Looks up no
-    /// others. Rows are appended in this order, without repetition.
+    /// [`search`](View::search) for the first `limit` rows of each query by (distance, fingerprint,
+    /// id). Looks up no others. Rows are appended in this order, without repetition.
     pub(crate) fn search_limited(
         &self,
         searcher: &mut Searcher<'_>,
@@ -101,7 +102,8 @@ impl<F: Fingerprint> View<F> {
         Ok(Completion::Complete)
     }
 
-    /// Replaces `ids` by the first `limit` live ids of a fingerprint that was found in some runs, ascending.
+    /// Replaces `ids` by the first `limit` live ids of a fingerprint that was found in some runs,
+    /// ascending.
     fn live_ids(&self, same: &[(usize, Hit<F>)], limit: usize, ids: &mut Vec<u64>) -> Result<()> {
         ids.clear();
         for &(index, hit) in same {
@@ -135,8 +137,8 @@ impl<F: Fingerprint> View<F> {
         Ok(())
     }
 
-    /// The fingerprints all of whose rows are deleted, ascending. Reads all ids of runs that are older
-    /// than some tombstone.
+    /// The fingerprints all of whose rows are deleted, ascending. Reads all ids of runs that are
+    /// older than some tombstone.
     pub(crate) fn dead(&self) -> Result<Vec<F>> {
         let mut doubtful = Vec::new();
         for (index, run) in self.runs().enumerate() {

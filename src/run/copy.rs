@@ -1,8 +1,8 @@
 //! Copies a run to another folder, under another number or into another database.
 //!
-//! Only the header page names the database and run of a file. It is written anew; all other pages are
-//! copied unchanged. Every page is checked as it is written, even if it was checked before: the copy
-//! may one day be the only one left.
+//! Only the header page names the database and run of a file. It is written anew; all other pages
+//! are copied unchanged. Every page is checked as it is written, even if it was checked before: the
+//! copy may one day be the only one left.
 
 use std::io::{self, ErrorKind};
 
@@ -23,8 +23,8 @@ use crate::util::sabotage;
 /// Pages to copy at once.
 const BATCH_PAGES: usize = 128;
 
-/// Progress callback: receives the number of bytes written since the last call. An error cancels the
-/// copy.
+/// Progress callback: receives the number of bytes written since the last call. An error cancels
+/// the copy.
 pub(crate) type Report<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 
 impl<F: Fingerprint> Run<F> {
@@ -95,8 +95,8 @@ fn checked_pages(file: &PageFile, at: usize, crcs: &[u32]) -> Result<Vec<u8>> {
     Ok(pages)
 }
 
-/// Checksum pages and footer, encoded again from their decoded content. They have no unused bytes, so
-/// the result is the same.
+/// Checksum pages and footer, encoded again from their decoded content. They have no unused bytes,
+/// so the result is the same.
 fn checked_tail(file: &PageFile, crcs: &[u32], record: FileRecord) -> Result<Vec<u8>> {
     let mut tail = encode_checksum_pages(crcs);
     let footer = file.footer.encode();

@@ -41,8 +41,8 @@ impl HiWords<'_> {
         self.words.get(index * self.each).copied().unwrap_or_default()
     }
 
-    /// The first of some entries for whose first word `before` is false, or the end. Entries for which
-    /// it is true must come first.
+    /// The first of some entries for whose first word `before` is false, or the end. Entries for
+    /// which it is true must come first.
     pub(crate) fn partition(&self, range: Range<usize>, before: impl Fn(u32) -> bool) -> usize {
         let Range { start: mut low, end: mut high } = range;
         while low < high {

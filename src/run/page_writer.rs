@@ -13,13 +13,13 @@ use crate::storage::{Storage, WriteFile};
 use crate::util::cast::to_usize;
 use crate::util::sabotage;
 
-/// Bytes to collect before a write. Each write ends at a multiple of this in the file. A huge page has
-/// the same size: Linux then caches the file in huge pages if its file system can, and a map of it
-/// causes fewer TLB misses.
+/// Bytes to collect before a write. Each write ends at a multiple of this in the file. A huge page
+/// has the same size: Linux then caches the file in huge pages if its file system can, and a map of
+/// it causes fewer TLB misses.
 const BUFFER_BYTES: usize = 256 * PAGE_BYTES;
 
-/// Writes a file of pages. The lengths of all sections are fixed at the start, so the sections can be
-/// filled side by side, each from front to back.
+/// Writes a file of pages. The lengths of all sections are fixed at the start, so the sections can
+/// be filled side by side, each from front to back.
 #[derive(Debug)]
 pub(super) struct PageFileWriter {
     path: PathBuf,

@@ -99,7 +99,8 @@ impl Postings {
         self.read_ids(rows, out)
     }
 
-    /// Prefetches the sample that leads to an entry's rows, for [`prefetch_near`](Postings::prefetch_near).
+    /// Prefetches the sample that leads to an entry's rows, for
+    /// [`prefetch_near`](Postings::prefetch_near).
     pub(crate) fn prefetch_sample(&self, entry: usize) {
         if self.info.one_row_each() {
             self.prefetch_id(entry);
@@ -109,7 +110,8 @@ impl Postings {
         }
     }
 
-    /// Prefetches the ids of an entry: exactly if every entry has one id, otherwise their likely place.
+    /// Prefetches the ids of an entry: exactly if every entry has one id, otherwise their likely
+    /// place.
     pub(crate) fn prefetch_near(&self, entry: usize) -> Result<()> {
         let row = if self.info.one_row_each() {
             entry
@@ -152,8 +154,8 @@ impl Postings {
 
     /// The rows of an entry.
     ///
-    /// Reads two samples, the bits of at most 8,192 rows before the entry, and the entry's own bits. If
-    /// more rows lie between the samples, a binary search over the ranks comes first.
+    /// Reads two samples, the bits of at most 8,192 rows before the entry, and the entry's own
+    /// bits. If more rows lie between the samples, a binary search over the ranks comes first.
     pub(crate) fn rows_of(&self, entry: usize) -> Result<Range<usize>> {
         if self.info.one_row_each() {
             return Ok(entry..entry + 1);
@@ -196,8 +198,8 @@ impl Postings {
         Ok(several)
     }
 
-    /// A row at or before the start of an entry, and the number of entries that start from that row up
-    /// to it. `sampled` is the row that the entry's sample stores.
+    /// A row at or before the start of an entry, and the number of entries that start from that row
+    /// up to it. `sampled` is the row that the entry's sample stores.
     fn skip_ahead(&self, entry: usize, sampled: usize, sample: usize) -> Result<(usize, usize)> {
         let next = (sample + 1) * to_usize(SAMPLE_ENTRIES);
         let rows = to_usize(self.info.rows);
@@ -223,8 +225,8 @@ impl Postings {
         Ok(self.file.bytes(at..at + 4)?.first_chunk().map_or(0, |rank| u32::from_le_bytes(*rank)) as usize)
     }
 
-    /// The `n`th set bit of `starts`, counted from 0, at or after row `from`. The number of rows if there
-    /// is none.
+    /// The `n`th set bit of `starts`, counted from 0, at or after row `from`. The number of rows if
+    /// there is none.
     fn nth_start(&self, from: usize, mut n: usize) -> Result<usize> {
         let rows = to_usize(self.info.rows);
         let mut row = from;

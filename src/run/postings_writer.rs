@@ -29,7 +29,8 @@ impl PostingsWriter {
         Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0, bytes: Vec::new() })
     }
 
-    /// Appends a row. `first` starts the next fingerprint; otherwise the id belongs to the previous one.
+    /// Appends a row. `first` starts the next fingerprint; otherwise the id belongs to the previous
+    /// one.
     pub(crate) fn push(&mut self, first: bool, fingerprint_hash: u64, id: u64) -> Result<()> {
         if !self.info.one_row_each() && self.rows.is_multiple_of(RANK_ROWS) {
             self.file.put(RANKS, &to_u32(to_usize(self.entries)).to_le_bytes())?;

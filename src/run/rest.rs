@@ -44,8 +44,8 @@ pub(super) struct NumberPlane {
 }
 
 impl RestPlane {
-    /// The plane of table `table`. `values` are the fingerprints that its numbers refer to. Only tables
-    /// of whole fingerprints can do without.
+    /// The plane of table `table`. `values` are the fingerprints that its numbers refer to. Only
+    /// tables of whole fingerprints can do without.
     pub(super) fn new<F: Fingerprint>(
         file: &PageFile,
         info: &SegmentInfo,
@@ -96,7 +96,8 @@ impl RestPlane {
         }
     }
 
-    /// The fingerprint of an entry in natural order. `leading` are the bits of its bucket and `hi` word.
+    /// The fingerprint of an entry in natural order. `leading` are the bits of its bucket and `hi`
+    /// word.
     #[inline]
     pub(super) fn natural_value<F: Fingerprint>(
         &self,

@@ -7,7 +7,8 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::format::postings::STARTS;
 use crate::util::cast::to_usize;
 
-/// At every multiple of this, read-ahead of twice as many rows starts. A multiple of [`BLOCK_ROWS`].
+/// At every multiple of this, read-ahead of twice as many rows starts. A multiple of
+/// [`BLOCK_ROWS`].
 const AHEAD_ROWS: usize = 1 << 17;
 /// Rows in a block.
 const BLOCK_ROWS: usize = 4096;

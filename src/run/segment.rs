@@ -83,8 +83,8 @@ impl<F: Fingerprint> Segment<F> {
         Ok(Self::new(file, info, spec.header.table, table, values))
     }
 
-    /// The segment in an open file, which holds table `number`. `values` are the fingerprints of the
-    /// run; `None` if the tables hold whole fingerprints.
+    /// The segment in an open file, which holds table `number`. `values` are the fingerprints of
+    /// the run; `None` if the tables hold whole fingerprints.
     pub(super) fn new(
         file: PageFile,
         info: SegmentInfo,
@@ -148,8 +148,8 @@ impl<F: Fingerprint> Segment<F> {
         self.hi_base + places.start * bytes..self.hi_base + places.end * bytes
     }
 
-    /// Prefetches the likely place of a value in its bucket: the `hi` words and the rest. Returns that
-    /// place.
+    /// Prefetches the likely place of a value in its bucket: the `hi` words and the rest. Returns
+    /// that place.
     pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
         let range = self.entries_in(self.bucket_of(permuted), 1)?;
         let place = range.start + likely_place(range.len(), self.hi_of(permuted));
@@ -158,8 +158,8 @@ impl<F: Fingerprint> Segment<F> {
         Ok(place)
     }
 
-    /// Prefetches what follows the `hi` words of an entry. For wide fingerprints that is the entry's
-    /// number; [`prefetch_value`](Segment::prefetch_value) then prefetches the fingerprint.
+    /// Prefetches what follows the `hi` words of an entry. For wide fingerprints that is the
+    /// entry's number; [`prefetch_value`](Segment::prefetch_value) then prefetches the fingerprint.
     #[inline]
     pub(crate) fn prefetch_rest(&self, place: usize) {
         self.rest.prefetch::<F>(&self.file, place);
@@ -171,8 +171,8 @@ impl<F: Fingerprint> Segment<F> {
         self.rest.prefetch_value::<F>(&self.file, place)
     }
 
-    /// Prefetches the directory word of a value's bucket, if the known bits of the value determine the
-    /// bucket.
+    /// Prefetches the directory word of a value's bucket, if the known bits of the value determine
+    /// the bucket.
     #[inline]
     pub(crate) fn prefetch_bucket_if_known(&self, permuted: F, known: F) {
         if F::ones(0, self.info.directory_bits) & !known == F::default() {
@@ -186,8 +186,8 @@ impl<F: Fingerprint> Segment<F> {
         self.known_bits
     }
 
-    /// The known difference between a value and an entry of which only bucket and `hi` word are known;
-    /// in this table's order.
+    /// The known difference between a value and an entry of which only bucket and `hi` word are
+    /// known; in this table's order.
     #[inline]
     pub(crate) fn leading_difference(&self, bucket: u32, hi: u32, permuted: F) -> F {
         let leading = F::ones(0, self.info.directory_bits + HI_BITS);
@@ -223,9 +223,9 @@ impl<F: Fingerprint> Segment<F> {
         Ok(HiWords { words, each: F::PAYLOAD.hi_words() })
     }
 
-    /// Checks the bits of an entry that no other check covers. In a table of whole fingerprints these
-    /// are the unused bits of `lo`. Otherwise bucket and `hi` words must match the fingerprint in the
-    /// postings file.
+    /// Checks the bits of an entry that no other check covers. In a table of whole fingerprints
+    /// these are the unused bits of `lo`. Otherwise bucket and `hi` words must match the
+    /// fingerprint in the postings file.
     pub(super) fn check_place(&self, bucket: usize, place: usize, value: F) -> Result<()> {
         if let RestPlane::Lo(lo) = &self.rest {
             return lo.check(&self.file, place);

@@ -90,8 +90,8 @@ impl<F: Fingerprint> SegmentWriter<F> {
         Ok((self.file.finish(self.info.attributes())?, self.info))
     }
 
-    /// Writes the directory words of all buckets up to and including `bucket`: the number of entries so
-    /// far.
+    /// Writes the directory words of all buckets up to and including `bucket`: the number of
+    /// entries so far.
     fn start_buckets_up_to(&mut self, bucket: u64) -> Result<()> {
         let size = self.pushed - self.bucket_start;
         self.info.bucket_squares = self.info.bucket_squares.saturating_add(size.saturating_mul(size));

@@ -41,8 +41,8 @@ impl Tombstones {
         Ok(Self { file, info, checked: OnceLock::new() })
     }
 
-    /// Whether the run deletes an id from older runs. The first call for an id in range reads the whole
-    /// file.
+    /// Whether the run deletes an id from older runs. The first call for an id in range reads the
+    /// whole file.
     #[inline]
     pub(crate) fn contains(&self, id: u64) -> Result<bool> {
         let in_range = (self.info.smallest_id..=self.info.largest_id).contains(&id);

@@ -23,8 +23,8 @@ impl Values {
         (!F::PAYLOAD.is_whole()).then(|| Self { file: file.clone(), base: file.base(VALUES) })
     }
 
-    /// Maps the fingerprints of a postings file that has just been written. `None` if the tables hold
-    /// whole fingerprints.
+    /// Maps the fingerprints of a postings file that has just been written. `None` if the tables
+    /// hold whole fingerprints.
     pub(crate) fn written<F: Fingerprint>(
         storage: &dyn Storage,
         spec: &FileSpec,

@@ -1,8 +1,8 @@
 //! A storage that records failed syncs permanently.
 //!
-//! After a failed fsync the system may mark the pages as clean. A second fsync then succeeds, although
-//! a power cut would lose the data. A writer must therefore refuse all work after the first failure,
-//! whichever thread caused it.
+//! After a failed fsync the system may mark the pages as clean. A second fsync then succeeds,
+//! although a power cut would lose the data. A writer must therefore refuse all work after the
+//! first failure, whichever thread caused it.
 
 use std::ffi::OsString;
 use std::io;

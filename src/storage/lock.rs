@@ -1,4 +1,5 @@
-//! The lock of a folder: an exclusive lock on its file `LOCK`, which stores the holder's process id.
+//! The lock of a folder: an exclusive lock on its file `LOCK`, which stores the holder's process
+//! id.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;

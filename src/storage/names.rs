@@ -31,8 +31,8 @@ pub(crate) fn wal(number: u64) -> String {
     format!("wal-{number:08}.log")
 }
 
-/// Sorted piece `number` of a table's values that do not fit in memory. It is removed before the run is
-/// published.
+/// Sorted piece `number` of a table's values that do not fit in memory. It is removed before the
+/// run is published.
 pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
     format!("spill-{run:08}-{table}-{number}.tmp")
 }

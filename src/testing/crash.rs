@@ -1,11 +1,12 @@
 //! Power cuts, failing calls and full disks, on a simulated disk.
 //!
-//! The oracle is the history of operations. After any fault the database must equal the effect of the
-//! first j operations, for some j that includes all acknowledged ones. Whole states are compared, which
-//! also detects gaps and deleted rows that reappear.
+//! The oracle is the history of operations. After any fault the database must equal the effect of
+//! the first j operations, for some j that includes all acknowledged ones. Whole states are
+//! compared, which also detects gaps and deleted rows that reappear.
 //!
 //! `NEARPRINT_FULL=1` tries every doubt, every kind of error and more random programs.
-//! `NEARPRINT_CRASH_STATES=N` makes the random test continue until N states have been recovered and checked.
+//! `NEARPRINT_CRASH_STATES=N` makes the random test continue until N states have been recovered and
+//! checked.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -40,7 +41,8 @@ enum Step {
     Abandon,
 }
 
-/// The rows. A checkpoint counts as a row with the id [`CHECKPOINT`] and the checkpoint as fingerprint.
+/// The rows. A checkpoint counts as a row with the id [`CHECKPOINT`] and the checkpoint as
+/// fingerprint.
 type State = BTreeSet<Row<u64>>;
 const CHECKPOINT: u64 = u64::MAX;
 
@@ -139,8 +141,8 @@ struct Reached {
     acknowledged: usize,
 }
 
-/// Runs the steps and continues after errors, like a real program: with the same writer as long as it
-/// accepts operations, otherwise with a new one.
+/// Runs the steps and continues after errors, like a real program: with the same writer as long as
+/// it accepts operations, otherwise with a new one.
 fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec<Error> {
     let mut errors = Vec::new();
     let mut writer = None;
@@ -223,7 +225,8 @@ fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
     assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "queries use the tables");
     for flip in [1u64 << 63, 1 << 20] {
         for row in &state {
-            // With a flipped bit in the prefix of one of the two tables, only the other one finds the row.
+            // With a flipped bit in the prefix of one of the two tables, only the other one finds
+            // the row.
             let query = row.fingerprint ^ flip;
             let near = |row: &&Row<u64>| (row.fingerprint ^ query).count_ones() <= 1;
             let expected: State = state.iter().filter(near).copied().collect();
@@ -234,8 +237,8 @@ fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
     }
 }
 
-/// Checks the disk after a crash: the history allows its state, recovery keeps the state, all tables agree,
-/// and no other files remain. Returns the number of checked states.
+/// Checks the disk after a crash: the history allows its state, recovery keeps the state, all
+/// tables agree, and no other files remain. Returns the number of checked states.
 fn check(disk: &SimulatedDisk, history: &History, reached: Reached, thorough: bool) -> u64 {
     let state = read(disk);
     let allowed = &history.states[reached.acknowledged..=reached.begun];
@@ -275,7 +278,8 @@ fn some_of(doubts: Vec<Doubt>) -> Vec<Doubt> {
     let (sectors, mut some): (Vec<Doubt>, Vec<Doubt>) = doubts.into_iter().partition(is_sector);
     let step = (sectors.len() / SECTORS_TRIED).max(1);
     some.extend(sectors.into_iter().step_by(step));
-    // Where there are many, a short run tries every third; which ones changes from moment to moment.
+    // Where there are many, a short run tries every third; which ones changes from moment to
+    // moment.
     let stride = if some.len() > 6 { short_or_full(3, 1) } else { 1 };
     let first = some.len() % stride;
     some.into_iter().skip(first).step_by(stride).collect()
@@ -491,7 +495,8 @@ fn a_full_disk_that_is_freed_takes_everything() {
     }
 }
 
-/// After a failed sync nothing is acknowledged any more, and a new writer finds all acknowledged rows.
+/// After a failed sync nothing is acknowledged any more, and a new writer finds all acknowledged
+/// rows.
 #[test]
 fn a_failed_sync_poisons_the_writer_for_good() {
     let program = [1u64, 2, 3, 4, 5, 6, 7, 8, 9];

@@ -1,5 +1,6 @@
-//! Every bit of a small, cleanly closed database, flipped: `verify` reports it, and queries give the exact
-//! answer or an error. In short form, every eleventh bit of runs and every bit of the manifest.
+//! Every bit of a small, cleanly closed database, flipped: `verify` reports it, and queries give
+//! the exact answer or an error. In short form, every eleventh bit of runs and every bit of the
+//! manifest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -74,7 +75,8 @@ fn rows<F: Fingerprint>(disk: &SimulatedDisk) -> Result<Vec<Row<F>>> {
     Ok(rows)
 }
 
-/// Flips every `step`th bit of one file and checks that each flip is noticed. Returns the number of flips.
+/// Flips every `step`th bit of one file and checks that each flip is noticed. Returns the number of
+/// flips.
 fn flip_all<F: Fingerprint>(
     disk: &SimulatedDisk,
     expected: &[Row<F>],
@@ -129,7 +131,8 @@ fn every_flipped_bit_is_detected<F: Fingerprint>(layout: &str) {
                     !verify_file::<F>(disk, manifest, young, index).unwrap().is_empty()
                 };
                 assert!(!check(disk), "sound before");
-                // Eleven has no factor in common with the bits of a byte, so each place in a byte is met.
+                // Eleven has no factor in common with the bits of a byte, so each place in a byte
+                // is met.
                 let flips = flip_all(disk, expected, name, short_or_full(11, 1), &check);
                 bits.fetch_add(flips, Ordering::Relaxed);
             });

@@ -73,8 +73,8 @@ fn writer(path: &Path, schema: Schema) -> Writer<u64> {
     Database::create_with(path, schema, options).unwrap().writer().unwrap()
 }
 
-/// Databases made by a writer. `living` has two runs, the younger one with tombstones, and automatic ids.
-/// `unflushed` is the state after the end of the process: a run and a log.
+/// Databases made by a writer. `living` has two runs, the younger one with tombstones, and
+/// automatic ids. `unflushed` is the state after the end of the process: a run and a log.
 fn write_living(path: &Path, flushes: bool) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:2".parse().unwrap());
@@ -124,7 +124,8 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
     }
 }
 
-/// A database with keys and texts: a run, a younger run with tombstones, and a log with a checkpoint.
+/// A database with keys and texts: a run, a younger run with tombstones, and a log with a
+/// checkpoint.
 fn write_keyed(path: &Path) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:1".parse().unwrap());

@@ -1,5 +1,5 @@
-//! Tests that need internals: power cuts and failing calls on a simulated disk, flipped bits, the format
-//! document, and the bodies of the fuzz targets.
+//! Tests that need internals: power cuts and failing calls on a simulated disk, flipped bits, the
+//! format document, and the bodies of the fuzz targets.
 
 #[cfg(test)]
 mod crash;

@@ -8,7 +8,8 @@ pub(crate) const fn to_usize(value: u64) -> usize {
     index
 }
 
-/// Converts an index below 2^32 to 32 bits, for example the number of an entry, a bucket or a query.
+/// Converts an index below 2^32 to 32 bits, for example the number of an entry, a bucket or a
+/// query.
 #[inline]
 pub(crate) fn to_u32(value: usize) -> u32 {
     debug_assert!(u32::try_from(value).is_ok(), "{value} exceeds 32 bits");

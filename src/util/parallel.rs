@@ -15,9 +15,9 @@ pub type Sink<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
 /// Items per thread that may be claimed but not yet consumed.
 const ITEMS_AHEAD: usize = 4;
 
-/// Runs `work(item, state, sink)` for every item on `threads` threads, and passes the blocks of each
-/// item to `consume` on the calling thread: all blocks of item 0 in order, then those of item 1, and
-/// so on.
+/// Runs `work(item, state, sink)` for every item on `threads` threads, and passes the blocks of
+/// each item to `consume` on the calling thread: all blocks of item 0 in order, then those of item
+/// 1, and so on.
 ///
 /// The consumer sees the same blocks for any number of threads. Only a few blocks per thread are in
 /// memory. `state` runs once per thread.
@@ -107,7 +107,8 @@ fn next_claim<I, T, E>(
             Some((item, sender))
         }
         Err(error) => {
-            // The send cannot block: the channel has room for several blocks, and this is its first.
+            // The send cannot block: the channel has room for several blocks, and this is its
+            // first.
             let _ = sender.send(Err(error));
             let _ = announce.send(receiver);
             None

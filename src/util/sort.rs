@@ -1,9 +1,9 @@
 //! Parallel sorting of many fingerprints.
 //!
 //! One round of distribution by leading bits produces pieces that fit into a core's cache. All
-//! threads then sort these pieces by comparison. A second round of distribution is no faster than the
-//! standard library's sort. Values that share their leading bits stay in one piece, which one thread
-//! sorts.
+//! threads then sort these pieces by comparison. A second round of distribution is no faster than
+//! the standard library's sort. Values that share their leading bits stay in one piece, which one
+//! thread sorts.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -27,7 +27,8 @@ pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threa
     });
 }
 
-/// Orders values by their `bits` leading bits on `threads` threads. Stable. `scratch` as in [`sort`].
+/// Orders values by their `bits` leading bits on `threads` threads. Stable. `scratch` as in
+/// [`sort`].
 pub(crate) fn group<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, bits: u32, threads: usize) {
     let first = (values.len() / CACHED).max(1).ilog2().min(MAX_BITS).min(bits);
     in_pieces(values, scratch, first, threads, |from, to| {

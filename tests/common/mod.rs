@@ -26,8 +26,8 @@ pub fn short_or_full<T>(short: T, full: T) -> T {
     if is_full() { full } else { short }
 }
 
-/// Makes a benchmark use the kernel that the environment variable `NEARPRINT_KERNEL` names: `scalar`,
-/// `avx2`, `avx512` or `neon`. Without the variable the engine uses the fastest one.
+/// Makes a benchmark use the kernel that the environment variable `NEARPRINT_KERNEL` names:
+/// `scalar`, `avx2`, `avx512` or `neon`. Without the variable the engine uses the fastest one.
 pub fn choose_kernel() {
     if let Ok(name) = std::env::var("NEARPRINT_KERNEL") {
         assert!(nearprint::internal::use_kernel(&name), "this processor has no kernel {name}");
@@ -137,8 +137,8 @@ pub fn queries<F: Fingerprint>(rows: &[Row<F>], random: &mut Random) -> Vec<F> {
     queries
 }
 
-/// A temporary folder in memory, where the system has one: for tests that make many small databases, most of
-/// whose time would pass in syncs.
+/// A temporary folder in memory, where the system has one: for tests that make many small
+/// databases, most of whose time would pass in syncs.
 pub fn folder_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

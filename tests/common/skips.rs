@@ -1,6 +1,8 @@
-//! Tests that cannot run on this machine: each is reported, and all of them again when the binary ends.
+//! Tests that cannot run on this machine: each is reported, and all of them again when the binary
+//! ends.
 //!
-//! With `NEARPRINT_REQUIRE_ALL=1` a skipped test fails, unless `NEARPRINT_MAY_SKIP` names what it needs.
+//! With `NEARPRINT_REQUIRE_ALL=1` a skipped test fails, unless `NEARPRINT_MAY_SKIP` names what it
+//! needs.
 
 use std::fmt;
 use std::io::Write;
@@ -33,8 +35,9 @@ impl fmt::Display for Need {
 
 /// Collects lines until the test binary ends, then prints them as one line.
 ///
-/// A process of its own, because libtest offers no hook at its end. The binary holds the other end of the pipe
-/// and never closes it, so the shell sees the end of its input when the binary exits, however that happens.
+/// A process of its own, because libtest offers no hook at its end. The binary holds the other end
+/// of the pipe and never closes it, so the shell sees the end of its input when the binary exits,
+/// however that happens.
 const SUMMARY: &str = r#"
 count=0
 while IFS= read -r line; do

@@ -47,7 +47,8 @@ fn answers<F: Fingerprint>(path: &Path, rows: &[Row<F>]) -> Result<Vec<String>, 
     Ok(answers)
 }
 
-/// What `verify` reports: the damage it lists, or the damage that keeps a snapshot from being taken.
+/// What `verify` reports: the damage it lists, or the damage that keeps a snapshot from being
+/// taken.
 fn verdict<F: Fingerprint>(path: &Path) -> Vec<Corruption> {
     let verified =
         Database::<F>::open(path).and_then(|database| database.snapshot()).and_then(|s| s.verify());
@@ -58,8 +59,9 @@ fn verdict<F: Fingerprint>(path: &Path) -> Vec<Corruption> {
     }
 }
 
-/// Flips one bit of the bytes that are not zero, every bit of the manifest, and bits of some of the zeros; checks
-/// each with `verify` and some with queries. In short form, of the larger files every 31st byte.
+/// Flips one bit of the bytes that are not zero, every bit of the manifest, and bits of some of the
+/// zeros; checks each with `verify` and some with queries. In short form, of the larger files every
+/// 31st byte.
 fn flipped_bits_are_reported_and_never_change_an_answer<F: Fingerprint>() {
     let home = folder_in_memory();
     let (path, rows) = small::<F>(home.path(), "db", 1);
@@ -184,8 +186,8 @@ fn reseal(bytes: &mut [u8], page: usize, checksums: usize) {
     bytes[crcs + PAGE - 4..crcs + PAGE].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Pages with misleading content and sound checksums: an error or some answer, without a panic or a hang. `verify`
-/// reports them, and repairs end.
+/// Pages with misleading content and sound checksums: an error or some answer, without a panic or a
+/// hang. `verify` reports them, and repairs end.
 fn hostile_pages_with_good_checksums_are_noticed_and_never_panic<F: Fingerprint>() {
     let home = folder_in_memory();
     let path = home.path().join("db");
@@ -285,7 +287,8 @@ fn regression_files_that_are_no_regular_files_are_damage() {
     }
 }
 
-/// One damaged end kept `verify` from looking at the other files; a long list was cut without a word.
+/// One damaged end kept `verify` from looking at the other files; a long list was cut without a
+/// word.
 #[test]
 fn regression_verify_lists_the_damage_of_all_files() {
     let home = tempfile::tempdir().unwrap();

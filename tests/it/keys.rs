@@ -1,4 +1,5 @@
-//! Databases with keys, against a model in memory: writers, bulk loads, ingestion, repair, checkpoints.
+//! Databases with keys, against a model in memory: writers, bulk loads, ingestion, repair,
+//! checkpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -166,7 +167,8 @@ fn runs_with_keys_are_ingested_by_databases_of_the_same_schema<F: Fingerprint>()
     writer.close().unwrap();
     for (place, (sequence, text)) in more {
         let known = model.entry(place).or_insert((sequence, text.clone()));
-        // Of two that were there first, the one with the smaller sequence number stays; of equals, the older run's.
+        // Of two that were there first, the one with the smaller sequence number stays; of equals,
+        // the older run's.
         if sequence < known.0 {
             *known = (sequence, text);
         }

@@ -1,7 +1,7 @@
 //! The library through its public API, compared with brute force.
 //!
-//! Tests are functions generic over the fingerprint; `for_each_width!` makes one test per width of each.
-//! `NEARPRINT_FULL=1` runs the tests that have a short form in full.
+//! Tests are functions generic over the fingerprint; `for_each_width!` makes one test per width of
+//! each. `NEARPRINT_FULL=1` runs the tests that have a short form in full.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 

@@ -1,4 +1,5 @@
-//! Queries against brute force: every layout, every kind of data, every k, one at a time and in batches.
+//! Queries against brute force: every layout, every kind of data, every k, one at a time and in
+//! batches.
 
 use std::path::Path;
 

@@ -61,7 +61,8 @@ fn the_new_database_has_the_same_schema_and_never_reuses_an_id<F: Fingerprint>()
     assert_ne!(id(&path), id(&dest));
 }
 
-/// One bit in every page of every file. Tables put whole fingerprints together again, so only ids are lost.
+/// One bit in every page of every file. Tables put whole fingerprints together again, so only ids
+/// are lost.
 fn a_flipped_bit_costs_at_most_a_page_of_rows<F: Fingerprint>() {
     let home = folder_in_memory();
     let cases = [
@@ -161,8 +162,8 @@ fn several_runs_tombstones_and_a_log_survive_flipped_bits<F: Fingerprint>() {
     }
 }
 
-/// Misleading pages with sound checksums, and plainly damaged ones: a repair ends without a panic or a hang, and a
-/// repair without findings has saved exactly the rows that stood there.
+/// Misleading pages with sound checksums, and plainly damaged ones: a repair ends without a panic
+/// or a hang, and a repair without findings has saved exactly the rows that stood there.
 fn hostile_pages_beside_damaged_ones_never_panic<F: Fingerprint>() {
     let home = folder_in_memory();
     let path = home.path().join("db");
@@ -195,8 +196,8 @@ fn hostile_pages_beside_damaged_ones_never_panic<F: Fingerprint>() {
     }
 }
 
-/// Rows over several pages of `starts`: with one of them gone, with its ranks, and with everything that tells
-/// where to go on.
+/// Rows over several pages of `starts`: with one of them gone, with its ranks, and with everything
+/// that tells where to go on.
 #[test]
 fn rows_that_cannot_be_attributed_are_lost_and_the_others_are_right() {
     let home = folder_in_memory();
@@ -364,7 +365,8 @@ fn missing_databases_and_occupied_destinations_are_named() {
     assert!(!home.path().join("new").exists());
 }
 
-/// Numbers in the manifest that no file bears out: a repair ends soon, with an error or with rows that stood there.
+/// Numbers in the manifest that no file bears out: a repair ends soon, with an error or with rows
+/// that stood there.
 #[test]
 fn a_hostile_manifest_costs_no_time_and_no_memory() {
     let home = folder_in_memory();

@@ -15,7 +15,8 @@ pub fn quick() -> Options {
     Options::new().threads(1).memory_bytes(4 << 20)
 }
 
-/// A layout whose tables together have all bits of a fingerprint: those of wide ones hold 104 bits each.
+/// A layout whose tables together have all bits of a fingerprint: those of wide ones hold 104 bits
+/// each.
 pub fn complete_layout<F: Fingerprint>() -> &'static str {
     by_width::<F, _>("rotations:2", "rotations:4", "rotations:4")
 }
@@ -24,8 +25,8 @@ pub fn all_rows<F: Fingerprint>(path: &Path) -> Rows<F> {
     crate::common::all_rows(&open_on(path, 1)).into_iter().collect()
 }
 
-/// Repairs, checks that the old database did not change, that the new one is sound and that the counts agree.
-/// Returns the report and the rows.
+/// Repairs, checks that the old database did not change, that the new one is sound and that the
+/// counts agree. Returns the report and the rows.
 pub fn repair<F: Fingerprint>(path: &Path) -> (RepairReport, Rows<F>) {
     let contents = || files(path).iter().map(|file| fs::read(file).ok()).collect::<Vec<_>>();
     let before = (files(path), contents());
@@ -68,7 +69,8 @@ pub fn without<T>(file: &Path, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Several runs, tombstones and a log that a crash has left. Returns the live rows, and all that ever were.
+/// Several runs, tombstones and a log that a crash has left. Returns the live rows, and all that
+/// ever were.
 pub fn with_a_writer<F: Fingerprint>(path: &Path) -> (Rows<F>, Rows<F>) {
     // At such a k every query is a scan, and no merge makes it cheaper.
     let schema = layout(complete_layout::<F>()).k(F::BITS / 3);

@@ -1,8 +1,8 @@
-//! The order of the engine's rooms: a room uses only rooms before it, and no files of a room use each
-//! other in a circle. Test modules are exempt.
+//! The order of the engine's rooms: a room uses only rooms before it, and no files of a room use
+//! each other in a circle. Test modules are exempt.
 //!
-//! The check reads the sources as text: it finds every path that starts with `crate`, `super`, `self`
-//! or a child module, follows re-exports, and maps it to the file that defines it.
+//! The check reads the sources as text: it finds every path that starts with `crate`, `super`,
+//! `self` or a child module, follows re-exports, and maps it to the file that defines it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

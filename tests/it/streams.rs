@@ -1,4 +1,5 @@
-//! Iterators: the same results as the visitors, in the same order; errors, and what dropping one does.
+//! Iterators: the same results as the visitors, in the same order; errors, and what dropping one
+//! does.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

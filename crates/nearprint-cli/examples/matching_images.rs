@@ -1,14 +1,15 @@
-//! Finds edited copies of images again: perceptual hashes of 256 bits in a database with file names as keys.
+//! Finds edited copies of images again: perceptual hashes of 256 bits in a database with file names
+//! as keys.
 //!
 //! ```sh
 //! cargo run --release --example matching_images
 //! ```
 //!
-//! It needs no files. It draws some images, and others that have nothing to do with them; makes copies of the first that are
-//! scaled, compressed, brightened, cropped and watermarked; stores the hashes of the originals; and looks up all others
-//! at 31 bits, where PDQ hashes of the same length are usually compared. In the end it stores them, too, and groups what
-//! belongs together. It fails if a copy is not found, an unrelated image is, or a group is not an original and its
-//! copies.
+//! It needs no files. It draws some images, and others that have nothing to do with them; makes
+//! copies of the first that are scaled, compressed, brightened, cropped and watermarked; stores the
+//! hashes of the originals; and looks up all others at 31 bits, where PDQ hashes of the same length
+//! are usually compared. In the end it stores them, too, and groups what belongs together. It fails
+//! if a copy is not found, an unrelated image is, or a group is not an original and its copies.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -135,7 +136,8 @@ fn copies(image: &RgbImage) -> Result<Vec<(&'static str, RgbImage)>, Box<dyn Err
     ])
 }
 
-/// Images with their names: two each of circles, stripes, gradients and noise. The seed tells them apart.
+/// Images with their names: two each of circles, stripes, gradients and noise. The seed tells them
+/// apart.
 fn drawn(seed: u64) -> Vec<(String, RgbImage)> {
     let mut images = Vec::new();
     for number in 1..=2 {

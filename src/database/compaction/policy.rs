@@ -1,10 +1,10 @@
 //! The choice of runs to merge. Pure.
 //!
-//! Every query searches every run. The policy bounds the sum of these costs, relative to one run of the
-//! same rows: lazy levelling, with the cost model in place of a fixed number of levels. Only neighbours
-//! merge. If several merges satisfy the bound, small runs are merged until the work spent on them equals
-//! the cost of merging them into the next larger run. This keeps the work per row near the square root of
-//! the number of flushes, even if the bound allows only few runs.
+//! Every query searches every run. The policy bounds the sum of these costs, relative to one run of
+//! the same rows: lazy levelling, with the cost model in place of a fixed number of levels. Only
+//! neighbours merge. If several merges satisfy the bound, small runs are merged until the work
+//! spent on them equals the cost of merging them into the next larger run. This keeps the work per
+//! row near the square root of the number of flushes, even if the bound allows only few runs.
 
 use std::ops::Range;
 
@@ -18,11 +18,11 @@ pub(crate) struct RunSize {
     pub(crate) tombstones: u64,
 }
 
-/// The most that all runs may cost, relative to one run of all rows. The memtable, and runs that are
-/// written during a merge, add to this for a time.
+/// The most that all runs may cost, relative to one run of all rows. The memtable, and runs that
+/// are written during a merge, add to this for a time.
 const COST_LIMIT: f64 = 1.5;
-/// The cost of a query that does not depend on the number of runs, in nanoseconds: mainly finding the rows
-/// of its matches.
+/// The cost of a query that does not depend on the number of runs, in nanoseconds: mainly finding
+/// the rows of its matches.
 const ANY_QUERY_NS: f64 = 150.0;
 /// The most runs after all merges.
 const MAX_RUNS: usize = 6;
@@ -114,8 +114,8 @@ mod tests {
         ANY_QUERY_NS + runs.iter().map(|run| cost(run.entries)).sum::<f64>()
     }
 
-    /// Grows a database flush by flush. Returns the rows rewritten per added row, the highest relative cost,
-    /// and the largest number of runs.
+    /// Grows a database flush by flush. Returns the rows rewritten per added row, the highest
+    /// relative cost, and the largest number of runs.
     fn grow_by(first: u64, flush: u64, flushes: u64) -> (f64, f64, usize) {
         let mut runs = if first > 0 { vec![run(first)] } else { vec![] };
         let (mut work, mut highest, mut most) = (0, 0f64, 0);

@@ -25,11 +25,11 @@ pub(super) trait RunFingerprints<F> {
     fn discard_recovered(&mut self);
 }
 
-/// Checks the recovered fingerprints of a run: if none is lost, the sum over all must be that of the
-/// run. Then reports them.
+/// Checks the recovered fingerprints of a run: if none is lost, the sum over all must be that of
+/// the run. Then reports them.
 ///
-/// `file` is the file with the gaps, `readable_sum` the sum over its readable fingerprints, and `source`
-/// where the others come from.
+/// `file` is the file with the gaps, `readable_sum` the sum over its readable fingerprints, and
+/// `source` where the others come from.
 pub(super) fn conclude<F>(
     fingerprints: &mut impl RunFingerprints<F>,
     readable_sum: u64,

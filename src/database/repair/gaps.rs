@@ -1,10 +1,10 @@
-//! The fingerprints of a run whose tables hold them whole, with gaps of table 0 filled from the other
-//! tables.
+//! The fingerprints of a run whose tables hold them whole, with gaps of table 0 filled from the
+//! other tables.
 //!
-//! All tables of a run hold the same fingerprints. The fingerprints that table 0 has lost between two
-//! readable ones are therefore those that the other tables have between them. If the other tables
-//! supply as many as are missing, they are complete, and sorting assigns them to entries. If they
-//! supply fewer, it is unknown which one is missing, and the whole gap is lost.
+//! All tables of a run hold the same fingerprints. The fingerprints that table 0 has lost between
+//! two readable ones are therefore those that the other tables have between them. If the other
+//! tables supply as many as are missing, they are complete, and sorting assigns them to entries. If
+//! they supply fewer, it is unknown which one is missing, and the whole gap is lost.
 
 use std::ops::Range;
 
@@ -87,7 +87,8 @@ pub(super) struct TableFingerprints<F> {
 }
 
 impl<F: Fingerprint> TableFingerprints<F> {
-    /// Reads table 0 once, and the others as long as it has gaps. Holds the candidates for the gaps.
+    /// Reads table 0 once, and the others as long as it has gaps. Holds the candidates for the
+    /// gaps.
     pub(super) fn of(
         storage: &dyn Storage,
         manifest: &Manifest,

@@ -11,8 +11,8 @@ use crate::run::Keys;
 use crate::storage::names;
 
 impl DamagedRun<'_> {
-    /// Passes every readable key of a row that is not deleted to `keep`, and counts the lost ones. A key
-    /// record contains its row, so this also recovers rows.
+    /// Passes every readable key of a row that is not deleted to `keep`, and counts the lost ones.
+    /// A key record contains its row, so this also recovers rows.
     pub(super) fn recover_keys<F: Fingerprint>(
         self,
         deleted: &DeletedIds,

@@ -52,8 +52,8 @@ impl DamagedLog {
 
     /// All operations of sound frames, in order.
     ///
-    /// Without a header, the manifest gives the number of the first frame, and only the frames up to the
-    /// first bad one are found.
+    /// Without a header, the manifest gives the number of the first frame, and only the frames up
+    /// to the first bad one are found.
     pub(super) fn operations<F: Fingerprint>(
         &self,
         manifest: &Manifest,

@@ -1,11 +1,12 @@
 //! Copies the readable content of a damaged database into a new one.
 //!
 //! Nothing is guessed. A row is kept only if checksums or other files prove its fingerprint and its
-//! id; all others count as lost. The steps, from the bottom up: [`pages`] reads files page by page and
-//! finds the sound pages. [`table`] reads the entries of a segment. [`gaps`] fills gaps of table 0 from
-//! the other tables, and [`wide`] does the same if tables hold only numbers of fingerprints.
-//! [`postings`] assigns rows to entries, [`run`] combines rows and fingerprints, and [`keys`] adds the
-//! keys. [`log`] reads the operations that are in no run yet. [`source`] reconstructs a lost manifest.
+//! id; all others count as lost. The steps, from the bottom up: [`pages`] reads files page by page
+//! and finds the sound pages. [`table`] reads the entries of a segment. [`gaps`] fills gaps of
+//! table 0 from the other tables, and [`wide`] does the same if tables hold only numbers of
+//! fingerprints. [`postings`] assigns rows to entries, [`run`] combines rows and fingerprints, and
+//! [`keys`] adds the keys. [`log`] reads the operations that are in no run yet. [`source`]
+//! reconstructs a lost manifest.
 
 #![warn(clippy::indexing_slicing)]
 
@@ -42,8 +43,8 @@ use log::DamagedLog;
 use run::{DamagedRun, DeletedIds};
 use source::DamagedDatabase;
 
-/// Implements [`Database::repair_with`](crate::Database::repair_with). `begun` receives the staging folder of the
-/// new database.
+/// Implements [`Database::repair_with`](crate::Database::repair_with). `begun` receives the staging
+/// folder of the new database.
 ///
 /// # Errors
 /// As [`Database::repair_with`](crate::Database::repair_with).

@@ -1,9 +1,9 @@
 //! A file of pages that may be damaged.
 //!
-//! Pages are read one by one with ordinary reads. A read error of the medium then costs one page; with
-//! a mapped file it would end the process. A page is valid if its checksum matches the stored one.
-//! Header, footer and the seals of checksum pages may be damaged. They are reconstructed as far as other
-//! parts of the database prove their content.
+//! Pages are read one by one with ordinary reads. A read error of the medium then costs one page;
+//! with a mapped file it would end the process. A page is valid if its checksum matches the stored
+//! one. Header, footer and the seals of checksum pages may be damaged. They are reconstructed as
+//! far as other parts of the database prove their content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -67,8 +67,8 @@ impl Opened {
 }
 
 impl Pages {
-    /// Opens the file that `record` describes. Header or footer must prove that it is the right file;
-    /// the other one may be damaged.
+    /// Opens the file that `record` describes. Header or footer must prove that it is the right
+    /// file; the other one may be damaged.
     pub(super) fn open(
         storage: &dyn Storage,
         spec: &FileSpec,
@@ -89,8 +89,8 @@ impl Pages {
         if found_len != record.len_bytes {
             damaged(&format!("{found_len} bytes long, and was {}", record.len_bytes));
         }
-        // Checksums follow the data. Without them, damaged pages cannot be recognised. The check also
-        // bounds the lengths that a damaged manifest may claim.
+        // Checksums follow the data. Without them, damaged pages cannot be recognised. The check
+        // also bounds the lengths that a damaged manifest may claim.
         if found_len <= (1 + data_pages) * PAGE_BYTES as u64 {
             return Ok(Opened::Missing);
         }
@@ -155,8 +155,8 @@ impl Pages {
         }
     }
 
-    /// Number `index` of a section of numbers of `width` bytes. `None` if its page is unreadable, or the
-    /// section has no such number.
+    /// Number `index` of a section of numbers of `width` bytes. `None` if its page is unreadable,
+    /// or the section has no such number.
     pub(super) fn number(&mut self, section: usize, index: u64, width: u64) -> Option<u64> {
         let place = self.footer.sections.get(section)?;
         let at = index.checked_mul(width).filter(|at| at + width <= place.len_bytes)?;
@@ -225,8 +225,9 @@ impl Pages {
 
     /// The CRCs of one checksum page.
     ///
-    /// If its seal is broken, this computes the CRCs of the data pages, and uses them if they restore the
-    /// seal. Otherwise each stored CRC is used on its own: a page that matches it is sound.
+    /// If its seal is broken, this computes the CRCs of the data pages, and uses them if they
+    /// restore the seal. Otherwise each stored CRC is used on its own: a page that matches it is
+    /// sound.
     fn read_crcs(&self, holder: u64) -> Option<Vec<u32>> {
         let page = read_page(&*self.file, 1 + self.data_pages + holder)?;
         let (body, seal) = page.split_last_chunk::<4>()?;

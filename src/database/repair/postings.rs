@@ -1,8 +1,8 @@
 //! The postings of a run that may be damaged: which row belongs to which entry.
 //!
-//! The rows of an entry start at its set bit of `starts`. Rows are handled in chunks. In a chunk with
-//! unreadable bits, entries are counted from both ends, and from readable ranks and samples. A row is
-//! assigned to an entry only if no other assignment is possible.
+//! The rows of an entry start at its set bit of `starts`. Rows are handled in chunks. In a chunk
+//! with unreadable bits, entries are counted from both ends, and from readable ranks and samples. A
+//! row is assigned to an entry only if no other assignment is possible.
 
 use std::ops::Range;
 
@@ -84,7 +84,8 @@ impl DamagedPostings {
         None
     }
 
-    /// The footers that a postings file may have had, one for each number that ids may be relative to.
+    /// The footers that a postings file may have had, one for each number that ids may be relative
+    /// to.
     pub(super) fn footers(record: &RunRecord, bases: &[u64]) -> Vec<Footer> {
         let footer = |smallest_id: u64, largest_id: u64| {
             let RunRecord { entries, rows, row_sum, .. } = *record;
@@ -196,8 +197,8 @@ impl DamagedPostings {
         })
     }
 
-    /// A sample is the row at which an entry starts. The entries from the start of the chunk up to that
-    /// row are counted and subtracted.
+    /// A sample is the row at which an entry starts. The entries from the start of the chunk up to
+    /// that row are counted and subtracted.
     fn use_samples(&mut self) -> bool {
         (0..self.info.entries.div_ceil(SAMPLE_ENTRIES)).all(|sample| {
             let Some(row) = self.pages.number(SAMPLES, sample, 8) else { return true };

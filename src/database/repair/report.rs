@@ -6,8 +6,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// A part of a file is unreadable. Findings of the other kinds report the consequences, if there
-    /// are any.
+    /// A part of a file is unreadable. Findings of the other kinds report the consequences, if
+    /// there are any.
     Damaged,
     /// Lost data was reconstructed from other files.
     Recovered,
@@ -48,13 +48,14 @@ pub struct RepairReport {
     pub made: bool,
     /// Rows of the new database.
     pub rows: u64,
-    /// Rows of runs that are lost. Exact for a database of one run. With several runs, a lost row may
-    /// also be in another run, or may have been deleted. Rows of lost commits in the log are unknown
-    /// and not counted.
+    /// Rows of runs that are lost. Exact for a database of one run. With several runs, a lost row
+    /// may also be in another run, or may have been deleted. Rows of lost commits in the log are
+    /// unknown and not counted.
     pub lost_rows: u64,
     /// Distinct fingerprints of runs that are in no table any more.
     pub lost_fingerprints: u64,
-    /// Distinct fingerprints of runs that were missing from table 0 and recovered from other tables.
+    /// Distinct fingerprints of runs that were missing from table 0 and recovered from other
+    /// tables.
     pub recovered: u64,
     /// All observations, by file.
     pub findings: Vec<Finding>,

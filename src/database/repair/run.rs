@@ -96,8 +96,8 @@ impl DamagedRun<'_> {
         })
     }
 
-    /// Reconstructs the footer of a postings file. Only the footer holds the number that stored ids are
-    /// relative to. If everything else is sound, the sum over all rows proves a guess.
+    /// Reconstructs the footer of a postings file. Only the footer holds the number that stored ids
+    /// are relative to. If everything else is sound, the sum over all rows proves a guess.
     fn guess_postings<F: Fingerprint>(
         self,
         fingerprints: &mut dyn RunFingerprints<F>,
@@ -120,8 +120,8 @@ impl DamagedRun<'_> {
         Ok(None)
     }
 
-    /// Likely numbers that stored ids are relative to: 0, the id after the largest of another run, and
-    /// the number that makes the largest id equal to the largest of the database.
+    /// Likely numbers that stored ids are relative to: 0, the id after the largest of another run,
+    /// and the number that makes the largest id equal to the largest of the database.
     fn bases(self) -> Result<Vec<u64>> {
         let Self { storage, manifest, record } = self;
         let mut bases = vec![0, 1];

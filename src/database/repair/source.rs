@@ -1,8 +1,8 @@
 //! The damaged database: its manifest, or what its files say without one.
 //!
 //! Without a manifest, a run is a segment of table 0 and a postings file with the same number and
-//! database. No other file of a run is used: the layout of the tables is unknown, as are the ages of
-//! the runs and which runs were live.
+//! database. No other file of a run is used: the layout of the tables is unknown, as are the ages
+//! of the runs and which runs were live.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -101,7 +101,8 @@ impl DamagedDatabase {
     }
 }
 
-/// The width of a database: that of its manifest, or of most of its files if the manifest is unreadable.
+/// The width of a database: that of its manifest, or of most of its files if the manifest is
+/// unreadable.
 pub(crate) fn width(storage: &dyn Storage) -> Result<u32> {
     match manifest::read(storage) {
         Ok(Some(manifest)) => Ok(manifest.width),
@@ -188,7 +189,8 @@ fn ends(storage: &dyn Storage, name: &str, magic: [u8; 8]) -> Result<Option<File
     Ok(read())
 }
 
-/// The record of a run for a manifest, if segment and postings file belong together, and its largest id.
+/// The record of a run for a manifest, if segment and postings file belong together, and its
+/// largest id.
 fn record<F: Fingerprint>(
     storage: &dyn Storage,
     database_id: [u8; 16],

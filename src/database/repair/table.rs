@@ -126,8 +126,8 @@ impl<F: Fingerprint> DamagedTable<F> {
         Some(TableEntry { value, bounds: (low, high) })
     }
 
-    /// The next entry of a table of numbers: its number, if that is readable, and the bits that the table
-    /// has of the fingerprint, in natural order. `None` at the end.
+    /// The next entry of a table of numbers: its number, if that is readable, and the bits that the
+    /// table has of the fingerprint, in natural order. `None` at the end.
     pub(super) fn next_numbered(&mut self, walk: &mut Walk<F>) -> Option<(Option<u64>, KnownBits<F>)> {
         let place = self.next_entry(walk)?;
         let (pages, info) = self.file.as_mut()?;
@@ -212,8 +212,8 @@ fn footers<F: Fingerprint>(record: &RunRecord, table: u32) -> impl Iterator<Item
     })
 }
 
-/// Whether the directory ends where the footer says: its last word is the number of entries, and zeros
-/// follow up to the end of the page.
+/// Whether the directory ends where the footer says: its last word is the number of entries, and
+/// zeros follow up to the end of the page.
 fn directory_ends(pages: &mut Pages, entries: u64) -> bool {
     let Some(directory) = pages.footer.sections.get_mut(DIRECTORY) else { return false };
     let words = directory.len_bytes / 4;

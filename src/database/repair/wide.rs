@@ -1,7 +1,7 @@
 //! The fingerprints of a run whose tables hold only their numbers.
 //!
-//! Each fingerprint is in the postings file, once. Every table has the number of each fingerprint and
-//! some of its bits. All tables together have all bits, so the content of a lost page can be
+//! Each fingerprint is in the postings file, once. Every table has the number of each fingerprint
+//! and some of its bits. All tables together have all bits, so the content of a lost page can be
 //! reconstructed.
 
 use std::collections::BTreeMap;

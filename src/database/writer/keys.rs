@@ -9,11 +9,12 @@ use crate::format::keys::KeyRecord;
 use crate::format::wal::Operation;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Deletes the rows that have this key, whatever their ids. A row with other keys keeps those and is not
-    /// deleted; neither are other rows of the same id. Returns the number of deleted rows.
+    /// Deletes the rows that have this key, whatever their ids. A row with other keys keeps those
+    /// and is not deleted; neither are other rows of the same id. Returns the number of deleted
+    /// rows.
     ///
-    /// Costs a [flush](Writer::flush), a walk over all keys, and one over all rows if there is something to
-    /// delete.
+    /// Costs a [flush](Writer::flush), a walk over all keys, and one over all rows if there is
+    /// something to delete.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -21,8 +22,9 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_keys(|record| record.key == key.as_bytes())
     }
 
-    /// Deletes the keys with this sequence number or a later one, and the rows that have no other key. Undoes
-    /// all keyed insertions since [`next_sequence`](Writer::next_sequence) returned that number.
+    /// Deletes the keys with this sequence number or a later one, and the rows that have no other
+    /// key. Undoes all keyed insertions since [`next_sequence`](Writer::next_sequence) returned
+    /// that number.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -30,8 +32,8 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_keys(|record| record.sequence >= sequence).map(drop)
     }
 
-    /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id removes
-    /// everything with that id, so the rest is inserted again.
+    /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id
+    /// removes everything with that id, so the rest is inserted again.
     fn delete_keys(&mut self, doomed: impl Fn(&KeyRecord<'_, F>) -> bool) -> Result<u64> {
         self.flush()?;
         let view = self.view.clone();

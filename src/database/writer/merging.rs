@@ -1,4 +1,5 @@
-//! Merges that the policy requests: they run in the background, and the writer installs their results.
+//! Merges that the policy requests: they run in the background, and the writer installs their
+//! results.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -67,8 +68,8 @@ impl<F: Fingerprint> Writer<F> {
         })
     }
 
-    /// The layout for a run of so many entries. Runs beside a larger one get its layout, so that both can be
-    /// joined and merged table by table.
+    /// The layout for a run of so many entries. Runs beside a larger one get its layout, so that
+    /// both can be joined and merged table by table.
     pub(super) fn layout_of(&self, entries: u64, holds_largest: bool) -> Result<Layout> {
         match self.largest_run() {
             Some(largest) if !holds_largest && largest.entries >= entries => Ok(largest.layout.clone()),
@@ -118,8 +119,8 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Installs the result of a merge that the policy requested.
     ///
-    /// A merge that runs out of disk space does not fail the commit or close that waits for it: the database is
-    /// unchanged, only slower than it could be. The next flush tries again.
+    /// A merge that runs out of disk space does not fail the commit or close that waits for it: the
+    /// database is unchanged, only slower than it could be. The next flush tries again.
     fn take_over(&mut self, merged: Result<Merged>) -> Result<bool> {
         match merged.and_then(|merged| self.install_merge(merged)) {
             Err(Error::DiskFull { .. }) if !self.storage.is_poisoned() => Ok(false),

@@ -1,8 +1,8 @@
 //! The one writer of a database: inserts, deletes, commits, flushes, merges.
 //!
-//! Operations go to the memtable. A commit writes them to the log as one frame and returns when it is
-//! durable. When the memtable is full, a commit writes a run instead: replacing the manifest makes the
-//! operations durable, and a new log starts. FORMAT.md gives the order of every step.
+//! Operations go to the memtable. A commit writes them to the log as one frame and returns when it
+//! is durable. When the memtable is full, a commit writes a run instead: replacing the manifest
+//! makes the operations durable, and a new log starts. FORMAT.md gives the order of every step.
 
 mod flush;
 mod keys;
@@ -35,12 +35,13 @@ use crate::query::view::View;
 use crate::run::Run;
 use crate::storage::{Guarded, Lock, Storage, names};
 
-/// Inserts into and deletes from a database. There is one writer at a time over all processes. It does not
-/// block readers.
+/// Inserts into and deletes from a database. There is one writer at a time over all processes. It
+/// does not block readers.
 ///
-/// Operations are durable when [`commit`](Writer::commit) returns, and visible to every [`Snapshot`] taken
-/// afterwards. After a crash the database holds the effect of a prefix of the operations that includes
-/// everything committed. Dropping a writer discards uncommitted operations.
+/// Operations are durable when [`commit`](Writer::commit) returns, and visible to every
+/// [`Snapshot`] taken afterwards. After a crash the database holds the effect of a prefix of the
+/// operations that includes everything committed. Dropping a writer discards uncommitted
+/// operations.
 ///
 /// A child of a fork must not use its parent's writer.
 ///
@@ -99,8 +100,8 @@ impl<F: Fingerprint> Writer<F> {
         if manifest.runs_only {
             return Err(Error::RunsOnly { path });
         }
-        // A killed writer may have renamed the manifest and not synced. The manifest on disk may still name
-        // files that this one does not.
+        // A killed writer may have renamed the manifest and not synced. The manifest on disk may
+        // still name files that this one does not.
         storage.sync_folder().map_err(Error::io("sync", &path))?;
         remove_unnamed(&storage, &manifest)?;
         let kernel = Kernel::detect();
@@ -124,7 +125,8 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Inserts a row and returns its id: the given one, or 1 + the largest id ever stored.
     ///
-    /// Rows are a set: inserting an existing row changes nothing. An id may have several fingerprints.
+    /// Rows are a set: inserting an existing row changes nothing. An id may have several
+    /// fingerprints.
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`].
@@ -135,14 +137,14 @@ impl<F: Fingerprint> Writer<F> {
         Ok(id)
     }
 
-    /// Inserts a row with a key, and a text where the database stores texts. Returns the row's id: the given
-    /// one, or the 64-bit xxh3 of the key.
+    /// Inserts a row with a key, and a text where the database stores texts. Returns the row's id:
+    /// the given one, or the 64-bit xxh3 of the key.
     ///
     /// A row may have several keys. Inserting an existing key changes nothing, not even its text.
     ///
     /// # Errors
-    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::KeyTooLong`], [`Error::TextTooLong`],
-    /// [`Error::Poisoned`].
+    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::KeyTooLong`],
+    /// [`Error::TextTooLong`], [`Error::Poisoned`].
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
@@ -152,8 +154,9 @@ impl<F: Fingerprint> Writer<F> {
         Ok(id)
     }
 
-    /// Stores the progress of the caller's job, in the caller's bytes. The next commit makes it durable together
-    /// with the operations before it. An empty checkpoint means that no job is unfinished.
+    /// Stores the progress of the caller's job, in the caller's bytes. The next commit makes it
+    /// durable together with the operations before it. An empty checkpoint means that no job is
+    /// unfinished.
     ///
     /// # Errors
     /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
@@ -192,7 +195,8 @@ impl<F: Fingerprint> Writer<F> {
     /// Sets the recipe of a database that has none. Durable on return.
     ///
     /// # Errors
-    /// [`Error::RecipeMismatch`], [`Error::InvalidRecipe`]; otherwise as [`commit`](Writer::commit).
+    /// [`Error::RecipeMismatch`], [`Error::InvalidRecipe`]; otherwise as
+    /// [`commit`](Writer::commit).
     pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
         self.check_poison()?;
         if let Some(known) = self.recipe().filter(|known| *known != recipe) {
@@ -246,8 +250,8 @@ impl<F: Fingerprint> Writer<F> {
         self.insert(fingerprint, Some(id)).map(drop)
     }
 
-    /// Replaces all rows of an id by a row with a key. The id is the given one, or the 64-bit xxh3 of the key.
-    /// Returns the id.
+    /// Replaces all rows of an id by a row with a key. The id is the given one, or the 64-bit xxh3
+    /// of the key. Returns the id.
     ///
     /// # Errors
     /// As [`insert_keyed`](Writer::insert_keyed). After an error nothing is deleted.
@@ -257,13 +261,13 @@ impl<F: Fingerprint> Writer<F> {
         self.insert_keyed(fingerprint, id, key, text)
     }
 
-    /// Makes all operations durable, and visible to new snapshots in every process. Costs one fdatasync, or
-    /// writes a run if the memtable is full.
+    /// Makes all operations durable, and visible to new snapshots in every process. Costs one
+    /// fdatasync, or writes a run if the memtable is full.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried, unless a sync
-    /// failed. In that case the writer returns [`Error::Poisoned`] from then on. [`Error::Corrupt`] if a merge
-    /// found damage.
+    /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
+    /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
+    /// [`Error::Corrupt`] if a merge found damage.
     pub fn commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.take_finished_merge()?;
@@ -350,7 +354,8 @@ impl<F: Fingerprint> Writer<F> {
         )
     }
 
-    /// Commits, flushes, waits for all due merges that the disk has space for, and releases the lock.
+    /// Commits, flushes, waits for all due merges that the disk has space for, and releases the
+    /// lock.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -415,8 +420,8 @@ impl<F: Fingerprint> Writer<F> {
         self.manifest.take_run_number()
     }
 
-    /// Removes the files of a run that no manifest names. Does nothing once it is unknown which manifest is on
-    /// disk.
+    /// Removes the files of a run that no manifest names. Does nothing once it is unknown which
+    /// manifest is on disk.
     pub(crate) fn forget_run(&self, run: u64, tables: usize) {
         if !self.storage.is_poisoned() {
             remove_run(&self.storage, run, tables);
@@ -461,7 +466,8 @@ fn open_runs<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Resu
     Ok(View::new(manifest.runs.iter().map(open).collect::<Result<_>>()?))
 }
 
-/// Removes the files that a crash left: those that match our name patterns and are not in the manifest.
+/// Removes the files that a crash left: those that match our name patterns and are not in the
+/// manifest.
 fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
     let named: std::collections::HashSet<String> = manifest.file_names().collect();
     let listed = storage.list().map_err(Error::io("read", storage.path("")))?;

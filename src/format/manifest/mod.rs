@@ -1,8 +1,8 @@
 //! The manifest: which runs are live, and the expected length and footer of each of their files.
 //!
 //! A magic, a version and a length, then tagged records, then one CRC-32 over everything before it.
-//! [`database`] holds the record about the database as a whole, [`runs`] the record of a run, [`ids`]
-//! the ranges of automatic ids, and [`file`] the file that they form.
+//! [`database`] holds the record about the database as a whole, [`runs`] the record of a run,
+//! [`ids`] the ranges of automatic ids, and [`file`] the file that they form.
 
 mod database;
 mod file;

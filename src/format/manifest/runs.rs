@@ -56,7 +56,8 @@ pub(super) struct RunLimits<'a> {
 }
 
 impl RunRecord {
-    /// The records of all files: segments, postings, tombstones if there are any, keys if there are any.
+    /// The records of all files: segments, postings, tombstones if there are any, keys if there are
+    /// any.
     pub(crate) fn files(&self) -> impl Iterator<Item = &FileRecord> {
         let keys = self.keys.iter().map(|keys| &keys.file);
         self.segments.iter().chain([&self.postings_file]).chain(&self.tombstones_file).chain(keys)

@@ -95,8 +95,8 @@ impl Files {
         }
     }
 
-    /// Corrects all checksums, and the manifest's records of them. `mode` selects whether to correct the
-    /// copies of footer fields in the manifest, and the sums over the data.
+    /// Corrects all checksums, and the manifest's records of them. `mode` selects whether to
+    /// correct the copies of footer fields in the manifest, and the sums over the data.
     pub(super) fn repair(&mut self, mode: u8) {
         let (agree, sums) = (mode & 1 == 1, mode & 2 == 2);
         for index in 0..self.manifest.runs.len() {

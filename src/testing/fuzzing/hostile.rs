@@ -126,8 +126,8 @@ fn compare_if_sound(snapshot: &Snapshot<u64>, input: &mut Input<'_>) {
     }
 }
 
-/// Changes any file of a database, including the manifest and the log. Then opens, queries, verifies,
-/// writes and compacts the database.
+/// Changes any file of a database, including the manifest and the log. Then opens, queries,
+/// verifies, writes and compacts the database.
 pub fn open_database(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let several = &bases().several;
@@ -199,8 +199,8 @@ fn write_and_compact(disk: &SimulatedDisk) -> Result<()> {
     Ok(())
 }
 
-/// Changes one of several runs, then merges all. The result must be an error, or a sound database with the
-/// rows of all runs.
+/// Changes one of several runs, then merges all. The result must be an error, or a sound database
+/// with the rows of all runs.
 pub fn merge_hostile(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let base = input.below(3);

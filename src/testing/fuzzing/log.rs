@@ -42,7 +42,8 @@ fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
     log
 }
 
-/// Makes all frames sound, following their lengths. Uses the salt and the first number of the header.
+/// Makes all frames sound, following their lengths. Uses the salt and the first number of the
+/// header.
 pub(super) fn seal_frames(log: &mut [u8]) {
     let Some((header, mut rest)) = log.split_at_mut_checked(HEADER_BYTES) else { return };
     let salt = header[40..48].to_vec();
@@ -62,8 +63,8 @@ pub(super) fn seal_frames(log: &mut [u8]) {
     }
 }
 
-/// Builds frames of operations, cuts the log and changes a byte. Reading must return exactly the operations
-/// of the frames before the damage.
+/// Builds frames of operations, cuts the log and changes a byte. Reading must return exactly the
+/// operations of the frames before the damage.
 fn damaged_log(input: &mut Input<'_>) -> Vec<u8> {
     let (mut log, mut all, mut ends) = (HEADER.encode(), Vec::new(), Vec::new());
     let changed = usize::from(input.u16());
@@ -115,8 +116,8 @@ fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
     found
 }
 
-/// A database whose rows are all in the log. A reader, a writer that recovers the log, and a reader after
-/// the recovery must see the same rows.
+/// A database whose rows are all in the log. A reader, a writer that recovers the log, and a reader
+/// after the recovery must see the same rows.
 fn open(log: &[u8]) -> Result<()> {
     let options = options();
     let manifest =
@@ -167,8 +168,8 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// All headers are sound and have the same number, and each content extends to the end of the file.
-    /// Reading every content would take hours.
+    /// All headers are sound and have the same number, and each content extends to the end of the
+    /// file. Reading every content would take hours.
     #[test]
     fn long_logs_of_overlapping_frames_are_read_in_linear_time() {
         let count = (8 << 20) / FRAME_HEADER_BYTES;

@@ -9,9 +9,9 @@ use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Snapshot, Writer};
 
-/// Decodes bytes as a manifest. A decoded manifest must encode to the same bytes. Opening and writing a
-/// database with it must work or return an error. For some inputs the length and the checksum are
-/// corrected first.
+/// Decodes bytes as a manifest. A decoded manifest must encode to the same bytes. Opening and
+/// writing a database with it must work or return an error. For some inputs the length and the
+/// checksum are corrected first.
 pub fn manifest(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mode = input.byte();

@@ -1,7 +1,8 @@
 //! The bodies of the fuzz targets in `fuzz/`: one function over bytes for each target.
 //!
-//! All work is in memory, on one thread and with predictable ids, so that an input always has the same
-//! effect. A function panics if the engine breaks a guarantee. Errors of the engine are allowed.
+//! All work is in memory, on one thread and with predictable ids, so that an input always has the
+//! same effect. A function panics if the engine breaks a guarantee. Errors of the engine are
+//! allowed.
 
 mod files;
 mod hostile;

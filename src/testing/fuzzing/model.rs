@@ -1,7 +1,7 @@
 //! A writer on a disk with faults and power cuts, compared with a model.
 //!
-//! The operations are totally ordered. At all times the database must hold the effect of a prefix of
-//! them that contains everything acknowledged.
+//! The operations are totally ordered. At all times the database must hold the effect of a prefix
+//! of them that contains everything acknowledged.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -67,8 +67,8 @@ impl History {
         self.tail.clear();
     }
 
-    /// The shortest prefix with this effect. A longer one with the same effect may or may not have stored
-    /// its ids.
+    /// The shortest prefix with this effect. A longer one with the same effect may or may not have
+    /// stored its ids.
     fn prefix_with(&self, rows: &Rows) -> Option<usize> {
         let mut state = self.durable.clone();
         let mut count = 0;
@@ -101,7 +101,8 @@ struct World {
     reader: Option<Snapshot<u64>>,
     history: History,
     frozen: Frozen,
-    /// Whether calls may fail. Then errors are allowed, and readers may see unacknowledged operations.
+    /// Whether calls may fail. Then errors are allowed, and readers may see unacknowledged
+    /// operations.
     faulty: bool,
 }
 

@@ -23,8 +23,8 @@ const LAYOUTS: [&str; 9] = [
     "blocks:6,3",
 ];
 
-/// Builds a database of up to three runs and compares all answers with brute force. For a few inputs, joins
-/// a long list in memory instead.
+/// Builds a database of up to three runs and compares all answers with brute force. For a few
+/// inputs, joins a long list in memory instead.
 pub fn query_vs_scan(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     if input.byte() == 0xff {

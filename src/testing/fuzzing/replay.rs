@@ -42,8 +42,8 @@ impl Target {
         (0..self.inputs).for_each(|seed| (self.call)(&noise(seed, random(seed) % 300)));
     }
 
-    /// `NEARPRINT_WRITE_SEEDS=1` writes the seeds again. Seeds named `found` are inputs that a fuzzer
-    /// found; each of them reaches code that the others do not.
+    /// `NEARPRINT_WRITE_SEEDS=1` writes the seeds again. Seeds named `found` are inputs that a
+    /// fuzzer found; each of them reaches code that the others do not.
     pub(super) fn has_seeds(&self) {
         let folder = corpus().join(self.name);
         if std::env::var_os("NEARPRINT_WRITE_SEEDS").is_some() {

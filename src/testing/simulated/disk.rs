@@ -30,16 +30,16 @@ impl SimulatedDisk {
         Self::default()
     }
 
-    /// Simulates a power cut. Returns a new disk with the remaining content, without doubts, lock and
-    /// calls. `fate` decides for each of the [`doubts`](Self::doubts), in their order, whether it is
-    /// kept. This disk stays as it is.
+    /// Simulates a power cut. Returns a new disk with the remaining content, without doubts, lock
+    /// and calls. `fate` decides for each of the [`doubts`](Self::doubts), in their order, whether
+    /// it is kept. This disk stays as it is.
     pub(crate) fn crash(&self, fate: &mut dyn FnMut(Doubt) -> bool) -> Self {
         let medium = self.state().medium.clone();
         Self::with(medium.settled(fate))
     }
 
-    /// All changes that a power cut may keep or lose now: folder operations in their order, then length
-    /// and sectors of each file that any of them, or the synced folder, names.
+    /// All changes that a power cut may keep or lose now: folder operations in their order, then
+    /// length and sectors of each file that any of them, or the synced folder, names.
     #[cfg(test)]
     pub(crate) fn doubts(&self) -> Vec<Doubt> {
         let mut doubts = Vec::new();
@@ -50,13 +50,15 @@ impl SimulatedDisk {
         doubts
     }
 
-    /// The number of calls through the storage traits, including failed ones. `path` does not count.
+    /// The number of calls through the storage traits, including failed ones. `path` does not
+    /// count.
     pub(crate) fn calls(&self) -> u64 {
         self.state().calls
     }
 
-    /// Makes the call with this number fail; the first is 0. A failing sync permanently loses the data
-    /// that it should make durable. A failing write writes half. Other failing calls do nothing.
+    /// Makes the call with this number fail; the first is 0. A failing sync permanently loses the
+    /// data that it should make durable. A failing write writes half. Other failing calls do
+    /// nothing.
     pub(crate) fn fail_at(&self, call: u64, kind: io::ErrorKind) {
         self.state().failing.insert(call, kind);
     }
@@ -71,10 +73,10 @@ impl SimulatedDisk {
         self.state().full = None;
     }
 
-    /// Calls `hook` before each call, with a copy of the disk and the number of the call. The copy is a
-    /// separate disk without lock, faults and hook, as after the end of the process. The hook may use
-    /// this disk. Calls that it makes, or that other threads make meanwhile, are counted, but do not call
-    /// the hook.
+    /// Calls `hook` before each call, with a copy of the disk and the number of the call. The copy
+    /// is a separate disk without lock, faults and hook, as after the end of the process. The hook
+    /// may use this disk. Calls that it makes, or that other threads make meanwhile, are counted,
+    /// but do not call the hook.
     pub(crate) fn on_call(&self, hook: impl FnMut(&SimulatedDisk, u64) + Send + 'static) {
         self.state().hook = Some(Box::new(hook));
     }
@@ -86,8 +88,8 @@ impl SimulatedDisk {
         Some(state.medium.inodes[inode].current.to_vec())
     }
 
-    /// Replaces the content of a file durably, also for everyone who has it open. Creates a missing file;
-    /// its name is durable unless operations on that name are in doubt.
+    /// Replaces the content of a file durably, also for everyone who has it open. Creates a missing
+    /// file; its name is durable unless operations on that name are in doubt.
     pub(crate) fn set_file_bytes(&self, name: &str, bytes: Vec<u8>) {
         let medium = &mut self.state().medium;
         match medium.names.get(name) {

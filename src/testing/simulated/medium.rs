@@ -8,8 +8,8 @@ use std::sync::Arc;
 /// The unit that a disk writes completely or not at all, in bytes.
 pub(super) const SECTOR: usize = 512;
 
-/// A change that a power cut may keep or lose. Numbers are valid at one moment: operations count from
-/// the last sync of the folder, files from their creation.
+/// A change that a power cut may keep or lose. Numbers are valid at one moment: operations count
+/// from the last sync of the folder, files from their creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// A creation, rename or removal since the last sync of the folder.
@@ -23,8 +23,8 @@ pub(crate) enum Doubt {
 /// The inode of each name.
 pub(super) type Names = BTreeMap<String, usize>;
 
-/// Files and their names, as readers see them and as they are durable. Clones share content until one is
-/// written to.
+/// Files and their names, as readers see them and as they are durable. Clones share content until
+/// one is written to.
 #[derive(Clone, Default)]
 pub(super) struct Medium {
     /// All files ever created: an open file may outlive its name.
@@ -143,7 +143,8 @@ impl Inode {
         Self { current: content.clone(), durable: content, ..Self::default() }
     }
 
-    /// Overwrites or appends. A gap before `offset` becomes zeros. Writing no bytes changes nothing.
+    /// Overwrites or appends. A gap before `offset` becomes zeros. Writing no bytes changes
+    /// nothing.
     pub(super) fn write(&mut self, bytes: &[u8], offset: usize) {
         let range = offset..offset + bytes.len();
         if range.is_empty() {
@@ -175,8 +176,8 @@ impl Inode {
         }
     }
 
-    /// Makes the content durable, unless the sync fails. Either way the system marks the pages as clean and
-    /// never writes them again.
+    /// Makes the content durable, unless the sync fails. Either way the system marks the pages as
+    /// clean and never writes them again.
     pub(super) fn sync(&mut self, succeeds: bool) {
         if succeeds {
             self.durable = self.settled(0, &mut |_| true);

@@ -68,7 +68,8 @@ pub fn digits<F: Fingerprint>(fingerprint: F) -> String {
     (0..F::BITS / 64).rev().map(|index| format!("{:016x}", fingerprint.le_word(index))).collect()
 }
 
-/// What inputs accept without `0x`: decimal for 64 bits, all hexadecimal digits for wider fingerprints.
+/// What inputs accept without `0x`: decimal for 64 bits, all hexadecimal digits for wider
+/// fingerprints.
 pub fn digits_or_decimal<F: Fingerprint>(fingerprint: F) -> String {
     if F::BITS == 64 { Printed(fingerprint).to_string() } else { digits(fingerprint) }
 }

@@ -1,4 +1,5 @@
-//! What the test binaries share: the data and brute force of the engine's tests, and ways to run programs.
+//! What the test binaries share: the data and brute force of the engine's tests, and ways to run
+//! programs.
 
 pub mod cli;
 #[path = "../../../../tests/common/mod.rs"]

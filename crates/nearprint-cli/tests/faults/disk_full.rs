@@ -26,8 +26,9 @@ fn succeeds(ended: Ended) -> String {
 
 #[test]
 fn a_full_disk_loses_nothing_and_takes_more_when_there_is_room() {
-    // The sizes make the log, a flush, a merge, or the recovery of the log the first to find no room. What is
-    // freed must hold what is recovered: a run takes 250 KiB and twice the room that its rows had in the log.
+    // The sizes make the log, a flush, a merge, or the recovery of the log the first to find no
+    // room. What is freed must hold what is recovered: a run takes 250 KiB and twice the room that
+    // its rows had in the log.
     for kib in [3000, 4096, 6000, 9000, 12_000] {
         let disk = match Mount::tmpfs(kib) {
             Ok(disk) => disk,
@@ -123,8 +124,8 @@ fn regression_a_merge_without_room_refuses_no_rows() {
     command("compact", &path, &[], vec![]).expect(1).says(&["no space left"]);
 }
 
-/// The handle stays usable: the same writer continues once there is room, whatever step found none, merges in
-/// the background included.
+/// The handle stays usable: the same writer continues once there is room, whatever step found none,
+/// merges in the background included.
 #[test]
 fn a_writer_that_met_a_full_disk_goes_on() {
     let mut random = Random(7);

@@ -1,8 +1,9 @@
-//! What a writer is asked to do, operation by operation, and the state that every prefix of it leaves.
+//! What a writer is asked to do, operation by operation, and the state that every prefix of it
+//! leaves.
 //!
-//! Operations depend on nothing but their number. So after a fault the recovered rows can be compared, as
-//! a whole, with the effect of the first j operations; looking at single rows would miss holes and
-//! deleted rows that came back.
+//! Operations depend on nothing but their number. So after a fault the recovered rows can be
+//! compared, as a whole, with the effect of the first j operations; looking at single rows would
+//! miss holes and deleted rows that came back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -39,7 +40,8 @@ pub enum History {
 /// Ids that a mixed history uses over and over.
 const IDS: u64 = 1000;
 
-/// Fingerprint i: five in a row lie near each other, so that queries, pairs and clusters find something.
+/// Fingerprint i: five in a row lie near each other, so that queries, pairs and clusters find
+/// something.
 pub fn fingerprint(i: u64) -> u64 {
     let centre = Random(i / 5).next();
     Random(!i).near(centre, 4)
@@ -135,8 +137,8 @@ impl State {
         }
     }
 
-    /// Moves on to the end of the first batch, not before `at_least` and at most `batches` after that,
-    /// which leaves exactly these rows.
+    /// Moves on to the end of the first batch, not before `at_least` and at most `batches` after
+    /// that, which leaves exactly these rows.
     pub fn find(&mut self, rows: &[Row<u64>], at_least: u64, batches: u64) -> Result<(), String> {
         let sum = rows.iter().fold(0u64, |sum, &row| sum.wrapping_add(row_hash(row)));
         while self.done < at_least {
@@ -180,8 +182,8 @@ pub fn rows_of(snapshot: &Snapshot<u64>) -> nearprint::Result<Vec<Row<u64>>> {
     snapshot.rows()?.collect()
 }
 
-/// Checks everything that can be checked without writing: the rows are the effect of a prefix that holds
-/// what was acknowledged, `verify` is content, and answers are exact.
+/// Checks everything that can be checked without writing: the rows are the effect of a prefix that
+/// holds what was acknowledged, `verify` is content, and answers are exact.
 pub fn check(path: &Path, state: &mut State, acknowledged: u64) -> Result<(), String> {
     // The writer waits for each batch, so one may be durable that nobody could be told of.
     check_within(path, state, acknowledged, 1)
@@ -201,8 +203,8 @@ pub fn check_within(path: &Path, state: &mut State, acknowledged: u64, batches: 
     Ok(())
 }
 
-/// Asks for stored rows by queries that share only one block with them, each block in turn, so that each
-/// table has to find them alone; the layout is `rotations:4`.
+/// Asks for stored rows by queries that share only one block with them, each block in turn, so that
+/// each table has to find them alone; the layout is `rotations:4`.
 pub fn queries_are_exact(snapshot: &Snapshot<u64>, rows: &[Row<u64>], random: &mut Random, samples: u64) {
     for _ in 0..samples.min(rows.len() as u64) {
         let stored = rows[random.below(rows.len() as u64) as usize].fingerprint;
@@ -214,8 +216,8 @@ pub fn queries_are_exact(snapshot: &Snapshot<u64>, rows: &[Row<u64>], random: &m
     }
 }
 
-/// Opens a database for writing, as after a crash, and closes it; checks that this changes no row, now and
-/// when it is done again, and that no file is left which does not belong to it.
+/// Opens a database for writing, as after a crash, and closes it; checks that this changes no row,
+/// now and when it is done again, and that no file is left which does not belong to it.
 pub fn recover(path: &Path, state: &mut State) {
     let before = state.done;
     for _ in 0..2 {

@@ -13,8 +13,8 @@ const INTERRUPTED: i32 = 130;
 const ROWS: u64 = 60_000;
 const ROUNDS: u64 = 10;
 
-/// Runs a command once to its end, then interrupts it at random moments until then. `check` sees how each
-/// ended, and whether it came to its end.
+/// Runs a command once to its end, then interrupts it at random moments until then. `check` sees
+/// how each ended, and whether it came to its end.
 fn interrupt_at_random(prepare: impl Fn(), start: impl Fn() -> Running, mut check: impl FnMut(&Ended, bool)) {
     prepare();
     let started = Instant::now();

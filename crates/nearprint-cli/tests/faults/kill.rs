@@ -1,5 +1,5 @@
-//! SIGKILL at random moments. The file system survives it, so this is about the order of writes and about
-//! recovery; power cuts and failing syncs have tests of their own.
+//! SIGKILL at random moments. The file system survives it, so this is about the order of writes and
+//! about recovery; power cuts and failing syncs have tests of their own.
 
 use std::path::Path;
 use std::time::Duration;

@@ -67,7 +67,8 @@ fn writers_that_start_together_never_work_together() {
     }
 }
 
-/// A child that another thread has just started holds copies of all open files until it runs its program.
+/// A child that another thread has just started holds copies of all open files until it runs its
+/// program.
 #[test]
 fn regression_a_closed_writer_leaves_no_lock_with_children() {
     let home = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Power cuts: an ext4 of its own, shut down so that nothing more reaches its medium.
 //!
-//! Without this, a writer that never syncs would pass: what a killed process has written stays in the
-//! page cache.
+//! Without this, a writer that never syncs would pass: what a killed process has written stays in
+//! the page cache.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::worker::Writing;
 /// Batches that a writer may have made durable between what was heard and the cut.
 const UNHEARD: u64 = 1000;
 
-/// Lets a writer work for a while, cuts the power and restores it. Returns what was acknowledged before the
-/// cut began: the kernel may report success to a sync that is under way just then.
+/// Lets a writer work for a while, cuts the power and restores it. Returns what was acknowledged
+/// before the cut began: the kernel may report success to a sync that is under way just then.
 fn cut(disk: &mut Mount, mut writer: Running, random: &mut Random) -> u64 {
     let switch = disk.switch().unwrap();
     let heard = Arc::new(AtomicU64::new(0));
@@ -83,8 +83,8 @@ fn a_power_cut_loses_nothing_acknowledged() {
     rounds(&mut disk, &path, count, |writing| writing.start(&path)).unwrap();
 }
 
-/// The test of the test: without its syncs, a writer is found out. That of the folder is not missed here: on
-/// ext4 the sync of any file takes earlier renames along.
+/// The test of the test: without its syncs, a writer is found out. That of the folder is not missed
+/// here: on ext4 the sync of any file takes earlier renames along.
 #[cfg(sabotage)]
 #[test]
 fn a_writer_that_does_not_sync_is_found_out() {

@@ -49,7 +49,8 @@ impl Running {
         Self { child, feeder: None, errors: Some(errors) }
     }
 
-    /// Feeds lines to standard input, beside everything else, and closes it. The process may end first.
+    /// Feeds lines to standard input, beside everything else, and closes it. The process may end
+    /// first.
     pub fn feed(mut self, lines: impl Iterator<Item = String> + Send + 'static) -> Self {
         let mut stdin = std::io::BufWriter::new(self.child.stdin.take().unwrap());
         self.feeder = Some(std::thread::spawn(move || {

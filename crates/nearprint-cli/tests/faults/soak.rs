@@ -1,5 +1,5 @@
-//! Eight reader processes beside one writer that flushes, merges, deletes and compacts, and is killed now
-//! and then: every answer is exact for its snapshot.
+//! Eight reader processes beside one writer that flushes, merges, deletes and compacts, and is
+//! killed now and then: every answer is exact for its snapshot.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,8 @@ struct Seen {
     rows: Vec<Row<u64>>,
 }
 
-/// The part of a reader process: takes one snapshot after the other, which never go back, and queries each.
+/// The part of a reader process: takes one snapshot after the other, which never go back, and
+/// queries each.
 pub fn read(path: &Path, number: u64, time: Duration) {
     let started = Instant::now();
     let mut random = Random(number);

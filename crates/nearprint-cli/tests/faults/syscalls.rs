@@ -1,8 +1,8 @@
 //! System calls that fail, one after the other, at every call that a small run makes.
 //!
-//! strace makes the i-th call of a kind fail, for every i, until a run gets through without meeting a
-//! failure. Whatever fails: an error or success and never a panic, everything acknowledged is there
-//! when the database is opened again, and a failed sync ends all acknowledging.
+//! strace makes the i-th call of a kind fail, for every i, until a run gets through without meeting
+//! a failure. Whatever fails: an error or success and never a panic, everything acknowledged is
+//! there when the database is opened again, and a failed sync ends all acknowledging.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ impl Fault {
         Self { stride, ..self }
     }
 
-    /// Short runs skip calls that the full ones try. A prime, so that no kind of call is skipped by its rhythm.
+    /// Short runs skip calls that the full ones try. A prime, so that no kind of call is skipped by
+    /// its rhythm.
     const fn stride_of(self, is_full: bool, is_long: bool) -> u64 {
         match (is_long, is_full) {
             (true, _) => 1,
@@ -118,14 +119,15 @@ impl Strace {
     /// Checks that the program ended as it should whatever fails.
     fn check(&self, ended: &Ended) {
         assert!(!ended.err.contains("panicked"), "{}: {}", self.place(), ended.err);
-        // The dynamic loader ends a program that it cannot load with 127. What cannot be read is no damage.
+        // The dynamic loader ends a program that it cannot load with 127. What cannot be read is no
+        // damage.
         let codes: &[i32] = if self.has_hit() { &[0, 1, 127] } else { &[0] };
         assert!(codes.contains(&ended.code()), "{}: {} {}", self.place(), ended.code(), ended.err);
     }
 }
 
-/// Runs something in which the i-th call fails, for every i, on two threads, until `attempt` says that none
-/// did.
+/// Runs something in which the i-th call fails, for every i, on two threads, until `attempt` says
+/// that none did.
 fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
     let is_long = std::env::var_os("NEARPRINT_FAULT_ROUNDS").is_some();
     let stride = fault.stride_of(is_full(), is_long);
@@ -190,7 +192,8 @@ fn kill_after_acknowledgement(mut writer: Running) {
     writer.end();
 }
 
-/// One run of the writer process with a failing call; with merges in the background, the i-th of each thread.
+/// One run of the writer process with a failing call; with merges in the background, the i-th of
+/// each thread.
 fn write(template: &Template, home: &Path, strace: &Strace, background: bool) -> bool {
     let (path, mut state) = template.copy(home);
     let from = state.done;

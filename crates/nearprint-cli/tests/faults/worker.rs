@@ -1,6 +1,7 @@
 //! Processes that use the library: this test binary, started again with a part to play.
 //!
-//! The command line cannot be told to have a small memtable; these writers flush and merge all the time.
+//! The command line cannot be told to have a small memtable; these writers flush and merge all the
+//! time.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -132,8 +133,8 @@ fn apply(writer: &mut Writer<u64>, operation: Operation) -> Result<()> {
     }
 }
 
-/// Makes a batch durable, with the same writer where it can be tried again: that is what it promises
-/// unless it is poisoned.
+/// Makes a batch durable, with the same writer where it can be tried again: that is what it
+/// promises unless it is poisoned.
 fn insist(writer: &mut Writer<u64>, settle: Settle, mut tries: u32) -> Result<()> {
     loop {
         let result = match settle {

@@ -1,4 +1,5 @@
-//! Every command that answers, on databases of each width, against brute force; rows that come and go.
+//! Every command that answers, on databases of each width, against brute force; rows that come and
+//! go.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -407,7 +407,8 @@ fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_com
         child.kill().unwrap();
         child.wait().unwrap();
         if snapshot().unwrap().checkpoint().is_none() && snapshot().unwrap().stats().rows > 0 {
-            // What says that the run is finished comes after everything else: no log is needed any more.
+            // What says that the run is finished comes after everything else: no log is needed any
+            // more.
             for file in fs::read_dir(at.join("seen.np")).unwrap().map(Result::unwrap) {
                 if file.file_name().to_str().unwrap().starts_with("wal-") {
                     fs::remove_file(file.path()).unwrap();

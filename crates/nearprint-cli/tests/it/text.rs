@@ -237,8 +237,8 @@ fn every_recipe_says_what_it_is() {
     }
 }
 
-/// A text that the explanation and the fast way agree on, for all recipes, is in the unit tests; here is
-/// one that takes several batches of threads.
+/// A text that the explanation and the fast way agree on, for all recipes, is in the unit tests;
+/// here is one that takes several batches of threads.
 #[test]
 fn threads_change_nothing() {
     let home = tempfile::tempdir().unwrap();
