@@ -315,7 +315,10 @@ mod tests {
 
         #[test]
         fn any_text_is_parsed_or_refused(text in "\\PC{0,40}|((clean|hash|width|weights|shingle|x)=[a-z0-9:=,]{0,9} ?){0,4}") {
-            let _ = text.parse::<Recipe>().map_err(|error| error.to_string());
+            match text.parse::<Recipe>() {
+                Ok(recipe) => prop_assert_eq!(recipe.to_string().parse::<Recipe>().unwrap(), recipe),
+                Err(error) => prop_assert!(!error.to_string().is_empty()),
+            }
         }
     }
 }

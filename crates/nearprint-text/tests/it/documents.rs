@@ -485,8 +485,17 @@ mod parquet {
             let at = at.index(bytes.len());
             bytes[at] ^= flip;
             fs::write(&path, bytes).unwrap();
-            if let Ok(mut reader) = Reader::open(&[path], keyed()) {
-                while let Ok(Some(_)) = reader.next_item() {}
+            let mut items = 0;
+            let ended = Reader::open(std::slice::from_ref(&path), keyed()).and_then(|mut reader| {
+                while reader.next_item()?.is_some() {
+                    items += 1;
+                }
+                Ok(())
+            });
+            prop_assert!(items <= 50, "{} items of 50 rows", items);
+            if let Err(error) = ended {
+                let message = error.to_string();
+                prop_assert!(message.contains("d.parquet") || message.contains("column"), "{}", message);
             }
         }
     }

@@ -4,3 +4,6 @@
 
 mod dedup;
 mod documents;
+mod real_texts;
+#[path = "../../../../tests/common/skips.rs"]
+mod skips;
