@@ -5,5 +5,6 @@
 mod dedup;
 mod documents;
 mod real_texts;
+#[allow(dead_code, reason = "these tests need less than others")]
 #[path = "../../../../tests/common/skips.rs"]
 mod skips;
