@@ -353,7 +353,7 @@ mod tests {
                 self::writer(&left).close().unwrap();
                 let rows = row_count(&left);
                 assert!(rows == 1 || rows == 8, "{rows} rows after cut {cut}");
-                assert!(rows == 8 || cut + 1 < cuts.len(), "durable once it is told");
+                assert!(rows == 8 || cut + 1 < cuts.len(), "durable once it is reported");
             }
         }
     }

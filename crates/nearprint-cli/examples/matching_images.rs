@@ -136,8 +136,8 @@ fn copies(image: &RgbImage) -> Result<Vec<(&'static str, RgbImage)>, Box<dyn Err
     ])
 }
 
-/// Images with their names: two each of circles, stripes, gradients and noise. The seed tells them
-/// apart.
+/// Images with their names: two each of circles, stripes, gradients and noise. The seed makes them
+/// distinct.
 fn drawn(seed: u64) -> Vec<(String, RgbImage)> {
     let mut images = Vec::new();
     for number in 1..=2 {

@@ -104,7 +104,7 @@ impl State {
         rows
     }
 
-    /// Applies one operation, and tells what follows it.
+    /// Applies one operation, and returns what follows it.
     pub fn step(&mut self) -> Option<Settle> {
         match self.history.operation(self.done) {
             Operation::Insert(row) => self.insert(row),
@@ -185,7 +185,7 @@ pub fn rows_of(snapshot: &Snapshot<u64>) -> nearprint::Result<Vec<Row<u64>>> {
 /// Checks everything that can be checked without writing: the rows are the effect of a prefix that
 /// holds what was acknowledged, `verify` is content, and answers are exact.
 pub fn check(path: &Path, state: &mut State, acknowledged: u64) -> Result<(), String> {
-    // The writer waits for each batch, so one may be durable that nobody could be told of.
+    // The writer waits for each batch, so one may be durable that was not acknowledged.
     check_within(path, state, acknowledged, 1)
 }
 

@@ -1,6 +1,6 @@
 //! Processes that use the library: this test binary, started again with a part to play.
 //!
-//! The command line cannot be told to have a small memtable; these writers flush and merge all the
+//! The command line has no option for a small memtable; these writers flush and merge all the
 //! time.
 
 use std::fs::{self, File};
