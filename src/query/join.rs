@@ -183,7 +183,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
                     let mut other = std::mem::take(&mut self.other);
                     other.clear();
                     groups.read(partner, group_bits, &mut other)?;
-                    flow = self.across(&group, &other, group_bits, mask.count_ones(), sink);
+                    flow = self.across(&group, &other, group_bits, sink);
                     self.other = other;
                 }
             }
@@ -255,27 +255,32 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// All pairs between two groups whose prefixes differ by `apart` bits.
+    /// All pairs between two groups, each of which shares `prefix_bits` bits.
     fn across(
         &mut self,
         group: &[F],
         other: &[F],
-        shared_bits: u32,
-        apart: u32,
+        prefix_bits: u32,
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> ControlFlow<()> {
-        let mut start = shared_bits;
+        let (Some(&first), Some(&other_first)) = (group.first(), other.first()) else {
+            return ControlFlow::Continue(());
+        };
+        let (between, window) = (first ^ other_first, self.words.bits());
+        let mut start = prefix_bits.min(F::BITS - window);
         if group.len().min(other.len()) > LOOK_ABOVE {
-            let between = group[0] ^ other[0];
-            start = window_of(varying(group) | varying(other) | between, shared_bits, self.words.bits());
+            start = window_of(varying(group) | varying(other) | between, start, window);
         }
+        // All pairs differ in these bits, which the filter may see or not.
+        let apart = between & F::ones(0, prefix_bits);
+        let unseen = apart.count_ones() - (apart & F::ones(start, window)).count_ones();
         self.words.fill(other, start);
         self.begin(group.len() + other.len());
         for (index, &a) in group.iter().enumerate() {
             if self.is_connected() {
                 break;
             }
-            self.words.near(self.join.kernel, 0, (a, start), self.join.k - apart, &mut self.passed);
+            self.words.near(self.join.kernel, 0, (a, start), self.join.k - unseen, &mut self.passed);
             for at in 0..self.passed.len() {
                 let near = self.passed[at] as usize;
                 self.check((to_u32(index), a), (to_u32(group.len() + near), other[near]));

@@ -15,6 +15,7 @@ for_each_width!(
     pairs_of_longer_lists_equal_brute_force,
     one_dense_group_is_split_and_still_complete,
     row_pairs_are_all_pairs_of_rows,
+    regression_pairs_across_groups_are_found_if_mostly_the_prefixes_vary,
 );
 
 /// Compares pairs in any order with pairs in ascending order.
@@ -138,6 +139,29 @@ fn one_dense_group_is_split_and_still_complete<F: Fingerprint>() {
     let values: BTreeSet<F> = (0..12_000).map(|_| shared | low(random.below(1 << 20))).collect();
     let rows: Vec<Row<F>> = values.iter().map(|&fingerprint| Row { fingerprint, id: 0 }).collect();
     check(listed_pairs(&fingerprints(&rows), 3, 2), &pairs(&rows, 3), "list");
+}
+
+/// The filter compares the bits that vary. If those include bits of the groups' prefixes, the
+/// differences between the prefixes count in the filter, not beside it.
+fn regression_pairs_across_groups_are_found_if_mostly_the_prefixes_vary<F: Fingerprint>() {
+    let mut random = Random(6);
+    for varying in [12, 31, 40] {
+        let mut values = BTreeSet::new();
+        for _ in 0..1500 {
+            let value = random.next() << (64 - varying);
+            let errors = (0..3).fold(0, |mask, _| mask | 1 << (63 - random.below(varying)));
+            values.extend([leading::<F>(value), leading::<F>(value ^ errors)]);
+        }
+        let rows: Vec<Row<F>> = values.into_iter().map(|fingerprint| Row { fingerprint, id: 0 }).collect();
+        for k in [2, 3, 5] {
+            let expected = pairs(&rows, k);
+            let what = format!("{varying} bits, k = {k}");
+            check(listed_pairs(&fingerprints(&rows), k, 2), &expected, &what);
+            let home = tempfile::tempdir().unwrap();
+            let snapshot = build(&home.path().join("db"), &rows, layout("rotations:2"));
+            check(collected(snapshot.pairs(k)), &expected, &what);
+        }
+    }
 }
 
 fn row_pairs_are_all_pairs_of_rows<F: Fingerprint>() {
