@@ -67,6 +67,18 @@ impl Plan {
         responsible(table) && !(0..table).any(responsible)
     }
 
+    /// Whether `table` or an earlier one reports a match. The others are [reported](Self::reports) by
+    /// later tables.
+    #[inline]
+    pub(crate) fn reports_by_then<'a, F: Fingerprint>(
+        &self,
+        tables: impl Fn(usize) -> &'a Table<F>,
+        table: usize,
+        difference: F,
+    ) -> bool {
+        (0..=table).any(|i| prefix_distance(tables(i), difference) <= self.radii[i])
+    }
+
     /// Whether some known bits of a match prove that a table before `table` reports it.
     /// `difference` is zero outside the `known` bits.
     #[inline]

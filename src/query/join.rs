@@ -64,8 +64,8 @@ pub(super) trait Groups<F>: Sync {
 pub(crate) enum Wanted {
     /// Every pair, once.
     All,
-    /// Some of the pairs, perhaps repeatedly, with the same connected components as all pairs. Each
-    /// group yields fewer pairs than it has fingerprints.
+    /// Some of the pairs, with the same connected components as all pairs. A large group yields fewer
+    /// pairs than it has fingerprints.
     Forest,
 }
 
@@ -124,6 +124,8 @@ struct Worker<'a, F> {
     sets: UnionFind,
     /// Number of these components.
     components: usize,
+    /// Whether only a forest of the fingerprints at work is wanted. Small groups have few pairs.
+    wants_forest: bool,
     /// Comparisons since the last check for cancellation.
     compared: usize,
     /// Masks in which a pair must differ; otherwise another part reports it.
@@ -140,7 +142,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let earlier =
             used.map(|earlier| join.tables[table].permute(join.tables[earlier].prefix_mask)).collect();
         let (words, passed, passed_pairs) = (Words::new::<F>(join.k), Vec::new(), Vec::new());
-        let (sets, components) = (UnionFind::default(), 0);
+        let (sets, components, wants_forest) = (UnionFind::default(), 0, false);
         Self {
             join,
             table,
@@ -152,6 +154,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             found,
             sets,
             components,
+            wants_forest,
             compared: 0,
             differ,
             earlier,
@@ -183,7 +186,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
                     let mut other = std::mem::take(&mut self.other);
                     other.clear();
                     groups.read(partner, group_bits, &mut other)?;
-                    flow = self.across(&group, &other, group_bits, sink);
+                    flow = self.across(&group, &other, (group_bits, mask.count_ones()), sink);
                     self.other = other;
                 }
             }
@@ -212,7 +215,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             start = window_of(varying, shared_bits, self.words.bits());
         }
         self.words.fill(group, start);
-        self.begin(group.len());
+        let wants_forest = self.begin(group.len());
         if let Words::One(words) = &self.words
             && group.len() <= LOOK_ABOVE
         {
@@ -225,7 +228,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             return self.hand_on_full(sink);
         }
         for (index, &a) in group.iter().enumerate() {
-            if self.is_connected() {
+            if wants_forest && self.components == 1 {
                 break;
             }
             self.words.near(self.join.kernel, index + 1, (a, start), self.join.k, &mut self.passed);
@@ -255,29 +258,30 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// All pairs between two groups, each of which shares `prefix_bits` bits.
+    /// All pairs between two groups, each of which shares `prefix_bits` bits. The prefixes differ by
+    /// `apart` bits.
+    ///
+    /// Inlined, it would take registers from the loop over groups.
+    #[inline(never)]
     fn across(
         &mut self,
         group: &[F],
         other: &[F],
-        prefix_bits: u32,
+        (prefix_bits, apart): (u32, u32),
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> ControlFlow<()> {
-        let (Some(&first), Some(&other_first)) = (group.first(), other.first()) else {
-            return ControlFlow::Continue(());
-        };
-        let (between, window) = (first ^ other_first, self.words.bits());
-        let mut start = prefix_bits.min(F::BITS - window);
+        let (mut start, mut unseen) = (prefix_bits, apart);
         if group.len().min(other.len()) > LOOK_ABOVE {
-            start = window_of(varying(group) | varying(other) | between, start, window);
+            let (between, window) = (group[0] ^ other[0], self.words.bits());
+            start = window_of(varying(group) | varying(other) | between, prefix_bits, window);
+            // The filter counts those of the prefixes' differences that it sees.
+            let seen = between & F::ones(0, prefix_bits) & F::ones(start, window);
+            unseen -= seen.count_ones();
         }
-        // All pairs differ in these bits, which the filter may see or not.
-        let apart = between & F::ones(0, prefix_bits);
-        let unseen = apart.count_ones() - (apart & F::ones(start, window)).count_ones();
         self.words.fill(other, start);
-        self.begin(group.len() + other.len());
+        let wants_forest = self.begin(group.len() + other.len());
         for (index, &a) in group.iter().enumerate() {
-            if self.is_connected() {
+            if wants_forest && self.components == 1 {
                 break;
             }
             self.words.near(self.join.kernel, 0, (a, start), self.join.k - unseen, &mut self.passed);
@@ -291,30 +295,39 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// Starts the comparison of so many fingerprints.
-    fn begin(&mut self, count: usize) {
-        if self.join.wanted == Wanted::Forest {
+    /// Starts the comparison of so many fingerprints. Returns whether only a forest is wanted. No
+    /// further pair is then wanted once there is one component.
+    fn begin(&mut self, count: usize) -> bool {
+        self.wants_forest = self.join.wanted == Wanted::Forest && count > LOOK_ABOVE;
+        if self.wants_forest {
             self.sets.reset(count);
             self.components = count;
         }
-    }
-
-    /// Whether no further pair of the fingerprints at work can be wanted.
-    fn is_connected(&self) -> bool {
-        self.join.wanted == Wanted::Forest && self.components == 1
+        self.wants_forest
     }
 
     /// Keeps a pair, given by positions and values, if it is within k and wanted here.
     #[inline]
-    fn check(&mut self, (at_a, a): (u32, F), (at_b, b): (u32, F)) {
-        match self.join.wanted {
-            Wanted::All => self.report(a, b),
-            Wanted::Forest if a.distance(b) <= self.join.k && self.sets.unite(at_a, at_b) => {
-                self.components -= 1;
-                let table = &self.join.tables[self.table];
-                self.found.push(pair(table.restore(a), table.restore(b)));
-            }
-            Wanted::Forest => {}
+    fn check(&mut self, a: (u32, F), b: (u32, F)) {
+        if self.wants_forest { self.connect(a, b) } else { self.report(a.1, b.1) }
+    }
+
+    /// Keeps a pair if it is within k and connects two components.
+    #[cold]
+    #[inline(never)]
+    fn connect(&mut self, (at_a, a): (u32, F), (at_b, b): (u32, F)) {
+        let table = &self.join.tables[self.table];
+        let difference = table.restore(a ^ b);
+        // What a later table reports is connected there, and not yet.
+        if a.distance(b) > self.join.k
+            || !self.join.plan.reports_by_then(|i| &self.join.tables[i], self.table, difference)
+        {
+            return;
+        }
+        if self.sets.unite(at_a, at_b) {
+            self.components -= 1;
+            // What an earlier table or part reports has been connected there.
+            self.report(a, b);
         }
     }
 
@@ -433,6 +446,8 @@ fn pair<F: Fingerprint>(a: F, b: F) -> Pair<F> {
 
 /// Where the `len` neighbouring bits start of which the most vary: from `usual` on, if there are
 /// none better. Sequential numbers, for example, vary only in their last bits.
+#[cold]
+#[inline(never)]
 fn window_of<F: Fingerprint>(varying: F, usual: u32, len: u32) -> u32 {
     let count = |start: u32| (varying & F::ones(start, len)).count_ones();
     let usual = usual.min(F::BITS - len);
