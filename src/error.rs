@@ -36,6 +36,13 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// The database of a writer was moved or removed, or there is another one at its path now. The
+    /// writer has changed nothing since, and refuses all further operations. What was committed is
+    /// in the folder that was moved.
+    Replaced {
+        /// The path that was given.
+        path: PathBuf,
+    },
     /// There is no database: the path does not exist or has no `MANIFEST`.
     NotADatabase {
         /// The path that was given.
@@ -45,6 +52,14 @@ pub enum Error {
     AlreadyExists {
         /// The path that was given.
         path: PathBuf,
+    },
+    /// A new database cannot be prepared in the folder `NAME.building`: it holds a foreign file, is
+    /// a link, or belongs to another user. Nothing was changed.
+    NotStaging {
+        /// The folder, or the foreign file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
     },
     /// A valid file of a newer format version.
     NewerVersion {
@@ -189,6 +204,21 @@ pub enum Error {
     Interrupted,
 }
 
+/// [`Error::Replaced`] as the content of an [`io::Error`].
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    /// The path that was given.
+    pub(crate) path: PathBuf,
+}
+
+impl fmt::Display for Replaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: the database was moved, removed or replaced while it was open", self.path.display())
+    }
+}
+
+impl std::error::Error for Replaced {}
+
 /// Damage in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -221,9 +251,14 @@ impl Error {
     #[doc(hidden)]
     pub fn io(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
-        move |source| match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
-            _ => Self::Io { action, path, source },
+        move |source| {
+            if let Some(Replaced { path }) = source.get_ref().and_then(|inner| inner.downcast_ref()) {
+                return Self::Replaced { path: path.clone() };
+            }
+            match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
+                _ => Self::Io { action, path, source },
+            }
         }
     }
 
@@ -255,8 +290,12 @@ impl fmt::Display for Error {
                 "{}: an earlier write could not be made durable; close the database and open it again",
                 path.display()
             ),
+            Self::Replaced { path } => Replaced { path: path.clone() }.fmt(f),
             Self::NotADatabase { path } => write!(f, "{}: no database there", path.display()),
             Self::AlreadyExists { path } => write!(f, "{}: already exists", path.display()),
+            Self::NotStaging { path, found } => {
+                write!(f, "{}: {found}; a new database is prepared there, so move it away", path.display())
+            }
             Self::NewerVersion { path, found, supported } => write!(
                 f,
                 "{}: format version {found}, and this program reads versions up to {supported}",

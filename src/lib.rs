@@ -74,7 +74,7 @@ pub mod internal {
     pub use crate::database::repair::repair;
     pub use crate::fingerprint::{Bits, mix64};
     pub use crate::kernel::use_kernel;
-    pub use crate::util::parallel::{Sink, ordered, ordered_from};
+    pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
 }
 
 /// Compiles the code of the README.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use nearprint::internal::for_each;
 use nearprint::{Fingerprint, Options, Result, Width, WidthVisitor, visit_all, visit_all_clusters};
 use nearprint_text::recipe::{Weight, compute, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
@@ -176,11 +177,9 @@ impl WidthVisitor for FillMatrix<'_> {
         let list: Vec<F> = fingerprints(self.words).collect();
         let (list, ticker) = (&*list, self.ticker);
         let rows_each = list.len().div_ceil(self.threads.max(1)).max(1);
-        std::thread::scope(|scope| {
-            let parts = self.matrix.chunks_mut(rows_each * list.len().max(1));
-            for (ones, part) in list.chunks(rows_each).zip(parts) {
-                scope.spawn(move || fill_rows(ones, list, part, ticker));
-            }
+        let parts = self.matrix.chunks_mut(rows_each * list.len().max(1));
+        for_each(self.threads, list.chunks(rows_each).zip(parts), |(ones, part)| {
+            fill_rows(ones, list, part, ticker);
         });
         ticker.check()
     }

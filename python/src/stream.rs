@@ -61,12 +61,16 @@ impl Stream {
         search: impl FnOnce(&Sink) -> Result<()> + Send + 'static,
     ) -> Self {
         let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
-        let sink = Sink { sender, ticker: ticker.clone() };
-        std::thread::spawn(move || {
+        let sink = Sink { sender: sender.clone(), ticker: ticker.clone() };
+        let started = std::thread::Builder::new().spawn(move || {
             let end = search(&sink).map(|()| None);
             // A closed stream needs no result.
             let _ = sink.sender.send(end);
         });
+        if let Err(error) = started {
+            // The channel is empty, and has room.
+            let _ = sender.send(Err(Error::io("start", "a thread for results")(error)));
+        }
         Self { blocks: Mutex::new(Some(receiver)), ticker, listener, process: std::process::id() }
     }
 

@@ -3,6 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use nearprint::internal::for_each;
 use nearprint::{Fingerprint, Result, WidthVisitor};
 use nearprint_text::recipe::{self, Fingerprinter, Recipe, RecipeError};
 use pyo3::exceptions::PyTypeError;
@@ -167,13 +168,11 @@ impl<F: Fingerprint> Job<F> {
         let before = self.words.len();
         self.words.resize(before + texts.len() * words_of::<F>(), 0);
         let texts_each = texts.len().div_ceil(self.fingerprinters.len()).max(1);
-        std::thread::scope(|scope| {
-            let outputs = self.words[before..].chunks_mut(texts_each * words_of::<F>());
-            for ((fingerprinter, some), output) in
-                self.fingerprinters.iter_mut().zip(texts.chunks(texts_each)).zip(outputs)
-            {
-                scope.spawn(move || fingerprint_some(fingerprinter, some, output, ticker));
-            }
+        let outputs = self.words[before..].chunks_mut(texts_each * words_of::<F>());
+        let threads = self.fingerprinters.len();
+        let parts = self.fingerprinters.iter_mut().zip(texts.chunks(texts_each)).zip(outputs);
+        for_each(threads, parts, |((fingerprinter, some), output)| {
+            fingerprint_some(fingerprinter, some, output, ticker);
         });
         ticker.check()
     }

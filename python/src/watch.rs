@@ -96,7 +96,7 @@ pub(crate) fn report<'py>(
     })
 }
 
-/// Runs a job on a thread of its own.
+/// Runs a job on a thread of its own, if the system can start one.
 ///
 /// A signal, or an exception of the listener, cancels the ticker. It is raised once the job has
 /// ended and cleaned up. The last report comes after the job; an exception that it raises cannot
@@ -108,14 +108,19 @@ pub(crate) fn watch<T: Send>(
     job: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
     let (result, raised) = py.detach(|| {
+        let job = Mutex::new(Some(job));
+        let take = || job.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let run = &|| take().map_or(Err(Error::Interrupted), |job| job());
         std::thread::scope(|scope| {
             let (done, finished) = sync_channel(1);
-            let worker = scope.spawn(move || {
-                let result = job();
+            let worker = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let result = run();
                 // The receiver outlives this thread: the scope joins it.
                 let _ = done.send(());
                 result
             });
+            // Without a thread the job runs here, and reports at its end.
+            let Ok(worker) = worker else { return (run(), None) };
             let mut raised = None;
             while finished.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none()

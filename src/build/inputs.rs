@@ -3,7 +3,7 @@
 use super::keys::{KeysInput, MergedKeys};
 use super::stream::{Blocks, Stream, for_each_distinct};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, Row};
+use crate::fingerprint::{Fingerprint, Printed, Row};
 use crate::format::postings::row_hash;
 use crate::format::tombstones::TombstonesInfo;
 use crate::run::{BlockRead, Cursor, NewerTombstones, RowCursor, Run, Segment};
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Blocks<F> for EntryReader<'_, F> {
         }
         for &value in out.iter() {
             if self.last >= Some(value) {
-                return Err(file.flaw(file.footer_offset(), "ascending fingerprints", format!("{value:?}")));
+                return Err(file.flaw(file.footer_offset(), "ascending fingerprints", Printed(value)));
             }
             self.last = Some(value);
             self.sum = self.sum.wrapping_add(table.restore(value).hash64());
@@ -120,7 +120,11 @@ impl<F: Fingerprint> Blocks<TaggedRow<F>> for RowReader<'_, F> {
         }
         for &row in &self.block {
             if self.last >= Some(row) {
-                return Err(file.flaw(file.footer_offset(), "ascending rows", format!("{row:?}")));
+                return Err(file.flaw(
+                    file.footer_offset(),
+                    "ascending rows",
+                    format!("{}, id {}", Printed(row.fingerprint), row.id),
+                ));
             }
             self.last = Some(row);
             self.sum = self.sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));

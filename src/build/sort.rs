@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Bits, Fingerprint, Row};
 use crate::storage::{Folder, ReadFile, Storage, names};
 use crate::util::cast::to_usize;
+use crate::util::parallel;
 
 /// A record that can be sorted and spilled.
 pub trait Sortable: Copy + Ord + Send + Sync + Debug {
@@ -102,8 +103,12 @@ impl<T: Sortable> Sorter<T> {
     }
 
     /// A sorter that spills into a folder. `number` makes its file names unique.
-    pub fn in_folder(folder: &Path, number: usize, memory_bytes: usize, threads: usize) -> Self {
-        Self::new(Arc::new(Folder::new(folder)), SpillNames::new(1, number), memory_bytes, threads)
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the folder cannot be opened.
+    pub fn in_folder(folder: &Path, number: usize, memory_bytes: usize, threads: usize) -> Result<Self> {
+        let storage = Folder::open(folder).map_err(Error::io("open", folder))?;
+        Ok(Self::new(Arc::new(storage), SpillNames::new(1, number), memory_bytes, threads))
     }
 
     /// Adds a record.
@@ -136,11 +141,7 @@ impl<T: Sortable> Sorter<T> {
     /// Sorts the buffer in parallel pieces. Returns the length of a piece.
     fn sort(&mut self) -> usize {
         let piece = self.buffer.len().div_ceil(self.threads).max(BLOCK);
-        std::thread::scope(|scope| {
-            for part in self.buffer.chunks_mut(piece) {
-                scope.spawn(move || part.sort_unstable());
-            }
-        });
+        parallel::for_each(self.threads, self.buffer.chunks_mut(piece), <[T]>::sort_unstable);
         piece
     }
 
@@ -280,7 +281,7 @@ mod tests {
             values in prop::collection::vec((0u64..5000, 0u64..3), 0..20_000), memory in 16usize..400_000, threads in 1usize..5,
         ) {
             let home = tempfile::tempdir().unwrap();
-            let mut sorter = Sorter::new(Arc::new(Folder::new(home.path())), SpillNames::new(1, 0), memory.max(3000), threads);
+            let mut sorter = Sorter::new(Arc::new(Folder::open(home.path()).unwrap()), SpillNames::new(1, 0), memory.max(3000), threads);
             let mut expected: Vec<Row<u64>> = values.iter().map(|&(fingerprint, id)| Row { fingerprint, id }).collect();
             for &row in &expected {
                 sorter.push(row).unwrap();

@@ -102,6 +102,10 @@ impl<F: Fingerprint> Builder<F> {
         self.manifest.checkpoint.clone_from(&old.checkpoint);
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Whether no row has been added.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows == 0

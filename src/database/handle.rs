@@ -58,7 +58,7 @@ impl<F: Fingerprint> Database<F> {
     /// As [`open`](Database::open).
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
         let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
-        manifest::of::<F>(&Folder::new(&database.path)).map(|_| database)
+        manifest::of::<F>(&Folder::of_database(&database.path)?).map(|_| database)
     }
 
     /// The folder of the database.
@@ -67,7 +67,7 @@ impl<F: Fingerprint> Database<F> {
         &self.path
     }
 
-    pub(super) fn storage(&self) -> Arc<dyn Storage> {
-        Arc::new(Folder::new(&self.path))
+    pub(super) fn storage(&self) -> Result<Arc<dyn Storage>> {
+        Ok(Arc::new(Folder::of_database(&self.path)?))
     }
 }

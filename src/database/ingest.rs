@@ -100,7 +100,7 @@ impl<F: Fingerprint> Writer<F> {
 impl RunFolder {
     /// Reads the manifest of a folder, and checks that it fits the database.
     fn read<F: Fingerprint>(path: &Path, database: &Manifest) -> Result<Self> {
-        let storage = Folder::new(path);
+        let storage = Folder::of_database(path)?;
         let manifest = manifest::of::<F>(&storage)?;
         let path = path.to_path_buf();
         if !manifest.runs_only {

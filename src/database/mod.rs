@@ -80,7 +80,7 @@ impl<F: Fingerprint> Database<F> {
     /// As [`open`](Database::open); [`Error::Corrupt`] also for a file that is missing, cut short,
     /// damaged at an end, or of another database.
     pub fn snapshot(&self) -> Result<Snapshot<F>> {
-        Snapshot::open(&self.storage(), &self.options, None)
+        Snapshot::open(&self.storage()?, &self.options, None)
     }
 
     /// Opens the database for writing. Recovers the log that a crash left.
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Database<F> {
     /// [`Error::Locked`] while there is another writer, in this process or any other; as
     /// [`open`](Database::open); [`Error::Io`] on a read-only medium.
     pub fn writer(&self) -> Result<Writer<F>> {
-        Writer::open(self.storage(), self.options.clone())
+        Writer::open(self.storage()?, self.options.clone())
     }
 
     /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents
@@ -99,7 +99,7 @@ impl<F: Fingerprint> Database<F> {
     /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than
     /// that of the manifest is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
-        let storage = self.storage();
+        let storage = self.storage()?;
         let last = RefCell::new(None);
         let sound = manifest::with_current::<F, _>(&*storage, |manifest| {
             let report = verify_all::<F>(&*storage, &manifest, &self.options)?;
@@ -155,7 +155,8 @@ impl<F: Fingerprint> Database<F> {
 /// # Errors
 /// As [`Database::open`], without [`Error::Width`].
 pub fn width_of(path: impl AsRef<Path>) -> Result<Width> {
-    manifest::of_any_width(&Folder::new(path.as_ref())).and_then(|manifest| manifest.width.try_into())
+    manifest::of_any_width(&Folder::of_database(path.as_ref())?)
+        .and_then(|manifest| manifest.width.try_into())
 }
 
 /// The width of a database that may be damaged: where the manifest cannot be read, that of its
@@ -165,5 +166,5 @@ pub fn width_of(path: impl AsRef<Path>) -> Result<Width> {
 /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`];
 /// [`Error::Io`].
 pub fn width_of_damaged(path: impl AsRef<Path>) -> Result<Width> {
-    repair::width(&Folder::new(path.as_ref()))?.try_into()
+    repair::width(&Folder::of_database(path.as_ref())?)?.try_into()
 }

@@ -102,9 +102,12 @@ impl<F: Fingerprint> Snapshot<F> {
     /// As [`Database::snapshot`](crate::Database::snapshot).
     pub fn refresh(&self) -> Result<Self> {
         let Shared { storage, manifest, log_bytes, options, view, .. } = &*self.shared;
+        // The path may lead to another folder by now.
+        let storage = &storage.reopen()?;
         let now = manifest::of::<F>(&**storage)?;
         let log_now = wal::current_len(&**storage, &now).unwrap_or(0);
-        if now.generation == manifest.generation && log_now == *log_bytes {
+        let same = now.database_id == manifest.database_id && now.generation == manifest.generation;
+        if same && log_now == *log_bytes {
             return Ok(self.clone());
         }
         Self::open(storage, options, Some(view))

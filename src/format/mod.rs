@@ -81,7 +81,8 @@ impl Flaw {
         if expected == found {
             Ok(())
         } else {
-            Err(Self::new(section, offset, format!("{expected:?}"), format!("{found:?}")))
+            let shown = |value| format!("{value:?}").replace('"', "");
+            Err(Self::new(section, offset, shown(expected), shown(found)))
         }
     }
 
@@ -139,6 +140,8 @@ impl Encoder {
 pub(crate) struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Where the last field starts.
+    last: usize,
     /// Offset of `bytes` in the file.
     base: u64,
     section: &'static str,
@@ -146,7 +149,7 @@ pub(crate) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub(crate) fn new(section: &'static str, base: u64, bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, base, section }
+        Self { bytes, at: 0, last: 0, base, section }
     }
 
     /// The offset of the next field in the file.
@@ -156,7 +159,9 @@ impl<'a> Decoder<'a> {
 
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Flaw> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let taken = rest.get(..len).ok_or_else(|| self.flaw(format!("{len} more bytes"), rest.len()))?;
+        let missing = || Flaw::new(self.section, self.offset(), format!("{len} more bytes"), rest.len());
+        let taken = rest.get(..len).ok_or_else(missing)?;
+        self.last = self.at;
         self.at += len;
         Ok(taken)
     }
@@ -186,6 +191,14 @@ impl<'a> Decoder<'a> {
         rest
     }
 
+    /// Returns a flaw unless all bytes were taken.
+    pub(crate) fn end(&self) -> Result<(), Flaw> {
+        match self.bytes.len().saturating_sub(self.at) {
+            0 => Ok(()),
+            more => Err(Flaw::new(self.section, self.offset(), "its end", format!("{more} more bytes"))),
+        }
+    }
+
     /// Returns a flaw unless all remaining bytes are zero.
     pub(crate) fn rest_is_zero(&self) -> Result<(), Flaw> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -197,8 +210,8 @@ impl<'a> Decoder<'a> {
         Err(Flaw::new(self.section, self.offset() + at as u64, "zero padding", "another byte"))
     }
 
-    /// A flaw at the next field.
+    /// A flaw at the last field that was taken.
     pub(crate) fn flaw(&self, expected: impl Display, found: impl Display) -> Flaw {
-        Flaw::new(self.section, self.offset(), expected, found)
+        Flaw::new(self.section, self.base + self.last as u64, expected, found)
     }
 }

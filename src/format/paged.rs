@@ -146,7 +146,9 @@ impl Footer {
             return Err(Flaw::new("footer", offset, format!("sections within {file_len} bytes"), len));
         }
         let planned = Self::plan(&lens);
-        Flaw::unless_equal("footer", offset, &planned.sections, &self.sections)?;
+        if planned.sections != self.sections {
+            return Err(Flaw::new("footer", offset, "sections one after the other", "another arrangement"));
+        }
         Flaw::unless_equal("footer", offset + 8, planned.data_pages, self.data_pages)?;
         Flaw::unless_equal("footer", offset, file_len, planned.file_len())
     }

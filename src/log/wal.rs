@@ -7,9 +7,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::Manifest;
-use crate::format::wal::{Content, Frames, HEADER_BYTES, Operation, WalHeader, operations};
-use crate::storage::{ReadFile, Storage, WriteFile, names};
-use crate::util::cast::to_usize;
+use crate::format::wal::{Content, Frames, HEADER_BYTES, MAX_LOG_BYTES, Operation, WalHeader, operations};
+use crate::storage::{Bytes, Storage, WriteFile, names, read_growing};
 use crate::util::random::random_id;
 use crate::util::sabotage;
 
@@ -48,6 +47,11 @@ impl Wal {
         Ok(Self { file, path, number, salt, end: HEADER_BYTES as u64, next_frame })
     }
 
+    /// Whether a frame fits into a log: this one, or a new one if there is none.
+    pub(crate) fn has_room(log: Option<&Self>, content: &Content) -> bool {
+        log.map_or(HEADER_BYTES as u64, |log| log.end) + content.frame_len_bytes() <= MAX_LOG_BYTES
+    }
+
     /// Appends one frame and makes it durable.
     ///
     /// A frame that cannot be written is truncated away, durably, before any other write. A bad
@@ -74,7 +78,7 @@ impl Wal {
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     header: WalHeader,
     /// Whether the database has keys.
     keyed: bool,
@@ -99,12 +103,19 @@ impl Log {
             WalHeader::decode(bytes, database_id, width, number, next_frame)
                 .map_err(|problem| problem.of(&path))
         };
-        let mut bytes = read_all(&*file).map_err(Error::io("read", &path))?;
+        let read = || match read_growing(&*file, MAX_LOG_BYTES) {
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                let least = format!("at most {MAX_LOG_BYTES} bytes");
+                Err(Flaw::new("length", MAX_LOG_BYTES, least, error).of(&path))
+            }
+            other => other.map_err(Error::io("read", &path)),
+        };
+        let mut bytes = read()?;
         let header = decode(&bytes)?;
         if Frames::scan(&bytes, &header).damage.is_some() {
             // A frame that was written during this read looks the same. The second read sees all
             // frames that existed at the end of the first one.
-            bytes = read_all(&*file).map_err(Error::io("read", &path))?;
+            bytes = read()?;
         }
         Ok(Some(Self { path, bytes, header, keyed: manifest.keys.is_some() }))
     }
@@ -133,17 +144,6 @@ impl Log {
     fn frames(&self) -> Result<Frames<'_>> {
         let mut frames = Frames::scan(&self.bytes, &self.header);
         frames.damage.take().map_or(Ok(frames), |flaw| Err(flaw.of(&self.path)))
-    }
-}
-
-/// Reads a file that may grow meanwhile, or lose an unfinished frame.
-fn read_all(file: &dyn ReadFile) -> std::io::Result<Vec<u8>> {
-    loop {
-        let mut bytes = vec![0; to_usize(file.len_bytes()?)];
-        match file.read_exact_at(&mut bytes, 0) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
-            other => return other.map(|()| bytes),
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::run::Keys;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct RowKey {
-    /// The key. Bytes that are not UTF-8 are replaced by U+FFFD.
+    /// The key. Bytes that are not UTF-8 are shown as `\x` and two hexadecimal digits.
     pub key: String,
     /// The sequence number: smaller for a key that was inserted earlier.
     pub sequence: u64,
@@ -22,7 +22,11 @@ pub struct RowKey {
 
 impl RowKey {
     pub(crate) fn of<F>(record: &KeyRecord<'_, F>) -> Self {
-        let key = String::from_utf8_lossy(record.key).into_owned();
+        let mut key = String::with_capacity(record.key.len());
+        for chunk in record.key.utf8_chunks() {
+            key.push_str(chunk.valid());
+            chunk.invalid().iter().for_each(|byte| key.push_str(&format!("\\x{byte:02x}")));
+        }
         Self { key, sequence: record.sequence, text: record.text.to_vec() }
     }
 

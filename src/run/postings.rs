@@ -54,7 +54,7 @@ impl Postings {
         if info.rows > 0 && largest_id < Some(info.largest_id) {
             return Err(file.flaw(
                 file.footer_offset(),
-                format!("ids up to {largest_id:?}"),
+                largest_id.map_or("no ids".into(), |largest| format!("ids up to {largest}")),
                 info.largest_id,
             ));
         }

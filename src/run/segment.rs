@@ -7,7 +7,7 @@ use super::page_file::{FileSpec, PageFile};
 use super::rest::{LoPlane, RestPlane};
 use super::values::Values;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, HI_BITS, Stored};
+use crate::fingerprint::{Fingerprint, HI_BITS, Printed, Stored};
 use crate::format::manifest::{FileRecord, RunRecord};
 use crate::format::paged::Header;
 use crate::format::segment::{DIRECTORY, HI, MAGIC, SegmentInfo, sections};
@@ -233,7 +233,7 @@ impl<F: Fingerprint> Segment<F> {
         if self.bucket_of(value) != bucket {
             let offset = (self.directory_base + bucket * 4) as u64;
             let expected = format!("fingerprints of bucket {bucket}");
-            return Err(self.file.flaw(offset, expected, format!("{value:?}")));
+            return Err(self.file.flaw(offset, expected, Printed(value)));
         }
         let found = self.hi(&(place..place + 1))?.words;
         let words = 0..F::PAYLOAD.hi_words();

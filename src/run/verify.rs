@@ -10,7 +10,7 @@ use super::page_file::PageFile;
 use super::postings::Postings;
 use super::segment::Segment;
 use crate::error::{Corruption, Error, Result};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Printed};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{PAGE_BYTES, unseal};
 use crate::format::postings::{IDS, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
@@ -272,7 +272,11 @@ fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
         for &row in &block {
             if last >= Some(row) {
                 let expected = "ascending ids for each fingerprint";
-                return Err(file.flaw(file.section(IDS).offset, expected, format!("{row:?}")));
+                return Err(file.flaw(
+                    file.section(IDS).offset,
+                    expected,
+                    format!("{}, id {}", Printed(row.fingerprint), row.id),
+                ));
             }
             last = Some(row);
             sum = sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));

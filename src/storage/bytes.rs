@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
 
-use memmap2::{Advice, Mmap, MmapOptions};
+use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
+
+use crate::util::cast::to_usize;
 
 /// How a mapped file will be read: a hint for read-ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,16 @@ impl Bytes {
             Access::Sequential => Advice::Sequential,
         })?;
         Ok(Self(Inner::Map(map)))
+    }
+
+    /// Zeros, which take no memory, and whatever `fill` puts among them.
+    pub(crate) fn zeros(len_bytes: u64, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
+        if len_bytes == 0 {
+            return Ok(Self::from_slice(&[]));
+        }
+        let mut content = MmapMut::map_anon(to_usize(len_bytes))?;
+        fill(&mut content)?;
+        Ok(Self(Inner::Map(content.make_read_only()?)))
     }
 
     /// Starts read-ahead of a range.

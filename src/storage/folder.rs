@@ -1,101 +1,183 @@
 //! A folder of a local file system.
+//!
+//! A folder is opened once. All work on its files goes through that handle and follows no links. It
+//! therefore stays in this folder, even if another one takes its path.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::bytes::{Access, Bytes};
-use super::interface::{Lock, ReadFile, Storage, WriteFile};
-use super::lock::LockFile;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::names;
 use crate::error::{Error, Result};
+
+/// Permissions of a file, which the umask restricts.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+/// Permissions of a file for its owner only.
+const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// Files in a folder of a local file system.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
+    /// As it was given; for messages.
     path: PathBuf,
+    /// Does not depend on the working directory.
+    absolute: PathBuf,
+    handle: Arc<OwnedFd>,
+    /// Permissions of new files.
+    mode: Mode,
 }
 
 impl Folder {
-    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
-    }
-}
-
-impl Storage for Folder {
-    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
-        Ok(Box::new(OpenOptions::new().write(true).create_new(true).open(self.path(name))?))
-    }
-
-    fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
-        Bytes::map(&open_regular(&self.path(name))?, access)
+    /// Opens a folder. Follows links in its path.
+    pub(crate) fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        // A path that is empty names no folder, and has no absolute form.
+        let absolute = std::path::absolute(&path).map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = retry_on_intr(|| rustix::fs::openat(CWD, &absolute, flags, Mode::empty()))?;
+        Ok(Self { path, absolute, handle: Arc::new(handle), mode: FILE_MODE })
     }
 
-    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
-        Ok(Box::new(open_regular(&self.path(name))?))
+    /// Opens the folder of a database. [`Error::NotADatabase`] where there is none.
+    pub(crate) fn of_database(path: &Path) -> Result<Self> {
+        Self::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                Error::NotADatabase { path: path.to_path_buf() }
+            }
+            _ => Error::io("open", path)(error),
+        })
     }
 
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.path(from), self.path(to))
+    /// Opens a folder in this one, which may not be a link, for files of the owner only.
+    pub(super) fn open_own(&self, name: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = retry_on_intr(|| rustix::fs::openat(&self.handle, name, flags, Mode::empty()));
+        // For a link, systems choose one of two errors.
+        let handle = handle.map_err(|error| if error == Errno::LOOP { Errno::NOTDIR } else { error })?;
+        let (path, absolute) = (self.path.join(name), self.absolute.join(name));
+        Ok(Self { path, absolute, handle: Arc::new(handle), mode: OWN_FILE_MODE })
     }
 
-    fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path(name))
+    /// Makes a folder in this one, for its owner only.
+    pub(super) fn make_own_folder(&self, name: &Path) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.handle, name, Mode::RWXU)?)
     }
 
-    fn sync_folder(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()
+    /// Removes an empty folder in this one.
+    pub(super) fn remove_folder(&self, name: &Path) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
     }
 
-    fn list(&self) -> io::Result<Vec<OsString>> {
-        fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name())).collect()
-    }
-
-    fn lock(&self) -> Result<Box<dyn Lock>> {
-        // LOCK is never deleted, so the locked file keeps its name.
-        match LockFile::take(&self.path)? {
-            Some(lock) => Ok(Box::new(lock)),
-            None => Err(Error::NotADatabase { path: self.path.clone() }),
+    /// Whether the folder belongs to this user. If so, nobody else can read it from now on.
+    pub(super) fn is_own(&self) -> io::Result<bool> {
+        let is_own = rustix::fs::fstat(&self.handle)?.st_uid == rustix::process::geteuid().as_raw();
+        if is_own {
+            rustix::fs::fchmod(&self.handle, Mode::RWXU)?;
         }
+        Ok(is_own)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// Gives the folder and its files the permissions that the umask leaves to new ones.
+    pub(super) fn restore_modes(&self) -> io::Result<()> {
+        // The system tells the umask by applying it to a new file.
+        let all = Mode::RWXU | Mode::RWXG | Mode::RWXO;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let probe = retry_on_intr(|| rustix::fs::openat(&self.handle, names::MANIFEST_NEW, flags, all))?;
+        let mode = Mode::from_raw_mode(rustix::fs::fstat(&probe)?.st_mode) & all;
+        self.unlink(names::MANIFEST_NEW)?;
+        for name in self.names()? {
+            rustix::fs::chmodat(&self.handle, name, mode & FILE_MODE, AtFlags::empty())?;
+        }
+        Ok(rustix::fs::fchmod(&self.handle, mode)?)
+    }
+
+    /// What a name in the folder of this path is now. The folder may be another one.
+    pub(super) fn look_at_path(&self, name: &str) -> io::Result<Metadata> {
+        fs::symlink_metadata(self.absolute.join(name))
+    }
+
+    /// The path of the folder as it was given.
+    pub(super) fn given_path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a file, or of the folder for an empty name; for messages.
+    pub(super) fn path_of(&self, name: &str) -> PathBuf {
         // Joining an empty name would add a slash.
         if name.is_empty() { self.path.clone() } else { self.path.join(name) }
     }
-}
 
-/// Opens a regular file for reading. Checks the kind first: opening a named pipe would block.
-fn open_regular(path: &Path) -> io::Result<File> {
-    if fs::metadata(path)?.is_file() {
-        File::open(path)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"))
+    /// The names of all files and folders in this one.
+    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
+        let entries = Dir::read_from(&self.handle)?;
+        let names = entries.map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
+        let special = |name: &OsString| name == "." || name == "..";
+        names.filter(|name| !name.as_ref().is_ok_and(special)).collect()
+    }
+
+    /// Removes a file.
+    pub(super) fn unlink(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
+    }
+
+    /// Renames a file or a folder, and replaces any file with the new name.
+    pub(super) fn rename_to(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
+    }
+
+    /// Makes creations, renames and removals durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        Ok(retry_on_intr(|| rustix::fs::fsync(&self.handle))?)
+    }
+
+    /// Creates a file for writing. Fails if it exists.
+    pub(super) fn create_file(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        Ok(retry_on_intr(|| rustix::fs::openat(&self.handle, name, flags, self.mode))?.into())
+    }
+
+    /// The folder that the path leads to now, which may be another one.
+    pub(super) fn open_again(&self) -> Result<Self> {
+        let now = Self::of_database(&self.absolute)?;
+        Ok(Self { path: self.path.clone(), ..now })
+    }
+
+    /// Opens a regular file. Looks at it first: opening a device or a named pipe has effects.
+    pub(super) fn open_regular(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => check_regular(&stat)?,
+            Err(Errno::NOENT) if flags.contains(OFlags::CREATE) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file =
+            retry_on_intr(|| rustix::fs::openat(&self.handle, name, flags, self.mode)).map_err(|error| {
+                if error == Errno::LOOP { irregular(FileType::Symlink) } else { error.into() }
+            })?;
+        check_regular(&rustix::fs::fstat(&file)?)?;
+        Ok(file.into())
     }
 }
 
-impl WriteFile for File {
-    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        FileExt::write_all_at(self, bytes, offset)
-    }
-
-    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
-        self.set_len(len_bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        // This also syncs the length. The engine reads no file times.
-        self.sync_data()
+fn check_regular(stat: &Stat) -> io::Result<()> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(()),
+        other => Err(irregular(other)),
     }
 }
 
-impl ReadFile for File {
-    fn len_bytes(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-
-    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        FileExt::read_exact_at(self, bytes, offset)
-    }
+fn irregular(kind: FileType) -> io::Error {
+    let kind = match kind {
+        FileType::Symlink => "a symbolic link",
+        FileType::Directory => "a folder",
+        _ => "not a regular file",
+    };
+    io::Error::new(io::ErrorKind::InvalidData, kind)
 }

@@ -1,14 +1,20 @@
-//! A storage that records failed syncs permanently.
+//! The storage of a writer: it records failed syncs permanently, and changes nothing once the lock
+//! is lost.
 //!
 //! After a failed fsync the system may mark the pages as clean. A second fsync then succeeds,
 //! although a power cut would lose the data. A writer must therefore refuse all work after the
 //! first failure, whichever thread caused it.
+//!
+//! A lock is lost when the folder is moved, removed or replaced, or its file `LOCK` is. Another
+//! writer may then be at work. Files that appeared under the lock and are not from this writer are
+//! never removed.
 
-use std::ffi::OsString;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::bytes::{Access, Bytes};
 use super::interface::{Lock, ReadFile, Storage, WriteFile};
@@ -19,18 +25,33 @@ use crate::util::sabotage;
 #[derive(Clone, Debug)]
 pub(crate) struct Guarded {
     inner: Arc<dyn Storage>,
+    /// The writer holds it. Snapshots of the writer, which outlive it, only read.
+    lock: Weak<dyn Lock>,
+    /// The names of files that were there when the lock was taken, and of those made since.
+    known: Arc<Mutex<HashSet<OsString>>>,
     poisoned: Arc<AtomicBool>,
 }
 
 impl Guarded {
-    pub(crate) fn new(inner: Arc<dyn Storage>) -> Self {
-        Self { inner, poisoned: Arc::new(AtomicBool::new(false)) }
+    /// Guards a folder from now on. The caller holds the lock.
+    pub(crate) fn new(inner: Arc<dyn Storage>, lock: &Arc<dyn Lock>) -> io::Result<Self> {
+        let known = Arc::new(Mutex::new(inner.list()?.into_iter().collect()));
+        Ok(Self { inner, lock: Arc::downgrade(lock), known, poisoned: Arc::new(AtomicBool::new(false)) })
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashSet<OsString>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a failure has left the content of the medium uncertain.
     pub(crate) fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }
+}
+
+/// Checks that the lock is still held.
+fn check(lock: &Weak<dyn Lock>) -> io::Result<()> {
+    lock.upgrade().map_or_else(|| Err(io::Error::other("the lock was released")), |lock| lock.check())
 }
 
 fn watch<T>(poisoned: &AtomicBool, result: io::Result<T>) -> io::Result<T> {
@@ -42,8 +63,10 @@ fn watch<T>(poisoned: &AtomicBool, result: io::Result<T>) -> io::Result<T> {
 
 impl Storage for Guarded {
     fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
+        check(&self.lock)?;
         let inner = self.inner.create(name)?;
-        Ok(Box::new(GuardedFile { inner, poisoned: self.poisoned.clone() }))
+        self.known().insert(name.into());
+        Ok(Box::new(GuardedFile { inner, lock: self.lock.clone(), poisoned: self.poisoned.clone() }))
     }
 
     fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
@@ -55,11 +78,22 @@ impl Storage for Guarded {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        watch(&self.poisoned, self.inner.rename(from, to))
+        check(&self.lock)?;
+        watch(&self.poisoned, self.inner.rename(from, to))?;
+        let mut known = self.known();
+        known.remove(OsStr::new(from));
+        known.insert(to.into());
+        Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.inner.remove(name)
+        check(&self.lock)?;
+        if !self.known().contains(OsStr::new(name)) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a file of another program"));
+        }
+        self.inner.remove(name)?;
+        self.known().remove(OsStr::new(name));
+        Ok(())
     }
 
     fn sync_folder(&self) -> io::Result<()> {
@@ -77,6 +111,10 @@ impl Storage for Guarded {
         self.inner.lock()
     }
 
+    fn reopen(&self) -> Result<Arc<dyn Storage>> {
+        self.inner.reopen()
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.inner.path(name)
     }
@@ -85,11 +123,13 @@ impl Storage for Guarded {
 #[derive(Debug)]
 struct GuardedFile {
     inner: Box<dyn WriteFile>,
+    lock: Weak<dyn Lock>,
     poisoned: Arc<AtomicBool>,
 }
 
 impl WriteFile for GuardedFile {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        check(&self.lock)?;
         self.inner.write_all_at(bytes, offset)
     }
 

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::bytes::{Access, Bytes};
 use crate::error::Result;
@@ -32,12 +33,24 @@ pub(crate) trait Storage: Debug + Send + Sync {
     /// [`Error::Locked`](crate::Error::Locked) if another writer holds it,
     /// [`Error::Io`](crate::Error::Io).
     fn lock(&self) -> Result<Box<dyn Lock>>;
+    /// The folder that this one's path leads to now, which may be another one.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`](crate::Error::NotADatabase) if there is none,
+    /// [`Error::Io`](crate::Error::Io).
+    fn reopen(&self) -> Result<Arc<dyn Storage>>;
     /// The path of a file, or of the folder for an empty name; for messages.
     fn path(&self, name: &str) -> PathBuf;
 }
 
 /// A held lock.
-pub(crate) trait Lock: Debug + Send + Sync {}
+pub(crate) trait Lock: Debug + Send + Sync {
+    /// Checks that the path of the folder still leads to the locked file. Fails with
+    /// [`Replaced`](crate::error::Replaced) if the folder was moved, removed or replaced.
+    fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A file open for writing.
 pub(crate) trait WriteFile: Debug + Send {
@@ -51,6 +64,11 @@ pub(crate) trait WriteFile: Debug + Send {
 pub(crate) trait ReadFile: Debug + Send {
     fn len_bytes(&self) -> io::Result<u64>;
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+    /// The first offset from the given one on that is not in a hole of a sparse file. Holes read as
+    /// zeros.
+    fn data_from(&self, offset: u64) -> u64 {
+        offset
+    }
 }
 
 /// Reads a whole small file. `None` if it does not exist.
@@ -69,4 +87,44 @@ pub(crate) fn read_small(storage: &dyn Storage, name: &str, limit_bytes: u64) ->
     let mut bytes = vec![0; to_usize(len)];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(Some(bytes))
+}
+
+/// Reads a whole file piece by piece. Holes in it take neither time nor memory. `unreadable`
+/// decides about a piece that cannot be read.
+pub(crate) fn read_pieces(
+    file: &dyn ReadFile,
+    len_bytes: u64,
+    piece_bytes: u64,
+    unreadable: impl Fn(&mut [u8], io::Error) -> io::Result<()>,
+) -> io::Result<Bytes> {
+    Bytes::zeros(len_bytes, |content| {
+        let mut offset = file.data_from(0);
+        while offset < len_bytes {
+            let start = offset - offset % piece_bytes;
+            let end = len_bytes.min(start + piece_bytes);
+            let piece = &mut content[to_usize(start)..to_usize(end)];
+            file.read_exact_at(piece, start).or_else(|error| unreadable(piece, error))?;
+            offset = file.data_from(end);
+        }
+        Ok(())
+    })
+}
+
+/// Bytes of a growing file that are read at once.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Reads a whole file that may grow meanwhile, or lose its end.
+///
+/// Fails with [`io::ErrorKind::FileTooLarge`] if it is longer than `limit_bytes`.
+pub(crate) fn read_growing(file: &dyn ReadFile, limit_bytes: u64) -> io::Result<Bytes> {
+    loop {
+        let len_bytes = file.len_bytes()?;
+        if len_bytes > limit_bytes {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{len_bytes} bytes")));
+        }
+        match read_pieces(file, len_bytes, PIECE_BYTES, |_, error| Err(error)) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            other => return other,
+        }
+    }
 }

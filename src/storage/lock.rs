@@ -1,72 +1,109 @@
 //! The lock of a folder: an exclusive lock on its file `LOCK`, which stores the holder's process
 //! id.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+
+use super::folder::Folder;
 use super::interface::Lock;
 use super::names;
-use crate::error::{Error, Result};
+use crate::error::{Corruption, Error, Replaced, Result};
 
 /// How often to try to read the process id of a holder that has just taken the lock.
 const PID_TRIES: usize = 20;
+/// Length of the longest process id.
+const MAX_PID_BYTES: u64 = 20;
 
 /// A locked file. Dropping it releases the lock.
 #[derive(Debug)]
-pub(super) struct LockFile(File);
+pub(super) struct LockFile {
+    file: File,
+    folder: Folder,
+    /// Whether the file stores the id of this process.
+    has_pid: bool,
+}
 
-impl Lock for LockFile {}
+impl Lock for LockFile {
+    fn check(&self) -> io::Result<()> {
+        let locked = self.file.metadata()?;
+        match self.folder.look_at_path(names::LOCK) {
+            Ok(found) if (found.dev(), found.ino()) == (locked.dev(), locked.ino()) => Ok(()),
+            _ => Err(io::Error::other(Replaced { path: self.folder.path_of("") })),
+        }
+    }
+}
 
 impl LockFile {
     /// Takes the lock of a folder and writes the id of this process. `None` if the folder, or the
     /// locked file, no longer exists.
-    pub(super) fn take(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(names::LOCK);
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = match opened {
+    pub(super) fn take(folder: &Folder) -> Result<Option<Self>> {
+        let path = folder.path_of(names::LOCK);
+        let file = match folder.open_regular(names::LOCK, OFlags::RDWR | OFlags::CREATE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(Error::from(Corruption {
+                    file: path,
+                    section: "file",
+                    offset: 0,
+                    expected: "a regular file".into(),
+                    found: error.to_string(),
+                }));
+            }
             other => other.map_err(Error::io("open", &path))?,
         };
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked { path: folder.to_path_buf(), pid: holder(&path) });
+                return Err(Error::Locked { path: folder.path_of(""), pid: holder(folder) });
             }
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
         }
-        let locked = file.metadata().map_err(Error::io("look at", &path))?;
-        match fs::metadata(&path) {
-            Ok(named) if (named.dev(), named.ino()) == (locked.dev(), locked.ino()) => {}
-            _ => return Ok(None),
+        let mut lock = Self { file, folder: folder.clone(), has_pid: false };
+        if lock.check().is_err() {
+            return Ok(None);
         }
-        let lock = Self(file);
-        // On a full disk the write fails. Other processes then cannot read the id, but this one can
-        // still free space.
-        let pid = std::process::id().to_string();
-        let _ = lock.0.set_len(0).and_then(|()| FileExt::write_all_at(&lock.0, pid.as_bytes(), 0));
+        // Another name of this file may be somebody's data. Only a process id is overwritten.
+        if read_pid(&lock.file).is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
+            // On a full disk the write fails. Other processes then cannot read the id, but this one
+            // can still free space.
+            let pid = std::process::id().to_string();
+            let written = lock.file.set_len(0).and_then(|()| lock.file.write_all_at(pid.as_bytes(), 0));
+            lock.has_pid = written.is_ok();
+        }
         Ok(Some(lock))
     }
 }
 
 impl Drop for LockFile {
     fn drop(&mut self) {
-        // Removes the id, which would otherwise name a process that has ended.
-        let _ = self.0.set_len(0);
+        if self.has_pid {
+            // Removes the id, which would otherwise name a process that has ended.
+            let _ = self.file.set_len(0);
+        }
         // A child process that has just been forked has a copy of the file. Without this call it
         // would hold the lock until it executes its own program.
-        let _ = self.0.unlock();
+        let _ = self.file.unlock();
     }
 }
 
+/// The content of a short file of text.
+fn read_pid(file: &File) -> Option<String> {
+    let mut text = String::new();
+    file.take(MAX_PID_BYTES + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= MAX_PID_BYTES).then_some(text)
+}
+
 /// The id of the process that holds a lock. The holder writes it right after taking the lock.
-fn holder(path: &Path) -> Option<u32> {
+fn holder(folder: &Folder) -> Option<u32> {
     (0..PID_TRIES).find_map(|attempt| {
         if attempt > 0 {
             std::thread::sleep(Duration::from_millis(5));
         }
-        fs::read_to_string(path).ok()?.trim().parse().ok()
+        let file = folder.open_regular(names::LOCK, OFlags::RDONLY).ok()?;
+        read_pid(&file)?.trim().parse().ok()
     })
 }

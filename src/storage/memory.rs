@@ -73,6 +73,10 @@ impl Storage for Memory {
         Err(Error::io("lock", "a folder in memory")(io::ErrorKind::Unsupported.into()))
     }
 
+    fn reopen(&self) -> Result<Arc<dyn Storage>> {
+        Ok(Arc::new(self.clone()))
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         PathBuf::from("in memory").join(name)
     }

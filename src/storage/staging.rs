@@ -1,12 +1,12 @@
 //! The staging folder, in which a new database is prepared.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::folder::Folder;
-use super::interface::Storage;
+use super::interface::{Lock, Storage};
 use super::lock::LockFile;
 use super::names;
 use crate::error::{Error, Result};
@@ -24,11 +24,12 @@ pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
 ///
 /// The folder is locked while in use, removed when dropped, and renamed as a whole when published.
 /// The destination therefore never holds an incomplete database. The next build of the same name
-/// removes the folder of a killed process.
+/// removes the files of a killed process. Until it is published, only the owner can read it.
 #[derive(Debug)]
 pub(crate) struct Staging {
     target: PathBuf,
-    path: PathBuf,
+    parent: Folder,
+    name: PathBuf,
     folder: Folder,
     lock: Option<LockFile>,
 }
@@ -45,19 +46,16 @@ impl Staging {
             .map(|name| name.to_os_string())
             .ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         name.push(".building");
-        let path = parent(target).join(name);
-        let lock = loop {
-            match fs::create_dir(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => other.map_err(Error::io("create", &path))?,
-            }
+        let name = PathBuf::from(name);
+        let parent = Folder::open(parent(target)).map_err(Error::io("open", parent(target)))?;
+        loop {
             // Another build that ends at this moment may remove the folder. Then retry.
-            if let Some(lock) = LockFile::take(&path)? {
-                break lock;
-            }
-        };
-        clear(&path, false)?;
-        Ok(Self { target: target.clone(), folder: Folder::new(&path), path, lock: Some(lock) })
+            let Some(folder) = make_own(&parent, &name)? else { continue };
+            refuse_foreign(&folder)?;
+            let Some(lock) = LockFile::take(&folder)? else { continue };
+            clear(&folder, false)?;
+            return Ok(Self { target: target.clone(), parent, name, folder, lock: Some(lock) });
+        }
     }
 
     pub(crate) fn folder(&self) -> &Folder {
@@ -66,7 +64,7 @@ impl Staging {
 
     /// The staging folder.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.folder.given_path()
     }
 
     /// The destination.
@@ -76,23 +74,45 @@ impl Staging {
 
     /// Makes the folder durable and renames it to its destination.
     pub(crate) fn publish(mut self) -> Result<()> {
-        self.folder.sync_folder().map_err(Error::io("sync", &self.path))?;
+        let path = self.path().to_path_buf();
+        self.folder.restore_modes().map_err(Error::io("change the permissions of", &path))?;
+        self.folder.sync_folder().map_err(Error::io("sync", &path))?;
         refuse_existing(&self.target)?;
-        fs::rename(&self.path, &self.target).map_err(Error::io("rename", &self.path))?;
+        self.lock.iter().try_for_each(Lock::check).map_err(Error::io("look at", &path))?;
+        let name = self.target.file_name().unwrap_or_default();
+        self.parent.rename_to(&self.name, name.as_ref()).map_err(Error::io("rename", &path))?;
         self.lock = None;
-        let parent = parent(&self.target);
-        File::open(parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", parent))
+        self.parent.sync_folder().map_err(Error::io("sync", self.parent.path("")))
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        if self.lock.is_some() {
+        if self.lock.take().is_some_and(|lock| lock.check().is_ok() && clear(&self.folder, true).is_ok()) {
             // After a failure the next `begin` removes the remaining files.
-            let _ = clear(&self.path, true)
-                .and_then(|()| fs::remove_dir(&self.path).map_err(Error::io("remove", &self.path)));
+            let _ = self.parent.remove_folder(&self.name);
         }
     }
+}
+
+/// Makes a folder that only its owner can read, or takes an existing one. `None` if it is removed
+/// meanwhile.
+fn make_own(parent: &Folder, name: &Path) -> Result<Option<Folder>> {
+    let path = parent.path("").join(name);
+    let refused = |found| Err(Error::NotStaging { path: path.clone(), found });
+    match parent.make_own_folder(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        other => other.map_err(Error::io("create", &path))?,
+    }
+    let folder = match parent.open_own(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return refused("not a folder"),
+        other => other.map_err(Error::io("open", &path))?,
+    };
+    if !folder.is_own().map_err(Error::io("look at", &path))? {
+        return refused("belongs to another user");
+    }
+    Ok(Some(folder))
 }
 
 /// Rejects a destination that is neither free nor an empty folder.
@@ -115,19 +135,29 @@ fn refuse_existing(target: &Path) -> Result<()> {
     }
 }
 
-/// Removes database files from a folder; `LOCK` only if `with_lock`. Removes nothing if the folder
-/// contains any other file.
-fn clear(folder: &Path, with_lock: bool) -> Result<()> {
-    let mut ours = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let path = entry.map_err(Error::io("read", folder))?.path();
-        match path.file_name().and_then(|name| name.to_str()) {
-            Some(names::LOCK) if !with_lock => {}
-            Some(name) if names::is_ours(name) => ours.push(path),
-            _ => return Err(Error::AlreadyExists { path }),
+/// Rejects a folder with a file that no build makes.
+fn refuse_foreign(folder: &Folder) -> Result<()> {
+    for name in folder.list().map_err(Error::io("read", folder.path("")))? {
+        if !name.to_str().is_some_and(names::is_ours) {
+            let path = folder.path("").join(name);
+            return Err(Error::NotStaging { path, found: "not a file of a database" });
         }
     }
-    ours.into_iter().try_for_each(|path| fs::remove_file(&path).map_err(Error::io("remove", path)))
+    Ok(())
+}
+
+/// Removes database files from a folder; `LOCK` only if `with_lock`. Removes nothing if the folder
+/// contains any other file.
+fn clear(folder: &Folder, with_lock: bool) -> Result<()> {
+    refuse_foreign(folder)?;
+    for name in folder.list().map_err(Error::io("read", folder.path("")))? {
+        if let Some(name) = name.to_str()
+            && (with_lock || name != names::LOCK)
+        {
+            folder.remove(name).map_err(Error::io("remove", folder.path(name)))?;
+        }
+    }
+    Ok(())
 }
 
 /// The folder that contains a path: `.` for a bare name.
@@ -173,7 +203,7 @@ mod tests {
 
         fs::create_dir(&building).unwrap();
         fs::write(building.join("thesis.txt"), "mine").unwrap();
-        assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
+        assert!(matches!(Staging::begin(&target), Err(Error::NotStaging { .. })));
         assert!(building.join("thesis.txt").exists());
     }
 

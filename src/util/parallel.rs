@@ -1,9 +1,12 @@
-//! Parallel work whose results arrive in the order of the work items.
+//! Parallel work, and parallel work whose results arrive in the order of the work items.
+//!
+//! Where the system refuses to start a thread, the work goes on with those that were started.
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, Scope};
 
 /// Blocks that one work item may produce ahead of the consumer.
 const BLOCKS_AHEAD: usize = 4;
@@ -14,6 +17,30 @@ pub type Sink<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
 
 /// Items per thread that may be claimed but not yet consumed.
 const ITEMS_AHEAD: usize = 4;
+
+/// Runs `work` for every item, on the calling thread and `threads - 1` others.
+pub fn for_each<I>(threads: usize, items: impl Iterator<Item = I> + Send, work: impl Fn(I) + Sync) {
+    let items = Mutex::new(items);
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let worker = || {
+        while let Some(item) = next() {
+            work(item);
+        }
+    };
+    std::thread::scope(|scope| {
+        start(scope, threads.saturating_sub(1), &worker);
+        worker();
+    });
+}
+
+/// Starts threads that run `worker`. Returns how many the system has started.
+fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    threads: usize,
+    worker: &'scope (impl Fn() + Sync),
+) -> usize {
+    (0..threads).take_while(|_| Builder::new().spawn_scoped(scope, worker).is_ok()).count()
+}
 
 /// Runs `work(item, state, sink)` for every item on `threads` threads, and passes the blocks of
 /// each item to `consume` on the calling thread: all blocks of item 0 in order, then those of item
@@ -52,23 +79,24 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
     let (announce, announced) = sync_channel::<Receiver<Result<T, E>>>(threads * ITEMS_AHEAD);
     let claims = Mutex::new(Claims { source, announce: Some(announce) });
     let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let mut state = state();
-                while !stop.load(Ordering::Relaxed)
-                    && let Some((item, sender)) = next_claim(&claims)
-                {
-                    let mut sink = |block| match sender.send(Ok(block)) {
-                        Ok(()) => ControlFlow::Continue(()),
-                        Err(_) => ControlFlow::Break(()),
-                    };
-                    if let Err(error) = work(item, &mut state, &mut sink) {
-                        // The receiver is gone only if the consumer has already failed.
-                        let _ = sender.send(Err(error));
-                    }
-                }
-            });
+    let worker = || {
+        let mut state = state();
+        while !stop.load(Ordering::Relaxed)
+            && let Some((item, sender)) = next_claim(&claims)
+        {
+            let mut sink = |block| match sender.send(Ok(block)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            };
+            if let Err(error) = work(item, &mut state, &mut sink) {
+                // The receiver is gone only if the consumer has already failed.
+                let _ = sender.send(Err(error));
+            }
+        }
+    };
+    let result = std::thread::scope(|scope| {
+        if start(scope, threads, &worker) == 0 {
+            return None;
         }
         // Workers claim items, and announce their channels, in order. The item that this loop waits
         // for is therefore always claimed by a worker that this loop does not block.
@@ -78,7 +106,11 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
         // Dropping the receivers makes pending sends of the workers fail.
         drop(blocks);
         drop(announced);
-        result
+        Some(result)
+    });
+    result.unwrap_or_else(|| {
+        let claims = claims.into_inner().unwrap_or_else(PoisonError::into_inner);
+        sequential(claims.source, state(), work, consume)
     })
 }
 
@@ -96,7 +128,7 @@ type Claim<I, T, E> = (I, SyncSender<Result<T, E>>);
 fn next_claim<I, T, E>(
     claims: &Mutex<Claims<impl FnMut() -> Result<Option<I>, E>, T, E>>,
 ) -> Option<Claim<I, T, E>> {
-    let mut claims = claims.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut claims = claims.lock().unwrap_or_else(PoisonError::into_inner);
     let announce = claims.announce.take()?;
     let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
     match (claims.source)() {

@@ -5,10 +5,9 @@
 //! the standard library's sort. Values that share their leading bits stay in one piece, which one
 //! thread sorts.
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::fingerprint::Fingerprint;
 use crate::util::cast::to_usize;
+use crate::util::parallel;
 
 /// Values in a piece: 256 KiB of 64-bit fingerprints.
 const CACHED: usize = 1 << 15;
@@ -58,19 +57,7 @@ fn in_pieces<F: Fingerprint>(
         pieces.push((piece_from, piece_to));
         (from, to, start) = (rest_from, rest_to, end);
     }
-    let pieces = Mutex::new(pieces.into_iter());
-    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        while let Some((from, to)) = next() {
-            arrange(from, to);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
+    parallel::for_each(threads, pieces.into_iter(), |(from, to)| arrange(from, to));
 }
 
 /// Distributes values by their bits `start..start + bits`. Stable. Returns the end of each piece.

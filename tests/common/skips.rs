@@ -16,6 +16,8 @@ pub enum Need {
     Data,
     /// Root, and mounts: tmpfs, and ext4 on a loop device.
     Mounts,
+    /// Root, to give a file to another user.
+    Root,
     /// `strace`, with the right to trace.
     Strace,
     /// `python3` with numpy.
@@ -27,6 +29,7 @@ impl fmt::Display for Need {
         f.write_str(match self {
             Self::Data => "data",
             Self::Mounts => "mounts",
+            Self::Root => "root",
             Self::Strace => "strace",
             Self::Numpy => "numpy",
         })

@@ -12,6 +12,7 @@ mod backup;
 mod builds;
 mod cross;
 mod damage;
+mod hostile;
 mod ingest;
 mod joins;
 mod keys;

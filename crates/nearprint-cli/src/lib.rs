@@ -15,28 +15,40 @@ mod simhash_cpp;
 mod terminal;
 mod typed;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use commands::Cli;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
-use terminal::{failure, interrupt};
+use terminal::output::unwritable_stdout;
+use terminal::{failure, interrupt, print_message, without_controls};
 
 /// Runs the `nearprint` program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Printing fails only if the pipe is closed.
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { failure::USAGE } else { 0 });
-        }
-    };
     interrupt::install_handler();
-    match cli.run() {
+    let result = match Cli::try_parse() {
+        Ok(cli) => cli.run(),
+        Err(error) if error.use_stderr() => {
+            print_usage_error(&error);
+            return ExitCode::from(failure::USAGE);
+        }
+        // The help or the version.
+        Err(error) => error.print().map_err(|source| unwritable_stdout(source).into()),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report("nearprint"),
+    }
+}
+
+/// Prints what is wrong with the arguments, in colour if they cannot control the terminal.
+fn print_usage_error(error: &clap::Error) {
+    match without_controls(&error.render().to_string()) {
+        // Printing fails only if the pipe is closed.
+        Cow::Borrowed(_) => drop(error.print()),
+        Cow::Owned(text) => print_message(format_args!("{}", text.trim_end())),
     }
 }

@@ -86,6 +86,11 @@ pub enum OutputProblem {
         /// The path of the second one.
         path: PathBuf,
     },
+    /// An output of a finished job has been changed or removed since.
+    ChangedAfterEnd {
+        /// The output.
+        path: PathBuf,
+    },
     /// Only plain files that are not compressed can be resumed.
     NotResumable {
         /// The output.
@@ -270,6 +275,12 @@ impl fmt::Display for OutputProblem {
             Self::SameFile { first, second, path } => {
                 write!(f, "{first} and {second} are the same file, {}", path.display())
             }
+            Self::ChangedAfterEnd { path } => write!(
+                f,
+                "{}: was changed or removed after this job had completed it; --restart forgets what the job \
+                 kept, and runs it again",
+                path.display()
+            ),
             Self::NotResumable { path } => {
                 write!(f, "{}: only a plain file that is not compressed can be continued", path.display())
             }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SendError, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::build::{Target, merge};
@@ -68,17 +69,26 @@ impl<F: Fingerprint> MergePlan<F> {
         self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
     }
 
-    /// Merges on a separate thread, with half of the threads of the options.
-    pub(crate) fn spawn(self, options: &Options) -> Result<MergeJob> {
+    /// Merges on a separate thread, with half of the threads of the options. Returns the plan if the
+    /// system cannot start a thread.
+    pub(crate) fn spawn(self, options: &Options) -> Result<MergeJob, Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (options.threads / 2).max(1);
         let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
         let replaces = self.replaces();
-        let thread = std::thread::Builder::new()
-            .name("nearprint merge".into())
-            .spawn(move || self.run(&options).map(|merged| merged.record))
-            .map_err(Error::io("start", "a thread for merging"))?;
-        Ok(MergeJob { thread, replaces, stop })
+        // The thread takes the plan through this channel, as a closure that is not run is lost.
+        let (give, take) = sync_channel::<Self>(1);
+        let work = move || {
+            let plan = take.recv().map_err(|_| Error::Interrupted)?;
+            plan.run(&options).map(|merged| merged.record)
+        };
+        match std::thread::Builder::new().name("nearprint merge".into()).spawn(work) {
+            Err(_) => Err(self),
+            Ok(thread) => match give.send(self) {
+                Err(SendError(plan)) => Err(plan),
+                Ok(()) => Ok(MergeJob { thread, replaces, stop }),
+            },
+        }
     }
 }
 

@@ -2,27 +2,27 @@
 
 use super::pages::open_file;
 use super::report::{FindingKind, RepairReport};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{
-    FRAME_HEADER_BYTES, Frame, HEADER_BYTES, Operation, WalHeader, operations, sound_frames,
+    FRAME_HEADER_BYTES, Frame, HEADER_BYTES, MAX_LOG_BYTES, Operation, WalHeader, operations, sound_frames,
     sound_frames_without_salt,
 };
-use crate::storage::{ReadFile, Storage, names};
-use crate::util::cast::to_usize;
+use crate::storage::{Bytes, Storage, names, read_pieces};
 
 /// Bytes to read at once. Unreadable pieces are replaced by zeros.
-const PIECE_BYTES: usize = 8192;
+const PIECE_BYTES: u64 = 8192;
 
 /// A log, read as far as the medium allows.
 pub(super) struct DamagedLog {
     name: String,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl DamagedLog {
-    /// Reads a whole log into memory. `None` if it is missing.
+    /// Reads a whole log into memory. Unreadable pieces are replaced by zeros. `None` if it is
+    /// missing.
     pub(super) fn read(
         storage: &dyn Storage,
         number: u64,
@@ -30,7 +30,20 @@ impl DamagedLog {
     ) -> Result<Option<Self>> {
         let name = names::wal(number);
         match open_file(storage, &name)? {
-            Ok(file) => Ok(Some(Self { name, bytes: read_all(&*file) })),
+            Ok(file) => {
+                let len_bytes = file.len_bytes().unwrap_or(0);
+                if len_bytes > MAX_LOG_BYTES {
+                    let what = format!("{len_bytes} bytes long, and a log has at most {MAX_LOG_BYTES}");
+                    report.add(FindingKind::Damaged, &name, what);
+                }
+                let zeros = |piece: &mut [u8], _| {
+                    piece.fill(0);
+                    Ok(())
+                };
+                let bytes = read_pieces(&*file, len_bytes.min(MAX_LOG_BYTES), PIECE_BYTES, zeros);
+                let bytes = bytes.map_err(Error::io("read", storage.path(&name)))?;
+                Ok(Some(Self { name, bytes }))
+            }
             Err(what) => {
                 let what = format!("{what}, with the commits since the last run");
                 report.add(FindingKind::Lost, &name, what);
@@ -118,17 +131,4 @@ impl DamagedLog {
         };
         report.add(kind, &self.name, format!("{} bytes from offset {end} on: {what}", rest.len()));
     }
-}
-
-/// Reads a file piece by piece.
-fn read_all(file: &dyn ReadFile) -> Vec<u8> {
-    let mut bytes = vec![0; to_usize(file.len_bytes().unwrap_or(0))];
-    let mut offset = 0;
-    for piece in bytes.chunks_mut(PIECE_BYTES) {
-        if file.read_exact_at(piece, offset).is_err() {
-            piece.fill(0);
-        }
-        offset += piece.len() as u64;
-    }
-    bytes
 }

@@ -29,7 +29,8 @@ pub(crate) use source::width;
 
 use crate::build::KeySource;
 use crate::database::bulk::Builder;
-use crate::error::Result;
+use crate::database::snapshot::verify_all;
+use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::format::schema::Schema;
@@ -55,7 +56,7 @@ pub fn repair<F: Fingerprint>(
     options: Options,
     begun: &mut dyn FnMut(&Path),
 ) -> Result<RepairReport> {
-    let storage = Folder::new(path);
+    let storage = Folder::of_database(path)?;
     let mut report = RepairReport::default();
     let DamagedDatabase { mut manifest, logs } = DamagedDatabase::find::<F>(&storage, fallback, &mut report)?;
     refuse_inside(dest, path)?;
@@ -79,8 +80,36 @@ pub fn repair<F: Fingerprint>(
         run.recover_keys::<F>(&deleted, &mut report, &mut |key| builder.push_record(key))?;
         deleted.add(run.deleted(&mut report)?);
     }
+    report_other_damage::<F>(&storage, &manifest, builder.options(), &mut report)?;
     changes.note_in(&mut manifest);
     finish(builder, &manifest, report)
+}
+
+/// Reports damage in files that the repair did not need, such as tables other than the first.
+fn report_other_damage<F: Fingerprint>(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    options: &Options,
+    report: &mut RepairReport,
+) -> Result<()> {
+    if report.findings.iter().any(|finding| finding.file == names::MANIFEST) {
+        // The records of the files are lost, so there is nothing to compare them with.
+        return Ok(());
+    }
+    let damage = match verify_all::<F>(storage, manifest, options) {
+        Ok(verification) => verification.damage,
+        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        // The medium fails. What was needed of it has been read, or reported.
+        Err(_) => return Ok(()),
+    };
+    for Corruption { file, section, offset, expected, found } in damage {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if report.findings.iter().all(|finding| finding.file != name) {
+            let what = format!("{section} at offset {offset}: expected {expected}, found {found}");
+            report.add(FindingKind::Damaged, &name, what);
+        }
+    }
+    Ok(())
 }
 
 /// Gives the new database its name, unless no row survived the damage.
@@ -95,7 +124,7 @@ fn finish<F: Fingerprint>(
     }
     builder.take_over(manifest);
     let made = builder.finish()?;
-    let runs = manifest::of::<F>(&Folder::new(made.path()))?.runs;
+    let runs = manifest::of::<F>(&Folder::of_database(made.path())?)?.runs;
     (report.made, report.rows) = (true, runs.iter().map(|run| run.rows).sum());
     Ok(report)
 }

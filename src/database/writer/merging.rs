@@ -26,12 +26,14 @@ impl<F: Fingerprint> Writer<F> {
         while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge() else { return Ok(()) };
             let plan = self.plan(range);
-            if self.options.background_merges {
-                self.merges.push(plan.spawn(&self.options)?);
-            } else {
-                let merged = plan.run(&self.options.clone().without_progress());
-                if !self.take_over(merged)? {
-                    return Ok(());
+            let is_spawned = self.options.background_merges && self.options.threads > 1;
+            match if is_spawned { plan.spawn(&self.options) } else { Err(plan) } {
+                Ok(job) => self.merges.push(job),
+                Err(plan) => {
+                    let merged = plan.run(&self.options.clone().without_progress());
+                    if !self.take_over(merged)? {
+                        return Ok(());
+                    }
                 }
             }
         }

@@ -77,7 +77,7 @@ pub struct Writer<F: Fingerprint> {
     /// Merges at work, each of other runs, the ones of older runs first.
     merges: Vec<MergeJob>,
     /// Held until everything else is dropped.
-    _lock: Box<dyn Lock>,
+    lock: Arc<dyn Lock>,
 }
 
 /// A commit writes a run once keys and texts exceed this part of the memory.
@@ -88,13 +88,13 @@ const MOST_RUNS: usize = 12;
 impl<F: Fingerprint> Writer<F> {
     /// Takes the lock, removes the files that a crash left, and recovers the log.
     pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
-        let storage = Guarded::new(storage);
         let path = storage.path("");
-        if manifest::read(&storage)?.is_none() {
+        if manifest::read(&*storage)?.is_none() {
             // Checked before the lock is taken, which creates a file.
             return Err(Error::NotADatabase { path });
         }
-        let lock = storage.lock()?;
+        let lock: Arc<dyn Lock> = storage.lock()?.into();
+        let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         manifest.check_width(F::BITS, &path)?;
         if manifest.runs_only {
@@ -116,7 +116,7 @@ impl<F: Fingerprint> Writer<F> {
             pending: Content::default(),
             wal: None,
             merges: Vec::new(),
-            _lock: lock,
+            lock,
             storage,
         };
         writer.recover()?;
@@ -270,6 +270,7 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Corrupt`] if a merge found damage.
     pub fn commit(&mut self) -> Result<()> {
         self.check_poison()?;
+        self.check_lock()?;
         self.take_finished_merge()?;
         if self.pending.is_empty() {
             return Ok(());
@@ -277,6 +278,7 @@ impl<F: Fingerprint> Writer<F> {
         let changes = &self.memtable.changes;
         if changes.operations() >= self.options.memtable_rows
             || changes.key_bytes() >= self.options.memory_bytes / KEYS_SHARE
+            || !Wal::has_room(self.wal.as_ref(), &self.pending)
         {
             return self.flush();
         }
@@ -369,6 +371,7 @@ impl<F: Fingerprint> Writer<F> {
     /// As [`commit`](Writer::commit).
     pub fn wait_for_merges(&mut self) -> Result<()> {
         self.check_poison()?;
+        self.check_lock()?;
         self.take_finished_merge()?;
         self.flush_with(false)?;
         loop {
@@ -430,6 +433,10 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(crate) fn check_poison(&self) -> Result<()> {
         if self.storage.is_poisoned() { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
+    }
+
+    fn check_lock(&self) -> Result<()> {
+        self.lock.check().map_err(Error::io("look at", &self.path))
     }
 
     fn next_id(&self) -> Option<u64> {

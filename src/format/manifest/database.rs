@@ -115,7 +115,7 @@ impl Manifest {
         if numbers.iter().any(|&number| number > MAX_NUMBER) {
             return Err(body.flaw("numbers up to 2^63", "one that is larger"));
         }
-        Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
+        body.end()?;
         Ok(Self {
             generation,
             database_id,
@@ -166,7 +166,7 @@ fn decode_layout(body: &mut Decoder<'_>) -> Result<LayoutChoice, Flaw> {
         (2, blocks @ 1..=64, prefix) if (1..=blocks).contains(&prefix) => {
             Ok(LayoutChoice::Blocks { blocks, prefix })
         }
-        other => Err(body.flaw("a known layout", format!("{other:?}"))),
+        (kind, first, second) => Err(body.flaw("a known layout", format!("kind {kind}, {first}, {second}"))),
     }
 }
 

@@ -63,6 +63,12 @@ impl Manifest {
         let (body, stored) = file
             .split_last_chunk::<4>()
             .ok_or_else(|| Flaw::new("checksum", 0, "a CRC-32", format!("{} bytes", file.len())))?;
+        // A file that was cut short has no checksum. Its length says more.
+        let len =
+            file.get(16..PREFIX_BYTES).and_then(|len| len.first_chunk()).map(|len| u64::from_le_bytes(*len));
+        if let Some(len) = len.filter(|&len| len > file.len() as u64) {
+            return Err(Flaw::new("length", 16, format!("{len} bytes"), file.len()).into());
+        }
         check_crc("checksum", body.len() as u64, u32::from_le_bytes(*stored), crc32fast::hash(body))?;
         let version = prefix.u32()?;
         if version > VERSION {
@@ -78,7 +84,7 @@ impl Manifest {
     fn decode_records(mut records: Decoder<'_>, count: u32) -> Result<Self, Flaw> {
         let (tag, mut body) = next_record(&mut records)?;
         if count == 0 || tag != TAG_DATABASE {
-            return Err(records.flaw("record DATA", format!("{tag:?}")));
+            return Err(records.flaw("record DATA", name(tag)));
         }
         let mut manifest = Self::decode_database(&mut body)?;
         let mut last = 0;
@@ -89,12 +95,12 @@ impl Manifest {
             let place =
                 place.filter(|&place| place > last || (place == 0 && last == 0)).ok_or_else(|| {
                     let expected = "records DATA, RUN, ADPT, AUTO, RECP, CKPT in this order";
-                    records.flaw(expected, format!("{tag:?}"))
+                    records.flaw(expected, name(tag))
                 })?;
             manifest.decode_record(tag, &mut body)?;
             last = place;
         }
-        Flaw::unless_equal("records", records.offset(), 0, records.take_rest().len())?;
+        records.end()?;
         Ok(manifest)
     }
 
@@ -129,7 +135,7 @@ fn decode_adopted(body: &mut Decoder<'_>) -> Result<Vec<[u8; 16]>, Flaw> {
     let offset = body.offset();
     let (identities, rest) = body.take_rest().as_chunks::<16>();
     if identities.is_empty() || !rest.is_empty() {
-        return Err(Flaw::new("records", offset, "identities of 16 bytes", "another length"));
+        return Err(Flaw::new("record ADPT", offset, "identities of 16 bytes", "another length"));
     }
     Ok(identities.to_vec())
 }
@@ -138,7 +144,8 @@ fn decode_recipe(body: &mut Decoder<'_>) -> Result<String, Flaw> {
     let offset = body.offset();
     let bytes = body.take_rest();
     let text = std::str::from_utf8(bytes).ok().filter(|text| (1..=MAX_RECIPE_BYTES).contains(&text.len()));
-    let flaw = || Flaw::new("records", offset, "a recipe of at most 4096 bytes of UTF-8", "something else");
+    let flaw =
+        || Flaw::new("record RECP", offset, "a recipe of at most 4096 bytes of UTF-8", "something else");
     text.map(str::to_string).ok_or_else(flaw)
 }
 
@@ -147,7 +154,7 @@ fn decode_checkpoint(body: &mut Decoder<'_>) -> Result<Vec<u8>, Flaw> {
     if (1..=MAX_CHECKPOINT_BYTES).contains(&bytes.len()) {
         return Ok(bytes.to_vec());
     }
-    Err(Flaw::new("records", offset, "a checkpoint of at most 1 MiB", bytes.len()))
+    Err(Flaw::new("record CKPT", offset, "a checkpoint of at most 1 MiB", bytes.len()))
 }
 
 /// Encoded records.
@@ -183,5 +190,18 @@ fn next_record<'a>(records: &mut Decoder<'a>) -> Result<([u8; 4], Decoder<'a>), 
     let tag = records.array()?;
     let len = records.u32()? as usize;
     let base = records.offset();
-    Ok((tag, Decoder::new("records", base, records.take(len)?)))
+    let section = match tag {
+        TAG_DATABASE => "record DATA",
+        TAG_RUN => "record RUN",
+        TAG_ADOPTED => "record ADPT",
+        TAG_AUTOMATIC => "record AUTO",
+        TAG_RECIPE => "record RECP",
+        TAG_CHECKPOINT => "record CKPT",
+        _ => "records",
+    };
+    Ok((tag, Decoder::new(section, base, records.take(len)?)))
+}
+
+fn name(tag: [u8; 4]) -> String {
+    tag.escape_ascii().to_string()
 }

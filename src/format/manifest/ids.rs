@@ -70,7 +70,7 @@ impl IdRanges {
             && ranges.iter().zip(ranges.iter().skip(1)).all(|(left, right)| left.1 < right.0);
         if ranges.is_empty() || ranges.len() > MAX_RANGES || !rest.is_empty() || !ordered {
             let expected = "up to 4096 ranges in ascending order";
-            return Err(Flaw::new("records", offset, expected, "something else"));
+            return Err(Flaw::new("record AUTO", offset, expected, "something else"));
         }
         Ok(Self(ranges))
     }

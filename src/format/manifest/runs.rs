@@ -104,7 +104,7 @@ impl RunRecord {
         let postings_file = FileRecord::decode(body)?;
         let tombstones_file = if tombstones > 0 { Some(FileRecord::decode(body)?) } else { None };
         let keys = if limits.keyed { KeysRecord::decode(body)? } else { None };
-        Flaw::unless_equal("records", body.offset(), 0, body.take_rest().len())?;
+        body.end()?;
         Ok(Self {
             run,
             identity,
@@ -169,7 +169,9 @@ impl FileRecord {
 
     fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
         let record = Self { len_bytes: body.u64()?, footer_crc: body.u32()? };
-        Flaw::unless_equal("records", body.offset(), 0, body.u32()?)?;
-        Ok(record)
+        match body.u32()? {
+            0 => Ok(record),
+            other => Err(body.flaw("0 after a footer's CRC", other)),
+        }
     }
 }

@@ -79,6 +79,11 @@ impl Content {
         }
     }
 
+    /// Length of the whole frame, in bytes.
+    pub(crate) fn frame_len_bytes(&self) -> u64 {
+        (FRAME_HEADER_BYTES + self.bytes.bytes.len()) as u64
+    }
+
     /// The whole frame. `None` if the content is too long for a frame.
     pub(crate) fn frame(&self, salt: u64, number: u64) -> Option<Vec<u8>> {
         let len = u32::try_from(self.bytes.bytes.len()).ok()?;

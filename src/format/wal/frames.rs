@@ -44,6 +44,17 @@ fn unchecked_header(file: &[u8], offset: usize) -> Option<FrameHeader> {
     Some(FrameHeader { len: len as usize, number, content_crc })
 }
 
+/// The first of the offsets `start`, `start + 8`, … where a frame header may start: one that is not
+/// all zeros. A file can have holes of gigabytes.
+fn skip_zeros(file: &[u8], start: usize) -> usize {
+    let words = file.get(start..).unwrap_or_default().as_chunks::<8>().0;
+    match words.iter().position(|word| *word != [0; 8]) {
+        Some(zeros) => start + 8 * zeros.saturating_sub(FRAME_HEADER_BYTES / 8 - 1),
+        // The last bytes are no word, and too few for a header.
+        None => file.len().max(start),
+    }
+}
+
 /// The content of a frame, if its checksum is correct.
 fn sound_content(file: &[u8], offset: usize, header: FrameHeader) -> Option<&[u8]> {
     let content = file.get(offset + FRAME_HEADER_BYTES..)?.get(..header.len)?;
@@ -76,11 +87,13 @@ impl<'a> Frames<'a> {
             frames.end += FRAME_HEADER_BYTES + content.len();
             number = number.wrapping_add(1);
         }
-        let is_later = |offset: &usize| {
-            sound_header(file, *offset, header.salt).is_some_and(|later| later.number > number)
-        };
-        let later = (frames.end..file.len()).step_by(8).find(is_later);
-        frames.damage = later.map(|offset| {
+        let mut offset = skip_zeros(file, frames.end);
+        while offset < file.len()
+            && sound_header(file, offset, header.salt).is_none_or(|later| later.number <= number)
+        {
+            offset = skip_zeros(file, offset + 8);
+        }
+        frames.damage = (offset < file.len()).then(|| {
             let found = format!("a damaged one, and a sound one at offset {offset}");
             Flaw::new("frame", frames.end as u64, format!("frame {number}"), found)
         });
@@ -106,7 +119,7 @@ pub(crate) fn sound_frames<'a>(file: &'a [u8], header: &WalHeader) -> Vec<Frame<
     let (mut offset, mut least) = (HEADER_BYTES, header.first_frame);
     while offset < file.len() {
         let Some(found) = sound_header(file, offset, header.salt) else {
-            offset += 8;
+            offset = skip_zeros(file, offset + 8);
             continue;
         };
         if found.number >= least

@@ -6,6 +6,8 @@ use crate::format::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPW\r\n\x1a\n";
 /// Bytes before the first frame.
 pub(crate) const HEADER_BYTES: usize = 64;
+/// The longest log. A writer starts a new one before this one exceeds it.
+pub(crate) const MAX_LOG_BYTES: u64 = 1 << 32;
 /// Offset of the header's CRC.
 const HEADER_CRC_OFFSET: usize = 60;
 

@@ -203,6 +203,10 @@ impl Storage for SimulatedDisk {
         Ok(Box::new(LockGuard(self.clone())))
     }
 
+    fn reopen(&self) -> Result<Arc<dyn Storage>> {
+        Ok(Arc::new(self.clone()))
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         Path::new(PATH).join(name)
     }

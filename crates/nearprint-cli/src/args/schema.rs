@@ -8,7 +8,7 @@ use nearprint_text::recipe::Recipe;
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
     /// Distance in bits that the layout is tuned for; queries may use any other
-    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance)]
+    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance, allow_negative_numbers = true)]
     k: u32,
     /// Width of a fingerprint in bits [default: that of the recipe, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]

@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(value_name = "B")]
     b: PathBuf,
     /// How many bits may differ between near-duplicates
-    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance)]
+    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance, allow_negative_numbers = true)]
     k: u32,
     #[command(flatten)]
     recipe: RecipeArgs,

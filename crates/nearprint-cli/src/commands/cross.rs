@@ -27,7 +27,7 @@ pub(super) struct Args {
     #[arg(value_name = "OTHER")]
     other: PathBuf,
     /// How many bits may differ [default: the K of DB]
-    #[arg(short, value_name = "K", value_parser = values::distance)]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// Print ids instead of fingerprints
     #[arg(long)]

@@ -34,7 +34,7 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
     /// How many bits of near-duplicates may differ [default: the K of the database, else 3]
-    #[arg(short, value_name = "K", value_parser = values::distance)]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB")]
@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// Write nothing, and print the counts of a real run
     #[arg(long)]
     dry_run: bool,
-    /// Remove what an interrupted run kept in the database, and start again
+    /// Remove what an interrupted run, or this command before, kept in the database, and start again
     #[arg(long)]
     restart: bool,
     #[command(flatten)]
@@ -114,6 +114,12 @@ impl Args {
         interrupt::set_cancellable(false);
         bar.clear();
         match done {
+            Ok(FileReport {
+                counts: DocumentCounts { records, kept, .. }, already_complete: true, ..
+            }) => {
+                global.note(format_args!("already complete: {records} documents, {kept} kept"));
+                Ok(())
+            }
             Ok(FileReport { counts, resumed_after, .. }) => {
                 summarize(global, &counts, resumed_after, started);
                 Ok(())

@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[command(flatten)]
     source: DatabaseOrCount,
     /// How many bits may differ [default: the K of the database; 3 with -n]
-    #[arg(short, value_name = "K", value_parser = values::distance)]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// With -n: layout
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, conflicts_with = "database")]

@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[command(flatten)]
     source: JoinArgs,
     /// How many bits may differ [default: the K of the database; 3 with --input]
-    #[arg(short, value_name = "K", value_parser = values::distance)]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// Print ids instead of fingerprints
     #[arg(long)]

@@ -31,7 +31,7 @@ pub(super) struct Args {
     #[arg(short, long = "fingerprint", value_name = "FP")]
     fingerprints: Vec<String>,
     /// How many bits may differ [default: the K of the database; with --top no limit]
-    #[arg(short, value_name = "K", value_parser = values::distance)]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// Find rows near the fingerprints of this id (scans the database: there is no index by id)
     #[arg(long, value_name = "ID")]
@@ -120,11 +120,14 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
     fn run_batch(&mut self) -> Result<(), Failure> {
         let queries = std::mem::take(&mut self.pending);
         let args = self.args;
-        let k = |snapshot: &Snapshot<F>| args.k.unwrap_or(snapshot.default_k());
+        let limit = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
         let mut write = match_writer(args, &queries, &self.snapshots, &mut self.out);
         let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| match args.top {
-            Some(count) => snapshot.nearest_batch(&queries, count, args.k.unwrap_or(F::BITS), visit),
-            None => snapshot.query_batch(&queries, k(snapshot), visit),
+            Some(_) => snapshot.nearest_batch(&queries, limit, args.k.unwrap_or(F::BITS), visit),
+            None => {
+                let k = args.k.unwrap_or(snapshot.default_k());
+                snapshot.query_batch_limited(&queries, k, limit, visit)
+            }
         };
         if let [only] = &self.snapshots[..] {
             return Ok(run(only, &mut write)?);
@@ -139,6 +142,7 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
         for (index, mut matches) in found.into_iter().enumerate() {
             matches.sort_unstable();
             matches.dedup();
+            matches.truncate(limit);
             write(index, &matches)?;
         }
         Ok(())
@@ -156,16 +160,15 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
     }
 }
 
-/// Writes the matches of a query, limited by `--top` and `--limit`.
+/// Writes the matches of a query.
 fn match_writer<'a, F: Fingerprint>(
     args: &'a Args,
     queries: &'a [F],
     snapshots: &'a [Snapshot<F>],
     out: &'a mut OutputStream,
 ) -> impl FnMut(usize, &[Match<F>]) -> Result<(), Error> + 'a {
-    let limit = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
     move |index, found| {
-        found.iter().take(limit).try_for_each(|found| {
+        found.iter().try_for_each(|found| {
             let row = Row { fingerprint: found.fingerprint, id: found.id };
             each_key(snapshots, row, |key| {
                 out.write(|out| args.format.query_match(out, queries[index], found, key))

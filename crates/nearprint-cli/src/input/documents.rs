@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::args::{DocumentArgs, GlobalArgs};
 use crate::terminal::failure::Failure;
 use nearprint_text::Result;
-use nearprint_text::documents::{BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record};
+use nearprint_text::documents::{
+    BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs,
+};
 
 /// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard
 /// input unless the options set one.
@@ -76,7 +78,8 @@ impl Rejects {
     /// `others` are the other outputs of the command, each with the name of its option.
     pub(crate) fn create(args: &DocumentArgs, reader: &Reader, others: &[(&str, &Path)]) -> Result<Self> {
         let rejects = args.rejects.as_deref().map(|path| ("--rejects", path));
-        reader.check_outputs(rejects.into_iter().chain(others.iter().copied()))?;
+        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
+        check_outputs(rejects.into_iter().chain(others.iter().copied()), &inputs, &[])?;
         let file = args.rejects.as_deref().map(LineFile::create).transpose()?;
         Ok(Self { file, count: 0 })
     }

@@ -38,9 +38,11 @@ pub(crate) fn install_handler() {
         if let Some(folder) = folder {
             let _ = std::fs::remove_dir_all(folder);
         }
-        let rows = COMMITTED_ROWS.load(Ordering::Relaxed);
-        if rows != NOT_WRITING {
-            print_message(format_args!("nearprint: interrupted; {rows} rows were committed and stay"));
+        match COMMITTED_ROWS.load(Ordering::Relaxed) {
+            NOT_WRITING => print_message(format_args!("nearprint: interrupted")),
+            rows => {
+                print_message(format_args!("nearprint: interrupted; {rows} rows were committed and stay"))
+            }
         }
         std::process::exit(130);
     });

@@ -7,7 +7,10 @@ pub(crate) mod output;
 pub(crate) mod progress;
 pub(crate) mod results;
 
+use std::borrow::Cow;
 use std::io::Write;
+
+use nearprint_text::documents::escape;
 
 /// The names of the standard streams in messages.
 pub(crate) const STDIN: &str = "standard input";
@@ -15,6 +18,31 @@ pub(crate) const STDOUT: &str = "standard output";
 
 /// Writes a line to standard error. A failure to write it does not change the outcome of the
 /// command.
+///
+/// Names of files and contents of inputs in it cannot control the terminal: their control
+/// characters are escaped.
 pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", without_controls(&text.to_string()));
+}
+
+/// Escapes control characters but tabs and line feeds.
+pub(crate) fn without_controls(text: &str) -> Cow<'_, str> {
+    let controls = |c: char| c.is_control() && c != '\t' && c != '\n';
+    if !text.contains(controls) {
+        return Cow::Borrowed(text);
+    }
+    let escape =
+        |c: char| if controls(c) { escape(c.encode_utf8(&mut [0; 4])).into() } else { String::from(c) };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_messages_do_not_control_the_terminal() {
+        assert_eq!(without_controls("a\tb\nc\\"), "a\tb\nc\\");
+        assert_eq!(without_controls("\x1b[2J\r\u{9b}é"), r"\x1b[2J\r\x9bé");
+    }
 }

@@ -53,3 +53,8 @@ impl OutputStream {
         self.write(|out| out.flush())
     }
 }
+
+/// Standard output cannot be written to.
+pub(crate) fn unwritable_stdout(source: io::Error) -> Error {
+    Error::Io { action: "write", path: STDOUT.into(), source }
+}

@@ -13,7 +13,7 @@ pub(crate) enum ResultFormat {
     /// One tab between columns, no header
     #[default]
     Tsv,
-    /// One object a line; fingerprints are strings, because JSON readers round large numbers
+    /// One object a line; fingerprints and ids are strings, because JSON readers round large numbers
     Json,
 }
 
@@ -58,7 +58,7 @@ impl ResultFormat {
         let fingerprint = Printed(*fingerprint);
         match self {
             Self::Tsv => write!(out, "{fingerprint}\t{id}")?,
-            Self::Json => write!(out, r#"{{"fingerprint":"{fingerprint}","id":{id}"#)?,
+            Self::Json => write!(out, r#"{{"fingerprint":"{fingerprint}","id":"{id}""#)?,
         }
         self.end_line(out, key)
     }
@@ -76,7 +76,7 @@ impl ResultFormat {
             Self::Tsv => write!(out, "{query}\t{distance}\t{fingerprint}\t{id}")?,
             Self::Json => write!(
                 out,
-                r#"{{"query":"{query}","distance":{distance},"fingerprint":"{fingerprint}","id":{id}"#
+                r#"{{"query":"{query}","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#
             )?,
         }
         self.end_line(out, key)
@@ -104,7 +104,7 @@ impl ResultFormat {
                 writeln!(out, "{a}\t{b}\t{distance}\t{}\t{}", escape(key_a), escape(key_b))
             }
             (Self::Json, keys) => {
-                write!(out, r#"{{"id_a":{a},"id_b":{b},"distance":{distance}"#)?;
+                write!(out, r#"{{"id_a":"{a}","id_b":"{b}","distance":{distance}"#)?;
                 if let Some((key_a, key_b)) = keys {
                     write!(out, r#","key_a":{},"key_b":{}"#, json(key_a), json(key_b))?;
                 }
@@ -124,7 +124,7 @@ impl ResultFormat {
         let fingerprint = Printed(*fingerprint);
         match self {
             Self::Tsv => write!(out, "{cluster}\t{fingerprint}\t{id}")?,
-            Self::Json => write!(out, r#"{{"cluster":{cluster},"fingerprint":"{fingerprint}","id":{id}"#)?,
+            Self::Json => write!(out, r#"{{"cluster":{cluster},"fingerprint":"{fingerprint}","id":"{id}""#)?,
         }
         self.end_line(out, key)
     }

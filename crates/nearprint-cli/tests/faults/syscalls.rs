@@ -62,8 +62,8 @@ const OTHERS: [Fault; 9] = [
     once("pwrite64", "ENOSPC"),
     for_good("pwrite64", "ENOSPC").at_some(4),
     once("pwrite64", "EIO").at_some(4),
-    once("rename", "EIO"),
-    once("unlink", "EIO").at_some(4),
+    once("renameat", "EIO"),
+    once("unlinkat", "EIO").at_some(4),
     once("openat", "EACCES").at_some(4),
     for_good("openat", "EMFILE").at_some(4),
     once("flock", "ENOLCK"),
@@ -75,11 +75,12 @@ const OF_COMMANDS: [Fault; 7] = [
     once("pwrite64", "ENOSPC").at_some(3),
     for_good("pwrite64", "ENOSPC").at_some(3),
     once("write", "ENOSPC"),
-    once("rename", "EIO"),
+    once("renameat", "EIO"),
     for_good("openat", "EMFILE").at_some(4),
 ];
-const OF_READERS: [Fault; 5] = [
+const OF_READERS: [Fault; 6] = [
     once("openat", "EACCES"),
+    once("newfstatat", "EIO"),
     for_good("openat", "EMFILE"),
     once("pread64", "EIO"),
     once("statx", "EIO"),

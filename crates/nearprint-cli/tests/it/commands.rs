@@ -84,7 +84,7 @@ fn id_pairs_of_databases_and_lists_are_the_same() {
         assert_eq!(found, BTreeSet::from(expected), "{line}");
     }
     let json = succeeds(at, "pairs db --ids -k 1 --format json", b"");
-    assert!(json.contains(r#"{"id_a":1,"id_b":2,"distance":0}"#), "{json}");
+    assert!(json.contains(r#"{"id_a":"1","id_b":"2","distance":0}"#), "{json}");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn several_databases_are_queried_as_one() {
     assert_eq!(succeeds(at, "query one two -f 8 --top 3", b"").lines().count(), 3);
     assert_eq!(succeeds(at, "query one two --id 3 -k 0", b""), "12\t0\t12\t3\n1000\t0\t1000\t3\n");
     let json = succeeds(at, "query one -f 8 -k 0 --format json", b"");
-    assert_eq!(json, "{\"query\":\"8\",\"distance\":0,\"fingerprint\":\"8\",\"id\":1}\n");
+    assert_eq!(json, "{\"query\":\"8\",\"distance\":0,\"fingerprint\":\"8\",\"id\":\"1\"}\n");
 }
 
 /// Runs one of the programs that stand in for simhash-cpp.

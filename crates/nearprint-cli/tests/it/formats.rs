@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use arrow_array::types::Int8Type;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray, UInt64Array,
+    Array, ArrayRef, BinaryArray, DictionaryArray, FixedSizeBinaryArray, Float64Array, Int64Array,
+    RecordBatch, StringArray, UInt64Array,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -405,4 +407,29 @@ fn columns_can_be_named() {
     }
     fails(at, "build bad --columns fingerprint,id", b"7,1\n", 2, &["--columns", "CSV and TSV"]);
     assert!(!at.join("bad").exists());
+}
+
+#[test]
+fn regression_floats_in_parquet_are_refused_and_dictionaries_are_read() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let numbers = || Arc::new(UInt64Array::from(vec![7, 8])) as ArrayRef;
+    let floats = || Arc::new(Float64Array::from(vec![18_417_298_680_524_432_934f64, 3.0])) as ArrayRef;
+    write_parquet(at, "prints.parquet", vec![("fingerprint", floats())]);
+    write_parquet(at, "ids.parquet", vec![("fingerprint", numbers()), ("id", floats())]);
+    write_parquet(at, "keys.parquet", vec![("fingerprint", numbers()), ("key", floats())]);
+    for name in ["prints", "ids", "keys"] {
+        let line = format!("build {name}.np {name}.parquet --keys");
+        fails(at, &line, b"", 5, &[&format!("{name}.parquet:1"), "floating-point"]);
+    }
+    let categories: DictionaryArray<Int8Type> =
+        vec![Some("x"), Some("y"), None, Some("x")].into_iter().collect();
+    let numbers = Arc::new(UInt64Array::from(vec![7, 8, 9, 10]));
+    write_parquet(at, "categories.parquet", vec![("fingerprint", numbers), ("key", Arc::new(categories))]);
+    succeeds(at, "build categories.np categories.parquet --keys", b"");
+    let keys: Vec<String> = succeeds(at, "export categories.np", b"")
+        .lines()
+        .map(|line| line.split('\t').nth(2).unwrap().to_string())
+        .collect();
+    assert_eq!(keys, ["x", "y", "", "x"]);
 }

@@ -12,6 +12,7 @@ mod dedup;
 mod documents;
 mod files;
 mod formats;
+mod hostile;
 mod ingest;
 mod keys;
 mod living;

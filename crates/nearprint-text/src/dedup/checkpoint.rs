@@ -55,6 +55,11 @@ impl Checkpoint {
     }
 }
 
+/// Combines the hash of all records so far with that of the next one.
+pub(super) fn chain(before: u64, digest: u64) -> u64 {
+    nearprint::internal::mix64(before.rotate_left(1) ^ digest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

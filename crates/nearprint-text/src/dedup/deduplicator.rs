@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tempfile::TempDir;
-
 use super::candidates::{self, Candidate, Document, KnownDocuments, compress, confirms};
 use super::confirm::Confirm;
 use super::options::DedupOptions;
-use super::temporary;
+use super::temporary::WorkFolder;
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
@@ -88,11 +86,14 @@ pub struct Deduplicator<F: Fingerprint> {
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
     /// Removed after everything else is dropped.
-    _folder: Option<TempDir>,
+    _folder: Option<WorkFolder>,
 }
 
 /// The distance without an option and without a database.
 const DEFAULT_K: u32 = 3;
+/// Begins the record of a completed run, which is stored in the place of its progress.
+const COMPLETED: &[u8] = b"\0completed\0";
+
 /// A temporary database writes a run after this many documents, to bound its memory.
 const FLUSH_KEPT: u64 = 1 << 16;
 /// Documents of one block of work on a thread.
@@ -161,7 +162,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         recipe: &Recipe,
         options: DedupOptions,
     ) -> Result<Self> {
-        let folder = temporary::folder()?;
+        let folder = WorkFolder::new()?;
         let (path, schema) =
             (folder.path().join("kept.np"), Schema::new().k(k).keys(KeyStorage::KeysAndTexts));
         let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
@@ -279,6 +280,15 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [finished](Self::finish).
     #[must_use]
     pub fn unfinished(&self) -> Option<&[u8]> {
+        self.stored_progress().filter(|progress| !progress.starts_with(COMPLETED))
+    }
+
+    /// The record of the last run, if it was [completed](Self::complete).
+    pub(super) fn completed(&self) -> Option<&[u8]> {
+        self.stored_progress().and_then(|progress| progress.strip_prefix(COMPLETED))
+    }
+
+    fn stored_progress(&self) -> Option<&[u8]> {
         match &self.known {
             Some(known) => known.snapshot.checkpoint(),
             None => self.writer.checkpoint(),
@@ -336,12 +346,21 @@ impl<F: Fingerprint> Deduplicator<F> {
     ///
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
+        self.close(b"")
+    }
+
+    /// [Finishes](Self::finish), and leaves a record of the run in the place of its progress.
+    pub(super) fn complete(self, record: &[u8]) -> Result<()> {
+        self.close(&[COMPLETED, record].concat())
+    }
+
+    fn close(mut self, progress: &[u8]) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
-        self.writer.set_checkpoint(b"")?;
+        self.writer.set_checkpoint(progress)?;
         Ok(self.writer.close()?)
     }
 

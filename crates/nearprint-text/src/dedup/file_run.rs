@@ -1,21 +1,18 @@
 //! A deduplication of files in progress: its deduplicator, its output files and its counts.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::candidates::{Candidate, Document, confirms};
-use super::checkpoint::{Checkpoint, DocumentCounts};
+use super::checkpoint::{Checkpoint, DocumentCounts, chain};
+use super::completed::Completed;
 use super::deduplicator::Deduplicator;
 use super::job::{FileJob, Keep};
 use crate::documents::{
-    BadRecord, DocumentWriter, LineFile, Position, Reader, Record, Span, WriterOptions, escape,
+    BadRecord, DocumentWriter, LineFile, Reader, Record, Span, WriterOptions, check_outputs, escape,
 };
 use crate::error::{Error, Result, ResumeProblem};
 use nearprint::{Fingerprint, Printed};
-
-/// Reports progress; may cancel the run.
-pub(super) type Report<'a> = &'a mut dyn FnMut(&DocumentCounts, Position) -> ControlFlow<()>;
 
 /// The most records between two checkpoints.
 const CHECKPOINT_RECORDS: u64 = 10_000;
@@ -35,12 +32,15 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     rejects: Option<LineFile>,
     /// A hash of all records so far.
     digest: u64,
+    unfinished: Option<Checkpoint>,
+    /// The same job, if it is the last one that was finished.
+    pub(super) completed: Option<Completed>,
     last_checkpoint: Instant,
     records_at_checkpoint: u64,
 }
 
 impl<'a, F: Fingerprint> FileRun<'a, F> {
-    /// Opens the database and the output files. An unfinished run of the same job resumes.
+    /// Opens the database. An unfinished run of the same job resumes.
     pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
         let mut deduplicator = open_deduplicator(job)?;
         let mut unfinished = deduplicator.unfinished().map(Checkpoint::decode).transpose()?;
@@ -55,6 +55,13 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             deduplicator.forget_since(checkpoint.first_sequence)?;
         }
         let identity = job.identity(reader, deduplicator.k(), deduplicator.recipe());
+        let mut completed = deduplicator.completed().and_then(Completed::decode);
+        completed = completed.filter(|completed| completed.checkpoint.job == identity && !job.dry_run);
+        if job.restart
+            && let Some(completed) = completed.take()
+        {
+            deduplicator.forget_since(completed.checkpoint.first_sequence)?;
+        }
         if let Some(checkpoint) = unfinished.as_ref().filter(|checkpoint| checkpoint.job != identity) {
             let path = job.database.clone().unwrap_or_default();
             return Err(ResumeProblem::OtherRun { path, records: checkpoint.counts.records }.into());
@@ -62,7 +69,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let first_sequence =
             unfinished.as_ref().map_or(deduplicator.next_sequence(), |checkpoint| checkpoint.first_sequence);
         let counts = unfinished.as_ref().map_or(DocumentCounts::default(), |checkpoint| checkpoint.counts);
-        let mut run = Self {
+        Ok(Self {
             job,
             deduplicator,
             counts,
@@ -72,24 +79,30 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             duplicates: None,
             rejects: None,
             digest: unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest),
+            unfinished,
+            completed,
             last_checkpoint: Instant::now(),
             records_at_checkpoint: counts.records,
-        };
-        if !job.dry_run {
-            run.open_files(reader, unfinished.as_ref())?;
-        }
-        Ok(run)
+        })
     }
 
-    /// Creates the output files, or opens them at the lengths of a checkpoint.
-    fn open_files(&mut self, reader: &Reader, unfinished: Option<&Checkpoint>) -> Result<()> {
+    /// Creates the output files, or opens them at the lengths of a checkpoint. A dry run has none.
+    pub(super) fn open_files(&mut self, reader: &Reader) -> Result<()> {
+        if self.job.dry_run {
+            return Ok(());
+        }
+        let unfinished = self.unfinished.take();
+        let unfinished = unfinished.as_ref();
         let FileJob { output, duplicates, rejects, .. } = self.job;
         let all = [
             ("--output", Some(output)),
             ("--duplicates", duplicates.as_ref()),
             ("--rejects", rejects.as_ref()),
         ];
-        reader.check_outputs(all.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))))?;
+        let all = all.into_iter().filter_map(|(name, path)| Some((name, path?.as_path())));
+        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
+        let databases: Vec<&Path> = self.job.database.iter().map(PathBuf::as_path).collect();
+        check_outputs(all, &inputs, &databases)?;
         self.duplicates = open_lines(duplicates, unfinished.map(|checkpoint| checkpoint.duplicates_bytes))?;
         self.rejects = open_lines(rejects, unfinished.map(|checkpoint| checkpoint.rejects_bytes))?;
         let options = self.writer_options();
@@ -128,8 +141,17 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     /// Makes the files durable, then, by one commit, the kept documents and the lengths of the
     /// files.
     fn checkpoint(&mut self) -> Result<()> {
+        let checkpoint = self.sync_files()?;
+        self.deduplicator.checkpoint(&checkpoint.encode())?;
+        self.records_at_checkpoint = self.counts.records;
+        self.last_checkpoint = Instant::now();
+        self.output.as_mut().map_or(Ok(()), DocumentWriter::release)
+    }
+
+    /// Makes the files durable. Returns the checkpoint with their lengths.
+    fn sync_files(&mut self) -> Result<Checkpoint> {
         let len_of = |file: &mut Option<LineFile>| file.as_mut().map_or(Ok(0), LineFile::flush_and_sync);
-        let checkpoint = Checkpoint {
+        Ok(Checkpoint {
             job: self.identity.clone(),
             first_sequence: self.first_sequence,
             counts: self.counts,
@@ -137,11 +159,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             output_bytes: self.output.as_mut().map_or(Ok(0), DocumentWriter::flush_and_sync)?,
             duplicates_bytes: len_of(&mut self.duplicates)?,
             rejects_bytes: len_of(&mut self.rejects)?,
-        };
-        self.deduplicator.checkpoint(&checkpoint.encode())?;
-        self.records_at_checkpoint = self.counts.records;
-        self.last_checkpoint = Instant::now();
-        self.output.as_mut().map_or(Ok(()), DocumentWriter::release)
+        })
     }
 
     /// Counts a record.
@@ -167,17 +185,23 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
 
     /// Completes the files, and closes the database.
     ///
-    /// The database removes the checkpoint last: a run that is interrupted earlier still resumes.
+    /// The record of the finished job replaces the checkpoint last: a run that is interrupted
+    /// earlier still resumes.
     pub(super) fn finish(mut self) -> Result<DocumentCounts> {
+        let mut checkpoint = None;
         if !self.deduplicator.is_temporary() {
             self.checkpoint()?;
+            checkpoint = Some(self.sync_files()?);
         }
-        let Self { output, duplicates, rejects, deduplicator, counts, .. } = self;
+        let Self { job, output, duplicates, rejects, deduplicator, counts, .. } = self;
         output.map_or(Ok(()), DocumentWriter::finish)?;
         for file in [duplicates, rejects].into_iter().flatten() {
             file.finish()?;
         }
-        deduplicator.finish()?;
+        match checkpoint {
+            Some(checkpoint) => deduplicator.complete(&Completed::of(job, checkpoint)?.encode())?,
+            None => deduplicator.finish()?,
+        }
         Ok(counts)
     }
 
@@ -243,11 +267,6 @@ pub(super) fn bad_record(bad: &BadRecord) -> Error {
     Error::input(bad.place.to_string(), bad.reason.clone())
 }
 
-/// Reports progress; an error if the run is cancelled.
-pub(super) fn report_progress(report: Report<'_>, counts: &DocumentCounts, position: Position) -> Result<()> {
-    if report(counts, position).is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
-}
-
 /// Opens the deduplicator of a job. A dry run does not create its database.
 fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
     let options = job.dedup.clone();
@@ -271,11 +290,6 @@ fn open_lines(path: &Option<PathBuf>, len_bytes: Option<u64>) -> Result<Option<L
 /// An output of an unfinished run cannot be opened.
 fn cannot_resume(error: Error) -> Error {
     ResumeProblem::Output(Box::new(error)).into()
-}
-
-/// Combines two hashes, in this order.
-fn chain(before: u64, digest: u64) -> u64 {
-    nearprint::internal::mix64(before.rotate_left(1) ^ digest)
 }
 
 /// The place of a text in the output, as the stored bytes of a kept document.

@@ -1,8 +1,9 @@
 //! Keeps the first of several near-duplicates: one pass, in input order.
 
 use super::candidates::Document;
-use super::file_run::{FileRun, Report, report_progress};
+use super::file_run::FileRun;
 use super::fingerprinting::{self, Prepared, PreparedRecord};
+use super::report::{Report, report_progress};
 use crate::documents::Reader;
 use crate::error::Result;
 use nearprint::Fingerprint;

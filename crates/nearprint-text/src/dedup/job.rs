@@ -59,7 +59,8 @@ pub struct FileJob {
     pub database: Option<PathBuf>,
     /// Writes neither files nor the database.
     pub dry_run: bool,
-    /// Forgets what an interrupted job has kept in the database, and starts over.
+    /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
+    /// over.
     pub restart: bool,
     /// Which of several near-duplicates is kept.
     pub keep: Keep,
@@ -100,11 +101,12 @@ impl FileJob {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let Fields { text, key, key_is_optional, value } = &reader.fields;
         let mut identity = String::from("[");
-        for (index, InputFile { path, size_bytes, spooled }) in inputs.iter().enumerate() {
+        for (index, InputFile { path, size_bytes, .. }) in inputs.iter().enumerate() {
             let comma = if index == 0 { "" } else { ", " };
+            // The last word is what earlier versions wrote.
             let _ = write!(
                 identity,
-                "{comma}Input {{ path: {path:?}, size_bytes: {size_bytes:?}, spooled: {spooled:?} }}"
+                "{comma}Input {{ path: {path:?}, size_bytes: {size_bytes:?}, spooled: None }}"
             );
         }
         let _ = write!(
@@ -141,7 +143,7 @@ mod tests {
             plain,
             format!(
                 "[Input {{ path: \"/a \\\"b\\\"\", size_bytes: Some(5), spooled: None }}, \
-                 Input {{ path: \"-\", size_bytes: None, spooled: Some(\"/tmp/x\") }}] \
+                 Input {{ path: \"-\", size_bytes: None, spooled: None }}] \
                  Fields {{ text: \"text\", key: None, key_is_optional: false, value: None }} \
                  None None \"/out\" None None None 3 {recipe} First None 0"
             )

@@ -9,10 +9,12 @@
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
 //! Each of the modules uses only those before it: `confirm`, `options`, `temporary`; `candidates`,
-//! `deduplicator`; `checkpoint`, `job`, `fingerprinting`; `file_run`; `in_order`, `ranked`; `run`.
+//! `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `fingerprinting`; `file_run`;
+//! `in_order`, `ranked`; `run`.
 
 mod candidates;
 mod checkpoint;
+mod completed;
 mod confirm;
 mod deduplicator;
 mod file_run;
@@ -21,6 +23,7 @@ mod in_order;
 mod job;
 mod options;
 mod ranked;
+mod report;
 mod run;
 mod temporary;
 

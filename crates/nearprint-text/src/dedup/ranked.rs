@@ -6,10 +6,11 @@
 use std::ops::ControlFlow;
 
 use super::candidates::{Document, KnownDocuments};
-use super::file_run::{FileRun, Report, bad_record, report_progress};
+use super::file_run::{FileRun, bad_record};
 use super::fingerprinting::{self, PreparedRecord, with_valid_key};
 use super::job::{FileJob, Keep};
-use super::temporary::{self, StringFile};
+use super::report::{Report, report_progress};
+use super::temporary::{StringFile, WorkFolder};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use nearprint::internal::{Sortable, Sorted, Sorter};
@@ -53,7 +54,7 @@ struct Ranking<F> {
     texts: Option<StringFile>,
     documents: Sorter<Ranked<F>>,
     outcomes: Sorter<Outcome<F>>,
-    folder: tempfile::TempDir,
+    folder: WorkFolder,
 }
 
 /// Ranks all records, decides them, and writes the kept documents.
@@ -71,14 +72,14 @@ pub(super) fn run<F: Fingerprint>(
 
 impl<F: Fingerprint> Ranking<F> {
     fn new(job: &FileJob) -> Result<Self> {
-        let folder = temporary::folder()?;
+        let folder = WorkFolder::new()?;
         let options = &job.dedup.engine;
         let memory = options.memory_budget() / 4;
         Ok(Self {
             keys: StringFile::new()?,
             texts: job.dedup.confirm.is_some().then(StringFile::new).transpose()?,
-            documents: Sorter::in_folder(folder.path(), 0, memory, options.num_threads()),
-            outcomes: Sorter::in_folder(folder.path(), 1, memory, options.num_threads()),
+            documents: Sorter::in_folder(folder.path(), 0, memory, options.num_threads())?,
+            outcomes: Sorter::in_folder(folder.path(), 1, memory, options.num_threads())?,
             folder,
         })
     }

@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::checkpoint::DocumentCounts;
-use super::file_run::{FileRun, Report};
+use super::file_run::FileRun;
 use super::job::{FileJob, Keep};
-use super::{in_order, ranked, temporary};
+use super::report::Report;
+use super::temporary::SpooledInput;
+use super::{in_order, ranked};
 use crate::documents::{Position, Reader};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
@@ -19,6 +21,8 @@ pub struct FileReport {
     pub counts: DocumentCounts,
     /// The records that interrupted runs had processed before this one.
     pub resumed_after: u64,
+    /// The same job was finished before, and nothing was done: the counts are those of then.
+    pub already_complete: bool,
 }
 
 impl FileJob {
@@ -26,7 +30,8 @@ impl FileJob {
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
-    /// slowly. `report` receives the counts and the position of the reader after each block of
+    /// slowly. A job that was the last one to finish, and whose inputs are the same, is not run
+    /// again; this does not apply to a stream that is read once, from standard input. `report` receives the counts and the position of the reader after each block of
     /// records; [`ControlFlow::Break`] cancels the run.
     ///
     /// Memory: that of the engine, a few blocks of records per thread, and the longest record.
@@ -52,15 +57,19 @@ impl FileJob {
         mut report: impl FnMut(&DocumentCounts, Position) -> ControlFlow<()>,
     ) -> Result<FileReport> {
         let spooled;
-        if self.keep != Keep::First && self.inputs.iter().any(|input| input == Path::new("-")) {
-            spooled = temporary::stdin()?;
-            self.reader.spooled_stdin = Some(spooled.path().to_path_buf());
+        if self.keep != Keep::First && self.reads_stdin() {
+            spooled = SpooledInput::read()?;
+            self.reader.spooled_stdin = Some(spooled.path());
         }
         if let Keep::Max(field) = &self.keep {
             self.reader.fields.value = Some(field.clone());
         }
         let width = self.dedup.recipe.width();
         width.visit(Run { job: self, report: &mut report })
+    }
+
+    fn reads_stdin(&self) -> bool {
+        self.inputs.iter().any(|input| input == Path::new("-"))
     }
 }
 
@@ -77,11 +86,24 @@ impl WidthVisitor for Run<'_> {
         let Self { job, report } = self;
         let mut reader = Reader::open(&job.inputs, job.reader.clone())?;
         let mut run = FileRun::<F>::open(&job, &reader)?;
+        // A stream can be read only once, so its records cannot be recognised before they are
+        // deduplicated.
+        let is_stream = job.reads_stdin() && job.reader.spooled_stdin.is_none();
+        if let Some(completed) = run.completed.take().filter(|_| !is_stream) {
+            let options = &job.reader;
+            if completed.has_read(&mut Reader::open(&job.inputs, options.clone())?, report)? {
+                completed.check_files(&job)?;
+                let counts = completed.checkpoint.counts;
+                return Ok(FileReport { counts, resumed_after: counts.records, already_complete: true });
+            }
+            reader = Reader::open(&job.inputs, options.clone())?;
+        }
+        run.open_files(&reader)?;
         let resumed_after = run.counts.records;
         match job.keep {
             Keep::First => in_order::run(&mut run, &mut reader, report)?,
             _ => ranked::run(&mut run, &mut reader, report)?,
         }
-        Ok(FileReport { counts: run.finish()?, resumed_after })
+        Ok(FileReport { counts: run.finish()?, resumed_after, already_complete: false })
     }
 }

@@ -1,16 +1,19 @@
 //! Keys and paths as columns of tab-separated lines.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
-/// Escapes a key for a tab-separated line: tab, line feed, carriage return and backslash become
-/// `\t`, `\n`, `\r` and `\\`.
+/// Escapes a key for a tab-separated line, and for a terminal.
+///
+/// Tab, line feed, carriage return and backslash become `\t`, `\n`, `\r` and `\\`. Other control
+/// characters, U+0000 to U+001F and U+007F to U+009F, become `\x` and two hexadecimal digits.
 ///
 /// ```
-/// assert_eq!(nearprint_text::documents::escape("a\tb"), r"a\tb");
+/// assert_eq!(nearprint_text::documents::escape("a\tb\x1b[2J"), r"a\tb\x1b[2J");
 /// ```
 #[must_use]
 pub fn escape(key: &str) -> Cow<'_, str> {
-    if !key.contains(['\t', '\n', '\r', '\\']) {
+    if !key.contains(|c: char| c.is_control() || c == '\\') {
         return Cow::Borrowed(key);
     }
     let mut escaped = String::with_capacity(key.len() + 8);
@@ -20,36 +23,47 @@ pub fn escape(key: &str) -> Cow<'_, str> {
             '\n' => escaped.push_str("\\n"),
             '\r' => escaped.push_str("\\r"),
             '\\' => escaped.push_str("\\\\"),
+            other if other.is_control() => {
+                let _ = write!(escaped, "\\x{:02x}", u32::from(other));
+            }
             other => escaped.push(other),
         }
     }
     Cow::Owned(escaped)
 }
 
-/// Reverses [`escape`]. A backslash before any other character is literal.
+/// Reverses [`escape`]. A backslash before anything else is literal.
 #[must_use]
 pub fn unescape(cell: &str) -> Cow<'_, str> {
     if !cell.contains('\\') {
         return Cow::Borrowed(cell);
     }
-    let mut key = String::with_capacity(cell.len());
-    let mut chars = cell.chars();
-    while let Some(c) = chars.next() {
-        let after = chars.clone().next();
-        let meant = match (c, after) {
-            ('\\', Some('t')) => '\t',
-            ('\\', Some('n')) => '\n',
-            ('\\', Some('r')) => '\r',
-            ('\\', Some('\\')) => '\\',
-            _ => {
-                key.push(c);
-                continue;
-            }
-        };
-        key.push(meant);
-        chars.next();
+    let (mut key, mut rest) = (String::with_capacity(cell.len()), cell);
+    while let Some(at) = rest.find('\\') {
+        key.push_str(&rest[..at]);
+        let (c, len_bytes) = escaped_char(&rest[at + 1..]).unwrap_or(('\\', 0));
+        key.push(c);
+        rest = &rest[at + 1 + len_bytes..];
     }
+    key.push_str(rest);
     Cow::Owned(key)
+}
+
+/// The character that an escape sequence means, after its backslash, and the length of the
+/// sequence.
+fn escaped_char(sequence: &str) -> Option<(char, usize)> {
+    match sequence.as_bytes().first()? {
+        b't' => Some(('\t', 1)),
+        b'n' => Some(('\n', 1)),
+        b'r' => Some(('\r', 1)),
+        b'\\' => Some(('\\', 1)),
+        b'x' => {
+            let digits = sequence.get(1..3).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()))?;
+            let c = char::from(u8::from_str_radix(digits, 16).ok()?);
+            c.is_control().then_some((c, 3))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -60,9 +74,22 @@ mod tests {
     fn escaped_keys_fit_one_column_and_are_restored() {
         assert_eq!(escape("a b"), "a b");
         assert_eq!(escape("a\tb\\\r\n"), r"a\tb\\\r\n");
-        for key in ["", "a b ", "a\tb\\\r\n", "\\t", "\\\\n\\"] {
+        assert_eq!(escape("\0\x1b[31m\x0b\x0c\x7f\u{9b}"), r"\x00\x1b[31m\x0b\x0c\x7f\x9b");
+        for key in [
+            "",
+            "a b ",
+            "a\tb\\\r\n",
+            "\\t",
+            "\\\\n\\",
+            "\0\x1b[31m\x0b\x0c\x7f\u{9b}é",
+            "\\x1b",
+            "\\x",
+            "\\xé",
+        ] {
             assert_eq!(unescape(&escape(key)), key);
         }
-        assert_eq!(unescape(r"C:\x\"), r"C:\x\");
+        for literal in [r"C:\x\", r"\x41", r"\x9é", r"\x+1"] {
+            assert_eq!(unescape(literal), literal);
+        }
     }
 }

@@ -24,7 +24,7 @@
 //!
 //! Each of the modules uses only those before it: `compression`, `format`, `input_file`,
 //! `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
-//! `reader`; `writer`, `each`. `escape` and `text` stand alone.
+//! `reader`; `writer`, `each`. `escape`, `outputs` and `text` stand alone.
 
 mod compression;
 mod csv;
@@ -37,6 +37,7 @@ mod input_file;
 mod json;
 mod line_file;
 mod lines;
+mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parser;
@@ -52,6 +53,7 @@ pub use fields::Fields;
 pub use format::Format;
 pub use input_file::InputFile;
 pub use line_file::{LineFile, Span};
+pub use outputs::check_outputs;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
 pub use record::{BadRecord, Item, Place, Record};

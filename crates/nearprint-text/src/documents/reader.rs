@@ -16,7 +16,7 @@ use super::lines::{Piece, Splitter, without_line_end, without_mark};
 use super::parquet::ParquetReader;
 use super::parser::{Parser, RawRecord};
 use super::record::{Content, Item, Place};
-use crate::error::{Error, InputSetProblem, OutputProblem, Result};
+use crate::error::{Error, InputSetProblem, Result};
 
 /// How documents are read.
 #[derive(Clone, Debug)]
@@ -217,41 +217,6 @@ impl Reader {
         let wanted = identity(path);
         let same = |input: &InputFile| !input.is_stdin() && identity(&input.path) == wanted;
         wanted.is_some() && self.inputs.iter().any(same)
-    }
-
-    /// Checks that no output overwrites an input or another output. Each output is the name of its
-    /// option, for the message, and its path.
-    ///
-    /// # Errors
-    /// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput) or
-    /// [`SameFile`](OutputProblem::SameFile); [`Error::Engine`] if the folder of an output does not
-    /// exist.
-    pub fn check_outputs<'a>(&self, outputs: impl IntoIterator<Item = (&'a str, &'a Path)>) -> Result<()> {
-        let mut known: Vec<(PathBuf, &str)> = Vec::new();
-        for (name, path) in outputs {
-            if self.reads(path) {
-                return Err(OutputProblem::IsInput { output: format!("{name} {}", path.display()) }.into());
-            }
-            // Several outputs may go to one device, such as /dev/null.
-            if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-                continue;
-            }
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).canonicalize();
-            let whole =
-                path.canonicalize().or_else(|_| Ok(folder?.join(path.file_name().unwrap_or_default())));
-            let whole = if path == Path::new("-") {
-                path.to_path_buf()
-            } else {
-                whole.map_err(Error::io("open", path))?
-            };
-            if let Some((_, other)) = known.iter().find(|(known, _)| *known == whole) {
-                let (first, second) = (other.to_string(), name.to_string());
-                return Err(OutputProblem::SameFile { first, second, path: path.to_path_buf() }.into());
-            }
-            known.push((whole, name));
-        }
-        Ok(())
     }
 
     pub(super) fn parser(&self) -> &Arc<Parser> {

@@ -3,7 +3,7 @@
 mod parquet;
 
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
@@ -14,6 +14,7 @@ use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
+use nearprint_text::documents::check_outputs;
 use parquet::ParquetExport;
 
 /// Write all rows to a file
@@ -98,7 +99,7 @@ impl TypedCommand<()> for Args {
         let snapshot = Database::<F>::open_with(&self.database, global.options())?.snapshot()?;
         self.format.check_width::<F>()?;
         if let Some(output) = &self.output {
-            refuse_inside(output, &self.database)?;
+            check_outputs([("--output", &**output)], &[], &[&self.database])?;
         }
         match self.format {
             ExportFormat::Tsv => self.write_lines(&snapshot, ResultFormat::Tsv),
@@ -171,21 +172,4 @@ impl Args {
             if is_selected { visit(row) } else { Ok(()) }
         })
     }
-}
-
-/// Fails if the output is in the database: overwriting one of its files would destroy the only
-/// copy.
-fn refuse_inside(output: &Path, database: &Path) -> Result<(), Failure> {
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let same =
-        |a: &Path, b: &Path| a.canonicalize().ok().zip(b.canonicalize().ok()).is_some_and(|(a, b)| a == b);
-    let inside = same(folder, database)
-        || output.canonicalize().is_ok_and(|file| file.parent().is_some_and(|folder| same(folder, database)));
-    if inside {
-        return Err(Failure::Usage(format!(
-            "{}: lies in the database; choose another place",
-            output.display()
-        )));
-    }
-    Ok(())
 }

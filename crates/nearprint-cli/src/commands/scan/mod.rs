@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// How many bits of two neighbours may differ
-    #[arg(short, value_name = "K", default_value_t = DEFAULT_K, value_parser = values::distance)]
+    #[arg(short, value_name = "K", default_value_t = DEFAULT_K, value_parser = values::distance, allow_negative_numbers = true)]
     k: u32,
     /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
     /// each thread holds the files of one group in memory

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn each_reader_gets_a_style_of_its_own() {
-        assert_eq!(printed(Style::Plain, 2), "2 files\n0\t0\\t\u{1b}\"x\n1\t1\\t\u{1b}\"x\n\n");
+        assert_eq!(printed(Style::Plain, 2), "2 files\n0\t0\\t\\x1b\"x\n1\t1\\t\\x1b\"x\n\n");
         let json = r#"{"count":2,"files":[{"distance":0,"path":"0\t\u001b\"x"},{"distance":1,"path":"1\t\u001b\"x"}]}"#;
         assert_eq!(printed(Style::Json, 2), format!("{json}\n"));
         let shown = printed(Style::Terminal { colours: true }, 2);

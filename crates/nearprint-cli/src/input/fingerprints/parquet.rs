@@ -64,6 +64,7 @@ fn fingerprint<F: Fingerprint>(args: &FingerprintArgs, value: Value<'_>) -> Resu
         Value::Number(..) => {
             Err(format!("column {field:?} holds numbers; of {bits} bits, strings and bytes are read"))
         }
+        Value::Float(_) => Err(rounded(field)),
         Value::Null => Err("no fingerprint".into()),
         Value::Other => Err(format!("column {field:?} holds neither numbers nor strings nor bytes")),
     }
@@ -75,6 +76,11 @@ fn cell(row: &ParquetRow, field: &str) -> Result<Option<String>, String> {
         Value::Text(text) => Ok(Some(text.into())),
         Value::Number(number, _) => Ok(Some(number)),
         Value::Null => Ok(None),
+        Value::Float(_) => Err(rounded(field)),
         Value::Bytes(_) | Value::Other => Err(format!("column {field:?} holds neither numbers nor strings")),
     }
+}
+
+fn rounded(field: &str) -> String {
+    format!("column {field:?} holds floating-point numbers, which round large integers")
 }

@@ -45,7 +45,8 @@ impl ParquetRow {
         if let Some(field) = &fields.value {
             let found = match self.value(field)? {
                 ParquetValue::Text(text) => number(text),
-                ParquetValue::Number(_, number) => Some(number).filter(|number| number.is_finite()),
+                ParquetValue::Number(_, number) => Some(number),
+                ParquetValue::Float(number) => Some(number).filter(|number| number.is_finite()),
                 _ => None,
             };
             values.value = Some(found.ok_or_else(|| not_a_number(field))?);
@@ -67,8 +68,11 @@ impl ParquetRow {
 pub enum ParquetValue<'a> {
     /// A string.
     Text(&'a str),
-    /// A number: printed, and as a float.
+    /// An integer: printed, and as a float.
     Number(String, f64),
+    /// A floating-point number. It cannot be a fingerprint, an id or a key: large integers in it
+    /// are rounded.
+    Float(f64),
     /// Bytes.
     Bytes(&'a [u8]),
     /// No value.
@@ -100,8 +104,18 @@ impl<'a> ParquetValue<'a> {
             DataType::UInt16 => number!(UInt16Type),
             DataType::UInt32 => number!(UInt32Type),
             DataType::UInt64 => number!(UInt64Type),
-            DataType::Float32 => number!(Float32Type),
-            DataType::Float64 => number!(Float64Type),
+            DataType::Float32 => Self::Float(array.as_primitive::<Float32Type>().value(index).into()),
+            DataType::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(index)),
+            DataType::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary();
+                match Self::at(dictionary.keys(), index) {
+                    Self::Number(position, _) => {
+                        let position = position.parse().ok().filter(|at| *at < dictionary.values().len());
+                        position.map_or(Self::Other, |at| Self::at(dictionary.values(), at))
+                    }
+                    other => other,
+                }
+            }
             DataType::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary().value(index)),
             DataType::Binary => Self::Bytes(array.as_binary::<i32>().value(index)),
             DataType::LargeBinary => Self::Bytes(array.as_binary::<i64>().value(index)),
@@ -115,6 +129,7 @@ impl<'a> ParquetValue<'a> {
         match self {
             Self::Text(_) => "a string",
             Self::Number(..) => "a number",
+            Self::Float(_) => "a floating-point number",
             Self::Null => "null",
             Self::Bytes(_) => "bytes",
             Self::Other => "of another type",

@@ -1,0 +1,236 @@
+//! What a hostile or unlucky user may do: regression tests of the security review.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::common::cli::{Outcome, fails, nearprint, run, succeeds};
+use crate::common::{Need, skip};
+
+fn read(at: &Path, name: &str) -> String {
+    fs::read_to_string(at.join(name)).unwrap()
+}
+
+fn pages(range: std::ops::Range<u32>) -> String {
+    let page = |n| {
+        let words: Vec<String> = (0..8).map(|word| format!("w{}", (n / 2) * 31 + word)).collect();
+        format!("{{\"id\":\"p{n}\",\"text\":\"{}\"}}\n", words.join(" "))
+    };
+    range.map(page).collect()
+}
+
+const DEDUP: &str = "dedup in.jsonl -o out.jsonl --db seen.np --key-field id --duplicates dups.tsv";
+
+#[test]
+fn regression_a_finished_dedup_given_again_leaves_its_outputs_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..200)).unwrap();
+    succeeds(at, DEDUP, b"");
+    let kept = read(at, "out.jsonl");
+    let files = || (read(at, "out.jsonl"), read(at, "dups.tsv"));
+    let before = files();
+    assert_eq!((kept.lines().count(), before.1.lines().count()), (100, 100));
+
+    for _ in 0..2 {
+        let again = nearprint(at, DEDUP, b"");
+        assert_eq!((again.code, again.out.as_str()), (0, ""), "{}", again.err);
+        assert!(again.err.contains("already complete: 200 documents, 100 kept"), "{}", again.err);
+        assert_eq!(files(), before);
+    }
+    // An output that was changed is not overwritten, and the way out is named.
+    fs::write(at.join("out.jsonl"), "edited\n").unwrap();
+    fails(at, DEDUP, b"", 2, &["out.jsonl: was changed or removed", "--restart"]);
+    assert_eq!(read(at, "out.jsonl"), "edited\n");
+    fs::remove_file(at.join("out.jsonl")).unwrap();
+    fails(at, DEDUP, b"", 2, &["--restart"]);
+    // It forgets the rows of the job.
+    succeeds(at, &format!("{DEDUP} --restart"), b"");
+    assert_eq!(files(), before);
+
+    // Other content of the same length is another job.
+    fs::write(at.join("in.jsonl"), pages(400..600)).unwrap();
+    let other = nearprint(at, DEDUP, b"");
+    assert!(other.err.contains("200 documents, 100 kept"), "{}", other.err);
+    assert!(!other.err.contains("already complete"), "{}", other.err);
+    assert_ne!(read(at, "out.jsonl"), kept);
+}
+
+#[test]
+fn regression_a_finished_dedup_by_rank_of_standard_input_leaves_its_output_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = "dedup - -o out.jsonl --db seen.np --key-field id --keep longest";
+    succeeds(at, line, pages(0..50).as_bytes());
+    let before = read(at, "out.jsonl");
+    let again = nearprint(at, line, pages(0..50).as_bytes());
+    assert!(again.err.contains("already complete"), "{}", again.err);
+    assert_eq!(read(at, "out.jsonl"), before);
+    // The documents of the next day.
+    let next = nearprint(at, line, pages(50..120).as_bytes());
+    assert_eq!(next.code, 0);
+    assert!(next.err.contains("70 documents, 35 kept"), "{}", next.err);
+}
+
+#[test]
+fn regression_outputs_inside_a_database_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    succeeds(at, "create s.np --keys", b"");
+    succeeds(at, "dedup in.jsonl -o out.jsonl --db s.np --key-field id", b"");
+    succeeds(at, "build other.np", b"1 1\n");
+    fs::hard_link(at.join("s.np/00000001.rows"), at.join("innocent.jsonl")).unwrap();
+    std::os::unix::fs::symlink("s.np", at.join("link")).unwrap();
+    let before = succeeds(at, "export s.np", b"");
+    for output in
+        ["s.np/MANIFEST", "s.np/new", "link/LOCK", "./s.np/../s.np/x", "other.np/MANIFEST", "innocent.jsonl"]
+    {
+        for line in [
+            format!("dedup in.jsonl -o {output} --db s.np --key-field id"),
+            format!("dedup in.jsonl -o x --duplicates {output} --db s.np --key-field id"),
+            format!("dedup in.jsonl -o x --rejects {output} --db s.np --key-field id"),
+            format!("export s.np -o {output}"),
+        ] {
+            fails(at, &line, b"", 2, &["lies in the database"]);
+        }
+    }
+    for line in ["fingerprint in.jsonl --rejects other.np/x", "dedup in.jsonl -o other.np/x"] {
+        fails(at, line, b"", 2, &["lies in the database"]);
+    }
+    assert_eq!(succeeds(at, "export s.np", b""), before);
+    succeeds(at, "verify s.np", b"");
+    succeeds(at, "verify other.np", b"");
+}
+
+#[test]
+fn regression_standard_streams_are_compared_with_inputs_and_outputs() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let input = pages(0..20);
+    fs::write(at.join("p.jsonl"), &input).unwrap();
+    let run = |line: &str, stdin: Stdio, stdout: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        command.current_dir(at).args(line.split(' ')).stdin(stdin).stdout(stdout).output().unwrap()
+    };
+    let opened = || Stdio::from(File::open(at.join("p.jsonl")).unwrap());
+    let refused = run("dedup - -o p.jsonl", opened(), Stdio::piped());
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let appended = File::options().append(true).open(at.join("p.jsonl")).unwrap();
+    let refused = run("dedup p.jsonl -o -", Stdio::null(), appended.into());
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(read(at, "p.jsonl"), input);
+}
+
+#[test]
+fn regression_messages_and_columns_hold_no_control_characters() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let name = "\x1b[31mred\u{7f}\x0b.np";
+    for arguments in [["stats", name], ["query", name], ["build", "new.np"]] {
+        let mut arguments = arguments.to_vec();
+        if arguments[0] == "build" {
+            fs::write(at.join(name), "no fingerprint\n").unwrap();
+            arguments.push(name);
+        }
+        let Outcome { code, err, .. } = run(env!("CARGO_BIN_EXE_nearprint"), at, &arguments, b"");
+        assert_ne!(code, 0);
+        assert!(err.contains(r"\x1b[31mred\x7f\x0b.np"), "{err:?}");
+        assert!(!err.contains(|c: char| c.is_control() && c != '\n'), "{err:?}");
+    }
+    // What clap prints.
+    let usage = run(env!("CARGO_BIN_EXE_nearprint"), at, &["stats", "a", "\x1b[31m"], b"");
+    assert_eq!(usage.code, 2);
+    assert!(!usage.err.contains('\x1b'), "{:?}", usage.err);
+
+    let key = "\x1b[2J\x00\x0b\x0c\x7f";
+    let json = format!("{{\"fingerprint\":7,\"id\":1,\"key\":{}}}\n", serde_json::Value::from(key));
+    succeeds(at, "build keyed.np --keys --input-format jsonl", json.as_bytes());
+    let exported = succeeds(at, "export keyed.np", b"");
+    assert_eq!(exported, "7\t1\t\\x1b[2J\\x00\\x0b\\x0c\\x7f\n");
+    succeeds(at, "build again.np --keys --input-format tsv", exported.as_bytes());
+    assert_eq!(
+        succeeds(at, "export again.np --format jsonl", b""),
+        succeeds(at, "export keyed.np --format jsonl", b"")
+    );
+}
+
+#[test]
+fn regression_negative_distances_get_the_message_about_distances() {
+    let home = tempfile::tempdir().unwrap();
+    succeeds(home.path(), "build one.np", b"1 1\n");
+    for line in ["query one.np -f 1 -k -1", "pairs one.np -k -1", "dedup x -o y -k -1", "scan . -k -1"] {
+        let outcome = nearprint(home.path(), line, b"");
+        assert_eq!(outcome.code, 2, "{line}");
+        assert!(!outcome.err.contains("tip:"), "{line}: {}", outcome.err);
+    }
+}
+
+#[test]
+fn regression_help_fails_on_a_full_device() {
+    let home = tempfile::tempdir().unwrap();
+    for line in ["--version", "--help", "help", "help dedup", "man"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        let output = command.current_dir(home.path()).args(line.split(' ')).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("standard output"), "{line}: {message}");
+    }
+}
+
+#[test]
+fn regression_limits_of_queries_bound_their_work() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows: String = (0..5000).map(|id| format!("7 {id}\n")).collect();
+    succeeds(at, "build one.np", rows.as_bytes());
+    succeeds(at, "build two.np", b"7 9000\n6 1\n");
+    assert_eq!(succeeds(at, "query one.np -f 7 --limit 2", b""), "7\t0\t7\t0\n7\t0\t7\t1\n");
+    assert_eq!(succeeds(at, "query one.np -f 7 --top 5 --limit 1", b""), "7\t0\t7\t0\n");
+    assert_eq!(succeeds(at, "query one.np two.np -f 7 --limit 2", b""), "7\t0\t7\t0\n7\t0\t7\t1\n");
+    assert_eq!(succeeds(at, "query two.np one.np -f 6 --limit 1", b""), "6\t0\t6\t1\n");
+}
+
+#[test]
+fn regression_work_goes_on_where_no_thread_can_be_started() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::set_permissions(at, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_nearprint"), at.join("nearprint")).unwrap();
+    let rows: String = (0..30_000u64).map(|id| format!("{} {id}\n", (id / 2) << 20)).collect();
+    fs::write(at.join("rows.txt"), rows).unwrap();
+    fs::write(at.join("in.jsonl"), pages(0..500)).unwrap();
+    for line in [
+        "build db.np rows.txt",
+        "pairs db.np > pairs",
+        "clusters db.np > clusters",
+        "pairs --input rows.txt > listed",
+        "query db.np rows.txt --limit 1 > found",
+        "add db.np rows.txt",
+        "verify db.np",
+        "compact db.np",
+        "dedup in.jsonl -o out.jsonl --key-field id --db seen.np",
+        "dedup in.jsonl -o longest.jsonl --key-field id --keep longest",
+        "scan . > scanned",
+    ] {
+        let script = format!("export TMPDIR=$PWD; ulimit -u 1; exec ./nearprint {line}");
+        let nobody = 65534;
+        let mut command = Command::new("bash");
+        match command.arg("-c").arg(script).current_dir(at).uid(nobody).gid(nobody).output() {
+            Ok(done) => {
+                assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+            }
+            Err(error) => {
+                let test = "regression_work_goes_on_where_no_thread_can_be_started";
+                return skip(Need::Root, test, &error.to_string());
+            }
+        }
+    }
+    let lines = |name: &str| read(at, name).lines().count();
+    assert_eq!((lines("pairs"), lines("listed")), (lines("pairs"), lines("pairs")));
+    assert!(lines("pairs") > 0 && lines("clusters") > 0);
+    assert_eq!((lines("found"), lines("out.jsonl"), lines("longest.jsonl")), (30_000, 250, 250));
+}

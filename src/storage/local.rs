@@ -1,0 +1,97 @@
+//! A folder of a local file system as a storage.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{OFlags, SeekFrom};
+use rustix::io::Errno;
+
+use super::bytes::{Access, Bytes};
+use super::folder::Folder;
+use super::interface::{Lock, ReadFile, Storage, WriteFile};
+use super::lock::LockFile;
+use crate::error::{Error, Result};
+
+impl Storage for Folder {
+    fn create(&self, name: &str) -> io::Result<Box<dyn WriteFile>> {
+        Ok(Box::new(self.create_file(name)?))
+    }
+
+    fn map(&self, name: &str, access: Access) -> io::Result<Bytes> {
+        Bytes::map(&self.open_regular(name, OFlags::RDONLY)?, access)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
+        Ok(Box::new(self.open_regular(name, OFlags::RDONLY)?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.rename_to(from.as_ref(), to.as_ref())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.unlink(name)
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        self.sync()
+    }
+
+    fn list(&self) -> io::Result<Vec<OsString>> {
+        self.names()
+    }
+
+    fn lock(&self) -> Result<Box<dyn Lock>> {
+        // LOCK is never deleted, so the locked file keeps its name.
+        match LockFile::take(self)? {
+            Some(lock) => Ok(Box::new(lock)),
+            None => Err(Error::NotADatabase { path: self.path_of("") }),
+        }
+    }
+
+    fn reopen(&self) -> Result<Arc<dyn Storage>> {
+        Ok(Arc::new(self.open_again()?))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.path_of(name)
+    }
+}
+
+impl WriteFile for File {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        self.set_len(len_bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        // This also syncs the length. The engine reads no file times.
+        self.sync_data()
+    }
+}
+
+impl ReadFile for File {
+    fn len_bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, bytes, offset)
+    }
+
+    fn data_from(&self, offset: u64) -> u64 {
+        match rustix::fs::seek(self, SeekFrom::Data(offset)) {
+            Ok(found) => found,
+            // There is none up to the end.
+            Err(Errno::NXIO) => u64::MAX,
+            Err(_) => offset,
+        }
+    }
+}

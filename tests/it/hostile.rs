@@ -1,0 +1,309 @@
+//! Folders that somebody else changes, or has prepared.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use crate::common::{Need, all_rows, skip};
+use nearprint::{Database, Error, Options, Row, Schema, Writer};
+
+fn row(number: u64) -> Row<u64> {
+    Row { fingerprint: number << 20, id: number }
+}
+
+/// A database at `path` that stores one row, and its writer.
+fn begin(path: &Path) -> Writer<u64> {
+    let options = Options::new().memtable_rows(100);
+    let mut writer = Database::<u64>::create_with(path, Schema::new(), options).unwrap().writer().unwrap();
+    writer.insert_batch(&[row(1)]).unwrap();
+    writer.commit().unwrap();
+    writer
+}
+
+/// What may happen to a database under its writer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    Moved,
+    Removed,
+    LockReplaced,
+}
+
+fn change(path: &Path, change: Change) {
+    match change {
+        Change::Moved => fs::rename(path, path.with_extension("old")).unwrap(),
+        Change::Removed => fs::remove_dir_all(path).unwrap(),
+        Change::LockReplaced => return fs::remove_file(path.join("LOCK")).unwrap(),
+    }
+    Database::<u64>::create(path, Schema::new()).unwrap();
+}
+
+type Work = fn(&mut Writer<u64>) -> nearprint::Result<()>;
+
+#[test]
+fn regression_a_writer_whose_database_was_replaced_changes_nothing_and_says_so() {
+    let works: [(&str, Work); 6] = [
+        ("commit", |writer| writer.insert_batch(&[row(7)]).and_then(|()| writer.commit().map(drop))),
+        ("flush", |writer| writer.insert_batch(&[row(7)]).and_then(|()| writer.flush())),
+        ("a full memtable", |writer| {
+            writer
+                .insert_batch(&(10..500).map(row).collect::<Vec<_>>())
+                .and_then(|()| writer.commit().map(drop))
+        }),
+        ("compact", |writer| writer.compact()),
+        ("set_recipe", |writer| writer.set_recipe("mine")),
+        ("set_checkpoint", |writer| writer.set_checkpoint(b"here").and_then(|()| writer.commit().map(drop))),
+    ];
+    for changed in [Change::Moved, Change::Removed, Change::LockReplaced] {
+        for (name, work) in works {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().join("x.np");
+            let mut old = begin(&path);
+            change(&path, changed);
+            let mut new = Database::<u64>::open(&path).unwrap().writer().unwrap();
+            let numbers = if changed == Change::LockReplaced { 1..51 } else { 2..51 };
+            new.insert_batch(&(2..51).map(row).collect::<Vec<_>>()).unwrap();
+            new.commit().unwrap();
+
+            let result = work(&mut old);
+            assert!(matches!(result, Err(Error::Replaced { .. })), "{changed:?}, {name}: {result:?}");
+            let result = old.close();
+            assert!(matches!(result, Err(Error::Replaced { .. })), "{changed:?}, {name}: {result:?}");
+
+            new.close().unwrap();
+            let database = Database::<u64>::open(&path).unwrap();
+            assert_eq!(database.verify().unwrap().damage, [], "{changed:?}, {name}");
+            let expected: Vec<Row<u64>> = numbers.map(row).collect();
+            assert_eq!(all_rows(&database.snapshot().unwrap()), expected, "{changed:?}, {name}");
+            if changed == Change::Moved {
+                let moved = Database::<u64>::open(path.with_extension("old")).unwrap();
+                assert_eq!(all_rows(&moved.snapshot().unwrap()), [row(1)], "what was committed");
+                moved.writer().unwrap().close().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn regression_a_background_merge_does_not_touch_the_database_that_replaced_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.np");
+    let mut old = begin(&path);
+    for batch in 1..12 {
+        old.insert_batch(&(batch * 100..batch * 100 + 99).map(row).collect::<Vec<_>>()).unwrap();
+        old.flush().unwrap();
+    }
+    change(&path, Change::Moved);
+    let mut new = Database::<u64>::open(&path).unwrap().writer().unwrap();
+    new.insert_batch(&[row(1)]).unwrap();
+    new.flush().unwrap();
+    let names = |path: &Path| {
+        let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names(&path);
+    assert!(matches!(old.wait_for_merges(), Err(Error::Replaced { .. })));
+    drop(old);
+    assert_eq!(names(&path), before);
+    assert_eq!(all_rows(&new.snapshot().unwrap()), [row(1)]);
+}
+
+#[test]
+fn a_refreshed_snapshot_is_of_the_database_at_the_path() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.np");
+    begin(&path).close().unwrap();
+    let old = Database::<u64>::open(&path).unwrap().snapshot().unwrap();
+    change(&path, Change::Moved);
+    assert_eq!(all_rows(&old), [row(1)]);
+    assert_eq!(all_rows(&old.refresh().unwrap()), []);
+}
+
+/// A file that a hostile folder points to.
+fn victim(home: &Path) -> PathBuf {
+    let path = home.join("victim");
+    fs::write(&path, "precious data, not a process id").unwrap();
+    path
+}
+
+fn check_victim(path: &Path) {
+    assert_eq!(fs::read_to_string(path).unwrap(), "precious data, not a process id");
+}
+
+#[test]
+fn regression_lock_is_no_link_and_no_pipe() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, victim) = (home.path().join("x.np"), victim(home.path()));
+    begin(&path).close().unwrap();
+    let lock = path.join("LOCK");
+    let write = || Database::<u64>::open(&path).unwrap().writer().map(drop);
+
+    fs::remove_file(&lock).unwrap();
+    symlink(&victim, &lock).unwrap();
+    assert!(matches!(write(), Err(Error::Corrupt(damage)) if damage.found == "a symbolic link"));
+    fs::remove_file(&lock).unwrap();
+    symlink(home.path().join("not there"), &lock).unwrap();
+    assert!(matches!(write(), Err(Error::Corrupt(_))));
+    assert!(!home.path().join("not there").exists());
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    assert!(matches!(write(), Err(Error::Corrupt(damage)) if damage.found == "a folder"));
+    fs::remove_dir(&lock).unwrap();
+
+    // Another name of the victim: it is locked for a moment, and nothing else.
+    fs::hard_link(&victim, &lock).unwrap();
+    write().unwrap();
+    check_victim(&victim);
+}
+
+#[test]
+fn regression_staging_follows_no_link() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
+    let victim = victim(home.path());
+    let create = || Database::<u64>::create(&path, Schema::new()).map(drop);
+
+    fs::create_dir(&building).unwrap();
+    symlink(&victim, building.join("LOCK")).unwrap();
+    assert!(matches!(create(), Err(Error::Corrupt(_))));
+    check_victim(&victim);
+    fs::remove_dir_all(&building).unwrap();
+
+    let elsewhere = home.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("00000001.rows"), "mine").unwrap();
+    symlink(&elsewhere, &building).unwrap();
+    let refused = create();
+    assert!(matches!(&refused, Err(Error::NotStaging { path, .. }) if *path == building), "{refused:?}");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+    fs::remove_file(&building).unwrap();
+
+    fs::create_dir(&building).unwrap();
+    fs::write(building.join("thesis.txt"), "mine").unwrap();
+    assert!(matches!(create(), Err(Error::NotStaging { path, .. }) if path.ends_with("thesis.txt")));
+    let names: Vec<_> = fs::read_dir(&building).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["thesis.txt"], "not even LOCK was added");
+}
+
+#[test]
+fn regression_staging_of_another_user_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let building = home.path().join("x.np.building");
+    fs::create_dir(&building).unwrap();
+    let nobody = 65534;
+    if let Err(error) = std::os::unix::fs::chown(&building, Some(nobody), None) {
+        return skip(Need::Root, "regression_staging_of_another_user_is_refused", &error.to_string());
+    }
+    let created = Database::<u64>::create(home.path().join("x.np"), Schema::new());
+    assert!(matches!(created, Err(Error::NotStaging { found: "belongs to another user", .. })));
+    assert_eq!(fs::metadata(&building).unwrap().uid(), nobody);
+    assert_eq!(fs::read_dir(&building).unwrap().count(), 0);
+}
+
+#[test]
+fn regression_only_the_owner_can_read_a_database_before_it_is_published() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let home = tempfile::tempdir().unwrap();
+    let (path, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
+    // As an earlier version has left it.
+    fs::create_dir(&building).unwrap();
+    fs::set_permissions(&building, fs::Permissions::from_mode(0o755)).unwrap();
+    let options = Options::new().memory_bytes(1 << 20);
+    let mut builder = Database::<u64>::build_with(&path, Schema::new(), options).unwrap();
+    for number in 0..200_000 {
+        builder.push(row(number).fingerprint, None).unwrap();
+    }
+    assert_eq!(mode(&building), 0o700);
+    let files: Vec<PathBuf> = fs::read_dir(&building).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.iter().any(|file| file.extension().is_some_and(|end| end == "tmp")), "{files:?}");
+    assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
+    builder.finish().unwrap();
+
+    // What the umask of this process gives to new files.
+    let (folder, file) = (home.path().join("folder"), home.path().join("file"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(&file, "").unwrap();
+    assert_eq!(mode(&path), mode(&folder));
+    for entry in fs::read_dir(&path).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), mode(&file));
+    }
+}
+
+#[test]
+fn regression_a_link_in_place_of_a_file_is_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.np");
+    let mut writer = begin(&path);
+    writer.flush().unwrap();
+    writer.close().unwrap();
+    for name in ["00000001.rows", "MANIFEST"] {
+        let (file, moved) = (path.join(name), home.path().join(name));
+        fs::rename(&file, &moved).unwrap();
+        symlink(&moved, &file).unwrap();
+        let opened = Database::<u64>::open(&path).and_then(|database| database.snapshot()).map(drop);
+        assert!(matches!(opened, Err(Error::Corrupt(_))), "{name}: {opened:?}");
+        fs::remove_file(&file).unwrap();
+        fs::rename(&moved, &file).unwrap();
+    }
+    assert_eq!(all_rows(&Database::<u64>::open(&path).unwrap().snapshot().unwrap()), [row(1)]);
+}
+
+#[test]
+fn a_file_that_another_program_put_there_is_never_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.np");
+    let mut writer = begin(&path);
+    // The next run of this writer would have this name.
+    fs::write(path.join("00000001.rows"), "mine").unwrap();
+    assert!(matches!(writer.flush(), Err(Error::Io { .. })));
+    let mut content = String::new();
+    fs::File::open(path.join("00000001.rows")).unwrap().read_to_string(&mut content).unwrap();
+    assert_eq!(content, "mine");
+    drop(writer);
+    // The next writer finds a file that no manifest names, as a crash leaves them.
+    assert_eq!(
+        all_rows(&Database::<u64>::open(&path).unwrap().writer().unwrap().snapshot().unwrap()),
+        [row(1)]
+    );
+}
+
+/// A log with a hole of zeros at its end.
+fn with_sparse_log(path: &Path, len_bytes: u64) {
+    drop(begin(path));
+    let log = fs::File::options().write(true).open(path.join("wal-00000001.log")).unwrap();
+    log.set_len(len_bytes).unwrap();
+}
+
+#[test]
+fn regression_a_log_of_absurd_length_is_damage_and_not_allocated() {
+    let home = tempfile::tempdir().unwrap();
+    for len_bytes in [8 << 30, 1 << 40] {
+        let (path, repaired) = (home.path().join("x.np"), home.path().join("repaired.np"));
+        with_sparse_log(&path, len_bytes);
+        let database = Database::<u64>::open(&path).unwrap();
+        for opened in [database.snapshot().map(drop), database.writer().map(drop)] {
+            let Err(Error::Corrupt(damage)) = opened else { panic!("{len_bytes}: {opened:?}") };
+            assert_eq!(damage.section, "length");
+            assert_eq!(damage.found, format!("{len_bytes} bytes"));
+        }
+        assert_eq!(database.verify().unwrap().damage.len(), 1);
+        if len_bytes > 8 << 30 {
+            // Its repair reads as much as that of the others.
+            continue;
+        }
+        let report = Database::<u64>::repair(&path, &repaired, Options::new()).unwrap();
+        assert!(report.findings.iter().any(|finding| finding.file == "wal-00000001.log"), "{report:?}");
+        assert_eq!(all_rows(&Database::<u64>::open(&repaired).unwrap().snapshot().unwrap()), [row(1)]);
+        fs::remove_dir_all(&path).unwrap();
+        fs::remove_dir_all(&repaired).unwrap();
+    }
+}
+
+#[test]
+fn a_hole_at_the_end_of_a_log_is_an_unfinished_commit() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.np");
+    with_sparse_log(&path, 300 << 20);
+    assert_eq!(all_rows(&Database::<u64>::open(&path).unwrap().snapshot().unwrap()), [row(1)]);
+}
