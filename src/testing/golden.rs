@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::format::{VERSION, keys, manifest, paged, postings, segment, tombstones, wal};
-use crate::layout::{MAX_TABLES, cost};
+use crate::layout::{Layout, MAX_TABLES, cost};
 use crate::{Database, Fingerprint, KeyStorage, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
@@ -250,6 +250,7 @@ fn constants_in_the_document_equal_those_in_the_code() {
         ("MAX_KEY_BYTES", keys::MAX_KEY_BYTES as u64),
         ("LOG_HEADER_BYTES", wal::HEADER_BYTES as u64),
         ("FRAME_HEADER_BYTES", wal::FRAME_HEADER_BYTES as u64),
+        ("MAX_LOG_BYTES", wal::MAX_LOG_BYTES),
     ]);
     let document = document();
     let tables = table_rows(&document, "| constant | value | meaning |");
@@ -275,6 +276,34 @@ fn constants_in_the_document_equal_those_in_the_code() {
         let bytes: Vec<u8> =
             row[1].trim_matches('`').split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
         assert_eq!(bytes, magics[row[0].trim_matches('`')], "{}", row[0]);
+    }
+}
+
+#[test]
+fn hashes_and_permutations_in_the_document_equal_those_of_the_code() {
+    let hexadecimal = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+    let document = document();
+    let vectors = &table_rows(&document, "| number of bytes | xxh3 |")[0];
+    assert_eq!(vectors.len(), 6);
+    for vector in vectors {
+        let bytes: Vec<u8> = (0..vector[0].parse().unwrap()).collect();
+        assert_eq!(keys::hash_key(&bytes), hexadecimal(&vector[1]), "{vector:?}");
+    }
+
+    // The table is part of a list, and indented.
+    let unindented = document.replace("\n  ", "\n");
+    let examples = &table_rows(&unindented, "| lead | order of the blocks | permuted fingerprint |")[0];
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        let numbers = |text: &str| -> Vec<u32> {
+            text.trim_matches(['{', '}']).split(", ").map(|number| number.parse().unwrap()).collect()
+        };
+        let lead = numbers(&example[0]).iter().fold(0, |lead, block| lead | 1 << block);
+        let layout = Layout::from_parts(64, 4, vec![1, lead]).unwrap();
+        let permuted = layout.tables::<u64>()[1].permute(0x0000_1111_2222_3333);
+        assert_eq!(permuted, hexadecimal(&example[2]), "{example:?}");
+        let blocks: String = numbers(&example[1]).iter().map(|block| block.to_string().repeat(4)).collect();
+        assert_eq!(permuted, hexadecimal(&blocks), "{example:?}");
     }
 }
 

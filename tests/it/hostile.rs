@@ -1,11 +1,12 @@
 //! Folders that somebody else changes, or has prepared.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::common::{Need, all_rows, skip};
+use crate::common::{Need, Random, all_rows, short_or_full, skip};
 use nearprint::{Database, Error, Options, Row, Schema, Writer};
 
 fn row(number: u64) -> Row<u64> {
@@ -306,4 +307,136 @@ fn a_hole_at_the_end_of_a_log_is_an_unfinished_commit() {
     let path = home.path().join("x.np");
     with_sparse_log(&path, 300 << 20);
     assert_eq!(all_rows(&Database::<u64>::open(&path).unwrap().snapshot().unwrap()), [row(1)]);
+}
+
+/// A database, wherever it is, and what was acknowledged to its writers.
+struct Instance {
+    /// `None` once it is removed.
+    path: Option<PathBuf>,
+    acknowledged: BTreeSet<Row<u64>>,
+}
+
+/// An open writer.
+struct Open {
+    instance: usize,
+    writer: Writer<u64>,
+    /// Inserted, and not acknowledged.
+    pending: Vec<Row<u64>>,
+}
+
+/// Databases that take turns at one path, and their writers.
+struct Schedule {
+    home: tempfile::TempDir,
+    path: PathBuf,
+    instances: Vec<Instance>,
+    open: Vec<Open>,
+    next_row: u64,
+}
+
+impl Schedule {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("x.np");
+        Self { home, path, instances: Vec::new(), open: Vec::new(), next_row: 0 }
+    }
+
+    /// The database at the path.
+    fn current(&self) -> Option<usize> {
+        self.instances.iter().position(|instance| instance.path.as_ref() == Some(&self.path))
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        match (random.below(12), self.current()) {
+            (0..2, None) => {
+                Database::<u64>::create(&self.path, Schema::new()).unwrap();
+                let path = Some(self.path.clone());
+                self.instances.push(Instance { path, acknowledged: BTreeSet::new() });
+            }
+            (0, Some(current)) => {
+                let away = self.home.path().join(format!("{current}.np"));
+                fs::rename(&self.path, &away).unwrap();
+                self.instances[current].path = Some(away);
+            }
+            (1, Some(current)) => {
+                fs::remove_dir_all(&self.path).unwrap();
+                self.instances[current].path = None;
+            }
+            (2, None) => {
+                let moved = self.instances.iter_mut().filter(|instance| instance.path.is_some()).next_back();
+                if let Some(moved) = moved {
+                    fs::rename(moved.path.as_ref().unwrap(), &self.path).unwrap();
+                    moved.path = Some(self.path.clone());
+                }
+            }
+            (2..5, Some(current)) => self.open_writer(current),
+            (5, Some(current)) => self.check(current),
+            (6, _) if !self.open.is_empty() => {
+                // Its process dies.
+                let at = random.below(self.open.len() as u64) as usize;
+                drop(self.open.swap_remove(at));
+            }
+            _ if !self.open.is_empty() => {
+                let at = random.below(self.open.len() as u64) as usize;
+                self.write(at, random);
+            }
+            _ => {}
+        }
+    }
+
+    fn open_writer(&mut self, instance: usize) {
+        let options = Options::new().memtable_rows(40).background_merges(self.next_row.is_multiple_of(2));
+        let opened = Database::<u64>::open_with(&self.path, options).unwrap().writer();
+        let is_locked = self.open.iter().any(|open| open.instance == instance);
+        match opened {
+            Ok(writer) if !is_locked => self.open.push(Open { instance, writer, pending: Vec::new() }),
+            Err(Error::Locked { .. }) if is_locked => {}
+            other => panic!("locked: {is_locked}, {other:?}"),
+        }
+    }
+
+    fn write(&mut self, at: usize, random: &mut Random) {
+        let current = self.current();
+        let Open { instance, writer, pending } = &mut self.open[at];
+        for _ in 0..random.below(60) {
+            pending.push(row(self.next_row));
+            writer.insert(row(self.next_row).fingerprint, Some(self.next_row)).unwrap();
+            self.next_row += 1;
+        }
+        let done = match random.below(4) {
+            0 => writer.flush().and_then(|()| writer.commit()),
+            1 => writer.compact().and_then(|()| writer.commit()),
+            2 => writer.wait_for_merges(),
+            _ => writer.commit(),
+        };
+        match done {
+            Ok(()) => {
+                assert_eq!(current, Some(*instance), "acknowledged while another database is at the path");
+                self.instances[*instance].acknowledged.extend(pending.drain(..));
+            }
+            Err(Error::Replaced { .. }) => assert_ne!(current, Some(*instance)),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    /// Compares a database with what was acknowledged to it.
+    fn check(&self, instance: usize) {
+        let Instance { path: Some(path), acknowledged } = &self.instances[instance] else { return };
+        let database = Database::<u64>::open(path).unwrap();
+        assert!(all_rows(&database.snapshot().unwrap()).iter().eq(acknowledged), "database {instance}");
+        assert_eq!(database.verify().unwrap().damage, []);
+    }
+}
+
+/// Writers and readers of one path, while databases are created there, moved away and back, and
+/// removed: nothing acknowledged to a database is lost, and nothing reaches another one.
+#[test]
+fn random_schedules_of_writers_and_folders_lose_nothing_acknowledged() {
+    for seed in 0..short_or_full(40, 1000) {
+        let (mut schedule, mut random) = (Schedule::new(), Random(seed));
+        for _ in 0..120 {
+            schedule.step(&mut random);
+        }
+        schedule.open.clear();
+        (0..schedule.instances.len()).for_each(|instance| schedule.check(instance));
+    }
 }
