@@ -362,7 +362,7 @@ impl Schedule {
                 self.instances[current].path = None;
             }
             (2, None) => {
-                let moved = self.instances.iter_mut().filter(|instance| instance.path.is_some()).next_back();
+                let moved = self.instances.iter_mut().rfind(|instance| instance.path.is_some());
                 if let Some(moved) = moved {
                     fs::rename(moved.path.as_ref().unwrap(), &self.path).unwrap();
                     moved.path = Some(self.path.clone());
