@@ -37,8 +37,8 @@ pub enum Error {
         path: PathBuf,
     },
     /// The database of a writer was moved or removed, or there is another one at its path now. The
-    /// writer has changed nothing since, and refuses all further operations. What was committed is
-    /// in the folder that was moved.
+    /// writer changes nothing until its database is back. What was committed is in the folder that
+    /// was moved.
     Replaced {
         /// The path that was given.
         path: PathBuf,

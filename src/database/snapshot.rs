@@ -162,7 +162,7 @@ impl<F: Fingerprint> Snapshot<F> {
         KeyStorage::of(self.shared.manifest.keys)
     }
 
-    /// The progress of an unfinished job, as
+    /// The progress or the record of the last job, as
     /// [`Writer::set_checkpoint`](crate::Writer::set_checkpoint) stored it.
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {

@@ -86,7 +86,7 @@ impl Folder {
 
     /// Gives the folder and its files the permissions that the umask leaves to new ones.
     pub(super) fn restore_modes(&self) -> io::Result<()> {
-        // The system tells the umask by applying it to a new file.
+        // The mode of a new file shows the umask.
         let all = Mode::RWXU | Mode::RWXG | Mode::RWXO;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let probe = retry_on_intr(|| rustix::fs::openat(&self.handle, names::MANIFEST_NEW, flags, all))?;

@@ -32,6 +32,9 @@ impl Lock for LockFile {
         let locked = self.file.metadata()?;
         match self.folder.look_at_path(names::LOCK) {
             Ok(found) if (found.dev(), found.ino()) == (locked.dev(), locked.ino()) => Ok(()),
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Err(error)
+            }
             _ => Err(io::Error::other(Replaced { path: self.folder.path_of("") })),
         }
     }

@@ -167,7 +167,7 @@ impl<F: Fingerprint> Writer<F> {
         self.apply(Operation::Checkpoint(checkpoint))
     }
 
-    /// The checkpoint of an unfinished job.
+    /// The checkpoint of the last job, if it has left one.
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {
         let noted = self.memtable.changes.checkpoint().unwrap_or(&self.manifest.checkpoint);

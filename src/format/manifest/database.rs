@@ -47,7 +47,7 @@ pub(crate) struct Manifest {
     /// `None` if rows have no keys.
     pub(crate) keys: Option<KeysKept>,
     pub(crate) recipe: Option<String>,
-    /// Empty unless a job is unfinished.
+    /// The progress or the record of the last job; empty if there is none.
     pub(crate) checkpoint: Vec<u8>,
 }
 

@@ -19,7 +19,7 @@ const TAG_ADOPTED: [u8; 4] = *b"ADPT";
 const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 /// The recipe for the fingerprints of documents; at most once.
 const TAG_RECIPE: [u8; 4] = *b"RECP";
-/// The checkpoint of an unfinished job; at most once.
+/// The checkpoint of the last job; at most once.
 const TAG_CHECKPOINT: [u8; 4] = *b"CKPT";
 /// The order of the records after `DATA`.
 const ORDER: [[u8; 4]; 5] = [TAG_RUN, TAG_ADOPTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT];
