@@ -89,6 +89,20 @@ mod tests {
     }
 
     #[test]
+    fn regression_messages_about_layouts_name_no_impossible_one() {
+        let message = |text: &str, k| {
+            let choice: LayoutChoice = text.parse().unwrap();
+            choice.layout(64, k, 1000).unwrap_err().to_string()
+        };
+        assert!(message("blocks:1,1", 3).ends_with("M is at least 4"), "{}", message("blocks:1,1", 3));
+        assert!(message("blocks:64,1", 64).ends_with("rotations:T serves any k"));
+        assert!(message("blocks:6,4", 3).ends_with("S is at most 3"));
+        for (blocks, prefix) in [(4, 1), (6, 3)] {
+            assert!(LayoutChoice::Blocks { blocks, prefix }.layout(64, 3, 1000).is_ok());
+        }
+    }
+
+    #[test]
     fn impossible_layouts_are_rejected() {
         let rejected =
             |choice: LayoutChoice, k| matches!(choice.layout(64, k, 1000), Err(Error::InvalidLayout { .. }));

@@ -35,10 +35,16 @@ impl Layout {
         if !(1..=64).contains(&blocks) || prefix == 0 {
             return Err(why("1 to 64 blocks and a prefix of at least one block are possible".into()));
         }
-        if prefix > blocks || k > blocks - prefix {
+        if k >= blocks {
+            return Err(why(match k {
+                ..64 => format!("k errors can touch every block; M is at least {}", k + 1),
+                _ => "k errors can touch every block; rotations:T serves any k".into(),
+            }));
+        }
+        if prefix > blocks - k {
+            let most = blocks - k;
             return Err(why(format!(
-                "k errors can touch every prefix unless M - S >= k; try a prefix of at most {}",
-                blocks.saturating_sub(k)
+                "k errors can touch every prefix unless M - S >= k; S is at most {most}"
             )));
         }
         let prefixes = covering::search(blocks, prefix, k).map_err(|error| why(error.to_string()))?;

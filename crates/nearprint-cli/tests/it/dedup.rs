@@ -286,6 +286,7 @@ fn texts_decide_where_they_are_asked() {
     assert!(duplicates(&never) > 0 && never.1.lines().all(same));
     for keep in ["first", "longest"] {
         let without = run(&format!("--confirm jaccard:0.8 --keep {keep}"));
+        succeeds(at, "create plain.np --keys -k 12", b"");
         fails(
             at,
             "dedup in.jsonl -o x --db plain.np --confirm edit:0.1",
@@ -293,7 +294,6 @@ fn texts_decide_where_they_are_asked() {
             2,
             &["keeps no texts", "--texts"],
         );
-        succeeds(at, &format!("create {keep}.np --texts -k 12"), b"");
         assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np")), without);
         // With other options, or it would be the same finished job.
         let again = run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --min-tokens 1"));

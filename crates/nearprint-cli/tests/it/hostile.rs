@@ -1,10 +1,12 @@
 //! What a hostile or unlucky user may do: regression tests of the security review.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::common::cli::{Outcome, fails, nearprint, run, succeeds};
 use crate::common::{Need, skip};
@@ -72,6 +74,147 @@ fn regression_a_finished_dedup_by_rank_of_standard_input_leaves_its_output_alone
     let next = nearprint(at, line, pages(50..120).as_bytes());
     assert_eq!(next.code, 0);
     assert!(next.err.contains("70 documents, 35 kept"), "{}", next.err);
+}
+
+#[test]
+fn regression_a_finished_dedup_of_a_stream_leaves_its_output_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = "dedup - -o out.jsonl --db seen.np --key-field id";
+    let header = |rows: &str| format!("id,text\n{rows}");
+    let csv = "dedup - --input-format csv -o out.csv --db csv.np --key-field id";
+    succeeds(at, line, pages(0..1000).as_bytes());
+    succeeds(at, csv, header("1,one two three\n2,ONE two three\n").as_bytes());
+    let before = (read(at, "out.jsonl"), read(at, "out.csv"));
+    assert_eq!(before.0.lines().count(), 500);
+    for _ in 0..2 {
+        let again = nearprint(at, line, pages(0..1000).as_bytes());
+        assert!(again.err.contains("already complete: 1000 documents, 500 kept"), "{}", again.err);
+        let again = nearprint(at, csv, header("1,one two three\n2,ONE two three\n").as_bytes());
+        assert!(again.err.contains("already complete: 2 documents, 1 kept"), "{}", again.err);
+    }
+    assert_eq!((read(at, "out.jsonl"), read(at, "out.csv")), before);
+
+    // Streams that begin alike: one ends early, one goes on, one differs in a record. What was read
+    // to compare them is not lost.
+    for (documents, kept) in
+        [(pages(0..400), 0), (pages(0..1200), 100), (pages(0..700) + &pages(2000..2100), 50)]
+    {
+        let _ = fs::remove_dir_all(at.join("seen.np"));
+        succeeds(at, line, pages(0..1000).as_bytes());
+        let next = nearprint(at, line, documents.as_bytes());
+        let records = documents.lines().count();
+        assert!(next.err.contains(&format!("{records} documents, {kept} kept")), "{}", next.err);
+        assert_eq!(read(at, "out.jsonl").lines().count(), kept);
+    }
+}
+
+#[test]
+fn regression_a_stream_that_begins_otherwise_is_not_held_back() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = "dedup - -o out.jsonl --db seen.np --key-field id";
+    succeeds(at, line, pages(0..100).as_bytes());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+    let mut child = command
+        .current_dir(at)
+        .args(line.split(' '))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(pages(1000..20_000).as_bytes()).unwrap();
+    stdin.flush().unwrap();
+    let started = Instant::now();
+    while succeeds(at, "export seen.np", b"").lines().count() == 50 {
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing is committed while the stream lasts");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn regression_dedup_with_confirmation_creates_a_database_with_texts() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    let first = nearprint(at, "dedup in.jsonl -o out.jsonl --db new.np --confirm jaccard:0.9", b"");
+    assert_eq!(first.code, 0, "{}", first.err);
+    let next = nearprint(at, "dedup in.jsonl -o next.jsonl --db new.np --confirm jaccard:0.9", b"");
+    assert!(next.err.contains("20 documents, 0 kept"), "{}", next.err);
+}
+
+#[test]
+fn regression_rows_with_too_many_or_too_few_cells_are_errors() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for (more, input, why) in [
+        ("--input-format csv", "fingerprint,id\n7,1\n8\n", "standard input:3: 1 cells"),
+        ("--input-format csv", "fingerprint,id\n7,1,9\n", "standard input:2: 3 cells"),
+        ("--input-format csv", "7,1\n8,2,\"k\"\n", "standard input:2: 3 cells"),
+        ("--input-format tsv", "7\t1\n8\n", "standard input:2: 1 cells"),
+        ("--input-format tsv", "7\t1\tk\tmore\n", "standard input:1: 4 cells"),
+        ("--input-format tsv --columns fingerprint,id", "7\n", "standard input:1: 1 cells"),
+        ("--input-format csv", "id,fingerprint,id\n1,7,2\n", "two columns named \"id\""),
+        ("--input-format csv", "fingerprint,fingerprint\n1,7\n", "two columns named \"fingerprint\""),
+    ] {
+        fails(at, &format!("build x.np {more} --keys"), input.as_bytes(), 5, &[why]);
+        assert!(!at.join("x.np").exists());
+    }
+    // Columns that are not needed.
+    succeeds(at, "build a.np --input-format tsv --columns fingerprint,id", b"7\t1\tmore\n8\t2\tmore\n");
+    succeeds(at, "build b.np --input-format csv", b"id,more,fingerprint,more\n1,x,7,y\n2,,8,\n");
+    assert_eq!(succeeds(at, "export a.np", b""), "7\t1\n8\t2\n");
+    assert_eq!(succeeds(at, "export b.np", b""), "7\t1\n8\t2\n");
+}
+
+#[test]
+fn regression_large_windows_of_zstandard_are_not_called_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(28).unwrap();
+    encoder.write_all(pages(0..10).as_bytes()).unwrap();
+    fs::write(at.join("in.jsonl.zst"), encoder.finish().unwrap()).unwrap();
+    let outcome = nearprint(at, "dedup in.jsonl.zst -o out.jsonl", b"");
+    assert_eq!(outcome.code, 5);
+    assert!(
+        outcome.err.contains("in.jsonl.zst: its Zstandard window is larger than 128 MiB"),
+        "{}",
+        outcome.err
+    );
+}
+
+#[test]
+fn regression_an_export_is_complete_or_leaves_the_file_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows: String = (0..20_000u64).map(|id| format!("{} {id}\n", id << 20)).collect();
+    succeeds(at, "build db.np", rows.as_bytes());
+    fs::write(at.join("old.tsv"), "an earlier export\n").unwrap();
+    fs::set_permissions(at.join("old.tsv"), fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("old.tsv", at.join("link.tsv")).unwrap();
+    let names = || {
+        let mut names: Vec<_> = at.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    for (output, format) in [("old.tsv", "tsv"), ("link.tsv", "u64"), ("new", "npy"), ("new", "parquet")] {
+        // A file that cannot grow further stands for a full disk.
+        let line = format!("export db.np -o {output} --format {format}");
+        let script = format!("trap '' XFSZ; ulimit -f 64; exec {} {line}", env!("CARGO_BIN_EXE_nearprint"));
+        let failed = Command::new("bash").arg("-c").arg(script).current_dir(at).output().unwrap();
+        assert_eq!(failed.status.code(), Some(1), "{failed:?}");
+        assert_eq!(names(), before);
+        assert_eq!(read(at, "old.tsv"), "an earlier export\n");
+    }
+    succeeds(at, "export db.np -o link.tsv", b"");
+    assert_eq!(read(at, "old.tsv"), succeeds(at, "export db.np", b""));
+    assert!(at.join("link.tsv").is_symlink());
+    assert_eq!(at.join("old.tsv").metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    succeeds(at, "export db.np -o /dev/null", b"");
 }
 
 #[test]

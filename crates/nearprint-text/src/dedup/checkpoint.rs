@@ -55,9 +55,24 @@ impl Checkpoint {
     }
 }
 
-/// Combines the hash of all records so far with that of the next one.
-pub(super) fn chain(before: u64, digest: u64) -> u64 {
-    nearprint::internal::mix64(before.rotate_left(1) ^ digest)
+/// A hash of a sequence of records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RecordHash {
+    pub(super) value: u64,
+    pub(super) records: u64,
+    /// The values after 1, 2, 4, 8, … records.
+    pub(super) at_powers: Vec<u64>,
+}
+
+impl RecordHash {
+    /// Adds the digest of the next record.
+    pub(super) fn push(&mut self, digest: u64) {
+        self.value = nearprint::internal::mix64(self.value.rotate_left(1) ^ digest);
+        self.records += 1;
+        if self.records.is_power_of_two() {
+            self.at_powers.push(self.value);
+        }
+    }
 }
 
 #[cfg(test)]

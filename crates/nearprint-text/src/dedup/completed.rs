@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::checkpoint::{Checkpoint, chain};
+use super::checkpoint::{Checkpoint, RecordHash};
 use super::job::FileJob;
 use super::report::{Report, report_progress};
 use crate::documents::Reader;
@@ -26,6 +26,9 @@ const REPORT_RECORDS: u64 = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Completed {
     pub(super) checkpoint: Checkpoint,
+    /// The hash of the first 1, 2, 4, 8, … records.
+    #[serde(default)]
+    at_powers: Vec<u64>,
     /// Of the output, the duplicates and the rejects; `None` if there is none, or no regular file.
     files: [Option<FileDigest>; 3],
 }
@@ -40,14 +43,14 @@ struct FileDigest {
 
 impl Completed {
     /// The record of a job whose files are complete.
-    pub(super) fn of(job: &FileJob, checkpoint: Checkpoint) -> Result<Self> {
+    pub(super) fn of(job: &FileJob, checkpoint: Checkpoint, at_powers: Vec<u64>) -> Result<Self> {
         let mut files = [None, None, None];
         for (digest, path) in files.iter_mut().zip(paths(job)) {
             if let Some(path) = path.filter(|path| is_file(path)) {
                 *digest = Some(digest_of(path).map_err(Error::io("read", path))?);
             }
         }
-        Ok(Self { checkpoint, files })
+        Ok(Self { checkpoint, at_powers, files })
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -59,21 +62,21 @@ impl Completed {
         serde_json::from_slice(bytes).ok()
     }
 
-    /// Whether a reader reads the same records as the job.
+    /// Whether a reader reads the same records as the job. Other records are recognized, at the
+    /// latest, where there are twice as many as the equal ones before them.
     pub(super) fn has_read(&self, reader: &mut Reader, report: Report<'_>) -> Result<bool> {
         let Checkpoint { counts, digest, .. } = &self.checkpoint;
-        let (mut found, mut records) = (0, 0u64);
+        let mut found = RecordHash::default();
         while let Some(item) = reader.next_item()? {
-            found = chain(found, item.digest());
-            records += 1;
-            if records > counts.records {
+            found.push(item.digest());
+            if found.records > counts.records || !self.at_powers.starts_with(&found.at_powers) {
                 return Ok(false);
             }
-            if records.is_multiple_of(REPORT_RECORDS) {
+            if found.records.is_multiple_of(REPORT_RECORDS) {
                 report_progress(report, counts, reader.position())?;
             }
         }
-        Ok(records == counts.records && found == *digest)
+        Ok(found.records == counts.records && found.value == *digest)
     }
 
     /// Checks that the files of the job are as it has written them.

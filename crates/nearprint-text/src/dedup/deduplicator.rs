@@ -100,7 +100,8 @@ const FLUSH_KEPT: u64 = 1 << 16;
 const BLOCK: usize = 64;
 
 impl<F: Fingerprint> Deduplicator<F> {
-    /// Opens a database for writing, or creates one with keys and without texts.
+    /// Opens a database for writing, or creates one with keys; with texts too if the options
+    /// [confirm](DedupOptions::confirm) by texts.
     ///
     /// # Errors
     /// [`Error::Database`] if the database has no keys, another recipe that the options do not
@@ -489,7 +490,8 @@ pub(super) fn too_long(key: &str) -> String {
 fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<(Writer<F>, Recipe)> {
     let database = match Database::<F>::open_with(path, options.engine.clone()) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let schema = Schema::new().k(options.k.unwrap_or(DEFAULT_K)).keys(KeyStorage::Keys);
+            let keys = if options.confirm.is_some() { KeyStorage::KeysAndTexts } else { KeyStorage::Keys };
+            let schema = Schema::new().k(options.k.unwrap_or(DEFAULT_K)).keys(keys);
             Database::create_with(path, schema.recipe(options.recipe.to_string()), options.engine.clone())?
         }
         other => other?,

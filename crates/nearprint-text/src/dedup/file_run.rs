@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::candidates::{Candidate, Document, confirms};
-use super::checkpoint::{Checkpoint, DocumentCounts, chain};
+use super::checkpoint::{Checkpoint, DocumentCounts, RecordHash};
 use super::completed::Completed;
 use super::deduplicator::Deduplicator;
 use super::job::{FileJob, Keep};
@@ -30,8 +30,8 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     output: Option<DocumentWriter>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
-    /// A hash of all records so far.
-    digest: u64,
+    /// Of all records so far.
+    hash: RecordHash,
     unfinished: Option<Checkpoint>,
     /// The same job, if it is the last one that was finished.
     pub(super) completed: Option<Completed>,
@@ -69,6 +69,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let first_sequence =
             unfinished.as_ref().map_or(deduplicator.next_sequence(), |checkpoint| checkpoint.first_sequence);
         let counts = unfinished.as_ref().map_or(DocumentCounts::default(), |checkpoint| checkpoint.counts);
+        let value = unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest);
         Ok(Self {
             job,
             deduplicator,
@@ -78,7 +79,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             output: None,
             duplicates: None,
             rejects: None,
-            digest: unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest),
+            hash: RecordHash { value, ..RecordHash::default() },
             unfinished,
             completed,
             last_checkpoint: Instant::now(),
@@ -155,7 +156,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             job: self.identity.clone(),
             first_sequence: self.first_sequence,
             counts: self.counts,
-            digest: self.digest,
+            digest: self.hash.value,
             output_bytes: self.output.as_mut().map_or(Ok(0), DocumentWriter::flush_and_sync)?,
             duplicates_bytes: len_of(&mut self.duplicates)?,
             rejects_bytes: len_of(&mut self.rejects)?,
@@ -165,19 +166,18 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     /// Counts a record.
     pub(super) fn count(&mut self, digest: u64) {
         self.counts.records += 1;
-        self.digest = chain(self.digest, digest);
+        self.hash.push(digest);
     }
 
     /// Skips the records that an unfinished run has processed. They have to be the same.
-    pub(super) fn skip(&self, reader: &mut Reader) -> Result<()> {
-        let mut digest = 0;
-        for _ in 0..self.counts.records {
-            match reader.next_item()? {
-                Some(item) => digest = chain(digest, item.digest()),
-                None => break,
-            }
+    pub(super) fn skip(&mut self, reader: &mut Reader) -> Result<()> {
+        let expected = std::mem::take(&mut self.hash).value;
+        while self.hash.records < self.counts.records
+            && let Some(item) = reader.next_item()?
+        {
+            self.hash.push(item.digest());
         }
-        if digest == self.digest {
+        if self.hash.value == expected {
             return Ok(());
         }
         Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())
@@ -193,13 +193,15 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             self.checkpoint()?;
             checkpoint = Some(self.sync_files()?);
         }
-        let Self { job, output, duplicates, rejects, deduplicator, counts, .. } = self;
+        let Self { job, output, duplicates, rejects, deduplicator, counts, hash, .. } = self;
         output.map_or(Ok(()), DocumentWriter::finish)?;
         for file in [duplicates, rejects].into_iter().flatten() {
             file.finish()?;
         }
         match checkpoint {
-            Some(checkpoint) => deduplicator.complete(&Completed::of(job, checkpoint)?.encode())?,
+            Some(checkpoint) => {
+                deduplicator.complete(&Completed::of(job, checkpoint, hash.at_powers)?.encode())?
+            }
             None => deduplicator.finish()?,
         }
         Ok(counts)

@@ -129,7 +129,7 @@ impl FileJob {
 mod tests {
     use super::*;
     use crate::dedup::confirm::Confirm;
-    use crate::documents::Format;
+    use crate::documents::{Format, StdinSource};
 
     #[test]
     fn the_identity_of_a_job_never_changes() {
@@ -137,7 +137,7 @@ mod tests {
         let mut job = FileJob::new(Vec::new(), "/out".into(), DedupOptions::new(recipe.clone()));
         let mut inputs = [InputFile::new("/a \"b\"".as_ref()), InputFile::new("-".as_ref())];
         inputs[0].size_bytes = Some(5);
-        inputs[1].spooled = Some("/tmp/x".into());
+        inputs[1].stdin = StdinSource::Copy("/tmp/x".into());
         let plain = job.identity_text(&inputs, 3, &recipe);
         assert_eq!(
             plain,

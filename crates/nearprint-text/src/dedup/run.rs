@@ -9,7 +9,7 @@ use super::job::{FileJob, Keep};
 use super::report::Report;
 use super::temporary::SpooledInput;
 use super::{in_order, ranked};
-use crate::documents::{Position, Reader};
+use crate::documents::{Position, Reader, Recording, StdinSource};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
 
@@ -31,8 +31,11 @@ impl FileJob {
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
     /// slowly. A job that was the last one to finish, and whose inputs are the same, is not run
-    /// again; this does not apply to a stream that is read once, from standard input. `report` receives the counts and the position of the reader after each block of
+    /// again. `report` receives the counts and the position of the reader after each block of
     /// records; [`ControlFlow::Break`] cancels the run.
+    ///
+    /// To recognize a job again whose standard input is the same, as much of the stream as equals
+    /// the former one is copied to a temporary file, at most twice as many records.
     ///
     /// Memory: that of the engine, a few blocks of records per thread, and the longest record.
     ///
@@ -59,7 +62,7 @@ impl FileJob {
         let spooled;
         if self.keep != Keep::First && self.reads_stdin() {
             spooled = SpooledInput::read()?;
-            self.reader.spooled_stdin = Some(spooled.path());
+            self.reader.stdin = StdinSource::Copy(spooled.path());
         }
         if let Keep::Max(field) = &self.keep {
             self.reader.fields.value = Some(field.clone());
@@ -84,26 +87,62 @@ impl WidthVisitor for Run<'_> {
 
     fn visit<F: Fingerprint>(self) -> Result<FileReport> {
         let Self { job, report } = self;
-        let mut reader = Reader::open(&job.inputs, job.reader.clone())?;
-        let mut run = FileRun::<F>::open(&job, &reader)?;
-        // A stream can be read only once, so its records cannot be recognised before they are
-        // deduplicated.
-        let is_stream = job.reads_stdin() && job.reader.spooled_stdin.is_none();
-        if let Some(completed) = run.completed.take().filter(|_| !is_stream) {
-            let options = &job.reader;
-            if completed.has_read(&mut Reader::open(&job.inputs, options.clone())?, report)? {
+        let mut input = JobInput::open(&job)?;
+        let mut run = FileRun::<F>::open(&job, &input.reader)?;
+        if let Some(completed) = run.completed.take() {
+            if completed.has_read(&mut input.reader, report)? {
                 completed.check_files(&job)?;
                 let counts = completed.checkpoint.counts;
                 return Ok(FileReport { counts, resumed_after: counts.records, already_complete: true });
             }
-            reader = Reader::open(&job.inputs, options.clone())?;
+            input.rewind(&job)?;
         }
-        run.open_files(&reader)?;
+        input.stop_recording();
+        let reader = &mut input.reader;
+        run.open_files(reader)?;
         let resumed_after = run.counts.records;
         match job.keep {
-            Keep::First => in_order::run(&mut run, &mut reader, report)?,
-            _ => ranked::run(&mut run, &mut reader, report)?,
+            Keep::First => in_order::run(&mut run, reader, report)?,
+            _ => ranked::run(&mut run, reader, report)?,
         }
         Ok(FileReport { counts: run.finish()?, resumed_after, already_complete: false })
+    }
+}
+
+/// The inputs of a job, which can be read again from the beginning.
+struct JobInput {
+    reader: Reader,
+    /// The copy of a stream.
+    recorded: Option<(SpooledInput, Recording)>,
+}
+
+impl JobInput {
+    /// Opens the inputs. A stream is recorded if a database may know its records.
+    fn open(job: &FileJob) -> Result<Self> {
+        let mut options = job.reader.clone();
+        let mut recorded = None;
+        let is_stream = job.reads_stdin() && job.keep == Keep::First;
+        if is_stream && job.database.as_ref().is_some_and(|path| path.exists()) {
+            let (spooled, recording) = SpooledInput::record()?;
+            options.stdin = StdinSource::Recorded(recording.clone());
+            recorded = Some((spooled, recording));
+        }
+        Ok(Self { reader: Reader::open(&job.inputs, options)?, recorded })
+    }
+
+    /// Opens the inputs again.
+    fn rewind(&mut self, job: &FileJob) -> Result<()> {
+        let mut options = job.reader.clone();
+        if let Some((spooled, _)) = &self.recorded {
+            options.stdin = StdinSource::Replayed(spooled.path());
+        }
+        self.reader = Reader::open(&job.inputs, options)?;
+        Ok(())
+    }
+
+    fn stop_recording(&self) {
+        if let Some((_, recording)) = &self.recorded {
+            recording.stop();
+        }
     }
 }

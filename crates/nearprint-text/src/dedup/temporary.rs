@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
+use crate::documents::Recording;
 use crate::error::{Error, Result};
 
 /// The name of temporary files in messages.
@@ -82,6 +83,13 @@ impl SpooledInput {
         let mut file = File::create_new(spooled.path()).map_err(Error::io("create", FILE))?;
         io::copy(&mut io::stdin().lock(), &mut file).map_err(Error::io("copy", "standard input"))?;
         Ok(spooled)
+    }
+
+    /// Copies standard input as it is read.
+    pub(super) fn record() -> Result<(Self, Recording)> {
+        let spooled = Self { folder: WorkFolder::new()? };
+        let recording = Recording::create(&spooled.path()).map_err(Error::io("create", FILE))?;
+        Ok((spooled, recording))
     }
 
     pub(super) fn path(&self) -> PathBuf {

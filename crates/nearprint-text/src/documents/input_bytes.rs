@@ -12,6 +12,11 @@ use super::compression::Compression;
 use super::input_file::InputFile;
 use crate::error::{Error, Result};
 
+/// The largest window of Zstandard, as a power of two: 128 MiB, which the decoder allocates.
+const MAX_WINDOW_LOG: u32 = 27;
+/// What the decoder says of a larger one.
+const WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
+
 /// Reads the bytes of an input, decompressed.
 pub(super) struct InputBytes {
     inner: Box<dyn Read + Send>,
@@ -24,12 +29,12 @@ impl InputBytes {
     ///
     /// The first bytes denote the compression, so that standard input may be compressed too.
     pub(super) fn open(input: &InputFile, count: &Arc<AtomicU64>) -> Result<Self> {
-        let inner: Box<dyn Read + Send> = if input.is_stdin() && input.spooled.is_none() {
-            Box::new(io::stdin())
+        let opened = if input.is_stdin() {
+            input.stdin.open()
         } else {
-            let path = input.spooled.as_ref().unwrap_or(&input.path);
-            Box::new(File::open(path).map_err(Error::io("open", path))?)
+            File::open(&input.path).map(|file| Box::new(file) as Box<dyn Read + Send>)
         };
+        let inner = opened.map_err(Error::io("open", &*input.name()))?;
         let mut bytes = Self { inner, compression: None, name: input.name() };
         let mut head = Vec::new();
         let mut start = (&mut bytes.inner).take(4);
@@ -43,7 +48,10 @@ impl InputBytes {
             None => Box::new(inner),
             Some(Compression::Gzip) => Box::new(MultiGzDecoder::new(inner)),
             Some(Compression::Zstd) => {
-                let decoder = zstd::stream::read::Decoder::new(inner);
+                let decoder = zstd::stream::read::Decoder::new(inner).and_then(|mut decoder| {
+                    decoder.window_log_max(MAX_WINDOW_LOG)?;
+                    Ok(decoder)
+                });
                 Box::new(decoder.map_err(Error::io("read", &input.path))?)
             }
         };
@@ -76,6 +84,13 @@ impl InputBytes {
     /// An error with a number is from the operating system, any other from the decompressor.
     fn failed(&self, error: io::Error) -> Error {
         match self.compression {
+            Some(Compression::Zstd) if error.to_string() == WINDOW_TOO_LARGE => Error::input(
+                &*self.name,
+                format!(
+                    "its Zstandard window is larger than {} MiB; compress it again with a smaller one",
+                    1 << (MAX_WINDOW_LOG - 20)
+                ),
+            ),
             Some(compression) if error.raw_os_error().is_none() => {
                 Error::input(&*self.name, format!("damaged {} data: {error}", compression.name()))
             }

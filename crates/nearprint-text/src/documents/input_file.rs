@@ -5,32 +5,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::Format;
+use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
 
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
 
 /// A file to read, or standard input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct InputFile {
     /// The file; `-` is standard input.
     pub path: PathBuf,
     /// Its length in bytes, compressed or not; `None` for pipes and devices.
     pub size_bytes: Option<u64>,
-    /// A temporary copy of standard input.
-    pub(crate) spooled: Option<PathBuf>,
+    pub(crate) stdin: StdinSource,
 }
 
 impl InputFile {
     fn with_metadata(path: PathBuf, metadata: &fs::Metadata) -> Self {
-        Self { path, size_bytes: metadata.is_file().then_some(metadata.len()), spooled: None }
+        Self { path, size_bytes: metadata.is_file().then_some(metadata.len()), stdin: StdinSource::Stream }
     }
 
     /// A file of unknown length.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), size_bytes: None, spooled: None }
+        Self { path: path.to_path_buf(), size_bytes: None, stdin: StdinSource::Stream }
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -52,15 +52,14 @@ impl InputFile {
 ///
 /// A folder denotes all regular files below it in the order of their paths; links in it are not
 /// followed.
-pub(super) fn list(paths: &[PathBuf], spooled: Option<&Path>) -> Result<Vec<InputFile>> {
+pub(super) fn list(paths: &[PathBuf], stdin: &StdinSource) -> Result<Vec<InputFile>> {
     let mut found = Vec::new();
     for path in paths {
         if path == Path::new("-") {
             if found.iter().any(InputFile::is_stdin) {
                 return Err(InputSetProblem::StdinTwice.into());
             }
-            let spooled = spooled.map(Path::to_path_buf);
-            found.push(InputFile { path: path.clone(), size_bytes: None, spooled });
+            found.push(InputFile { path: path.clone(), size_bytes: None, stdin: stdin.clone() });
             continue;
         }
         let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
@@ -125,12 +124,14 @@ mod tests {
         }
         std::os::unix::fs::symlink(at("d/z"), at("d/l")).unwrap();
         std::os::unix::fs::symlink(at("d"), at("d/b/loop")).unwrap();
-        let found = list(&[at("d"), at("d/l"), "-".into()], None).unwrap();
+        let found = list(&[at("d"), at("d/l"), "-".into()], &StdinSource::Stream).unwrap();
         let expected = [at("d/a"), at("d/b/c/y"), at("d/b/x"), at("d/z"), at("d/l"), "-".into()];
         assert!(found.iter().map(|input| &input.path).eq(&expected), "{found:?}");
         assert_eq!(found[0].size_bytes, Some(1));
-        assert!(list(&[at("missing")], None).unwrap_err().to_string().starts_with("cannot open"));
-        let twice = list(&["-".into(), "-".into()], None).unwrap_err();
+        assert!(
+            list(&[at("missing")], &StdinSource::Stream).unwrap_err().to_string().starts_with("cannot open")
+        );
+        let twice = list(&["-".into(), "-".into()], &StdinSource::Stream).unwrap_err();
         assert!(matches!(twice, Error::InputSet(InputSetProblem::StdinTwice)), "{twice}");
     }
 

@@ -22,7 +22,7 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `compression`, `format`, `input_file`,
+//! Each of the modules uses only those before it: `compression`, `format`, `stdin`, `input_file`,
 //! `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
 //! `reader`; `writer`, `each`. `escape`, `outputs` and `text` stand alone.
 
@@ -43,6 +43,7 @@ mod parquet;
 mod parser;
 mod reader;
 mod record;
+mod stdin;
 mod text;
 mod writer;
 
@@ -57,6 +58,7 @@ pub use outputs::check_outputs;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
 pub use record::{BadRecord, Item, Place, Record};
+pub(crate) use stdin::{Recording, StdinSource};
 pub use text::{cut_after, looks_binary};
 pub use writer::{DocumentWriter, WriterOptions};
 

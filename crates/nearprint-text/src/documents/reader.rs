@@ -16,6 +16,7 @@ use super::lines::{Piece, Splitter, without_line_end, without_mark};
 use super::parquet::ParquetReader;
 use super::parser::{Parser, RawRecord};
 use super::record::{Content, Item, Place};
+use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
 
 /// How documents are read.
@@ -33,8 +34,7 @@ pub struct ReaderOptions {
     /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in
     /// memory.
     pub max_record_bytes: usize,
-    /// A copy of standard input, which is read instead: a pipe cannot be read twice.
-    pub spooled_stdin: Option<PathBuf>,
+    pub(crate) stdin: StdinSource,
 }
 
 impl Default for ReaderOptions {
@@ -45,7 +45,7 @@ impl Default for ReaderOptions {
             stdin_format: Format::Jsonl,
             cut_after: None,
             max_record_bytes: 256 << 20,
-            spooled_stdin: None,
+            stdin: StdinSource::Stream,
         }
     }
 }
@@ -116,15 +116,9 @@ impl Reader {
     /// file, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let ReaderOptions {
-            fields,
-            format,
-            stdin_format,
-            cut_after: marker,
-            max_record_bytes,
-            spooled_stdin,
-        } = options;
-        let inputs = input_file::list(paths, spooled_stdin.as_deref())?;
+        let ReaderOptions { fields, format, stdin_format, cut_after: marker, max_record_bytes, stdin } =
+            options;
+        let inputs = input_file::list(paths, &stdin)?;
         let format = input_file::common_format(&inputs, format, stdin_format)?;
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
             let field = field.clone();

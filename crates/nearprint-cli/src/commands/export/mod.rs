@@ -3,14 +3,15 @@
 mod parquet;
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
 use crate::args::{GlobalArgs, values};
 use crate::input::fingerprints::npy_header;
 use crate::terminal::failure::Failure;
-use crate::terminal::output::OutputStream;
+use crate::terminal::interrupt;
+use crate::terminal::output::{CompleteFile, OutputStream};
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
@@ -101,24 +102,39 @@ impl TypedCommand<()> for Args {
         if let Some(output) = &self.output {
             check_outputs([("--output", &**output)], &[], &[&self.database])?;
         }
-        match self.format {
-            ExportFormat::Tsv => self.write_lines(&snapshot, ResultFormat::Tsv),
-            ExportFormat::Jsonl => self.write_lines(&snapshot, ResultFormat::Json),
-            ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
-                self.write_raw(&snapshot)
+        match self.output.as_deref().filter(|output| *output != Path::new("-")) {
+            None => self.write(&snapshot, None),
+            Some(output) => {
+                let file = CompleteFile::create(output)?;
+                interrupt::set_cancellable(true);
+                self.write(&snapshot, Some(file.path()))?;
+                interrupt::set_cancellable(false);
+                Ok(file.complete()?)
             }
-            ExportFormat::Parquet => self.write_parquet(&snapshot),
         }
     }
 }
 
 impl Args {
+    /// Writes the rows to a file, or to standard output.
+    fn write<F: Fingerprint>(&self, snapshot: &Snapshot<F>, path: Option<&Path>) -> Result<(), Failure> {
+        match self.format {
+            ExportFormat::Tsv => self.write_lines(snapshot, path, ResultFormat::Tsv),
+            ExportFormat::Jsonl => self.write_lines(snapshot, path, ResultFormat::Json),
+            ExportFormat::U64 | ExportFormat::U128 | ExportFormat::U256 | ExportFormat::Npy => {
+                self.write_raw(snapshot, path)
+            }
+            ExportFormat::Parquet => self.write_parquet(snapshot, path),
+        }
+    }
+
     fn write_lines<F: Fingerprint>(
         &self,
         snapshot: &Snapshot<F>,
+        path: Option<&Path>,
         format: ResultFormat,
     ) -> Result<(), Failure> {
-        let mut out = OutputStream::create(self.output.as_deref())?;
+        let mut out = OutputStream::create(path)?;
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| {
             each_key(&snapshots, row, |key| out.write(|out| format.row(out, &row, key)))
@@ -127,8 +143,8 @@ impl Args {
     }
 
     /// Writes raw fingerprints, for NumPy after a header.
-    fn write_raw<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<(), Failure> {
-        let mut out = OutputStream::create(self.output.as_deref())?;
+    fn write_raw<F: Fingerprint>(&self, snapshot: &Snapshot<F>, path: Option<&Path>) -> Result<(), Failure> {
+        let mut out = OutputStream::create(path)?;
         if self.format == ExportFormat::Npy {
             let mut count = 0;
             self.visit_rows(snapshot, |_| {
@@ -146,15 +162,19 @@ impl Args {
         Ok(out.flush()?)
     }
 
-    fn write_parquet<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<(), Failure> {
+    fn write_parquet<F: Fingerprint>(
+        &self,
+        snapshot: &Snapshot<F>,
+        path: Option<&Path>,
+    ) -> Result<(), Failure> {
         let with_keys = snapshot.key_storage().has_keys();
-        let mut table = ParquetExport::create::<F>(self.output.as_deref(), with_keys)?;
+        let mut table = ParquetExport::create::<F>(path, with_keys)?;
         let snapshots = [snapshot.clone()];
         self.visit_rows(snapshot, |row| each_key(&snapshots, row, |key| table.push(row, key)))?;
         Ok(table.finish()?)
     }
 
-    /// Visits the rows that `--prefix` and `--id` select, in order.
+    /// Visits the rows that `--prefix` and `--id` select, in order. A signal ends it.
     fn visit_rows<F: Fingerprint, E: From<Error>>(
         &self,
         snapshot: &Snapshot<F>,
@@ -168,6 +188,9 @@ impl Args {
             self.prefix.as_ref().is_none_or(within)
         };
         snapshot.visit_rows(|row| {
+            if interrupt::check().is_break() {
+                return Err(Error::Interrupted.into());
+            }
             let is_selected = in_prefix(&row) && self.id.is_none_or(|id| id == row.id);
             if is_selected { visit(row) } else { Ok(()) }
         })

@@ -23,14 +23,25 @@ pub(super) fn read<F: Fingerprint>(
     let unnamed = ColumnIndexes::of(if has_columns { &args.columns } else { &DEFAULT_COLUMNS })?;
     // Without --columns, the first line decides.
     let mut columns = if has_columns { Some(unnamed) } else { None };
+    let mut first_count = None;
     input.for_each_line(delimiter == ',', sink, |text, sink| {
         let cells = Cells::of_line(text, delimiter)?;
+        let (count, expected) = (cells.count(), *first_count.get_or_insert(cells.count()));
+        if count != expected {
+            return Err(format!("{count} cells, and the first line has {expected}").into());
+        }
+        if count < args.columns.len() {
+            return Err(format!("{count} cells, and --columns names {}", args.columns.len()).into());
+        }
         let columns = match columns {
             Some(columns) => columns,
             None => match ColumnIndexes::of_header::<F>(args, &cells)? {
                 Some(named) => {
                     columns = Some(named);
                     return Ok(());
+                }
+                None if count > DEFAULT_COLUMNS.len() => {
+                    return Err(format!("{count} cells, without a header that names them").into());
                 }
                 None => *columns.insert(unnamed),
             },
@@ -75,13 +86,13 @@ impl ColumnIndexes {
         let named = |field: &str| {
             let absent =
                 || format!("no column named {field:?}, and the first line is not a row either: {why}");
-            first.position(field).ok_or_else(absent)
+            first.position(field)?.ok_or_else(absent)
         };
         let key = match &args.key_field {
             Some(field) => Some(named(field)?),
-            None => first.position(DEFAULT_KEY_FIELD),
+            None => first.position(DEFAULT_KEY_FIELD)?,
         };
-        let id = first.position(&args.id_field);
+        let id = first.position(&args.id_field)?;
         Ok(Some(Self { fingerprint: named(&args.fingerprint_field)?, id, key, has_names: true }))
     }
 }
@@ -126,8 +137,21 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The index of the cell with this content.
-    fn position(&self, content: &str) -> Option<usize> {
-        (0..).map_while(|index| self.trimmed(index)).position(|cell| cell == content)
+    fn count(&self) -> usize {
+        match self {
+            Self::Plain { text, delimiter } => {
+                1 + text.bytes().filter(|&byte| char::from(byte) == *delimiter).count()
+            }
+            Self::Quoted(record) => record.len(),
+        }
+    }
+
+    /// The index of the only cell with this content.
+    fn position(&self, content: &str) -> Result<Option<usize>, String> {
+        let mut found = (0..self.count()).filter(|&index| self.trimmed(index) == Some(content));
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => Err(format!("two columns named {content:?}")),
+            (index, _) => Ok(index),
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! as keys.
 //!
 //! ```sh
-//! cargo run --release --example matching_images
+//! cargo run --release --package matching_images
 //! ```
 //!
 //! It needs no files. It draws some images, and others that have nothing to do with them; makes
