@@ -202,10 +202,7 @@ fn a_golden_database_of_two_rows_on_one_fingerprint_is_read_and_rewritten() {
         (row.id, keys.map(|key| (key.key, key.text)).collect::<Vec<_>>())
     };
     let found: Vec<_> = snapshot.all_rows().iter().map(keys_of).collect();
-    assert_eq!(
-        found,
-        [(42, vec![("b".into(), b"two".to_vec())]), (300, vec![("a".into(), Vec::new())])]
-    );
+    assert_eq!(found, [(42, vec![("b".into(), b"two".to_vec())]), (300, vec![("a".into(), Vec::new())])]);
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {

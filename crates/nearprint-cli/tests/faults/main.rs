@@ -13,6 +13,7 @@
 mod common;
 
 mod disk_full;
+mod folders;
 mod history;
 mod interrupts;
 mod kill;

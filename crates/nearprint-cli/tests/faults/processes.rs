@@ -67,7 +67,12 @@ impl Running {
 
     /// Writes to standard input and leaves it open.
     pub fn say(&mut self, text: &str) {
-        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(self.offer(text));
+    }
+
+    /// Writes to standard input and leaves it open. `false` if the process has ended.
+    pub fn offer(&mut self, text: &str) -> bool {
+        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).is_ok()
     }
 
     pub fn id(&self) -> u32 {
