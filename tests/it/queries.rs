@@ -60,7 +60,7 @@ fn large_runs_answer_exactly_with_plans_of_their_own<F: Fingerprint>() {
         &[(31, "auto"), (31, "rotations:11"), (40, "auto"), (40, "rotations:16")],
     );
     for shape in [Shape::Uniform, Shape::Skewed] {
-        let rows = rows::<F>(shape, 150_000, 3);
+        let rows = rows::<F>(shape, short_or_full(70_000, 150_000), 3);
         let answer = |query| (query, matches(&rows, query, 45));
         let answers: Vec<(F, Vec<Match<F>>)> =
             queries(&rows, &mut Random(9)).into_iter().map(answer).collect();
