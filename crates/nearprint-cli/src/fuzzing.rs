@@ -83,19 +83,20 @@ fn encode<F: Fingerprint>(format: FingerprintFormat, style: u8, rows: &[RowRead<
     let with = |separator: &str, header: bool| {
         let mut text =
             if header { format!("id{separator}fingerprint{separator}key\n") } else { String::new() };
-        let has_cells = format != FingerprintFormat::Text;
-        let has_keys = has_cells && rows.iter().any(|(_, _, key)| key.is_some());
-        let has_ids = has_keys || has_cells && rows.iter().any(|(_, id, _)| id.is_some());
         for (fingerprint, id, key) in rows {
             let fingerprint = print_fingerprint(*fingerprint, style & 1 == 1);
-            let has_id = has_ids || id.is_some();
-            let id = id.map(|id| id.to_string()).unwrap_or_default();
-            let key = key.as_ref().map(|key| cell(format, key)).unwrap_or_default();
-            text += &match (header, has_id, has_keys) {
-                (true, ..) => format!("{id}{separator}{fingerprint}{separator}{key}"),
-                (false, _, true) => format!("{fingerprint}{separator}{id}{separator}{key}"),
-                (false, true, false) => format!("{fingerprint}{separator}{id}"),
-                (false, false, false) => fingerprint,
+            let id = id.map(|id| id.to_string());
+            let key = key.as_ref().filter(|_| format != FingerprintFormat::Text).map(|key| cell(format, key));
+            text += &match (id, header, key) {
+                (id, true, key) => {
+                    let (id, key) = (id.unwrap_or_default(), key.unwrap_or_default());
+                    format!("{id}{separator}{fingerprint}{separator}{key}")
+                }
+                (id, false, Some(key)) => {
+                    format!("{fingerprint}{separator}{}{separator}{key}", id.unwrap_or_default())
+                }
+                (Some(id), false, None) => format!("{fingerprint}{separator}{id}"),
+                (None, false, None) => fingerprint,
             };
             text += if style & 2 == 2 { "\r\n" } else { "\n" };
         }

@@ -152,9 +152,9 @@ fn regression_rows_with_too_many_or_too_few_cells_are_errors() {
     for (more, input, why) in [
         ("--input-format csv", "fingerprint,id\n7,1\n8\n", "standard input:3: 1 cells"),
         ("--input-format csv", "fingerprint,id\n7,1,9\n", "standard input:2: 3 cells"),
-        ("--input-format csv", "7,1\n8,2,\"k\"\n", "standard input:2: 3 cells"),
-        ("--input-format tsv", "7\t1\n8\n", "standard input:2: 1 cells"),
+        ("--input-format csv", "7,1\n8,2,\"k\",5\n", "standard input:2: 4 cells"),
         ("--input-format tsv", "7\t1\tk\tmore\n", "standard input:1: 4 cells"),
+        ("--input-format tsv --columns fingerprint,id", "7\t1\n8\t2\t3\n", "standard input:2: 3 cells"),
         ("--input-format tsv --columns fingerprint,id", "7\n", "standard input:1: 1 cells"),
         ("--input-format csv", "id,fingerprint,id\n1,7,2\n", "two columns named \"id\""),
         ("--input-format csv", "fingerprint,fingerprint\n1,7\n", "two columns named \"fingerprint\""),
@@ -162,7 +162,8 @@ fn regression_rows_with_too_many_or_too_few_cells_are_errors() {
         fails(at, &format!("build x.np {more} --keys"), input.as_bytes(), 5, &[why]);
         assert!(!at.join("x.np").exists());
     }
-    // Columns that are not needed.
+    // Without a header, ids and keys may be missing; other columns may not be needed.
+    succeeds(at, "build c.np --keys --input-format tsv", b"7\t1\tk\n8\n9\t3\n");
     succeeds(at, "build a.np --input-format tsv --columns fingerprint,id", b"7\t1\tmore\n8\t2\tmore\n");
     succeeds(at, "build b.np --input-format csv", b"id,more,fingerprint,more\n1,x,7,y\n2,,8,\n");
     assert_eq!(succeeds(at, "export a.np", b""), "7\t1\n8\t2\n");

@@ -23,29 +23,33 @@ pub(super) fn read<F: Fingerprint>(
     let unnamed = ColumnIndexes::of(if has_columns { &args.columns } else { &DEFAULT_COLUMNS })?;
     // Without --columns, the first line decides.
     let mut columns = if has_columns { Some(unnamed) } else { None };
-    let mut first_count = None;
+    // The cells of the line that named the columns, or of the first one that `--columns` names.
+    let mut expected = None;
     input.for_each_line(delimiter == ',', sink, |text, sink| {
         let cells = Cells::of_line(text, delimiter)?;
-        let (count, expected) = (cells.count(), *first_count.get_or_insert(cells.count()));
-        if count != expected {
-            return Err(format!("{count} cells, and the first line has {expected}").into());
-        }
+        let count = cells.count();
         if count < args.columns.len() {
             return Err(format!("{count} cells, and --columns names {}", args.columns.len()).into());
+        }
+        if has_columns {
+            expected.get_or_insert(count);
+        }
+        if let Some(expected) = expected.filter(|&expected| expected != count) {
+            return Err(format!("{count} cells, and the first line has {expected}").into());
         }
         let columns = match columns {
             Some(columns) => columns,
             None => match ColumnIndexes::of_header::<F>(args, &cells)? {
                 Some(named) => {
-                    columns = Some(named);
+                    (columns, expected) = (Some(named), Some(count));
                     return Ok(());
-                }
-                None if count > DEFAULT_COLUMNS.len() => {
-                    return Err(format!("{count} cells, without a header that names them").into());
                 }
                 None => *columns.insert(unnamed),
             },
         };
+        if expected.is_none() && count > DEFAULT_COLUMNS.len() {
+            return Err(format!("{count} cells, and no header names them").into());
+        }
         let fingerprint = args.parse(cells.trimmed(columns.fingerprint).unwrap_or_default())?;
         let id = columns.id.and_then(|index| cells.trimmed(index)).filter(|cell| !cell.is_empty());
         let id = id.map(parse_id).transpose()?;
