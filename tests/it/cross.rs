@@ -101,7 +101,7 @@ fn cross_is_exact_for_all_shapes_sizes_and_threads<F: Fingerprint>() {
 }
 
 fn rows_are_crossed_with_all_their_ids<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (first, second) = (rows::<F>(Shape::Equal, 300, 1), rows::<F>(Shape::Equal, 200, 1));
     let one = build(&home.path().join("one"), &first, Schema::new());
     let other = build(&home.path().join("other"), &second, Schema::new());
@@ -128,7 +128,7 @@ fn living<F: Fingerprint>(path: &Path, rows: &[Row<F>], deleted: u64) -> Snapsho
 }
 
 fn deleted_rows_are_left_out<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let first = rows::<F>(Shape::Skewed, 700, 3);
     let second = relatives(&first, 500, 4);
     let one = living(&home.path().join("one"), &first, 100);
@@ -147,7 +147,7 @@ fn deleted_rows_are_left_out<F: Fingerprint>() {
 /// More fingerprints than one block of queries holds; its size does not depend on the width.
 #[test]
 fn many_fingerprints_are_looked_up_in_several_blocks() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let first = rows::<u64>(Shape::Uniform, 34_000, 8);
     let second: Vec<Row<u64>> = rows(Shape::Uniform, 40_000, 8);
     let one = build(&home.path().join("one"), &first, Schema::new());
@@ -156,7 +156,7 @@ fn many_fingerprints_are_looked_up_in_several_blocks() {
 }
 
 fn an_error_from_the_visitor_ends_it<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let rows = rows::<F>(Shape::Uniform, 5000, 8);
     let one = build(&home.path().join("one"), &rows, Schema::new());
     let mut blocks = 0;

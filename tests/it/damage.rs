@@ -233,7 +233,7 @@ fn with_crc(mut bytes: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn newer_versions_and_other_widths_have_errors_of_their_own() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (path, _) = small::<u64>(home.path(), "db", 4);
     let manifest = path.join("MANIFEST");
     let sound = fs::read(&manifest).unwrap();
@@ -252,7 +252,7 @@ fn newer_versions_and_other_widths_have_errors_of_their_own() {
 
 #[test]
 fn what_is_no_database_is_told_from_what_is_a_damaged_one() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let missing = home.path().join("missing");
     let file = home.path().join("file");
     fs::write(&file, "text").unwrap();
@@ -272,7 +272,7 @@ fn what_is_no_database_is_told_from_what_is_a_damaged_one() {
 /// Opening a named pipe waited for a writer for ever; a folder was an I/O error.
 #[test]
 fn regression_files_that_are_no_regular_files_are_damage() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (path, _) = small::<u64>(home.path(), "db", 6);
     for file in files(&path) {
         let sound = fs::read(&file).unwrap();
@@ -291,7 +291,7 @@ fn regression_files_that_are_no_regular_files_are_damage() {
 /// word.
 #[test]
 fn regression_verify_lists_the_damage_of_all_files() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let rows = rows::<u64>(Shape::Uniform, 400_000, 7);
     let path = home.path().join("db");
     build(&path, &rows, layout("rotations:2"));
@@ -317,7 +317,7 @@ fn regression_verify_lists_the_damage_of_all_files() {
 /// Bits of `lo` above those that an entry needs were not looked at by anything.
 #[test]
 fn regression_verify_looks_at_all_bits_of_lo() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (path, _) = small::<u64>(home.path(), "db", 8);
     let file = path.join("00000001-t0.seg");
     let mut bytes = fs::read(&file).unwrap();

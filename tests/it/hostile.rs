@@ -431,7 +431,7 @@ impl Schedule {
 /// removed: nothing acknowledged to a database is lost, and nothing reaches another one.
 #[test]
 fn random_schedules_of_writers_and_folders_lose_nothing_acknowledged() {
-    for seed in 0..short_or_full(40, 1000) {
+    for seed in 0..short_or_full(20, 1000) {
         let (mut schedule, mut random) = (Schedule::new(), Random(seed));
         for _ in 0..120 {
             schedule.step(&mut random);

@@ -103,7 +103,7 @@ fn refused<F: Fingerprint>(database: &Database<F>, folders: &[&PathBuf]) -> Erro
 }
 
 fn runs_built_elsewhere_are_ingested<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (all, [one, two, three]) = thirds::<F>(1);
     let database = database(home.path(), &one);
     let folders = [&runs(home.path(), "two", &two, schema()), &runs(home.path(), "three", &three, schema())];
@@ -119,7 +119,7 @@ fn runs_built_elsewhere_are_ingested<F: Fingerprint>() {
 }
 
 fn a_folder_of_runs_is_read_like_a_database_and_takes_no_writer<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (_, [one, ..]) = thirds::<F>(2);
     let folder = runs(home.path(), "runs", &one, schema());
     let database = Database::<F>::open(&folder).unwrap();
@@ -133,7 +133,7 @@ fn a_folder_of_runs_is_read_like_a_database_and_takes_no_writer<F: Fingerprint>(
 }
 
 fn a_run_is_ingested_once<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (all, [one, two, three]) = thirds::<F>(3);
     let database = database(home.path(), &one);
     let (two, three) =
@@ -159,7 +159,7 @@ fn a_run_is_ingested_once<F: Fingerprint>() {
 }
 
 fn folders_without_runs_change_nothing<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let database = database::<F>(home.path(), &[]);
     let empty = runs::<F>(home.path(), "empty", &[], schema());
     assert_eq!(ingest(&mut database.writer().unwrap(), &[&empty, &empty]), (0, 0, 0));
@@ -167,7 +167,7 @@ fn folders_without_runs_change_nothing<F: Fingerprint>() {
 }
 
 fn ingested_runs_are_the_newest<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let database = database(home.path(), &[Row { fingerprint: low::<F>(1), id: 5 }]);
     let folder = runs(home.path(), "runs", &[Row { fingerprint: low::<F>(2), id: 5 }], schema());
     let mut writer = database.writer().unwrap();
@@ -184,7 +184,7 @@ fn ingested_runs_are_the_newest<F: Fingerprint>() {
 }
 
 fn the_order_of_folders_shows_in_the_order_of_runs_alone<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (all, [one, two, three]) = thirds::<F>(4);
     let one = [&one[..], &rows(Shape::Uniform, 20_000, 9)[1000..]].concat();
     let (two, three) =
@@ -209,7 +209,7 @@ fn database_in<F: Fingerprint>(home: &Path, rows: &[Row<F>]) -> Database<F> {
 }
 
 fn ids_that_two_have_given_are_refused<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let database = database::<F>(home.path(), &[]);
     let (first, last) =
         (numbered::<F>(home.path(), "low", 50, 10), numbered::<F>(home.path(), "high", 50, 59));
@@ -276,7 +276,7 @@ fn forge(file: &Path, at: usize) {
 
 #[test]
 fn good_checksums_are_not_enough() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (_, [one, two, _]) = thirds::<u64>(9);
     let database = database(home.path(), &one);
     for (name, at, section) in [
@@ -305,7 +305,7 @@ fn widen(folder: &Path) {
 
 #[test]
 fn runs_must_fit_the_database() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let (_, [one, two, _]) = thirds::<u64>(6);
     let at = home.path();
     let database = database(at, &one);
@@ -339,7 +339,7 @@ fn runs_must_fit_the_database() {
 }
 
 fn readers_see_all_of_an_ingestion_or_nothing<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let all = rows::<F>(Shape::Uniform, 6000, 7);
     let database = database(home.path(), &all[..1000]);
     let folders: Vec<PathBuf> = all[1000..]
@@ -373,7 +373,7 @@ fn readers_see_all_of_an_ingestion_or_nothing<F: Fingerprint>() {
 }
 
 fn many_runs_at_once_are_merged_as_the_policy_says<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let all = rows::<F>(Shape::Uniform, 4000, 8);
     let folders: Vec<PathBuf> = all
         .chunks(100)

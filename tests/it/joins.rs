@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::common::{
-    Random, SHAPES, Shape, build, by_width, clusters, collected, distinct, fingerprints, for_each_width,
-    layout, leading, listed_pairs, low, open_on, pairs, rows, short_or_full,
+    Random, SHAPES, Shape, build, by_width, clusters, collected, distinct, fingerprints, folder_in_memory,
+    for_each_width, layout, leading, listed_pairs, low, open_on, pairs, rows, short_or_full,
 };
 use nearprint::{Fingerprint, Pair, Row, Schema, find_all, find_clusters, num_differing_bits};
 
@@ -51,7 +51,7 @@ fn pairs_equal_brute_force_in_databases_and_lists<F: Fingerprint>() {
     for shape in SHAPES {
         let rows = rows::<F>(shape, 1300, 31);
         let values = fingerprints(&rows);
-        let home = tempfile::tempdir().unwrap();
+        let home = folder_in_memory();
         let opened = |name: &&str| (name.to_string(), build(&home.path().join(name), &rows, layout(name)));
         let snapshots: Vec<_> = layouts.iter().map(opened).collect();
         for &k in ks {
@@ -73,7 +73,7 @@ fn clusters_equal_brute_force_in_databases_and_lists<F: Fingerprint>() {
         let rows = rows::<F>(shape, 1200, 51);
         let once: Vec<Row<F>> =
             distinct(&rows).into_iter().map(|fingerprint| Row { fingerprint, id: 0 }).collect();
-        let home = tempfile::tempdir().unwrap();
+        let home = folder_in_memory();
         for &k in ks {
             let expected = clusters(&rows, k);
             for name in ["auto", "rotations:3", "rotations:16"] {
@@ -104,7 +104,7 @@ fn larger_joins_agree_with_each_other_and_do_not_depend_on_threads<F: Fingerprin
             let mut expected = once;
             expected.sort_unstable();
             for name in ["rotations:4", "rotations:2", "blocks:6,2"] {
-                let home = tempfile::tempdir().unwrap();
+                let home = folder_in_memory();
                 let path = home.path().join("db");
                 build(&path, &rows, layout(name));
                 let on = |threads| collected(open_on::<F>(&path, threads).pairs(k));
@@ -157,7 +157,7 @@ fn regression_pairs_across_groups_are_found_if_mostly_the_prefixes_vary<F: Finge
             let expected = pairs(&rows, k);
             let what = format!("{varying} bits, k = {k}");
             check(listed_pairs(&fingerprints(&rows), k, 2), &expected, &what);
-            let home = tempfile::tempdir().unwrap();
+            let home = folder_in_memory();
             let snapshot = build(&home.path().join("db"), &rows, layout("rotations:2"));
             check(collected(snapshot.pairs(k)), &expected, &what);
         }
@@ -166,7 +166,7 @@ fn regression_pairs_across_groups_are_found_if_mostly_the_prefixes_vary<F: Finge
 
 fn row_pairs_are_all_pairs_of_rows<F: Fingerprint>() {
     let rows = rows::<F>(Shape::Equal, 300, 61);
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let snapshot = build(&home.path().join("db"), &rows, Schema::new());
     let found = collected(snapshot.row_pairs(3)).into_iter().map(|pair| (pair.a, pair.b, pair.distance));
     let mut expected = Vec::new();

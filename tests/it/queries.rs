@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::common::{
-    Random, SHAPES, Shape, build, build_with, by_width, for_each_width, layout, low, matches, open_on,
-    queries, rows, short_or_full, within,
+    Random, SHAPES, Shape, build, build_with, by_width, folder_in_memory, for_each_width, layout, low,
+    matches, open_on, queries, rows, short_or_full, within,
 };
 use nearprint::{Fingerprint, Match, Options, Row, Schema};
 
@@ -33,7 +33,7 @@ fn queries_equal_brute_force_for_every_layout_and_k<F: Fingerprint>() {
     let blocks = blocks.iter().map(|blocks| format!("blocks:{blocks}"));
     for name in rotations.chain(blocks).chain(["auto".into()]) {
         for shape in SHAPES {
-            let home = tempfile::tempdir().unwrap();
+            let home = folder_in_memory();
             let rows = rows::<F>(shape, 3000, 11);
             let snapshot = build(&home.path().join("db"), &rows, layout(&name));
             let queries = queries(&rows, &mut Random(5));
@@ -69,7 +69,7 @@ fn large_runs_answer_exactly_with_plans_of_their_own<F: Fingerprint>() {
             if short_or_full(index % 2 != usize::from(matches!(shape, Shape::Skewed)), false) {
                 continue;
             }
-            let home = tempfile::tempdir().unwrap();
+            let home = folder_in_memory();
             let path = home.path().join("db");
             let snapshot = build(&path, &rows, layout(name).k(k));
             let explained = snapshot.explain(k);
@@ -109,7 +109,7 @@ fn large_batches_find_near_rows<F: Fingerprint>(path: &Path, rows: &[Row<F>], k:
 }
 
 fn batches_equal_single_queries_for_any_number_of_threads<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let rows = rows::<F>(Shape::Skewed, 5000, 2);
     let path = home.path().join("db");
     build(&path, &rows, Schema::new());
@@ -139,7 +139,7 @@ fn large_batches_equal_single_queries_table_by_table_too<F: Fingerprint>() {
     // 12,000 queries with 150 matches each are more than are held at once.
     let crowded = [("rotations:4", Shape::Equal, 3_000)];
     for (name, shape, count) in large.into_iter().chain(small).chain(crowded) {
-        let home = tempfile::tempdir().unwrap();
+        let home = folder_in_memory();
         let path = home.path().join("db");
         let rows = rows::<F>(shape, count, 6);
         build(&path, &rows, layout(name));
@@ -176,7 +176,7 @@ fn large_batches_equal_single_queries_table_by_table_too<F: Fingerprint>() {
 }
 
 fn regression_queries_with_too_many_matches_for_one_batch_run_one_by_one<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let fingerprint = low::<F>(77);
     let rows: Vec<Row<F>> = (0..40_000).map(|id| Row { fingerprint, id }).collect();
     let snapshot = build(&home.path().join("db"), &rows, Schema::new());
@@ -193,7 +193,7 @@ fn regression_queries_with_too_many_matches_for_one_batch_run_one_by_one<F: Fing
 }
 
 fn the_nearest_are_the_first_of_all_sorted_by_distance<F: Fingerprint>() {
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     for shape in SHAPES {
         let rows = rows::<F>(shape, 4000, 21);
         let snapshot = build(&home.path().join(format!("{shape:?}")), &rows, Schema::new());
@@ -212,7 +212,7 @@ fn the_nearest_are_the_first_of_all_sorted_by_distance<F: Fingerprint>() {
 
 fn nearest_in_batches_equals_nearest_one_by_one<F: Fingerprint>() {
     let rows = rows::<F>(Shape::Skewed, 3000, 16);
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let options = Options::new().threads(3);
     let snapshot = build_with(&home.path().join("db"), &rows, Schema::new(), options);
     let queries = queries(&rows, &mut Random(4));
@@ -230,7 +230,7 @@ fn nearest_in_batches_equals_nearest_one_by_one<F: Fingerprint>() {
 fn regression_many_entries_with_equal_leading_bits_are_found<F: Fingerprint>() {
     let shared = crate::common::leading::<F>(0xdead_beef_cafe << 16);
     let rows: Vec<Row<F>> = (0..1u64 << 16).map(|id| Row { fingerprint: shared | low(id), id }).collect();
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let snapshot = build(&home.path().join("db"), &rows, layout("rotations:4"));
     for row in rows.iter().step_by(4999) {
         assert_eq!(snapshot.query(row.fingerprint, 2).unwrap(), matches(&rows, row.fingerprint, 2));
@@ -243,7 +243,7 @@ fn regression_rows_behind_a_heavy_fingerprint_are_found<F: Fingerprint>() {
     let mut rows: Vec<Row<F>> = (0..100_000).map(|id| Row { fingerprint: near(300), id }).collect();
     rows.extend((0..1500).map(|i| Row { fingerprint: near(i), id: 1_000_000 + i }));
     rows.extend((0..9000).map(|i| Row { fingerprint: near(1000), id: 2_000_000 + i }));
-    let home = tempfile::tempdir().unwrap();
+    let home = folder_in_memory();
     let snapshot = build(&home.path().join("db"), &rows, Schema::new());
     for i in (0..1500).step_by(7).chain([299, 300, 301, 999, 1000, 1001, 1499]) {
         assert_eq!(snapshot.query(near(i), 0).unwrap(), matches(&rows, near(i), 0), "{i}");
