@@ -336,6 +336,16 @@ fn regression_limits_of_queries_bound_their_work() {
     assert_eq!(succeeds(at, "query one.np -f 7 --top 5 --limit 1", b""), "7\t0\t7\t0\n");
     assert_eq!(succeeds(at, "query one.np two.np -f 7 --limit 2", b""), "7\t0\t7\t0\n7\t0\t7\t1\n");
     assert_eq!(succeeds(at, "query two.np one.np -f 6 --limit 1", b""), "6\t0\t6\t1\n");
+
+    // All matches of all queries would take 960 MB.
+    let rows: String = (0..400_000).map(|id| format!("7 {id}\n")).collect();
+    succeeds(at, "build many.np", rows.as_bytes());
+    fs::write(at.join("queries.txt"), "7\n".repeat(100)).unwrap();
+    let query = "query many.np queries.txt --limit 2 --threads 1";
+    let script = format!("ulimit -v 400000; exec {} {query}", env!("CARGO_BIN_EXE_nearprint"));
+    let bounded = Command::new("bash").arg("-c").arg(script).current_dir(at).output().unwrap();
+    assert!(bounded.status.success(), "{}", String::from_utf8_lossy(&bounded.stderr));
+    assert_eq!(bounded.stdout, "7\t0\t7\t0\n7\t0\t7\t1\n".repeat(100).as_bytes());
 }
 
 #[test]
