@@ -1,4 +1,4 @@
-//! Measures fingerprinting: megabytes a second on one thread, for each named recipe.
+//! Measures fingerprinting: megabytes a second on one thread, for each named recipe and for MinHash.
 //!
 //! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` reads a file of documents, one a line.
 //! Otherwise English-like documents are generated, 32 MB or `NEARPRINT_BENCH_MB` in all.
@@ -12,7 +12,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use common::Random;
-use nearprint_text::recipe::Recipe;
+use nearprint::{Fingerprint, U256};
+use nearprint_text::recipe::{MinHashOptions, MinHasher, Recipe};
 
 fn main() {
     let documents = std::env::var("NEARPRINT_BENCH_TEXT").map_or_else(|_| generated(), |path| read(&path));
@@ -25,9 +26,12 @@ fn main() {
     measure("default weights=one", "documents", &documents);
     measure("default clean=html,nfc,lower", "documents", &documents);
     measure("default", "one long text", &[whole]);
+    let mut hasher = MinHasher::<U256>::new(MinHashOptions::default()).unwrap();
+    let some: Vec<&String> = documents.iter().collect();
+    print_fastest("MinHash", "documents", &some, || seconds(&some, |text| hasher.fingerprint(text)));
 }
 
-/// Prints the best of several rounds, to exclude interference by other processes.
+/// Measures a recipe.
 fn measure(recipe: &str, what: &str, documents: &[String]) {
     let parsed: Recipe = recipe.parse().unwrap();
     // A slow recipe gets a part of the documents.
@@ -41,22 +45,30 @@ fn measure(recipe: &str, what: &str, documents: &[String]) {
             is_wanted
         })
         .collect();
-    let round = || match parsed.width() {
+    print_fastest(recipe, what, &some, || match parsed.width() {
         nearprint::Width::W64 => all::<u64>(&parsed, &some),
         _ => all::<u128>(&parsed, &some),
-    };
+    });
+}
+
+/// Prints the speed of the fastest of several rounds, each of which returns its seconds.
+fn print_fastest(name: &str, what: &str, documents: &[&String], mut round: impl FnMut() -> f64) {
     round();
     let fastest = (0..5).map(|_| round()).fold(f64::INFINITY, f64::min);
-    let bytes: usize = some.iter().map(|document| document.len()).sum();
-    println!("{recipe:>28}  {:7.1} MB/s  ({what})", bytes as f64 / 1e6 / fastest);
+    let bytes: usize = documents.iter().map(|document| document.len()).sum();
+    println!("{name:>28}  {:7.1} MB/s  ({what})", bytes as f64 / 1e6 / fastest);
+}
+
+fn all<F: Fingerprint>(recipe: &Recipe, documents: &[&String]) -> f64 {
+    let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
+    seconds(documents, |text| fingerprinter.fingerprint(text))
 }
 
 /// Seconds for all documents.
-fn all<F: nearprint::Fingerprint>(recipe: &Recipe, documents: &[&String]) -> f64 {
-    let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
+fn seconds<T>(documents: &[&String], mut fingerprint: impl FnMut(&str) -> T) -> f64 {
     let started = Instant::now();
     for document in documents {
-        black_box(fingerprinter.fingerprint(document));
+        black_box(fingerprint(document));
     }
     started.elapsed().as_secs_f64()
 }

@@ -20,6 +20,9 @@
 //! # Ok::<(), nearprint_text::recipe::RecipeError>(())
 //! ```
 //!
+//! [`MinHasher`] makes fingerprints of another kind, whose bands and sketch estimate the Jaccard
+//! similarity of texts.
+//!
 //! This module is independent of databases.
 
 mod clean;
@@ -30,6 +33,7 @@ mod fingerprinter;
 mod hash;
 mod html;
 mod keywords;
+mod minhash;
 mod parts;
 mod py;
 mod shingle;
@@ -46,5 +50,6 @@ pub use explain::{Explained, Feature};
 pub use fingerprinter::{Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
 pub use html::html_text;
+pub use minhash::{BandLayout, MinHashOptions, MinHasher};
 pub use py::{compute, shingle, unsigned_hash};
 pub use weight::{ParseWeightError, Weight, weighted};
