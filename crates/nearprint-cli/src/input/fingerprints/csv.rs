@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::stream::InputStream;
+use super::stream::{InputStream, LineError};
 use super::{DEFAULT_KEY_FIELD, InputRow, RowSink, parse_id};
 use crate::args::{Column, FingerprintArgs};
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;
 use nearprint_text::documents::unescape;
 
-/// The columns of a file that has no header, unless `--columns` names them.
-const DEFAULT_COLUMNS: [Column; 3] = [Column::Fingerprint, Column::Id, Column::Key];
+/// The most columns of a file that has no header, unless `--columns` names them.
+const DEFAULT_COLUMNS: usize = 3;
 
 /// Reads lines of cells. A comma as delimiter means CSV with its quotation marks, a tab means TSV.
 pub(super) fn read<F: Fingerprint>(
@@ -19,43 +19,68 @@ pub(super) fn read<F: Fingerprint>(
     delimiter: char,
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
-    let has_columns = !args.columns.is_empty();
-    let unnamed = ColumnIndexes::of(if has_columns { &args.columns } else { &DEFAULT_COLUMNS })?;
-    // Without --columns, the first line decides.
-    let mut columns = if has_columns { Some(unnamed) } else { None };
-    // The cells of the line that named the columns, or of the first one that `--columns` names.
-    let mut expected = None;
+    let mut table = Table::new(&args.columns)?;
     input.for_each_line(delimiter == ',', sink, |text, sink| {
         let cells = Cells::of_line(text, delimiter)?;
-        let count = cells.count();
-        if count < args.columns.len() {
-            return Err(format!("{count} cells, and --columns names {}", args.columns.len()).into());
-        }
-        if has_columns {
-            expected.get_or_insert(count);
-        }
-        if let Some(expected) = expected.filter(|&expected| expected != count) {
-            return Err(format!("{count} cells, and the first line has {expected}").into());
-        }
-        let columns = match columns {
-            Some(columns) => columns,
-            None => match ColumnIndexes::of_header::<F>(args, &cells)? {
-                Some(named) => {
-                    (columns, expected) = (Some(named), Some(count));
-                    return Ok(());
-                }
-                None => *columns.insert(unnamed),
-            },
-        };
-        if expected.is_none() && count > DEFAULT_COLUMNS.len() {
-            return Err(format!("{count} cells, and no header names them").into());
-        }
+        let Some(columns) = table.columns_of::<F>(args, &cells)? else { return Ok(()) };
         let fingerprint = args.parse(cells.trimmed(columns.fingerprint).unwrap_or_default())?;
         let id = columns.id.and_then(|index| cells.trimmed(index)).filter(|cell| !cell.is_empty());
         let id = id.map(parse_id).transpose()?;
         let key = columns.key.and_then(|index| cells.key(index));
         InputRow { fingerprint, id, key, has_names: columns.has_names }.send_to(sink)
     })
+}
+
+/// What is known of the columns of a file.
+struct Table {
+    /// `None` before the first line, which decides unless `--columns` does.
+    columns: Option<ColumnIndexes>,
+    /// The cells of each line: those of the header or, with `--columns`, of the first line.
+    expected: Option<usize>,
+}
+
+impl Table {
+    fn new(columns: &[Column]) -> Result<Self, Failure> {
+        let columns = if columns.is_empty() { None } else { Some(ColumnIndexes::of(columns)?) };
+        Ok(Self { columns, expected: None })
+    }
+
+    /// The columns of a row. `None` if the line is the header.
+    fn columns_of<F: Fingerprint>(
+        &mut self,
+        args: &FingerprintArgs,
+        cells: &Cells<'_>,
+    ) -> Result<Option<ColumnIndexes>, LineError> {
+        let columns = match self.columns {
+            Some(columns) => columns,
+            None => match ColumnIndexes::of_header::<F>(args, cells)? {
+                Some(named) => {
+                    (self.columns, self.expected) = (Some(named), Some(cells.count()));
+                    return Ok(None);
+                }
+                None => *self.columns.insert(ColumnIndexes::DEFAULT),
+            },
+        };
+        self.check_count(cells.count(), args.columns.len())?;
+        Ok(Some(columns))
+    }
+
+    /// `named`: the number of names that `--columns` has.
+    fn check_count(&mut self, count: usize, named: usize) -> Result<(), String> {
+        if count < named {
+            return Err(format!("{count} cells, and --columns names {named}"));
+        }
+        if named > 0 {
+            self.expected.get_or_insert(count);
+        }
+        match self.expected {
+            Some(expected) if count != expected => {
+                Err(format!("{count} cells, and the first line has {expected}"))
+            }
+            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, and no header names them")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The indexes of the columns of a file.
@@ -69,6 +94,9 @@ struct ColumnIndexes {
 }
 
 impl ColumnIndexes {
+    /// Fingerprint, id, key: those of a file without a header.
+    const DEFAULT: Self = Self { fingerprint: 0, id: Some(1), key: Some(2), has_names: false };
+
     /// The indexes of columns in a given order.
     fn of(columns: &[Column]) -> Result<Self, Failure> {
         let index_of = |column: Column| columns.iter().position(|&other| other == column);
