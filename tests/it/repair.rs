@@ -197,7 +197,7 @@ fn hostile_pages_beside_damaged_ones_never_panic<F: Fingerprint>() {
 }
 
 /// Rows over several pages of `starts`: with one of them gone, with its ranks, and with everything
-/// that tells where to go on.
+/// that says where later rows begin.
 #[test]
 fn rows_that_cannot_be_attributed_are_lost_and_the_others_are_right() {
     let home = folder_in_memory();
