@@ -108,8 +108,9 @@ impl TypedCommand<()> for Args {
                 let file = CompleteFile::create(output)?;
                 interrupt::set_cancellable(true);
                 self.write(&snapshot, Some(file.path()))?;
+                file.complete()?;
                 interrupt::set_cancellable(false);
-                Ok(file.complete()?)
+                Ok(())
             }
         }
     }
