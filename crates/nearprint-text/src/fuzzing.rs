@@ -68,7 +68,7 @@ fn raw(item: &Item) -> &[u8] {
 /// An object with a text for another JSON parser is one here, with the same text.
 fn agree(item: &Item) {
     let Ok(line) = std::str::from_utf8(raw(item)) else { return };
-    let value: Option<serde_json::Value> = serde_json::from_str(line.trim()).ok();
+    let value: Option<serde_json::Value> = serde_json::from_str(line).ok();
     let expected = value.as_ref().and_then(|value| value.get("text")).and_then(|text| text.as_str());
     match (item, expected) {
         (Item::Record(Record { text, .. }), Some(expected)) => assert_eq!(text, expected, "{line:?}"),
@@ -122,6 +122,11 @@ mod tests {
     #[test]
     fn pseudo_random_inputs_pass() {
         TARGET.replay_noise();
+    }
+
+    #[test]
+    fn regression_white_space_that_json_does_not_allow_is_trimmed_by_neither_parser() {
+        documents(b"\0\0{\"text\":\"one\"}\x0b\n{\"text\":\"two\"}\xc2\xa0\n");
     }
 
     #[test]
