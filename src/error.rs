@@ -79,6 +79,17 @@ pub enum Error {
         /// The requested width in bits.
         requested: u32,
     },
+    /// Two databases of which near means different things: only one has bands, or they have others.
+    Incomparable {
+        /// The first database.
+        path: PathBuf,
+        /// Its layout.
+        layout: String,
+        /// The second database.
+        other: PathBuf,
+        /// Its layout.
+        other_layout: String,
+    },
     /// Runs to be ingested were built with other settings than those of the database.
     Mismatch {
         /// The folder of runs.
@@ -305,6 +316,12 @@ impl fmt::Display for Error {
                 f,
                 "{}: holds fingerprints of {database} bits, not of {requested} bits",
                 path.display()
+            ),
+            Self::Incomparable { path, layout, other, other_layout } => write!(
+                f,
+                "{} has layout {layout} and {} has {other_layout}: near means different things there",
+                path.display(),
+                other.display()
             ),
             Self::Mismatch { path, found, expected } => {
                 write!(f, "{}: built with {found}, and the database with {expected}", path.display())

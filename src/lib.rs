@@ -58,11 +58,12 @@ pub use fingerprint::{
 };
 pub use format::keys::MAX_KEY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
-pub use layout::LayoutChoice;
+pub use layout::{BandLayout, LayoutChoice};
 pub use options::{MIN_MEMORY_BYTES, Options};
 pub use progress::{Progress, Stage};
 pub use query::{
-    Match, Pair, RowKey, Rows, find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters,
+    Match, Near, Pair, RowKey, Rows, find_all, find_clusters, visit_all, visit_all_clusters,
+    visit_all_row_clusters,
 };
 pub use run::Verification;
 

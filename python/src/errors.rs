@@ -62,6 +62,7 @@ fn is_input(error: &Error) -> bool {
             | Error::KeyTooLong { .. }
             | Error::KeysNotStored { .. }
             | Error::Mismatch { .. }
+            | Error::Incomparable { .. }
             | Error::MountPoint { .. }
             | Error::NotRunsOnly { .. }
             | Error::Overlap { .. }

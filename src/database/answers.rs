@@ -98,7 +98,8 @@ impl<F: Fingerprint> Snapshot<F> {
         progress: ProgressFn<'_>,
     ) -> Result<Vec<Match<F>>> {
         let most = Distance::saturating::<F>(max_k).bits();
-        let mut k = 0;
+        // Tables of bands cost the same whatever k.
+        let mut k = if self.bands().is_some() { most } else { 0 };
         loop {
             let matches = self.query_limited(fingerprint, k, count)?;
             progress(0)?;

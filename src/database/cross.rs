@@ -28,7 +28,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// that of the queries.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`.
+    /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`; [`Error::Incomparable`]
+    /// where only one database has bands, or the other has others.
     ///
     /// ```
     /// use nearprint::{Database, Pair, Schema};
@@ -95,6 +96,20 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
+    fn check_comparable(&self, other: &Self) -> Result<()> {
+        if self.bands() == other.bands() {
+            return Ok(());
+        }
+        let layout = |of: &Self| of.manifest().layout.to_string();
+        let (path, other_path) = (self.folder(), other.folder());
+        Err(Error::Incomparable {
+            path,
+            layout: layout(self),
+            other: other_path,
+            other_layout: layout(other),
+        })
+    }
+
     /// Visits the rows of each fingerprint of the smaller database that has matches in the larger
     /// one, with these matches.
     fn cross_groups<E: From<Error>>(
@@ -103,6 +118,7 @@ impl<F: Fingerprint> Snapshot<F> {
         k: u32,
         mut visit: impl FnMut(Side, &[Row<F>], &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.check_comparable(other)?;
         let (smaller, larger, side) = match self.stats().fingerprints <= other.stats().fingerprints {
             true => (self, other, Side::First),
             false => (other, self, Side::Second),

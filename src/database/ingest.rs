@@ -124,7 +124,7 @@ impl RunFolder {
     }
 }
 
-/// The settings that runs must share with a database. Rotations do not depend on k.
+/// The settings that runs must share with a database. Rotations and bands do not depend on k.
 fn settings(manifest: &Manifest) -> String {
     let kept = match manifest.keys {
         None => "",
@@ -137,7 +137,7 @@ fn settings(manifest: &Manifest) -> String {
 
 fn layout_settings(manifest: &Manifest) -> String {
     match manifest.layout {
-        LayoutChoice::Rotations { .. } => format!("layout {}", manifest.layout),
+        LayoutChoice::Rotations { .. } | LayoutChoice::Bands(_) => format!("layout {}", manifest.layout),
         LayoutChoice::Auto | LayoutChoice::Blocks { .. } => {
             format!("layout {} for k = {}", manifest.layout, manifest.k)
         }

@@ -10,6 +10,7 @@ use crate::fingerprint::{Distance, Fingerprint};
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::schema::KeyStorage;
 use crate::kernel::Kernel;
+use crate::layout::BandLayout;
 use crate::log::manifest;
 use crate::log::wal::{self, Log};
 use crate::memtable::changes::ChangeSet;
@@ -154,6 +155,13 @@ impl<F: Fingerprint> Snapshot<F> {
     #[must_use]
     pub fn default_k(&self) -> u32 {
         self.shared.manifest.k
+    }
+
+    /// The bands of the fingerprints, if the database has a [layout of
+    /// bands](crate::LayoutChoice::Bands).
+    #[must_use]
+    pub fn bands(&self) -> Option<BandLayout> {
+        self.shared.manifest.layout.bands()
     }
 
     /// Whether rows have keys and texts.

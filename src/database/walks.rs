@@ -83,7 +83,9 @@ impl<F: Fingerprint> Snapshot<F> {
         mut visit: impl FnMut(Row<F>, Row<F>, u32) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut group: Vec<Row<F>> = Vec::new();
-        for row in self.rows()? {
+        let metric = self.view().metric();
+        for row in self.rows()?.filter(|row| row.as_ref().map_or(true, |row| metric.admits(row.fingerprint)))
+        {
             let row = row?;
             if group.first().is_some_and(|first| first.fingerprint != row.fingerprint) {
                 group.clear();

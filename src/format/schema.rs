@@ -106,7 +106,7 @@ impl Schema {
 
     /// Refuses what no database of this width can be.
     pub(crate) fn check(&self, width: u32) -> Result<()> {
-        Distance::checked(self.k, width)?;
+        Distance::checked(self.k, self.layout.compared_bits(width))?;
         self.recipe.as_deref().map_or(Ok(()), check_recipe)?;
         self.layout.layout(width, self.k, 0).map(drop)
     }

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::bands::BandLayout;
 use super::cost;
 use super::scheme::Layout;
 use crate::error::{Error, Result};
 
 /// The layout that a database is created with.
 ///
-/// Its text form is `auto`, `rotations:T` or `blocks:M,S`.
+/// Its text form is `auto`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {
@@ -29,6 +30,10 @@ pub enum LayoutChoice {
         /// Blocks in each prefix, 1 to `blocks - k`.
         prefix: u32,
     },
+    /// Fingerprints of bands and a sketch, such as [MinHash](https://en.wikipedia.org/wiki/MinHash)
+    /// makes. Here, near means that one band is equal and the sketches differ in at most k bits:
+    /// see [`BandLayout`]. All other layouts are about the distance of whole fingerprints.
+    Bands(BandLayout),
 }
 
 impl fmt::Display for LayoutChoice {
@@ -37,6 +42,7 @@ impl fmt::Display for LayoutChoice {
             Self::Auto => f.write_str("auto"),
             Self::Rotations { tables } => write!(f, "rotations:{tables}"),
             Self::Blocks { blocks, prefix } => write!(f, "blocks:{blocks},{prefix}"),
+            Self::Bands(bands) => write!(f, "bands:{bands}"),
         }
     }
 }
@@ -52,11 +58,12 @@ impl FromStr for LayoutChoice {
             Some(("blocks", rest)) => rest.split_once(',').and_then(|(blocks, prefix)| {
                 Some(Self::Blocks { blocks: number(blocks)?, prefix: number(prefix)? })
             }),
+            Some(("bands", bands)) => Some(Self::Bands(bands.parse()?)),
             _ => None,
         };
         parsed.ok_or_else(|| Error::InvalidLayout {
             layout: format!("layout {text:?}"),
-            reason: "expected auto, rotations:T or blocks:M,S, with T, M, S numbers".into(),
+            reason: "expected auto, rotations:T, blocks:M,S or bands:BxN, with T, M, S, B, N numbers".into(),
         })
     }
 }
@@ -69,7 +76,22 @@ impl LayoutChoice {
             Self::Auto => Ok(cost::best_rotations(width, k, entries)),
             Self::Rotations { tables } => Layout::rotations(width, tables),
             Self::Blocks { blocks, prefix } => Layout::covering(width, blocks, prefix, k),
+            Self::Bands(bands) => Layout::bands(width, bands),
         }
+    }
+
+    /// The bands, if it is a layout of bands.
+    #[must_use]
+    pub fn bands(self) -> Option<BandLayout> {
+        match self {
+            Self::Bands(bands) => Some(bands),
+            Self::Auto | Self::Rotations { .. } | Self::Blocks { .. } => None,
+        }
+    }
+
+    /// The largest distance that makes sense: the bits that are compared.
+    pub(crate) fn compared_bits(self, width: u32) -> u32 {
+        self.bands().map_or(width, |bands| bands.sketch_of(width))
     }
 }
 
@@ -79,11 +101,20 @@ mod tests {
 
     #[test]
     fn choices_parse_what_they_print() {
-        for text in ["auto", "rotations:4", "blocks:6,2"] {
+        for text in ["auto", "rotations:4", "blocks:6,2", "bands:6x24"] {
             assert_eq!(text.parse::<LayoutChoice>().unwrap().to_string(), text);
         }
-        for text in ["", "rotations", "rotations:", "rotations:x", "blocks:6", "blocks:6,2,1", "blocks:-6,2"]
-        {
+        for text in [
+            "",
+            "rotations",
+            "rotations:",
+            "rotations:x",
+            "blocks:6",
+            "blocks:6,2,1",
+            "blocks:-6,2",
+            "bands:6",
+            "bands:6x99",
+        ] {
             assert!(matches!(text.parse::<LayoutChoice>(), Err(Error::InvalidLayout { .. })), "{text}");
         }
     }

@@ -124,7 +124,9 @@ pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u3
         .map(|plan| (estimate(&plan, shapes, entries, &model), plan))
         .min_by(|a, b| a.0.nanoseconds.total_cmp(&b.0.nanoseconds));
     match best {
-        Some((estimate, plan)) if estimate.nanoseconds <= scan.nanoseconds || always_probes() => {
+        Some((estimate, plan))
+            if estimate.nanoseconds <= scan.nanoseconds || always_probes() || layout.is_bands() =>
+        {
             Choice { strategy: Strategy::Probe(plan), estimate, scan_nanoseconds: scan.nanoseconds }
         }
         _ => Choice { strategy: Strategy::Scan, estimate: scan, scan_nanoseconds: scan.nanoseconds },
@@ -160,6 +162,9 @@ thread_local! {
 
 /// The radii to prove and compare.
 fn candidates(layout: &Layout, shapes: &[TableShape], entries: u64, k: u32, model: &Model) -> Vec<Vec<i32>> {
+    if layout.is_bands() {
+        return vec![vec![0; layout.table_count()]];
+    }
     let cost = |table: usize, radius: u32| table_estimate(&shapes[table], radius, entries, model).nanoseconds;
     let all: Vec<usize> = (0..layout.table_count()).collect();
     let apart = disjoint_tables(layout);

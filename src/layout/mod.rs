@@ -4,18 +4,22 @@
 //! [`plan`] decides which tables a query probes and at which radius, [`cost`] models what that
 //! costs, and `covering` finds small families of tables for `blocks:M,S`.
 
+mod bands;
 mod block;
 mod choice;
 pub(crate) mod cost;
 mod covering;
+mod metric;
 mod permutation;
 pub(crate) mod plan;
 mod scheme;
 mod table;
 
 pub(crate) use crate::fingerprint::HI_BITS;
+pub use bands::BandLayout;
 #[cfg(test)]
 pub(crate) use block::MAX_TABLES;
 pub use choice::LayoutChoice;
+pub(crate) use metric::Metric;
 pub(crate) use scheme::Layout;
 pub(crate) use table::Table;

@@ -104,6 +104,10 @@ fn prefix_distance<F: Fingerprint>(table: &Table<F>, difference: F) -> i32 {
 
 /// Whether there is a proof that the radii find every match within k bits.
 fn is_valid(layout: &Layout, radii: &[i32], k: u32, steps_left: &mut u32) -> bool {
+    if layout.is_bands() {
+        // Near fingerprints have an equal band, whatever k.
+        return radii.len() == layout.table_count() && radii.iter().all(|&radius| radius == 0);
+    }
     let used = || (0..radii.len()).filter(|&table| radii[table] >= 0);
     if layout.disjoint(used()) {
         // To exceed every radius, an error pattern needs at least the sum of (radius + 1) errors.

@@ -2,11 +2,16 @@
 
 use std::fmt;
 
+use super::bands::BandLayout;
 use super::block::{Block, MAX_TABLES, split};
 use super::covering;
+use super::metric::Metric;
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+
+/// The block of a layout of bands that is the sketch.
+const SKETCH: usize = 1;
 
 /// The blocks of a width and the prefix of every table. Table 0 is always the natural order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub(crate) struct Layout {
     blocks: Vec<Block>,
     /// One bit set of blocks per table: bit `b` is block `b`.
     prefixes: Vec<u64>,
+    /// Whether the blocks are bands and a sketch.
+    bands: Option<BandLayout>,
 }
 
 impl Layout {
@@ -25,7 +32,16 @@ impl Layout {
                 (format!("rotations:{tables}"), "between 1 and 64 tables are possible".into());
             return Err(Error::InvalidLayout { layout, reason });
         }
-        Ok(Self { width, blocks: split(width, tables), prefixes: (0..tables).map(|b| 1 << b).collect() })
+        let prefixes = (0..tables).map(|b| 1 << b).collect();
+        Ok(Self { width, blocks: split(width, tables), prefixes, bands: None })
+    }
+
+    /// Each band is the prefix of one table, and the sketch follows it.
+    pub(crate) fn bands(width: u32, bands: BandLayout) -> Result<Self> {
+        bands.check_width(width)?;
+        let blocks = bands.blocks(width);
+        let prefixes = (0..blocks.len()).filter(|&b| b != SKETCH).map(|b| 1 << b).collect();
+        Ok(Self { width, blocks, prefixes, bands: Some(bands) })
     }
 
     /// `blocks` blocks with prefixes of `prefix` blocks, such that k errors always miss one prefix.
@@ -48,7 +64,7 @@ impl Layout {
             )));
         }
         let prefixes = covering::search(blocks, prefix, k).map_err(|error| why(error.to_string()))?;
-        Ok(Self { width, blocks: split(width, blocks), prefixes })
+        Ok(Self { width, blocks: split(width, blocks), prefixes, bands: None })
     }
 
     /// Rebuilds a layout from the parts that a file stores. `None` if the parts break a rule.
@@ -65,7 +81,17 @@ impl Layout {
         if first & first.wrapping_add(1) != 0 {
             return None;
         }
-        Some(Self { width, blocks: split(width, blocks), prefixes })
+        Some(Self { width, blocks: split(width, blocks), prefixes, bands: None })
+    }
+
+    /// Whether tables look only for equal prefixes, whatever the distance.
+    pub(crate) fn is_bands(&self) -> bool {
+        self.bands.is_some()
+    }
+
+    /// What near means under this layout.
+    pub(crate) fn metric<F: Fingerprint>(&self) -> Metric<F> {
+        self.bands.map_or_else(Metric::hamming, |bands| Metric::sketch(bands.sketch_mask()))
     }
 
     pub(crate) fn width(&self) -> u32 {
@@ -119,10 +145,10 @@ impl Layout {
     }
 
     /// The other blocks of table `table`, in the order in which the table writes them: from the
-    /// block after the last prefix block on, wrapping around.
+    /// sketch on, or from the block after the last prefix block on, wrapping around.
     fn other_blocks(&self, table: usize) -> Vec<Block> {
         let prefix = self.prefixes[table];
-        let after = 64 - prefix.leading_zeros() as usize;
+        let after = if self.is_bands() { SKETCH } else { 64 - prefix.leading_zeros() as usize };
         (0..self.blocks.len())
             .map(|step| (after + step) % self.blocks.len())
             .filter(|b| prefix >> b & 1 == 0)
@@ -134,7 +160,9 @@ impl Layout {
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let prefix = self.prefixes[0].count_ones();
-        if prefix == 1 && self.prefixes.len() == self.blocks.len() {
+        if let Some(bands) = self.bands {
+            write!(f, "bands:{bands}")
+        } else if prefix == 1 && self.prefixes.len() == self.blocks.len() {
             write!(f, "rotations:{}", self.prefixes.len())
         } else {
             write!(f, "blocks:{},{prefix}", self.blocks.len())
@@ -146,6 +174,19 @@ impl fmt::Display for Layout {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn each_band_leads_a_table_and_the_sketch_follows() {
+        let layout = Layout::bands(64, BandLayout::new(3, 8).unwrap()).unwrap();
+        let orders = layout
+            .tables::<u64>()
+            .iter()
+            .map(|table| table.permute(0xab_1234567890_cd_ef))
+            .collect::<Vec<_>>();
+        assert_eq!(orders, [0xab_1234567890_cd_ef, 0xcd_1234567890_ef_ab, 0xef_1234567890_cd_ab]);
+        assert_eq!(layout.metric::<u64>().compared(), 0x00_ffff_ffff_ff_00_00);
+        assert_eq!((layout.to_string().as_str(), layout.block_count()), ("bands:3x8", 4));
+    }
 
     fn check_tables<F: Fingerprint>(layout: &Layout, x: F, y: F) {
         for (index, table) in layout.tables::<F>().iter().enumerate() {
@@ -166,6 +207,9 @@ mod tests {
             tables in 1u32..=64, m in 1u32..=9, s in 1u32..=4, k in 0u32..=4, x: u64, y: u64, wide: u128,
         ) {
             check_tables(&Layout::rotations(64, tables).unwrap(), x, y);
+            if let Ok(layout) = BandLayout::new(m, 6 + 2 * s).and_then(|bands| Layout::bands(128, bands)) {
+                check_tables(&layout, wide, u128::from(y) << 31);
+            }
             check_tables(&Layout::rotations(128, tables).unwrap(), wide, u128::from(y) << 31);
             if let (Ok(narrow), Ok(broad)) = (Layout::covering(64, m, s, k), Layout::covering(128, m, s, k)) {
                 check_tables(&narrow, x, y);

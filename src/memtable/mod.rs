@@ -1,29 +1,31 @@
 //! The unflushed rows of a writer, with an index for its queries.
 //!
 //! Every insertion enters a few permuted tables under the leading bits of its fingerprint. A bucket
-//! is a list of chunks of 32-bit words, which the filter kernel reads like a segment's `hi` plane.
-//! Plans and the report-once rule are those of runs.
+//! is a list of chunks of `hi` words, which the filter kernel reads like those of a segment. Plans
+//! and the report-once rule are those of runs.
 
 pub(crate) mod changes;
 
 use std::sync::OnceLock;
 
 use crate::error::Result;
-use crate::fingerprint::{Distance, Fingerprint, Row};
+use crate::fingerprint::{Distance, Fingerprint, Row, Stored};
 use crate::format::wal::Operation;
 use crate::kernel::Kernel;
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
-use crate::layout::{HI_BITS, Layout, Table};
+use crate::layout::{HI_BITS, Layout, LayoutChoice, Metric, Table};
 use crate::memtable::changes::ChangeSet;
 use crate::query::Match;
 use crate::query::prepare::Prepared;
 use crate::util::cast::{to_u32, to_usize};
 
-/// Tables of the index: four blocks serve k = 3 with four look-ups.
+/// Tables of the index, but for bands: four blocks serve k = 3 with four look-ups.
 const TABLES: u32 = 4;
 /// Fingerprints of one chunk: one step of the widest kernel.
 const CHUNK: usize = 16;
+/// The most `hi` words of a fingerprint.
+const MAX_WORDS: usize = 3;
 /// The end of a list of chunks.
 const NONE: u32 = u32::MAX;
 
@@ -32,6 +34,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Memtable<F> {
     pub(crate) changes: ChangeSet<F>,
     layout: Layout,
+    metric: Metric<F>,
     tables: Vec<Table<F>>,
     shapes: Vec<TableShape>,
     capacity: u64,
@@ -39,6 +42,8 @@ pub(crate) struct Memtable<F> {
     /// For each table, the first chunk of each bucket.
     heads: Vec<Vec<u32>>,
     chunks: Vec<Chunk>,
+    /// The `hi` words of all chunks, as many for each as [`CHUNK`] fingerprints have.
+    words: Vec<u32>,
     /// By the number of the insertion; `None` if it was undone.
     rows: Vec<Option<Row<F>>>,
 }
@@ -46,17 +51,19 @@ pub(crate) struct Memtable<F> {
 /// Some insertions of a bucket, and a link to the others.
 #[derive(Debug)]
 struct Chunk {
-    words: [u32; CHUNK],
     insertions: [u32; CHUNK],
     len: usize,
     next: u32,
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// An empty memtable for about `capacity` operations.
-    pub(crate) fn new(capacity: usize) -> Result<Self> {
+    /// An empty memtable for about `capacity` operations on a database with a layout.
+    pub(crate) fn new(capacity: usize, choice: LayoutChoice) -> Result<Self> {
         let capacity = capacity as u64;
-        let layout = Layout::rotations(F::BITS, TABLES)?;
+        let layout = match choice {
+            LayoutChoice::Bands(bands) => Layout::bands(F::BITS, bands)?,
+            _ => Layout::rotations(F::BITS, TABLES)?,
+        };
         let tables = layout.tables::<F>();
         let shape = |table: &Table<F>| {
             let bits = directory_bits(table.prefix_bits, capacity).min(table.prefix_bits);
@@ -65,8 +72,9 @@ impl<F: Fingerprint> Memtable<F> {
         let shapes: Vec<TableShape> = tables.iter().map(shape).collect();
         let heads = shapes.iter().map(|shape| vec![NONE; 1 << shape.directory_bits]).collect();
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-        let (chunks, rows) = (Vec::new(), Vec::new());
-        Ok(Self { changes: ChangeSet::new(), layout, tables, shapes, capacity, by_k, heads, chunks, rows })
+        let (changes, metric) = (ChangeSet::new(), layout.metric());
+        let (chunks, words, rows) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks, words, rows })
     }
 
     /// Applies an operation.
@@ -89,21 +97,27 @@ impl<F: Fingerprint> Memtable<F> {
         self.changes = ChangeSet::new();
         self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
         self.chunks.clear();
+        self.words.clear();
         self.rows.clear();
     }
+
+    /// `hi` words of a fingerprint.
+    const WORDS: usize = F::PAYLOAD.hi_words();
 
     /// Adds an insertion to every table.
     fn file(&mut self, number: u32, fingerprint: F) {
         for (index, table) in self.tables.iter().enumerate() {
-            let (bucket, word) = place(table, &self.shapes[index], fingerprint);
+            let (bucket, words) = place(table, &self.shapes[index], fingerprint);
             let head = &mut self.heads[index][bucket];
             let full = self.chunks.get(*head as usize).is_none_or(|chunk| chunk.len == CHUNK);
             if full {
                 let next = std::mem::replace(head, to_u32(self.chunks.len()));
-                self.chunks.push(Chunk { words: [0; CHUNK], insertions: [0; CHUNK], len: 0, next });
+                self.chunks.push(Chunk { insertions: [0; CHUNK], len: 0, next });
+                self.words.resize(self.words.len() + CHUNK * Self::WORDS, 0);
             }
             let chunk = &mut self.chunks[*head as usize];
-            chunk.words[chunk.len] = word;
+            let at = (*head as usize * CHUNK + chunk.len) * Self::WORDS;
+            self.words[at..at + Self::WORDS].copy_from_slice(&words[..Self::WORDS]);
             chunk.insertions[chunk.len] = number;
             chunk.len += 1;
         }
@@ -115,7 +129,8 @@ impl<F: Fingerprint> Memtable<F> {
             .get_or_init(|| Prepared::new(&self.layout, self.shapes.clone(), self.capacity, k));
         match &prepared.choice.strategy {
             Strategy::Scan => {
-                found.extend(self.rows.iter().flatten().filter_map(|row| near(row, query, prepared.k)))
+                let rows = self.rows.iter().flatten();
+                found.extend(rows.filter_map(|row| self.near(row, query, prepared.k)));
             }
             Strategy::Probe(plan) => self.probe(query, prepared, plan, kernel, found),
         }
@@ -124,13 +139,13 @@ impl<F: Fingerprint> Memtable<F> {
     fn probe(&self, query: F, prepared: &Prepared, plan: &Plan, kernel: Kernel, found: &mut Vec<Match<F>>) {
         let mut passed = Vec::new();
         for (index, _, masks) in prepared.probes(plan) {
-            let (own, word) = place(&self.tables[index], &self.shapes[index], query);
+            let (own, words) = place(&self.tables[index], &self.shapes[index], query);
             for &mask in masks {
                 let mut at = self.heads[index][own ^ mask as usize];
                 while let Some(chunk) = self.chunks.get(at as usize) {
                     passed.clear();
                     let left = prepared.k - mask.count_ones();
-                    kernel.filter(&chunk.words[..chunk.len], word, left, &mut passed);
+                    self.filter(kernel, (at, chunk.len), words, left, &mut passed);
                     let rows = passed
                         .iter()
                         .filter_map(|&nth| self.rows[chunk.insertions[nth as usize] as usize].as_ref());
@@ -138,26 +153,51 @@ impl<F: Fingerprint> Memtable<F> {
                         rows.filter(|row| {
                             plan.reports(|table| &self.tables[table], index, row.fingerprint ^ query)
                         })
-                        .filter_map(|row| near(row, query, prepared.k)),
+                        .filter_map(|row| self.near(row, query, prepared.k)),
                     );
                     at = chunk.next;
                 }
             }
         }
     }
+
+    /// The positions in a chunk of `len` fingerprints whose words are within `radius` bits.
+    #[inline]
+    fn filter(
+        &self,
+        kernel: Kernel,
+        (chunk, len): (u32, usize),
+        words: [u32; MAX_WORDS],
+        radius: u32,
+        passed: &mut Vec<u32>,
+    ) {
+        let start = chunk as usize * CHUNK * Self::WORDS;
+        let stored = &self.words[start..start + len * Self::WORDS];
+        if Self::WORDS == 1 {
+            kernel.filter(stored, words[0], radius, passed);
+        } else {
+            kernel.filter_triples(stored.as_chunks().0, words, radius, passed);
+        }
+    }
+
+    fn near(&self, row: &Row<F>, query: F, k: u32) -> Option<Match<F>> {
+        let distance = self.metric.distance(row.fingerprint, query);
+        let admitted = self.metric.admits(row.fingerprint) && self.metric.admits(query);
+        (distance <= k && admitted).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
+    }
 }
 
-/// The bucket of a fingerprint in a table, and the word behind the bucket's bits.
+/// The bucket of a fingerprint in a table, and the words behind the bucket's bits; as many as the
+/// width has `hi` words.
 #[inline]
-fn place<F: Fingerprint>(table: &Table<F>, shape: &TableShape, fingerprint: F) -> (usize, u32) {
+fn place<F: Fingerprint>(table: &Table<F>, shape: &TableShape, fingerprint: F) -> (usize, [u32; MAX_WORDS]) {
     let permuted = table.permute(fingerprint);
-    let word = permuted.bits(shape.directory_bits, HI_BITS);
-    (to_usize(permuted.bits(0, shape.directory_bits)), to_u32(to_usize(word)))
-}
-
-fn near<F: Fingerprint>(row: &Row<F>, query: F, k: u32) -> Option<Match<F>> {
-    let distance = row.fingerprint.distance(query);
-    (distance <= k).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
+    let mut words = [0; MAX_WORDS];
+    let starts = (shape.directory_bits..).step_by(HI_BITS as usize);
+    for (word, start) in words.iter_mut().take(F::PAYLOAD.hi_words()).zip(starts) {
+        *word = to_u32(to_usize(permuted.bits(start, HI_BITS)));
+    }
+    (to_usize(permuted.bits(0, shape.directory_bits)), words)
 }
 
 #[cfg(test)]
@@ -169,7 +209,7 @@ mod tests {
 
     #[test]
     fn searches_equal_brute_force_while_rows_come_and_go() {
-        let mut memtable = Memtable::<u64>::new(1 << 12).unwrap();
+        let mut memtable = Memtable::<u64>::new(1 << 12, LayoutChoice::Auto).unwrap();
         let mut expected: BTreeSet<(u64, u64)> = BTreeSet::new();
         for round in 0..2 {
             for i in 0..6000u64 {
@@ -188,7 +228,9 @@ mod tests {
                         let query = row.fingerprint ^ (i & 3);
                         let mut found = Vec::new();
                         memtable.search(query, Distance::saturating::<u64>(k), Kernel::detect(), &mut found);
-                        let near = |&(fingerprint, id): &(u64, u64)| near(&Row { fingerprint, id }, query, k);
+                        let near = |&(fingerprint, id): &(u64, u64)| {
+                            memtable.near(&Row { fingerprint, id }, query, k)
+                        };
                         let brute: BTreeSet<Match<u64>> = expected.iter().filter_map(near).collect();
                         assert_eq!(found.len(), brute.len(), "round {round}, k = {k}");
                         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), brute);

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::kernel::Kernel;
 use crate::layout::plan::Plan;
-use crate::layout::{HI_BITS, Table};
+use crate::layout::{HI_BITS, Metric, Table};
 use crate::progress::ProgressFn;
 use crate::util::cast::{to_u32, to_usize};
 use crate::util::parallel::{self, Sink};
@@ -27,7 +27,8 @@ pub struct Pair<F> {
     pub a: F,
     /// The larger fingerprint; between two databases, that of the second one.
     pub b: F,
-    /// Number of differing bits. At least 1, except between two databases.
+    /// Number of differing bits. At least 1, except between two databases, and where only the bits
+    /// of a [sketch](crate::BandLayout) count.
     pub distance: u32,
 }
 
@@ -75,6 +76,7 @@ pub(super) struct Join<'a, F> {
     pub(super) threads: usize,
     pub(super) k: u32,
     pub(super) wanted: Wanted,
+    pub(super) metric: Metric<F>,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a [Table<F>],
     /// Receives the number of newly joined fingerprints of a table.
@@ -133,6 +135,11 @@ struct Worker<'a, F> {
     /// Prefixes of earlier tables, in this table's order. The earlier table reports a pair that
     /// agrees there.
     earlier: Vec<F>,
+    /// The bits that count as distance, in this table's order.
+    counted: F,
+    /// The number of leading bits that are equal in every pair reported here and are not compared;
+    /// `None` if all bits are.
+    band_bits: Option<u32>,
 }
 
 impl<'a, F: Fingerprint> Worker<'a, F> {
@@ -141,7 +148,10 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let used = join.plan.used().map(|(earlier, _)| earlier).take_while(|&earlier| earlier < table);
         let earlier =
             used.map(|earlier| join.tables[table].permute(join.tables[earlier].prefix_mask)).collect();
-        let (words, passed, passed_pairs) = (Words::new::<F>(join.k), Vec::new(), Vec::new());
+        let counted = join.tables[table].permute(join.metric.compared());
+        let band_bits = (counted != F::ones(0, F::BITS)).then_some(join.tables[table].prefix_bits);
+        let (words, passed, passed_pairs) =
+            (Words::new(join.k, counted.count_ones()), Vec::new(), Vec::new());
         let (sets, components, wants_forest) = (UnionFind::default(), 0, false);
         Self {
             join,
@@ -158,6 +168,8 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
             compared: 0,
             differ,
             earlier,
+            counted,
+            band_bits,
         }
     }
 
@@ -179,7 +191,10 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
                 self.group = group;
                 continue;
             }
-            let mut flow = self.inside(&mut group, group_bits, sink);
+            let mut flow = match self.band_bits {
+                None => self.inside(&mut group, group_bits, sink),
+                Some(bits) => self.bands(&mut group, bits, sink),
+            };
             for &mask in masks.iter().skip(1) {
                 let partner = prefix ^ mask as usize;
                 if partner > prefix && flow.is_continue() {
@@ -199,20 +214,37 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         Ok(())
     }
 
+    /// All pairs within the sets of fingerprints that share a band.
+    fn bands(&mut self, group: &mut [F], band_bits: u32, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
+        let band = F::ones(0, band_bits);
+        let metric = self.join.metric;
+        // The groups of a list are not sorted.
+        group.sort_unstable();
+        let first = group.iter().take_while(|&&value| !metric.admits(value)).count();
+        for same in group[first..].chunk_by_mut(|&a, &b| (a ^ b) & band == F::default()) {
+            if same.len() > 1 {
+                self.inside(same, band_bits, sink)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     /// All pairs within one set of fingerprints. Splits a large set.
     fn inside(&mut self, group: &mut [F], shared_bits: u32, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
-        let mut start = shared_bits;
+        let mut start = self.band_bits.unwrap_or(shared_bits);
         if group.len() > LOOK_ABOVE {
             let varying = varying(group);
             if self.earlier.iter().chain(&self.differ).any(|&mask| varying & mask == F::default()) {
                 // No pair of the group differs where it must differ to be reported here.
                 return ControlFlow::Continue(());
             }
-            let parts = parts_of(varying, self.join.k + 1);
+            let parts = parts_of(varying & self.counted, self.join.k + 1);
             if group.len() > SPLIT_ABOVE && worth_splitting(&parts) {
                 return self.split(group, &parts, sink);
             }
-            start = window_of(varying, shared_bits, self.words.bits());
+            if self.band_bits.is_none() {
+                start = window_of(varying, shared_bits, self.words.bits());
+            }
         }
         self.words.fill(group, start);
         let wants_forest = self.begin(group.len());
@@ -319,7 +351,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let table = &self.join.tables[self.table];
         let difference = table.restore(a ^ b);
         // What a later table reports is connected there, and not yet.
-        if a.distance(b) > self.join.k
+        if self.distance(a, b) > self.join.k
             || !self.join.plan.reports_by_then(|i| &self.join.tables[i], self.table, difference)
         {
             return;
@@ -334,14 +366,21 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
     /// Keeps a pair if it is within k and reported here.
     #[inline]
     fn report(&mut self, a: F, b: F) {
-        if a.distance(b) > self.join.k || self.differ.iter().any(|&mask| (a ^ b) & mask == F::default()) {
+        if self.distance(a, b) > self.join.k || self.differ.iter().any(|&mask| (a ^ b) & mask == F::default())
+        {
             return;
         }
         let table = &self.join.tables[self.table];
         let (a, b) = (table.restore(a), table.restore(b));
         if self.join.plan.reports(|i| &self.join.tables[i], self.table, a ^ b) {
-            self.found.push(pair(a, b));
+            self.found.push(Pair { a: a.min(b), b: a.max(b), distance: self.join.metric.distance(a, b) });
         }
+    }
+
+    /// The distance of two fingerprints in this table's order.
+    #[inline]
+    fn distance(&self, a: F, b: F) -> u32 {
+        ((a ^ b) & self.counted).count_ones()
     }
 
     /// Passes pairs on once there are enough of them. Checks for cancellation.
@@ -370,8 +409,9 @@ enum Words {
 }
 
 impl Words {
-    fn new<F: Fingerprint>(k: u32) -> Self {
-        if F::BITS >= 3 * HI_BITS && k > ONE_WORD_UP_TO {
+    /// Words for distances up to `k` of so many bits.
+    fn new(k: u32, counted_bits: u32) -> Self {
+        if counted_bits >= 3 * HI_BITS && k > ONE_WORD_UP_TO {
             Self::Three(Vec::new())
         } else {
             Self::One(Vec::new())
@@ -438,10 +478,6 @@ fn triple_at<F: Fingerprint>(value: F, start: u32) -> [u32; 3] {
 fn varying<F: Fingerprint>(values: &[F]) -> F {
     let first = values.first().copied().unwrap_or_default();
     values.iter().fold(F::default(), |mask, &value| mask | (value ^ first))
-}
-
-fn pair<F: Fingerprint>(a: F, b: F) -> Pair<F> {
-    Pair { a: a.min(b), b: a.max(b), distance: a.distance(b) }
 }
 
 /// Where the `len` neighbouring bits start of which the most vary: from `usual` on, if there are

@@ -9,12 +9,29 @@ use crate::fingerprint::{Distance, Fingerprint};
 use crate::kernel::Kernel;
 use crate::layout::cost::ball;
 use crate::layout::plan::Plan;
-use crate::layout::{Layout, Table};
+use crate::layout::{BandLayout, Layout, Table};
 use crate::options::Options;
 use crate::progress::Stage;
 use crate::util::cast::to_usize;
 use crate::util::sort;
 use crate::util::visitor::CallerError;
+
+/// When two fingerprints of a list are near.
+///
+/// A number is the distance of whole fingerprints: `find_all(&values, 3)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// The largest distance, in bits.
+    pub k: u32,
+    /// If there are bands: one of them must be equal, and the distance is that of the sketches.
+    pub bands: Option<BandLayout>,
+}
+
+impl From<u32> for Near {
+    fn from(k: u32) -> Self {
+        Self { k, bands: None }
+    }
+}
 
 /// Lists up to this length are compared all with all.
 const SMALL_LIST: usize = 4096;
@@ -56,15 +73,20 @@ impl<F: Fingerprint> Groups<F> for ListGroups<'_, F> {
 /// The layout for joining a list, the radii, and the number of bits that the fingerprints of a
 /// group share. Either one table in natural order, whose groups are all compared with each other,
 /// or the rotations with the lowest modelled cost.
-fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
-    let size = len.max(1).ilog2();
+fn list_layout<F: Fingerprint>(near: Near, len: usize) -> Result<(Layout, Vec<i32>, u32)> {
+    let (size, k) = (len.max(1).ilog2(), near.k);
+    if let Some(bands) = near.bands {
+        let layout = Layout::bands(F::BITS, bands)?;
+        let group_bits = bands.bits().min(size.saturating_sub(2)).min(24);
+        return Ok((layout, vec![0; bands.count() as usize], group_bits));
+    }
     let all_with_all = || {
         let whole =
             Layout::from_parts(F::BITS, 1, vec![1]).unwrap_or_else(|| unreachable!("one block is a layout"));
         (whole, vec![i32::try_from(k).unwrap_or(i32::MAX)], size.saturating_sub(10).min(20))
     };
     if len <= SMALL_LIST {
-        return all_with_all();
+        return Ok(all_with_all());
     }
     let rotations = |tables: u32| {
         let layout = Layout::rotations(F::BITS, tables).ok()?;
@@ -77,12 +99,12 @@ fn list_layout<F: Fingerprint>(k: u32, len: usize) -> (Layout, Vec<i32>, u32) {
         Some((cost, layout, radii, group_bits))
     };
     let best = (1..=(k + 1).min(64)).filter_map(rotations).min_by(|a, b| a.0.total_cmp(&b.0));
-    match best {
+    Ok(match best {
         Some((cost, layout, radii, group_bits)) if cost < (len as f64).powi(2) / 2.0 * COMPARE_NS => {
             (layout, radii.iter().map(|&radius| radius.cast_signed()).collect(), group_bits)
         }
         _ => all_with_all(),
-    }
+    })
 }
 
 /// Nanoseconds for moving a value into its group, and for sorting it again in a group that is
@@ -108,15 +130,16 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
     len * (GROUP_NS + inside) + groups * others * across
 }
 
-/// All pairs of distinct values of a list that differ by at most `k` bits, on all cores.
+/// All pairs of distinct values of a list that are near, on all cores.
 ///
-/// Equal values count once. The order depends only on the set of values and k. Memory: three times
+/// Equal values count once. The order depends only on the set of values and on what is near. Memory: three times
 /// the list, and the pairs; [`visit_all`] does not collect them. Time: for k = 3 and random values
 /// about 75 ns a value for a million values on one core, more where many values share long
 /// prefixes.
 ///
 /// # Errors
-/// [`Error::Io`] where a thread cannot be started.
+/// [`Error::Io`] where a thread cannot be started; [`Error::InvalidLayout`] for bands that leave no
+/// useful sketch.
 ///
 /// ```
 /// let mut pairs = nearprint::find_all(&[0b0000u64, 0b0111, 0b1111], 3)?;
@@ -124,16 +147,16 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 /// assert_eq!(pairs.iter().map(|p| (p.a, p.b, p.distance)).collect::<Vec<_>>(), [(0, 7, 3), (7, 15, 1)]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn find_all<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Pair<F>>> {
+pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<Vec<Pair<F>>> {
     let mut pairs = Vec::new();
-    visit_all(values.to_vec(), k, &Options::new(), |block| {
+    visit_all(values.to_vec(), near, &Options::new(), |block| {
         pairs.extend_from_slice(block);
         Ok::<(), Error>(())
     })?;
     Ok(pairs)
 }
 
-/// Visits all pairs of distinct values of a list that differ by at most `k` bits.
+/// Visits all pairs of distinct values of a list that are near.
 ///
 /// `visit` receives the pairs of [`find_all`] in blocks, on the calling thread. An error of `visit`
 /// ends the search and is returned. Progress is counted in fingerprints, over all tables in use.
@@ -142,28 +165,28 @@ pub fn find_all<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Pair<F>>> {
 /// Those of `visit`; [`Error::Interrupted`].
 pub fn visit_all<F: Fingerprint, E: From<Error>>(
     mut values: Vec<F>,
-    k: u32,
+    near: impl Into<Near>,
     options: &Options,
     mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
 ) -> Result<(), E> {
     sort::sort(&mut values, &mut Vec::new(), options.threads);
     values.dedup();
     let mut caller = CallerError::new();
-    let k = Distance::saturating::<F>(k);
-    let done = join_sorted(&values, k, Wanted::All, options, &mut |block| caller.keep(visit(block)));
+    let done =
+        join_sorted(&values, near.into(), Wanted::All, options, &mut |block| caller.keep(visit(block)));
     caller.or(done)
 }
 
 /// Joins ascending distinct values.
 pub(super) fn join_sorted<F: Fingerprint>(
     natural: &[F],
-    k: Distance,
+    near: Near,
     wanted: Wanted,
     options: &Options,
     visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
 ) -> Result<()> {
-    let (k, threads) = (k.bits(), options.threads);
-    let (layout, radii, group_bits) = list_layout::<F>(k, natural.len());
+    let (k, threads) = (Distance::saturating::<F>(near.k).bits(), options.threads);
+    let (layout, radii, group_bits) = list_layout::<F>(Near { k, ..near }, natural.len())?;
     let tables: Vec<Table<F>> = layout.tables();
     let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
     let progress = options.counter(Stage::Joining, (natural.len() * tables.len()) as u64);
@@ -172,6 +195,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
         threads,
         k,
         wanted,
+        metric: layout.metric(),
         plan: &plan,
         tables: &tables,
         progress: &progress,
@@ -191,7 +215,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
     Ok(())
 }
 
-/// The connected components of the pairs within `k` bits of a list, those of two values or more, on
+/// The connected components of the near pairs of a list, those of two values or more, on
 /// all cores.
 ///
 /// Equal values count once. Values of a cluster ascend; clusters are ordered by their smallest
@@ -205,9 +229,9 @@ pub(super) fn join_sorted<F: Fingerprint>(
 /// assert_eq!(nearprint::find_clusters(&[0u64, 7, 15, 0xffff_0000], 3)?, [[0, 7, 15]]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn find_clusters<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Vec<F>>> {
+pub fn find_clusters<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<Vec<Vec<F>>> {
     let mut clusters = Vec::new();
-    visit_all_clusters(values.to_vec(), k, &Options::new(), |cluster| {
+    visit_all_clusters(values.to_vec(), near, &Options::new(), |cluster| {
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;
@@ -221,15 +245,14 @@ pub fn find_clusters<F: Fingerprint>(values: &[F], k: u32) -> Result<Vec<Vec<F>>
 /// As [`find_clusters`]; those of `visit`; [`Error::Interrupted`].
 pub fn visit_all_clusters<F: Fingerprint, E: From<Error>>(
     values: Vec<F>,
-    k: u32,
+    near: impl Into<Near>,
     options: &Options,
     mut visit: impl FnMut(&[F]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut natural = values;
     sort::sort(&mut natural, &mut Vec::new(), options.threads);
     natural.dedup();
-    let k = Distance::saturating::<F>(k);
-    let members = members(&natural, k, options, Vec::new(), |index| natural[index])?;
+    let members = members(&natural, near.into(), options, Vec::new(), |index| natural[index])?;
     let mut cluster = Vec::new();
     for group in by_cluster(&members) {
         cluster.clear();
@@ -260,7 +283,7 @@ pub fn visit_all_clusters<F: Fingerprint, E: From<Error>>(
 /// ```
 pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
     mut rows: Vec<Row<F>>,
-    k: u32,
+    near: impl Into<Near>,
     options: &Options,
     mut visit: impl FnMut(&[Row<F>]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -268,9 +291,10 @@ pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
     rows.dedup();
     let equal: Vec<&[Row<F>]> = rows.chunk_by(|a, b| a.fingerprint == b.fingerprint).collect();
     let natural: Vec<F> = equal.iter().map(|rows| rows[0].fingerprint).collect();
-    let several = equal.iter().map(|rows| rows.len() > 1).collect();
-    let k = Distance::saturating::<F>(k);
-    let members = members(&natural, k, options, several, |index| equal[index])?;
+    let near = near.into();
+    let is_near_itself = |value: F| near.bands.is_none() || value != F::default();
+    let several = equal.iter().map(|rows| rows.len() > 1 && is_near_itself(rows[0].fingerprint)).collect();
+    let members = members(&natural, near, options, several, |index| equal[index])?;
     by_cluster(&members).try_for_each(|group| {
         let cluster: Vec<Row<F>> = group.iter().flat_map(|member| member.value).copied().collect();
         visit(&cluster)
@@ -281,7 +305,7 @@ pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
 /// cluster on their own.
 fn members<F: Fingerprint, T>(
     natural: &[F],
-    k: Distance,
+    near: Near,
     options: &Options,
     alone: Vec<bool>,
     value: impl Fn(usize) -> T,
@@ -292,7 +316,7 @@ fn members<F: Fingerprint, T>(
     let mut sets = UnionFind::new(natural.len());
     let sorted = Sorted::new(natural);
     let mut ends = Vec::new();
-    join_sorted(natural, k, Wanted::Forest, options, &mut |block| {
+    join_sorted(natural, near, Wanted::Forest, options, &mut |block| {
         for some in block.chunks(LOOKED_UP_TOGETHER) {
             sorted.prefetch(some);
             ends.clear();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::join::{Groups, Join, Pair, Wanted};
-use super::lists::join_sorted;
+use super::lists::{Near, join_sorted};
 use super::prepare::Searchable;
 use super::view::{Newer, View};
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
             Strategy::Probe(plan) if runs().all(|run| run.run.record.layout == *layout) => {
                 self.pairs_by_tables(k, wanted, plan, largest, visit)
             }
-            _ => join_sorted(&self.distinct()?, k, wanted, self.options, visit),
+            _ => join_sorted(&self.distinct()?, Near::from(k.bits()), wanted, self.options, visit),
         }
     }
 
@@ -69,7 +69,16 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
         let progress = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
         let (kernel, threads) = (self.kernel, self.options.threads);
-        let join = Join { kernel, threads, k: k.bits(), wanted, plan, tables: &tables, progress: &progress };
+        let join = Join {
+            kernel,
+            threads,
+            k: k.bits(),
+            wanted,
+            metric: largest.metric,
+            plan,
+            tables: &tables,
+            progress: &progress,
+        };
         for (table, _) in plan.used() {
             let prefix = tables[table].prefix_bits;
             let shortest = runs.iter().map(|run| run.segments[table].directory_bits()).min().unwrap_or(0);

@@ -17,6 +17,6 @@ pub(crate) mod view;
 
 pub use join::Pair;
 pub use keys::RowKey;
-pub use lists::{find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters};
+pub use lists::{Near, find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters};
 pub use locate::Match;
 pub use merged::Rows;

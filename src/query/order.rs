@@ -51,8 +51,16 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// Marks the fingerprints with two rows or more.
+    /// Marks the fingerprints with two rows or more that are near each other.
     pub(crate) fn with_several_ids(&self, merged: &MergedView<'_, F>) -> Result<Vec<bool>> {
+        let mut several = self.with_several_rows(merged)?;
+        if let Some(several) = several.first_mut() {
+            *several &= merged.view.metric().admits(self.ascending().at(0)?);
+        }
+        Ok(several)
+    }
+
+    fn with_several_rows(&self, merged: &MergedView<'_, F>) -> Result<Vec<bool>> {
         match self {
             Self::Entries(run) => run.postings.entries_of_several_rows(),
             Self::Values(values, _) => {

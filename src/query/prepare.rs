@@ -3,15 +3,16 @@
 use std::sync::OnceLock;
 
 use crate::fingerprint::{Distance, Fingerprint};
-use crate::layout::Layout;
 use crate::layout::cost::{Choice, Model, Strategy, TableShape, choose};
 use crate::layout::plan::Plan;
+use crate::layout::{Layout, Metric};
 use crate::run::Run;
 
 /// A run with its plans for every k used so far.
 #[derive(Debug)]
 pub(crate) struct Searchable<F> {
     pub(crate) run: Run<F>,
+    pub(crate) metric: Metric<F>,
     by_k: Box<[OnceLock<Prepared>]>,
 }
 
@@ -35,7 +36,7 @@ const SKEW: f64 = 3.0;
 impl<F: Fingerprint> Searchable<F> {
     pub(crate) fn new(run: Run<F>) -> Self {
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
-        Self { run, by_k }
+        Self { metric: run.record.layout.metric(), run, by_k }
     }
 
     /// The preparation for k.
@@ -53,9 +54,9 @@ impl Prepared {
         let k = k.bits();
         let choice = choose(layout, &shapes, entries, k);
         let model = Model::new(layout.width(), entries, k);
-        let disjoint = layout.disjoint(0..shapes.len());
-        let skewed =
-            disjoint && shapes.iter().any(|shape| shape.typical_bucket > SKEW * (shape.mean_bucket + 16.0));
+        let has_other_plans = !layout.is_bands() && layout.disjoint(0..shapes.len());
+        let skewed = has_other_plans
+            && shapes.iter().any(|shape| shape.typical_bucket > SKEW * (shape.mean_bucket + 16.0));
         let radii = k as usize + 1;
         let masks = shapes.iter().map(|_| (0..radii).map(|_| OnceLock::new()).collect()).collect();
         Self { k, choice, shapes, model, skewed, masks }

@@ -10,10 +10,10 @@ use super::prepare::{Prepared, Searchable};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Stored};
 use crate::kernel::{Kernel, prefetch};
-use crate::layout::Table;
 use crate::layout::cost::Strategy;
 use crate::layout::cost::{ball, spread};
 use crate::layout::plan::Plan;
+use crate::layout::{Metric, Table};
 use crate::progress::ProgressFn;
 use crate::run::{Run, Segment};
 use crate::util::cast::{to_u32, to_usize};
@@ -80,6 +80,7 @@ struct Survivor {
 /// A group of queries against one run.
 struct Group<'a, F> {
     run: &'a Run<F>,
+    metric: Metric<F>,
     prepared: &'a Prepared,
     plan: &'a Plan,
     queries: &'a [F],
@@ -182,11 +183,11 @@ impl<'a> Searcher<'a> {
         most: usize,
         hits: &mut Vec<Hit<F>>,
     ) -> Result<Completion> {
-        let (run, prepared) = (&searchable.run, searchable.at(k));
+        let (run, metric, prepared) = (&searchable.run, searchable.metric, searchable.at(k));
         match &prepared.choice.strategy {
             Strategy::Scan => self.scan(run, queries, prepared, most, hits),
             Strategy::Probe(plan) => {
-                let group = Group { run, prepared, plan, queries };
+                let group = Group { run, metric, prepared, plan, queries };
                 self.own_plans.clear();
                 if prepared.skewed {
                     for some in queries.chunks(SWEPT_TOGETHER) {
@@ -373,9 +374,13 @@ impl<'a> Searcher<'a> {
             let plan = group.plan_of(query, &self.own_plans);
             let segment = &group.run.segments[table as usize];
             let fingerprint = segment.natural_value(bucket as usize, hi, place as usize)?;
-            let difference = fingerprint ^ group.queries[query as usize];
-            let distance = difference.count_ones();
-            if distance <= group.prepared.k && plan.reports(group.tables(), table as usize, difference) {
+            let asked = group.queries[query as usize];
+            let distance = group.metric.distance(fingerprint, asked);
+            if distance <= group.prepared.k
+                && plan.reports(group.tables(), table as usize, fingerprint ^ asked)
+                && group.metric.admits(fingerprint)
+                && group.metric.admits(asked)
+            {
                 let entry = segment.entry_at(place as usize)?.map_or(Hit::<F>::NOT_LOCATED, to_u32);
                 hits.push(Hit { query, distance, fingerprint, entry });
             }

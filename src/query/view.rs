@@ -8,6 +8,7 @@ use super::prepare::Searchable;
 use super::search::{Completion, Hit, Searcher};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row};
+use crate::layout::Metric;
 use crate::run::{BlockRead, Run, Tombstones};
 
 /// Open runs, oldest first. Cheap to clone.
@@ -27,6 +28,11 @@ impl<F: Fingerprint> View<F> {
 
     pub(crate) fn runs(&self) -> impl DoubleEndedIterator<Item = &Run<F>> {
         self.runs.iter().map(|searchable| &searchable.run)
+    }
+
+    /// What near means: the same in all runs.
+    pub(crate) fn metric(&self) -> Metric<F> {
+        self.runs.first().map_or_else(Metric::hamming, |run| run.metric)
     }
 
     /// The tombstones that apply to run `index`.

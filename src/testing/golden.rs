@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::format::{VERSION, keys, manifest, paged, postings, segment, tombstones, wal};
-use crate::layout::{Layout, MAX_TABLES, cost};
+use crate::layout::{BandLayout, Layout, MAX_TABLES, cost};
 use crate::{Database, Fingerprint, KeyStorage, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
@@ -32,13 +32,14 @@ fn widened<F: Fingerprint>() -> Vec<Row<F>> {
 }
 
 fn golden_128() -> Vec<Golden<u128>> {
-    vec![("bits-128", "rotations:4", widened())]
+    vec![("bits-128", "rotations:4", widened()), ("bands-128", "bands:4x16", widened())]
 }
 
 fn golden_256() -> Vec<Golden<U256>> {
     let one = U256::from_words([0x89ab_cdef_0123_4567, 3, 2, 0x0123_4567_89ab_cdef]);
     vec![
         ("bits-256", "rotations:3", widened()),
+        ("bands-256", "bands:6x20", widened()),
         ("one-wide-row", "rotations:2", vec![Row { fingerprint: one, id: 42 }]),
     ]
 }
@@ -324,8 +325,15 @@ fn hashes_and_permutations_in_the_document_equal_those_of_the_code() {
 
     // The table is part of a list, and indented.
     let unindented = document.replace("\n  ", "\n");
-    let examples = &table_rows(&unindented, "| lead | order of the blocks | permuted fingerprint |")[0];
-    assert_eq!(examples.len(), 3);
+    let tables = table_rows(&unindented, "| lead | order of the blocks | permuted fingerprint |");
+    let [examples, of_bands] = &tables[..] else { panic!("{tables:?}") };
+    assert_eq!((examples.len(), of_bands.len()), (3, 3));
+    let bands = Layout::bands(64, BandLayout::new(3, 8).unwrap()).unwrap();
+    for (example, table) in of_bands.iter().zip(bands.tables::<u64>()) {
+        assert_eq!(table.permute(0xab12_3456_7890_cdef), hexadecimal(&example[2]), "{example:?}");
+    }
+    let leads: Vec<String> = bands.prefixes().iter().map(|lead| format!("{{{}}}", lead.ilog2())).collect();
+    assert!(leads.iter().eq(of_bands.iter().map(|example| &example[0])), "{leads:?}");
     for example in examples {
         let numbers = |text: &str| -> Vec<u32> {
             text.trim_matches(['{', '}']).split(", ").map(|number| number.parse().unwrap()).collect()

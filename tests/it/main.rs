@@ -9,6 +9,7 @@
 mod common;
 
 mod backup;
+mod bands;
 mod builds;
 mod cross;
 mod damage;

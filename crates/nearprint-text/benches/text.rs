@@ -1,4 +1,4 @@
-//! Measures fingerprinting: megabytes a second on one thread, for each named recipe and for MinHash.
+//! Measures fingerprinting: megabytes a second on one thread, for each named recipe.
 //!
 //! `NEARPRINT_BENCH_TEXT=FILE cargo bench --bench text` reads a file of documents, one a line.
 //! Otherwise English-like documents are generated, 32 MB or `NEARPRINT_BENCH_MB` in all.
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use common::Random;
 use nearprint::{Fingerprint, U256};
-use nearprint_text::recipe::{MinHashOptions, MinHasher, Recipe};
+use nearprint_text::recipe::Recipe;
 
 fn main() {
     let documents = std::env::var("NEARPRINT_BENCH_TEXT").map_or_else(|_| generated(), |path| read(&path));
@@ -22,13 +22,10 @@ fn main() {
     for name in Recipe::names() {
         measure(name, "documents", &documents);
     }
-    measure("default width=128", "documents", &documents);
-    measure("default weights=one", "documents", &documents);
-    measure("default clean=html,nfc,lower", "documents", &documents);
-    measure("default", "one long text", &[whole]);
-    let mut hasher = MinHasher::<U256>::new(MinHashOptions::default()).unwrap();
-    let some: Vec<&String> = documents.iter().collect();
-    print_fastest("MinHash", "documents", &some, || seconds(&some, |text| hasher.fingerprint(text)));
+    measure("simhash width=128", "documents", &documents);
+    measure("simhash weights=one", "documents", &documents);
+    measure("simhash clean=html,nfc,lower", "documents", &documents);
+    measure("simhash", "one long text", &[whole]);
 }
 
 /// Measures a recipe.
@@ -47,7 +44,8 @@ fn measure(recipe: &str, what: &str, documents: &[String]) {
         .collect();
     print_fastest(recipe, what, &some, || match parsed.width() {
         nearprint::Width::W64 => all::<u64>(&parsed, &some),
-        _ => all::<u128>(&parsed, &some),
+        nearprint::Width::W128 => all::<u128>(&parsed, &some),
+        nearprint::Width::W256 => all::<U256>(&parsed, &some),
     });
 }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::recipe::{Recipe, RecipeError};
+use nearprint::BandLayout;
 
 /// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -152,6 +153,15 @@ pub enum DatabaseProblem {
         found: Box<Recipe>,
         /// The recipe of the caller.
         expected: Box<Recipe>,
+    },
+    /// It has other bands than the fingerprints of the recipe, or bands where those have none.
+    OtherBands {
+        /// The database.
+        path: PathBuf,
+        /// Its bands.
+        bands: Option<BandLayout>,
+        /// The recipe.
+        recipe: Box<Recipe>,
     },
     /// Its recipe has a part or a value that this version does not support.
     UnknownRecipe {
@@ -320,6 +330,17 @@ impl fmt::Display for DatabaseProblem {
                 "{}: its fingerprints are made by another recipe: {found}; not by {expected}",
                 path.display()
             ),
+            Self::OtherBands { path, bands, recipe } => {
+                let kind = |bands: Option<BandLayout>| {
+                    bands.map_or("no bands".into(), |bands| format!("bands {bands}"))
+                };
+                let (has, makes) = (kind(*bands), kind(recipe.bands()));
+                write!(
+                    f,
+                    "{}: has {has}, and the recipe makes fingerprints of {makes}: {recipe}",
+                    path.display()
+                )
+            }
             Self::UnknownRecipe { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }

@@ -12,7 +12,7 @@
 //! ```
 //! use nearprint_text::Recipe;
 //!
-//! let recipe: Recipe = "default shingle=2".parse()?;
+//! let recipe: Recipe = "simhash shingle=2".parse()?;
 //! let mut fingerprinter = recipe.fingerprinter::<u64>()?;
 //! let one = fingerprinter.fingerprint("Which stored fingerprints are near this one?").value;
 //! let two = fingerprinter.fingerprint("which stored fingerprints are near THIS one").value;

@@ -22,6 +22,7 @@ use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, Manifest, RunRecor
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
+use crate::layout::BandLayout;
 use crate::log::manifest;
 use crate::log::wal::Wal;
 use crate::memtable::Memtable;
@@ -107,7 +108,7 @@ impl<F: Fingerprint> Writer<F> {
         let kernel = Kernel::detect();
         let mut writer = Self {
             view: open_runs(&storage, &manifest)?,
-            memtable: Memtable::new(options.memtable_rows)?,
+            memtable: Memtable::new(options.memtable_rows, manifest.layout)?,
             path,
             options,
             kernel,
@@ -184,6 +185,13 @@ impl<F: Fingerprint> Writer<F> {
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
+    }
+
+    /// The bands of the fingerprints, if the database has a [layout of
+    /// bands](crate::LayoutChoice::Bands).
+    #[must_use]
+    pub fn bands(&self) -> Option<BandLayout> {
+        self.manifest.layout.bands()
     }
 
     /// The distance that the layout is tuned for.

@@ -3,8 +3,10 @@
 use super::ids::IdRanges;
 use super::runs::RunRecord;
 use crate::format::{Decoder, Encoder, Flaw};
-use crate::layout::LayoutChoice;
+use crate::layout::{BandLayout, LayoutChoice};
 
+/// The kind of a layout of bands.
+const KIND_BANDS: u32 = 3;
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest of all time.
 const FLAG_HAS_IDS: u32 = 1;
 /// Bit 1 of the flags: the folder holds runs for other databases to ingest.
@@ -97,7 +99,11 @@ impl Manifest {
         }
         let database_id = body.array()?;
         let (width, k) = decode_width(body)?;
-        let layout = decode_layout(body)?;
+        let layout = decode_layout(body, width)?;
+        let most = layout.compared_bits(width);
+        if k > most {
+            return Err(body.flaw(format!("k up to {most}"), k));
+        }
         let flags = decode_flags(body)?;
         let has = |flag| flags & flag != 0;
         let next_run = body.u64()?;
@@ -143,11 +149,7 @@ fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
     if ![64, 128, 256].contains(&width) {
         return Err(body.flaw("a width of 64, 128 or 256", width));
     }
-    let k = body.u32()?;
-    if k > width {
-        return Err(body.flaw(format!("k up to {width}"), k));
-    }
-    Ok((width, k))
+    Ok((width, body.u32()?))
 }
 
 fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
@@ -155,17 +157,21 @@ fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
         LayoutChoice::Auto => (0, 0, 0),
         LayoutChoice::Rotations { tables } => (1, tables, 0),
         LayoutChoice::Blocks { blocks, prefix } => (2, blocks, prefix),
+        LayoutChoice::Bands(bands) => (KIND_BANDS, bands.count(), bands.bits()),
     };
     body.u32(kind).u32(first).u32(second);
 }
 
-fn decode_layout(body: &mut Decoder<'_>) -> Result<LayoutChoice, Flaw> {
+fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Flaw> {
     match (body.u32()?, body.u32()?, body.u32()?) {
         (0, 0, 0) => Ok(LayoutChoice::Auto),
         (1, tables @ 1..=64, 0) => Ok(LayoutChoice::Rotations { tables }),
         (2, blocks @ 1..=64, prefix) if (1..=blocks).contains(&prefix) => {
             Ok(LayoutChoice::Blocks { blocks, prefix })
         }
+        (KIND_BANDS, count, bits) => BandLayout::new(count, bits)
+            .and_then(|bands| bands.check_width(width).map(|()| LayoutChoice::Bands(bands)))
+            .map_err(|_| body.flaw("bands and a sketch", format!("{count} bands of {bits} bits"))),
         (kind, first, second) => Err(body.flaw("a known layout", format!("kind {kind}, {first}, {second}"))),
     }
 }

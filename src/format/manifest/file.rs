@@ -122,6 +122,7 @@ impl Manifest {
     fn run_limits(&self) -> RunLimits<'_> {
         RunLimits {
             width: self.width,
+            layout: self.layout,
             next_run: self.next_run,
             has_ids: self.largest_id.is_some(),
             runs_only: self.runs_only,

@@ -2,7 +2,7 @@
 
 use crate::format::segment::MAX_ENTRIES;
 use crate::format::{Decoder, Encoder, Flaw};
-use crate::layout::Layout;
+use crate::layout::{Layout, LayoutChoice};
 
 /// One live run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub(crate) struct FileRecord {
 /// The parts of a manifest that limit what a run record may contain.
 pub(super) struct RunLimits<'a> {
     pub(super) width: u32,
+    /// The layout of the database.
+    pub(super) layout: LayoutChoice,
     pub(super) next_run: u64,
     /// Whether the database has ever stored an id.
     pub(super) has_ids: bool,
@@ -98,7 +100,7 @@ impl RunRecord {
         if limits.runs_only && tombstones > 0 {
             return Err(body.flaw("no tombstones among runs for other databases", tombstones));
         }
-        let layout = decode_layout(body, limits.width)?;
+        let layout = decode_layout(body, limits)?;
         let segments =
             (0..layout.table_count()).map(|_| FileRecord::decode(body)).collect::<Result<Vec<_>, _>>()?;
         let postings_file = FileRecord::decode(body)?;
@@ -135,14 +137,19 @@ fn decode_counts(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<(u64,
     Ok((entries, rows))
 }
 
-fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<Layout, Flaw> {
+fn decode_layout(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<Layout, Flaw> {
     let (blocks, tables) = (body.u32()?, body.u32()?);
     if tables > 64 {
         return Err(body.flaw("at most 64 tables", tables));
     }
     let prefixes = (0..tables).map(|_| body.u64()).collect::<Result<Vec<_>, _>>()?;
-    Layout::from_parts(width, blocks, prefixes)
-        .ok_or_else(|| body.flaw("blocks and prefixes that make a layout", format!("{blocks} blocks")))
+    let layout = match limits.layout {
+        LayoutChoice::Bands(bands) => Layout::bands(limits.width, bands)
+            .ok()
+            .filter(|layout| layout.block_count() == blocks as usize && layout.prefixes() == prefixes),
+        _ => Layout::from_parts(limits.width, blocks, prefixes),
+    };
+    layout.ok_or_else(|| body.flaw("blocks and prefixes that make a layout", format!("{blocks} blocks")))
 }
 
 impl KeysRecord {

@@ -106,6 +106,34 @@ fn manifests_that_no_writer_writes_are_rejected() {
 }
 
 #[test]
+fn runs_have_the_bands_of_their_database() {
+    let bands = |text: &str| -> LayoutChoice { text.parse().unwrap() };
+    let manifest = |choice: &str, of_runs: &str, k| {
+        let layout = bands(of_runs).layout(64, 3, 10).unwrap();
+        let mut manifest = Manifest { layout: bands(choice), k, ..sample() };
+        manifest.runs.iter_mut().for_each(|run| run.layout = layout.clone());
+        manifest
+    };
+    let sound = manifest("bands:3x8", "bands:3x8", 40);
+    assert_eq!(Manifest::decode(&sound.encode()), Ok(sound));
+    for (choice, of_runs, k) in [
+        ("bands:3x8", "bands:3x8", 41),
+        ("bands:3x8", "rotations:3", 3),
+        ("bands:3x8", "bands:3x9", 3),
+        ("auto", "bands:3x8", 3),
+        ("bands:3x16", "rotations:3", 3),
+    ] {
+        let other = manifest(choice, of_runs, k);
+        match Manifest::decode(&other.encode()) {
+            // Lengths of blocks are not stored, and follow from the database.
+            Ok(read) if of_runs == "bands:3x9" => assert_ne!(read, other),
+            Ok(read) if choice == "auto" => assert!(!read.runs[0].layout.is_bands()),
+            decoded => assert!(matches!(decoded, Err(Problem::Flaw(_))), "{choice} {of_runs} {k}"),
+        }
+    }
+}
+
+#[test]
 fn regression_counters_that_could_overflow_are_rejected() {
     type Change = fn(&mut Manifest, u64);
     let changes: [Change; 5] = [

@@ -44,7 +44,7 @@ impl RecipeArgs {
     /// The recipe of the options: the named one or the default, with the parts that other options
     /// set.
     pub(crate) fn recipe(&self) -> Result<Recipe, Failure> {
-        let base: Recipe = self.recipe.as_deref().unwrap_or("default").parse()?;
+        let base: Recipe = self.recipe.as_deref().unwrap_or(Recipe::DEFAULT).parse()?;
         let parts = self.parts().into_iter().chain([("width", &self.width)]);
         Ok(base.with(parts.filter_map(|(part, value)| Some((part, value.as_deref()?))))?)
     }
@@ -111,7 +111,7 @@ mod tests {
     fn a_width_alone_is_not_a_recipe() {
         assert_eq!(args("x").given().unwrap(), None);
         assert_eq!(args("x --width 128").given().unwrap(), None);
-        assert_eq!(args("x --recipe default").given().unwrap(), Some("default".parse().unwrap()));
+        assert_eq!(args("x --recipe default").given().unwrap(), Some("simhash".parse().unwrap()));
         assert_eq!(args("x --width 128").recipe().unwrap(), "width=128".parse().unwrap());
         assert!(matches!(args("x --hash sha1").recipe(), Err(Failure::Usage(why)) if why.contains("md5:B")));
     }

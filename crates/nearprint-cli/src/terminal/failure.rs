@@ -128,6 +128,7 @@ impl Failure {
                 | Error::KeyTooLong { .. }
                 | Error::KeysNotStored { .. }
                 | Error::Mismatch { .. }
+                | Error::Incomparable { .. }
                 | Error::MountPoint { .. }
                 | Error::NotRunsOnly { .. }
                 | Error::Overlap { .. }

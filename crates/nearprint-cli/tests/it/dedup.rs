@@ -49,7 +49,7 @@ fn documents(count: usize, seed: u64) -> Vec<Document> {
 }
 
 fn prints(documents: &[Document]) -> Vec<u64> {
-    let recipe: Recipe = "default".parse().unwrap();
+    let recipe: Recipe = "simhash".parse().unwrap();
     let mut fingerprinter = recipe.fingerprinter::<u64>().unwrap();
     documents.iter().map(|document| fingerprinter.fingerprint(&document.text).value).collect()
 }
@@ -379,7 +379,7 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
     assert_eq!(read(at, "d.tsv"), "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\n");
     let kept: Vec<&str> = out.lines().collect();
     assert_eq!(kept.len(), 2);
-    let recipe: Recipe = "default".parse().unwrap();
+    let recipe: Recipe = "simhash".parse().unwrap();
     let print = recipe.fingerprinter::<u64>().unwrap().fingerprint("the first article about fish ").value;
     let first = export.lines().next().unwrap().strip_suffix('}').unwrap();
     assert_eq!(kept[0], format!("{first},\"simhash\":\"{print}\"}}"));

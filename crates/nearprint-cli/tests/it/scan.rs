@@ -68,7 +68,7 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
     let at = home.path();
     let files = some_files(at);
     for k in [0, 3, 6] {
-        let expected = expected::<u64>(&files, "default", k);
+        let expected = expected::<u64>(&files, "simhash", k);
         assert!(expected.lines().count() > 20, "{expected}");
         for threads in [1, 2, 5] {
             assert_eq!(succeeds(at, &format!("scan d -k {k} --threads {threads}"), b""), expected, "{k}");

@@ -29,7 +29,7 @@ fn home_with(files: &[(&str, &str)]) -> tempfile::TempDir {
 fn files_become_fingerprints() {
     let home = home_with(&[("a.txt", FISH), ("b\t1.txt", FOX)]);
     let at = home.path();
-    let (fish, fox) = (print_of("default", FISH), print_of("default", FOX));
+    let (fish, fox) = (print_of("simhash", FISH), print_of("simhash", FOX));
     assert_eq!(succeeds(at, "fingerprint a.txt", b""), format!("{fish}\ta.txt\n"));
     assert_eq!(succeeds(at, "fingerprint", FOX.as_bytes()), format!("{fox}\t-\n"));
     assert_eq!(
@@ -96,7 +96,7 @@ fn odd_texts_are_told() {
     let at = home.path();
     fs::write(at.join("latin.txt"), b"caf\xe9 au lait, s'il vous pla\xeet").unwrap();
     let outcome = nearprint(at, "fingerprint empty.txt latin.txt marks.txt", b"");
-    let latin = print_of("default", "caf\u{fffd} au lait, s'il vous pla\u{fffd}t");
+    let latin = print_of("simhash", "caf\u{fffd} au lait, s'il vous pla\u{fffd}t");
     assert_eq!((outcome.code, outcome.out), (0, format!("0\tempty.txt\n{latin}\tlatin.txt\n0\tmarks.txt\n")));
     assert!(outcome.err.contains("1 of the documents: not valid UTF-8"), "{}", outcome.err);
     assert!(outcome.err.contains("2 of the documents: without a token"), "{}", outcome.err);
@@ -134,7 +134,7 @@ fn what_cannot_be_done_is_refused() {
 
 #[test]
 fn documents_of_every_kind_become_fingerprints() {
-    let (fish, fox) = (print_of("default", FISH), print_of("default", FOX));
+    let (fish, fox) = (print_of("simhash", FISH), print_of("simhash", FOX));
     let lines = format!(
         "{{\"u\":{{\"v\":\"a\\tb\"}},\"body\":\"{FISH}\"}}\n{{\"u\":{{\"v\":2}},\"body\":\"{FOX}\"}}\n"
     );
@@ -170,7 +170,7 @@ fn bad_records_end_the_run_or_are_set_aside() {
     let lines = format!("{{\"text\":\"{FISH}\"}}\n{{\"txt\":1}}\n{{\"text\":\"\"}}\n");
     let home = home_with(&[("p.jsonl", &lines), ("f.jsonl", "{\"text\":\"0x1\\t1\\nx 2\"}\n")]);
     let at = home.path();
-    let fish = print_of("default", FISH);
+    let fish = print_of("simhash", FISH);
     let outcome = nearprint(at, "fingerprint p.jsonl", b"");
     assert_eq!((outcome.code, outcome.out), (5, format!("{fish}\tp.jsonl:1\n")));
     assert!(outcome.err.contains("p.jsonl:2: no field \"text\"") && outcome.err.contains("--rejects"));
@@ -193,7 +193,7 @@ fn two_texts_are_compared() {
     let at = home.path();
     assert_eq!(succeeds(at, "compare a.txt 7", b""), "0\n");
     assert_eq!(succeeds(at, "compare a.txt -", FISH.to_uppercase().as_bytes()), "0\n");
-    let distance = (print_of("default", FISH) ^ print_of("default", FOX)).count_ones();
+    let distance = (print_of("simhash", FISH) ^ print_of("simhash", FOX)).count_ones();
     let outcome = nearprint(at, "compare a.txt b.txt", b"");
     assert_eq!((outcome.code, outcome.out, outcome.err), (6, format!("{distance}\n"), String::new()));
     assert_eq!(succeeds(at, &format!("compare a.txt b.txt -k {distance}"), b""), format!("{distance}\n"));
@@ -249,7 +249,7 @@ fn threads_change_nothing() {
         let text = format!("{FOX} {number} {FISH}");
         fs::write(at.join(format!("{number}.txt")), &text).unwrap();
         line.push_str(&format!(" {number}.txt"));
-        expected.push_str(&format!("{}\t{number}.txt\n", print_of("default", &text)));
+        expected.push_str(&format!("{}\t{number}.txt\n", print_of("simhash", &text)));
     }
     for threads in [1, 2, 7] {
         assert_eq!(succeeds(at, &format!("{line} --threads {threads}"), b""), expected);
@@ -260,7 +260,7 @@ fn threads_change_nothing() {
     };
     let one = found(1);
     assert_eq!(one.lines().count(), 150_000);
-    let last = print_of("default", "one two three four 149999");
+    let last = print_of("simhash", "one two three four 149999");
     assert!(one.ends_with(&format!("\n{last}\t-:150000\n")));
     assert!(found(3) == one);
 }

@@ -160,7 +160,7 @@ fn the_default_recipe_knows_versions_of_a_page() {
         let row = rows(&succeeds(home.path(), &line, b"")).swap_remove(12);
         row[2].min(row[3])
     };
-    assert_eq!("shingle=3".parse::<Recipe>(), "default".parse());
+    assert_eq!("shingle=3".parse::<Recipe>(), "simhash".parse());
     assert!(at_12("") >= 0.85, "without looking at texts");
     assert!(at_12("--confirm jaccard:0.6") >= 0.9, "confirmed");
 }

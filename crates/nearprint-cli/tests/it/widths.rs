@@ -50,7 +50,7 @@ fn widths_that_contradict_are_refused() {
     fails(at, "clusters d128 --width 128", b"", 2, &["--width"]);
     fails(at, "explain d128 --width 128", b"", 2, &["--width"]);
     fails(at, "explain d128 --layout rotations:4", b"", 2, &["--layout"]);
-    for (recipe, width) in [("default", 128), ("width=128", 64), ("width=256", 128)] {
+    for (recipe, width) in [("simhash", 128), ("width=128", 64), ("width=256", 128)] {
         let line = format!("create other --recipe {recipe} --width {width}");
         fails(at, &line, b"", 2, &[&format!("--width {width}"), "the recipe makes"]);
     }

@@ -10,7 +10,7 @@ use super::temporary::WorkFolder;
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Schema, Snapshot, Writer};
+use nearprint::{BandLayout, Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Snapshot, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,9 @@ pub enum Decision {
 
 /// Decides document by document what is new, and remembers what is kept.
 ///
-/// A document is kept if no kept document is within k bits of it and, with
-/// [confirmation](DedupOptions::confirm), has a similar text. The result depends on the order of
+/// A document is kept if no kept document is near it within k bits and, with
+/// [confirmation](DedupOptions::confirm), has a similar text. For MinHash, near means an equal band
+/// and sketches within k bits. The result depends on the order of
 /// documents.
 ///
 /// Kept documents are remembered in a database, which makes them known to later runs, or
@@ -58,7 +59,7 @@ pub enum Decision {
 ///     ("b", "Another article"),
 ///     ("c", "the first article of this small collection!"),
 /// ];
-/// let options = DedupOptions::new("default".parse()?);
+/// let options = DedupOptions::new("simhash".parse()?);
 /// let mut dedup = Deduplicator::<u64>::open(&path, options)?;
 /// // Resume after the last checkpoint of an interrupted run.
 /// let done = dedup.unfinished().map_or(0, |progress| progress[0].into());
@@ -89,8 +90,6 @@ pub struct Deduplicator<F: Fingerprint> {
     _folder: Option<WorkFolder>,
 }
 
-/// The distance without an option and without a database.
-const DEFAULT_K: u32 = 3;
 /// Begins the record of a completed run, which is stored in the place of its progress.
 const COMPLETED: &[u8] = b"\0completed\0";
 
@@ -132,7 +131,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
     /// [`Error::Engine`] with I/O errors.
     pub fn temporary(options: DedupOptions) -> Result<Self> {
-        let (k, recipe) = (options.k.unwrap_or(DEFAULT_K), options.recipe.clone());
+        let (k, recipe) = (options.k.unwrap_or(options.recipe.default_k()), options.recipe.clone());
         Self::above(None, k, &recipe, options)
     }
 
@@ -151,6 +150,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             Some(known) => allowed_recipe(&options, known, path)?,
             None => options.recipe.clone(),
         };
+        check_bands(snapshot.bands(), &recipe, path)?;
         let k = options.k.unwrap_or(snapshot.default_k());
         let known = KnownDocuments { snapshot, before_sequence: u64::MAX, k, confirm: options.confirm };
         Self::above(Some(known), k, &recipe, options)
@@ -164,8 +164,9 @@ impl<F: Fingerprint> Deduplicator<F> {
         options: DedupOptions,
     ) -> Result<Self> {
         let folder = WorkFolder::new()?;
+        recipe.check_distance(k)?;
         let (path, schema) =
-            (folder.path().join("kept.np"), Schema::new().k(k).keys(KeyStorage::KeysAndTexts));
+            (folder.path().join("kept.np"), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
         let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
         Ok(Self {
             k,
@@ -491,8 +492,9 @@ fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<
     let database = match Database::<F>::open_with(path, options.engine.clone()) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
             let keys = if options.confirm.is_some() { KeyStorage::KeysAndTexts } else { KeyStorage::Keys };
-            let schema = Schema::new().k(options.k.unwrap_or(DEFAULT_K)).keys(keys);
-            Database::create_with(path, schema.recipe(options.recipe.to_string()), options.engine.clone())?
+            let recipe = &options.recipe;
+            let schema = recipe.schema().k(options.k.unwrap_or(recipe.default_k())).keys(keys);
+            Database::create_with(path, schema, options.engine.clone())?
         }
         other => other?,
     };
@@ -500,13 +502,12 @@ fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<
     if !writer.key_storage().has_keys() {
         return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
     }
-    let recipe = match writer.recipe() {
-        Some(known) => allowed_recipe(options, known, path)?,
-        None => {
-            writer.set_recipe(&options.recipe.to_string())?;
-            options.recipe.clone()
-        }
-    };
+    let known = writer.recipe().map(|known| allowed_recipe(options, known, path)).transpose()?;
+    let recipe = known.clone().unwrap_or_else(|| options.recipe.clone());
+    check_bands(writer.bands(), &recipe, path)?;
+    if known.is_none() {
+        writer.set_recipe(&recipe.to_string())?;
+    }
     Ok((writer, recipe))
 }
 
@@ -521,6 +522,15 @@ fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Re
         }
         Ok(found) => Ok(found),
     }
+}
+
+/// Refuses a database whose fingerprints are of another kind than those of a recipe.
+fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
+    if bands == recipe.bands() {
+        return Ok(());
+    }
+    let recipe = Box::new(recipe.clone());
+    Err(DatabaseProblem::OtherBands { path: path.to_path_buf(), bands, recipe }.into())
 }
 
 /// Whether a database keeps texts. It has to for confirmation.

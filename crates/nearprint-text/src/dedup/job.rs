@@ -28,7 +28,7 @@ pub enum Keep {
 /// # let home = tempfile::tempdir()?;
 /// # let (pages, unique) = (home.path().join("pages.jsonl"), home.path().join("unique.jsonl"));
 /// std::fs::write(&pages, "{\"text\": \"One two three\"}\n{\"text\": \"one, two, three\"}\n")?;
-/// let options = DedupOptions::new("default".parse()?);
+/// let options = DedupOptions::new("simhash".parse()?);
 /// let mut job = FileJob::new(vec![pages], unique.clone(), options);
 /// job.database = Some(home.path().join("seen.np"));
 /// let report = job.run(|_counts, _position| ControlFlow::Continue(()))?;
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_identity_of_a_job_never_changes() {
-        let recipe: Recipe = "default".parse().unwrap();
+        let recipe: Recipe = "simhash".parse().unwrap();
         let mut job = FileJob::new(Vec::new(), "/out".into(), DedupOptions::new(recipe.clone()));
         let mut inputs = [InputFile::new("/a \"b\"".as_ref()), InputFile::new("-".as_ref())];
         inputs[0].size_bytes = Some(5);

@@ -14,7 +14,7 @@ pub struct DedupOptions {
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
     /// The largest distance of near-duplicates, in bits. By default the distance that the database
-    /// was created for, or 3.
+    /// was created for, or that of the [recipe](Recipe::default_k).
     pub k: Option<u32>,
     /// Compares the texts of near fingerprints. By default fingerprints alone decide. A database
     /// has to keep texts for this.

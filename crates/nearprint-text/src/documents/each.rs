@@ -28,7 +28,7 @@ const BYTES: usize = 1 << 18;
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("pages.jsonl");
 /// # std::fs::write(&path, "{\"text\": \"one two\"}\n{\"text\": \"three\"}\n")?;
-/// let recipe: Recipe = "default".parse()?;
+/// let recipe: Recipe = "simhash".parse()?;
 /// let fingerprinter = recipe.fingerprinter::<u64>()?;
 /// let mut reader = Reader::open(&[path], ReaderOptions::default())?;
 /// let mut counts = Vec::new();

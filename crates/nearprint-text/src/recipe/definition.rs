@@ -9,14 +9,18 @@ use super::parts::{
     HashFunction, JOINS, MAX_SHINGLE, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice,
     name_of, number, parse_clean, parse_hash, parse_weights,
 };
-use super::shingle::{Join, Window};
+use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
-use nearprint::Width;
+use nearprint::{BandLayout, LayoutChoice, Schema, Width};
 
 /// The named recipes and their lines. The first is the default.
-const NAMED: [(&str, &str); 6] = [
+const NAMED: [(&str, &str); 7] = [
     (
-        "default",
+        "minhash",
+        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:6x20,2 width=256",
+    ),
+    (
+        "simhash",
         "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=one weights=frequency hash=xxh3 width=64",
     ),
     (
@@ -41,6 +45,11 @@ const NAMED: [(&str, &str); 6] = [
     ),
 ];
 
+/// The distance of near-duplicates by a simhash, in bits.
+const DEFAULT_K: u32 = 3;
+/// The Jaccard similarity of near-duplicates by MinHash.
+pub const DEFAULT_SIMILARITY: f64 = 0.5;
+
 /// The parts, in the order of the line and of their application.
 const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short", "weights", "hash", "width"];
 
@@ -57,9 +66,9 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words, dropped before shingling |
 /// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000 |
 /// | `join` | `space`, `nothing`, or `cyclic`: a rolling hash over the hashes of the tokens, from the first token on |
-/// | `short` | a text with fewer tokens than a shingle is `one` feature, or has `none` |
+/// | `short` | a text with fewer tokens than a shingle is `one` feature, has `none`, or its `tokens` are the features |
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
-/// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3) |
+/// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
 ///
 /// A text without tokens has the fingerprint 0.
@@ -94,6 +103,9 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// The name of the default recipe.
+    pub const DEFAULT: &'static str = NAMED[0].0;
+
     /// The names of recipes, the default first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.into_iter().map(|(name, _)| name)
@@ -128,6 +140,40 @@ impl Recipe {
         Width::try_from(self.width).unwrap_or_default()
     }
 
+    /// The bands of the fingerprints, if it makes MinHash values. A database of such fingerprints
+    /// needs a layout of these bands.
+    #[must_use]
+    pub fn bands(&self) -> Option<BandLayout> {
+        match self.hash {
+            HashFunction::MinHash { bands, .. } => Some(bands),
+            _ => None,
+        }
+    }
+
+    /// The largest distance of near-duplicates, unless another one is given: 3 bits, and for MinHash
+    /// the distance of sketches that stands for a similarity of [`DEFAULT_SIMILARITY`].
+    #[must_use]
+    pub fn default_k(&self) -> u32 {
+        self.bands().map_or(DEFAULT_K, |bands| bands.distance_of(self.width(), DEFAULT_SIMILARITY))
+    }
+
+    /// Returns `k` if it is a distance of fingerprints of this recipe.
+    ///
+    /// # Errors
+    /// [`Distance`](nearprint::Error::Distance) if it exceeds the width, or the bits of the sketch.
+    pub fn check_distance(&self, k: u32) -> Result<u32, nearprint::Error> {
+        let most = self.bands().map_or(self.width().bits(), |bands| bands.sketch_bits(self.width()));
+        if k <= most { Ok(k) } else { Err(nearprint::Error::Distance { k, width: most }) }
+    }
+
+    /// The settings of a database of its fingerprints: the recipe, its default distance, and for
+    /// MinHash the layout of its bands.
+    #[must_use]
+    pub fn schema(&self) -> Schema {
+        let layout = self.bands().map_or(LayoutChoice::Auto, LayoutChoice::Bands);
+        Schema::new().k(self.default_k()).layout(layout).recipe(self.to_string())
+    }
+
     fn set(&mut self, part: &str, value: &str) -> Result<(), String> {
         match part {
             "clean" => self.clean = parse_clean(value)?,
@@ -159,6 +205,16 @@ impl Recipe {
         if self.window.join == Join::Cyclic && hash_bits != 64 {
             return refuse("join", format!("cyclic needs hashes of 64 bits, not {hash_bits}"));
         }
+        if let HashFunction::MinHash { bands, .. } = self.hash {
+            bands.check(self.width()).map_err(|error| RecipeError::new("hash", error.to_string()))?;
+            if self.window.join == Join::Cyclic {
+                return refuse("join", "minhash needs space or nothing".into());
+            }
+            if let Weights::TfIdf { top } = self.weights {
+                return refuse("weights", format!("minhash counts every feature once, not by tfidf:{top}"));
+            }
+            self.weights = Weights::One;
+        }
         if let Weights::TfIdf { top } = self.weights {
             if self.tokens != Tokenizer::Jieba {
                 return refuse("weights", format!("tfidf:{top} needs tokens=jieba, whose table it uses"));
@@ -171,7 +227,9 @@ impl Recipe {
         if window.len == 1 && window.join == Join::Nothing {
             window.join = Join::Space;
         }
-        window.short |= window.len == 1 || window.join == Join::Cyclic;
+        if window.len == 1 || window.join == Join::Cyclic {
+            window.short = Short::One;
+        }
         Ok(self)
     }
 
@@ -179,7 +237,11 @@ impl Recipe {
     fn named(name: &str) -> Result<Self, RecipeError> {
         let Some((_, parts)) = NAMED.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = Self::names().collect();
-            return Err(RecipeError::new("name", format!("{name:?} is none of {}", names.join(", "))));
+            let renamed = if name == "default" { "; it is called simhash now" } else { "" };
+            return Err(RecipeError::new(
+                "name",
+                format!("{name:?} is none of {}{renamed}", names.join(", ")),
+            ));
         };
         Self::BLANK.with(pairs(parts)?)
     }
@@ -189,7 +251,7 @@ impl Recipe {
         clean: Clean { html: false, nfc: false, lower: false },
         tokens: Tokenizer::Unicode,
         stop: StopWords::None,
-        window: Window { len: 1, join: Join::Space, short: true },
+        window: Window { len: 1, join: Join::Space, short: Short::One },
         weights: Weights::Frequency,
         hash: HashFunction::Xxh3,
         width: 64,
@@ -211,7 +273,7 @@ impl FromStr for Recipe {
     fn from_str(text: &str) -> Result<Self, RecipeError> {
         let text = text.trim();
         let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let (name, parts) = if first.contains('=') { (NAMED[0].0, text) } else { (first, rest) };
+        let (name, parts) = if first.contains('=') { (Self::DEFAULT, text) } else { (first, rest) };
         Self::named(name)?.with(pairs(parts)?)
     }
 }
@@ -241,7 +303,7 @@ mod tests {
             assert_eq!(recipe(name).to_string(), line);
             assert_eq!(recipe(line), recipe(name));
         }
-        assert_eq!(recipe("shingle=3"), recipe("default"));
+        assert_eq!(recipe("shingle=3"), recipe("minhash"));
         assert_eq!(recipe("  cjk   shingle=3 "), recipe("cjk shingle=3"));
     }
 
@@ -249,6 +311,7 @@ mod tests {
     fn recipes_that_compute_the_same_are_equal() {
         for (a, b) in [
             ("shingle=1 short=none", "shingle=1 join=nothing"),
+            ("weights=frequency", "minhash"),
             ("seomoz-cpp short=none", "seomoz-cpp"),
             ("clean=lower,html", "clean=html,lower"),
             ("notebook hash=md5:128", "notebook width=128 hash=md5:128"),
@@ -261,10 +324,18 @@ mod tests {
     #[test]
     fn errors_name_the_part() {
         for (text, part, word) in [
-            ("", "name", "default, simhash-py"),
+            ("", "name", "minhash, simhash, simhash-py"),
+            ("default", "name", "called simhash now"),
+            ("hash=minhash:6x20", "hash", "minhash:6x20,2"),
+            ("hash=minhash:6x20,17", "hash", "1 to 16"),
+            ("hash=minhash:6x7,2", "hash", "8 to 32 bits"),
+            ("hash=minhash:9x20,2", "hash", "which needs 96"),
+            ("minhash width=64", "hash", "which needs 32"),
+            ("minhash join=cyclic width=64 hash=minhash:2x16,1", "join", "minhash"),
+            ("chinese hash=minhash:6x20,2", "weights", "tfidf:30"),
             ("nonesuch", "name", "nonesuch"),
-            ("default x", "part", "\"x\""),
-            ("default color=red", "part", "color"),
+            ("simhash x", "part", "\"x\""),
+            ("simhash color=red", "part", "color"),
             ("shingle=2 shingle=2", "shingle", "twice"),
             ("shingle=0", "shingle", "1 to 1000"),
             ("shingle=+2", "shingle", "1 to 1000"),
@@ -273,7 +344,7 @@ mod tests {
             ("tokens=words", "tokens", "non-alpha"),
             ("stop=german", "stop", "english"),
             ("join=", "join", "cyclic"),
-            ("short=two", "short", "one, none"),
+            ("short=two", "short", "one, none, tokens"),
             ("weights=tfidf", "weights", "tfidf:K"),
             ("weights=tfidf:0", "weights", "1 to"),
             ("weights=tfidf:5", "weights", "jieba"),
@@ -302,9 +373,9 @@ mod tests {
             stop in "none|english",
             shingle in 1..=MAX_SHINGLE,
             join in "space|nothing|cyclic",
-            short in "one|none",
+            short in "one|none|tokens",
             weights in "one|frequency|tfidf:[1-9][0-9]?",
-            hash in "xxh3|md5-be64|md5:(8|33|64|128)|jenkins",
+            hash in "xxh3|md5-be64|md5:(8|33|64|128)|jenkins|minhash:[1-9]x(8|20),[1-9]",
             width in "64|128|256",
         ) {
             let line = format!("clean={clean} tokens={tokens} stop={stop} shingle={shingle} join={join} short={short} weights={weights} hash={hash} width={width}");

@@ -19,6 +19,7 @@ pub struct Explained<F> {
     pub features: Vec<Feature<F>>,
     /// For each bit, the most significant first: the weights of the features whose hash has the bit
     /// set, minus the weights of the others. The fingerprint has a one where the sum is positive.
+    /// Empty for MinHash, whose bits do not follow from sums.
     pub sums: Vec<Weight>,
     /// The fingerprint.
     pub value: F,
@@ -41,7 +42,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
     /// [`fingerprint`](Fingerprinter::fingerprint), with the same result.
     ///
     /// ```
-    /// let recipe: nearprint_text::Recipe = "default shingle=1".parse()?;
+    /// let recipe: nearprint_text::Recipe = "simhash shingle=1".parse()?;
     /// let explained = recipe.fingerprinter::<u64>()?.explain("to be or not to be");
     /// let features: Vec<String> = explained.features.iter().map(|feature| feature.text.clone()).collect();
     /// assert_eq!(features, ["to", "be", "or", "not"]);
@@ -56,8 +57,11 @@ impl<F: Fingerprint> Fingerprinter<F> {
                 .collect(),
             None => self.counted(),
         };
-        let sums = bit_sums(features.iter().map(|feature| (feature.hash, feature.weight)));
         let tokens = self.tokens.iter().map(str::to_string).collect();
+        if self.recipe.bands().is_some() {
+            return Explained { tokens, value: self.fingerprint(text).value, features, sums: Vec::new() };
+        }
+        let sums = bit_sums(features.iter().map(|feature| (feature.hash, feature.weight)));
         Explained { tokens, value: majority(&sums), features, sums }
     }
 

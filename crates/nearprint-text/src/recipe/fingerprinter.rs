@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use super::clean::Cleaner;
 use super::definition::Recipe;
 use super::error::RecipeError;
+use super::minhash::MinHash;
 use super::parts::{HashFunction, StopWords, Weights};
 use super::tally::Tally;
 use super::tokenize::Tokens;
@@ -20,6 +21,7 @@ pub struct Fingerprinter<F> {
     pub(super) recipe: Recipe,
     cleaner: Cleaner,
     pub(super) tokens: Tokens,
+    minhash: Option<MinHash>,
     width: PhantomData<F>,
 }
 
@@ -42,7 +44,12 @@ impl Recipe {
             let why = format!("{} bits, where fingerprints of {} are wanted", self.width(), F::BITS);
             return Err(RecipeError::new("width", why));
         }
+        let minhash = match self.hash {
+            HashFunction::MinHash { bands, rows } => Some(MinHash::new(bands, rows, F::BITS)),
+            _ => None,
+        };
         Ok(Fingerprinter {
+            minhash,
             recipe: self.clone(),
             cleaner: Cleaner::default(),
             tokens: Tokens::default(),
@@ -63,7 +70,13 @@ impl<F: Fingerprint> Fingerprinter<F> {
         let keywords = self.tokenize(text);
         let value = match keywords {
             Some(keywords) => weighted(keywords.iter().map(|(word, weight)| (self.hash(word), *weight))),
-            None => self.unweighted(),
+            None => match self.minhash.as_mut() {
+                Some(minhash) => minhash.fingerprint(|push| {
+                    let visit = |_, _, [hash]: [u64; 1]| push(hash);
+                    self.recipe.window.for_each(&self.tokens, hash::xxh3_64, visit);
+                }),
+                None => self.unweighted(),
+            },
         };
         Fingerprinted { value, num_tokens: self.tokens.len() }
     }
@@ -80,6 +93,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
             (HashFunction::Md5 { bits: 128 }, _) => from_words(hash::md5_128(bytes)),
             (HashFunction::Md5 { bits }, _) => low_bits(from_words(hash::md5_low64(bytes)), bits),
             (HashFunction::Jenkins, _) => from_words(hash::jenkins_64(bytes)),
+            (HashFunction::MinHash { .. }, _) => F::from_le_words(&hash::xxh3_64(bytes)),
         }
     }
 
@@ -109,6 +123,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
             (HashFunction::Md5 { bits: 128 }, _) => self.majority(hash::md5_128),
             (HashFunction::Md5 { bits }, _) => low_bits(self.majority(hash::md5_low64), bits),
             (HashFunction::Jenkins, _) => self.majority(hash::jenkins_64),
+            (HashFunction::MinHash { .. }, _) => F::default(),
         }
     }
 

@@ -10,7 +10,7 @@
 //! use nearprint::num_differing_bits;
 //! use nearprint_text::recipe::Recipe;
 //!
-//! let recipe: Recipe = "default shingle=2".parse()?;
+//! let recipe: Recipe = "simhash shingle=2".parse()?;
 //! let mut fingerprinter = recipe.fingerprinter::<u64>()?;
 //! let mut print = |text: &str| fingerprinter.fingerprint(text).value;
 //!
@@ -20,8 +20,9 @@
 //! # Ok::<(), nearprint_text::recipe::RecipeError>(())
 //! ```
 //!
-//! [`MinHasher`] makes fingerprints of another kind, whose bands and sketch estimate the Jaccard
-//! similarity of texts.
+//! The default recipe makes fingerprints of another kind, MinHash: their [bands](Recipe::bands) and
+//! their sketch estimate the Jaccard similarity of the sets of features (Broder, "On the resemblance
+//! and containment of documents", 1997). docs/minhash.md is the definition.
 //!
 //! This module is independent of databases.
 
@@ -44,12 +45,11 @@ mod tokenize;
 mod vectors;
 mod weight;
 
-pub use definition::Recipe;
+pub use definition::{DEFAULT_SIMILARITY, Recipe};
 pub use error::RecipeError;
 pub use explain::{Explained, Feature};
 pub use fingerprinter::{Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
 pub use html::html_text;
-pub use minhash::{BandLayout, MinHashOptions, MinHasher};
 pub use py::{compute, shingle, unsigned_hash};
 pub use weight::{ParseWeightError, Weight, weighted};

@@ -3,13 +3,16 @@
 use std::fmt;
 
 use super::clean::Clean;
-use super::shingle::Join;
+use super::shingle::{Join, Short};
 use super::tokenize::Tokenizer;
+use nearprint::BandLayout;
 
 /// The longest shingle in tokens.
 pub(super) const MAX_SHINGLE: usize = 1000;
 /// The most keywords of a text.
 const MAX_KEYWORDS: usize = 1_000_000;
+/// The most MinHash values in a band.
+const MAX_ROWS: usize = 16;
 
 /// The tokens to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,8 +34,15 @@ pub(super) enum Weights {
 pub(super) enum HashFunction {
     Xxh3,
     Md5Be64,
-    Md5 { bits: u32 },
+    Md5 {
+        bits: u32,
+    },
     Jenkins,
+    /// MinHash values of `rows` permutations in each band.
+    MinHash {
+        bands: BandLayout,
+        rows: u32,
+    },
 }
 
 impl HashFunction {
@@ -42,6 +52,7 @@ impl HashFunction {
             Self::Xxh3 => &[64, 128, 256],
             Self::Md5 { bits: 128 } => &[128],
             Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[64],
+            Self::MinHash { .. } => &[256, 128, 64],
         }
     }
 }
@@ -61,7 +72,8 @@ pub(super) const STOP_WORDS: Choices<StopWords, 2> =
     [("none", StopWords::None), ("english", StopWords::English)];
 pub(super) const JOINS: Choices<Join, 3> =
     [("space", Join::Space), ("nothing", Join::Nothing), ("cyclic", Join::Cyclic)];
-pub(super) const SHORT: Choices<bool, 2> = [("one", true), ("none", false)];
+pub(super) const SHORT: Choices<Short, 3> =
+    [("one", Short::One), ("none", Short::None), ("tokens", Short::Tokens)];
 pub(super) const WIDTHS: Choices<u32, 3> = [("64", 64), ("128", 128), ("256", 256)];
 
 /// The value with a name.
@@ -121,13 +133,25 @@ pub(super) fn parse_hash(text: &str) -> Result<HashFunction, String> {
         "jenkins" => return Ok(HashFunction::Jenkins),
         _ => {}
     }
+    if let Some(minhash) = text.strip_prefix("minhash:") {
+        return parse_minhash(minhash);
+    }
     let bits = text
         .strip_prefix("md5:")
-        .ok_or_else(|| format!("{text:?} is none of xxh3, md5-be64, md5:B, jenkins"))?;
+        .ok_or_else(|| format!("{text:?} is none of xxh3, md5-be64, md5:B, jenkins, minhash:BxN,R"))?;
     match bits.parse() {
         Ok(bits @ (8..=64 | 128)) => Ok(HashFunction::Md5 { bits }),
         _ => Err(format!("md5 gives its lowest 8 to 64 bits, or 128, not {bits:?}")),
     }
+}
+
+fn parse_minhash(text: &str) -> Result<HashFunction, String> {
+    let (bands, rows) = text
+        .split_once(',')
+        .ok_or_else(|| format!("minhash needs bands and rows, such as minhash:6x20,2, not {text:?}"))?;
+    let bands = bands.parse().map_err(|error: nearprint::Error| error.to_string())?;
+    let rows = u32::try_from(number(rows, MAX_ROWS)?).unwrap_or(u32::MAX);
+    Ok(HashFunction::MinHash { bands, rows })
 }
 
 impl fmt::Display for Clean {
@@ -157,6 +181,7 @@ impl fmt::Display for HashFunction {
             Self::Md5Be64 => write!(f, "md5-be64"),
             Self::Md5 { bits } => write!(f, "md5:{bits}"),
             Self::Jenkins => write!(f, "jenkins"),
+            Self::MinHash { bands, rows } => write!(f, "minhash:{bands},{rows}"),
         }
     }
 }

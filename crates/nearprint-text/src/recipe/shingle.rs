@@ -29,8 +29,18 @@ pub(super) struct Window {
     /// Tokens in a window, at least 1.
     pub(super) len: usize,
     pub(super) join: Join,
-    /// Whether a shorter text, with at least one token, is one feature.
-    pub(super) short: bool,
+    pub(super) short: Short,
+}
+
+/// The features of a text that has tokens, but fewer than a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Short {
+    /// The whole text.
+    One,
+    /// None.
+    None,
+    /// Each token.
+    Tokens,
 }
 
 impl Window {
@@ -51,8 +61,13 @@ impl Window {
                 }
             }
             Join::Space | Join::Nothing => {
-                if self.short && tokens.len() > 0 {
-                    visit(0, tokens.len(), hash(tokens.joined(0, tokens.len())));
+                let len = match self.short {
+                    Short::One => tokens.len(),
+                    Short::Tokens => 1,
+                    Short::None => return,
+                };
+                for first in 0..(tokens.len() + 1).saturating_sub(len.max(1)) {
+                    visit(first, len, hash(tokens.joined(first, len)));
                 }
             }
         }

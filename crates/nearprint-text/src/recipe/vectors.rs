@@ -71,7 +71,7 @@ proptest! {
         text in "((the|fish|Fish|x|1\\.5|中文|近似重複|é|<p>|don't|_)[ ,]{0,2}){0,40}",
     ) {
         let recipe = [
-            "default", "simhash-py shingle=2", "seomoz-cpp", "notebook hash=md5:12", "chinese", "cjk",
+            "simhash", "simhash-py shingle=2", "seomoz-cpp", "notebook hash=md5:12", "chinese", "cjk",
             "weights=one shingle=2", "chinese stop=english weights=one", "seomoz-cpp hash=xxh3 weights=one",
             "clean=html stop=english short=none tokens=whitespace",
         ][at];

@@ -9,7 +9,7 @@ use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJ
 use nearprint_text::{DatabaseProblem, Error, Recipe, ResumeProblem};
 use proptest::prelude::*;
 
-const RECIPE: &str = "default shingle=1";
+const RECIPE: &str = "simhash shingle=1";
 
 fn options(k: u32) -> DedupOptions {
     let mut options = DedupOptions::new(RECIPE.parse().unwrap());
