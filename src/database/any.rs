@@ -156,6 +156,14 @@ impl AnyDatabase {
         typed!(self, database => database.path())
     }
 
+    /// The recipe of the fingerprints: see [`Snapshot::recipe`](crate::Snapshot::recipe).
+    ///
+    /// # Errors
+    /// As [`Database::snapshot`].
+    pub fn recipe(&self) -> Result<Option<String>> {
+        typed!(self, database => Ok(database.snapshot()?.recipe().map(str::to_string)))
+    }
+
     /// Runs generic code on the typed database.
     pub fn visit<V: DatabaseVisitor>(self, visitor: V) -> V::Output {
         typed!(self, database => visitor.visit(database))

@@ -186,7 +186,13 @@ impl RunExplanation {
         }
         let used: Vec<u32> = self.tables.iter().filter_map(|table| table.radius).collect();
         let (count, all) = (used.len(), self.tables.len());
-        if self.layout.starts_with("rotations") {
+        if self.layout.starts_with("bands") {
+            writeln!(
+                f,
+                "  why: near fingerprints agree in a band, so that one of the {all} bands is equal, and a look-up \
+                 in each table finds them; comparing all would take about {scan}"
+            )
+        } else if self.layout.starts_with("rotations") {
             let sum: u32 = used.iter().map(|radius| radius + 1).sum();
             writeln!(
                 f,

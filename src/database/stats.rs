@@ -4,6 +4,7 @@ use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
 use crate::format::paged::hex;
 use crate::format::{keys, postings, segment, tombstones};
+use crate::layout::BandLayout;
 use crate::run::Run;
 
 /// Counts and sizes of a database.
@@ -16,6 +17,8 @@ pub struct Stats {
     pub k: u32,
     /// The layout of the schema: `auto`, `rotations:T` or `blocks:M,S`.
     pub layout: String,
+    /// The bands of the fingerprints, if it is a layout of bands.
+    pub bands: Option<BandLayout>,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
     /// Version of the manifest; each change adds one.
@@ -72,6 +75,7 @@ impl Stats {
             width: F::WIDTH,
             k: manifest.k,
             layout: manifest.layout.to_string(),
+            bands: manifest.layout.bands(),
             database_id: hex(&manifest.database_id),
             generation: manifest.generation,
             rows: 0,

@@ -27,6 +27,21 @@ pub struct Near {
     pub bands: Option<BandLayout>,
 }
 
+impl Near {
+    /// The distance of two fingerprints that are near.
+    ///
+    /// ```
+    /// let near = nearprint::Near::from(2);
+    /// assert_eq!([0b0011_u64, 0b0111].map(|other| near.distance(0b0000, other)), [Some(2), None]);
+    /// ```
+    pub fn distance<F: Fingerprint>(self, a: F, b: F) -> Option<u32> {
+        match self.bands {
+            Some(bands) => bands.near(a, b, self.k),
+            None => Some(a.distance(b)).filter(|&distance| distance <= self.k),
+        }
+    }
+}
+
 impl From<u32> for Near {
     fn from(k: u32) -> Self {
         Self { k, bands: None }

@@ -6,12 +6,13 @@
 //! selects the best k.
 //!
 //! ```
-//! use nearprint_text::tune::{Goal, Labels, curve};
+//! use nearprint::Width;
+//! use nearprint_text::tune::{Goal, Labels, curve, widest};
 //!
 //! // The fingerprints of four documents; the first two are versions of one article.
 //! let prints = [0b0000_u64, 0b0001, 0b0111_0000, u64::MAX];
 //! let labels = Labels::Groups(vec![vec![0, 1]]);
-//! let points = curve(3, &prints, &labels, 1)?;
+//! let points = curve(3, &prints, widest(None, Width::W64), &labels, 1)?;
 //! let best = Goal::Balance.best(&points).expect("a point for each k");
 //! assert_eq!((best.k, best.precision(), best.recall()), (1, 1.0, 1.0));
 //! # Ok::<(), nearprint_text::Error>(())
@@ -23,30 +24,32 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use nearprint::internal as parallel;
-use nearprint::{Fingerprint, Options, visit_all};
+use nearprint::{BandLayout, Fingerprint, Near, Options, Width, visit_all};
 
-/// The largest distance of a [`curve`]: a quarter of the bits.
+/// The pairs that a [`curve`] counts: those within a quarter of the bits or, of fingerprints with
+/// bands, those with an equal band and half of the bits of the sketch, a similarity of 0.
 #[must_use]
-pub fn max_k<F: Fingerprint>() -> u32 {
-    F::BITS / 4
+pub fn widest(bands: Option<BandLayout>, width: Width) -> Near {
+    let k = bands.map_or(width.bits() / 4, |bands| bands.sketch_bits(width) / 2);
+    Near { k, bands }
 }
 
-/// The number of pairs at each distance from 0 to [`max_k`].
+/// The number of pairs at each distance from 0 to the widest.
 type PairsByDistance = Vec<u64>;
 
-fn no_pairs<F: Fingerprint>() -> PairsByDistance {
-    vec![0; max_k::<F>() as usize + 1]
+fn no_pairs(near: Near) -> PairsByDistance {
+    vec![0; near.k as usize + 1]
 }
 
 /// Lists of up to this length are compared pair by pair.
 const FEW: usize = 64;
 
 /// Counts the pairs in a list by distance, pairs of equal fingerprints included.
-fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<PairsByDistance> {
-    let mut counts = no_pairs::<F>();
+fn count_pairs<F: Fingerprint>(prints: &[F], near: Near, threads: usize) -> Result<PairsByDistance> {
+    let mut counts = no_pairs(near);
     if prints.len() <= FEW {
         for (at, a) in prints.iter().enumerate() {
-            prints[at + 1..].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
+            prints[at + 1..].iter().for_each(|b| count(&mut counts, near.distance(*a, *b), 1));
         }
         return Ok(counts);
     }
@@ -56,19 +59,20 @@ fn count_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<PairsByDi
     let copies = |print: F| equal.binary_search_by_key(&print, |run| run[0]).map_or(0, |at| equal[at].len());
     for run in &equal {
         let len = run.len() as u64;
-        count(&mut counts, 0, len * (len - 1) / 2);
+        count(&mut counts, near.distance(run[0], run[0]), len * (len - 1) / 2);
     }
-    visit_all(prints.to_vec(), max_k::<F>(), &Options::new().threads(threads), |block| {
+    visit_all(prints.to_vec(), near, &Options::new().threads(threads), |block| {
         for pair in block {
-            count(&mut counts, pair.distance, copies(pair.a) as u64 * copies(pair.b) as u64);
+            count(&mut counts, Some(pair.distance), copies(pair.a) as u64 * copies(pair.b) as u64);
         }
         Ok::<(), Error>(())
     })?;
     Ok(counts)
 }
 
-fn count(counts: &mut [u64], distance: u32, pairs: u64) {
-    if let Some(count) = counts.get_mut(distance as usize) {
+/// Adds pairs at a distance; `None` if they are not near.
+fn count(counts: &mut [u64], distance: Option<u32>, pairs: u64) {
+    if let Some(count) = distance.and_then(|distance| counts.get_mut(distance as usize)) {
         *count += pairs;
     }
 }
@@ -106,16 +110,16 @@ impl Labels {
     }
 
     /// Counts the near-duplicates by distance.
-    fn count<F: Fingerprint>(&self, prints: &[F], threads: usize) -> Result<PairsByDistance> {
-        let mut counts = no_pairs::<F>();
+    fn count<F: Fingerprint>(&self, prints: &[F], near: Near, threads: usize) -> Result<PairsByDistance> {
+        let mut counts = no_pairs(near);
         match self {
             Self::Pairs(pairs) => {
-                pairs.iter().for_each(|&(a, b)| count(&mut counts, prints[a].distance(prints[b]), 1));
+                pairs.iter().for_each(|&(a, b)| count(&mut counts, near.distance(prints[a], prints[b]), 1));
             }
             Self::Groups(groups) => {
                 for group in groups {
                     let members: Vec<F> = group.iter().map(|&at| prints[at]).collect();
-                    let within = count_pairs(&members, threads)?;
+                    let within = count_pairs(&members, near, threads)?;
                     counts.iter_mut().zip(within).for_each(|(count, more)| *count += more);
                 }
             }
@@ -127,19 +131,19 @@ impl Labels {
 /// Two documents, the smaller index first, and the distance of their fingerprints.
 type NearPair = (usize, usize, u32);
 
-/// All pairs of documents within [`max_k`].
-fn near_pairs<F: Fingerprint>(prints: &[F], threads: usize) -> Result<Vec<NearPair>> {
+/// All near pairs of documents.
+fn near_pairs<F: Fingerprint>(prints: &[F], widest: Near, threads: usize) -> Result<Vec<NearPair>> {
     let mut sorted: Vec<(F, usize)> = prints.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
     let equal: Vec<&[(F, usize)]> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
     let run = |print: F| equal.binary_search_by_key(&print, |run| run[0].0).map_or(&[][..], |at| equal[at]);
     let mut near = Vec::new();
-    for run in &equal {
+    for run in equal.iter().filter(|run| widest.distance(run[0].0, run[0].0).is_some()) {
         for (at, a) in run.iter().enumerate() {
             near.extend(run[at + 1..].iter().map(|b| (a.1, b.1, 0)));
         }
     }
-    visit_all(prints.to_vec(), max_k::<F>(), &Options::new().threads(threads), |block| {
+    visit_all(prints.to_vec(), widest, &Options::new().threads(threads), |block| {
         for pair in block {
             for (_, a) in run(pair.a) {
                 near.extend(run(pair.b).iter().map(|(_, b)| (*a.min(b), *a.max(b), pair.distance)));
@@ -199,10 +203,10 @@ impl Point {
     }
 }
 
-/// One point for each k from 0 to [`max_k`], in this order.
+/// One point for each k from 0 to that of `near`, which is usually the [`widest`], in this order.
 ///
 /// `prints` are the fingerprints of all documents, made with shingles of `shingle` tokens. Takes
-/// the time of [`visit_all`] with [`max_k`].
+/// the time of [`visit_all`].
 ///
 /// # Errors
 /// Those of [`visit_all`].
@@ -212,17 +216,18 @@ impl Point {
 pub fn curve<F: Fingerprint>(
     shingle: usize,
     prints: &[F],
+    near: Near,
     labels: &Labels,
     threads: usize,
 ) -> Result<Vec<Point>> {
-    let (found, hits) = (count_pairs(prints, threads)?, labels.count(prints, threads)?);
+    let (found, hits) = (count_pairs(prints, near, threads)?, labels.count(prints, near, threads)?);
     Ok(points(shingle, labels, &found, &hits))
 }
 
 /// As [`curve`], but a pair counts as found only if `confirms` returns true for its documents.
 ///
 /// `confirms` receives the indexes of two documents, the smaller one first, on any of `threads`
-/// threads: once for each pair within [`max_k`]. All these pairs are in memory.
+/// threads: once for each near pair. All these pairs are in memory.
 ///
 /// # Errors
 /// Those of [`visit_all`].
@@ -232,13 +237,14 @@ pub fn curve<F: Fingerprint>(
 pub fn confirmed_curve<F: Fingerprint>(
     shingle: usize,
     prints: &[F],
+    near: Near,
     labels: &Labels,
     confirms: impl Fn(usize, usize) -> bool + Sync,
     threads: usize,
 ) -> Result<Vec<Point>> {
     const PAIRS_AT_ONCE: usize = 256;
-    let near = near_pairs(prints, threads)?;
-    let chunks: Vec<&[NearPair]> = near.chunks(PAIRS_AT_ONCE).collect();
+    let candidates = near_pairs(prints, near, threads)?;
+    let chunks: Vec<&[NearPair]> = candidates.chunks(PAIRS_AT_ONCE).collect();
     let group = labels.group_numbers(prints.len());
     let is_positive = |pair: (usize, usize)| match labels {
         Labels::Pairs(pairs) => pairs.binary_search(&pair).is_ok(),
@@ -250,7 +256,7 @@ pub fn confirmed_curve<F: Fingerprint>(
         let _ = sink(confirmed.copied().collect());
         Ok(())
     };
-    let (mut found, mut hits) = (no_pairs::<F>(), no_pairs::<F>());
+    let (mut found, mut hits) = (no_pairs(near), no_pairs(near));
     parallel::ordered(
         threads,
         chunks.len(),
@@ -258,8 +264,8 @@ pub fn confirmed_curve<F: Fingerprint>(
         work,
         |confirmed| {
             for (a, b, distance) in confirmed {
-                count(&mut found, distance, 1);
-                count(&mut hits, distance, u64::from(is_positive((a, b))));
+                count(&mut found, Some(distance), 1);
+                count(&mut hits, Some(distance), u64::from(is_positive((a, b))));
             }
             Ok::<(), Error>(())
         },
@@ -353,6 +359,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn plain() -> Near {
+        widest(None, Width::W64)
+    }
+
+    /// Of the values in the tests, some share a band, and one is 0.
+    fn banded() -> Near {
+        widest(Some("3x8".parse().unwrap()), Width::W64)
+    }
+
     fn point(k: u32, found: u64, hits: u64) -> Point {
         Point { shingle: 1, k, found, hits, positives: 100 }
     }
@@ -361,21 +376,26 @@ mod tests {
         #[test]
         fn counting_agrees_with_all_pairs(picks in prop::collection::vec(any::<u8>(), 0..200)) {
             let prints: Vec<u64> = picks.iter().map(|pick| u64::from(*pick) * 0x0101_0101).collect();
-            let mut counts = no_pairs::<u64>();
-            for (at, a) in prints.iter().enumerate() {
-                prints[..at].iter().for_each(|b| count(&mut counts, a.distance(*b), 1));
+            for near in [plain(), banded()] {
+                let mut counts = no_pairs(near);
+                for (at, a) in prints.iter().enumerate() {
+                    prints[..at].iter().for_each(|b| count(&mut counts, near.distance(*a, *b), 1));
+                }
+                prop_assert_eq!(count_pairs(&prints, near, 2).unwrap(), counts);
             }
-            prop_assert_eq!(count_pairs(&prints, 2).unwrap(), counts);
         }
 
         #[test]
         fn confirming_all_pairs_changes_nothing(picks in prop::collection::vec(any::<u8>(), 4..100)) {
             let prints: Vec<u64> = picks.iter().map(|pick| u64::from(*pick) * 0x0101_0101).collect();
-            for labels in [Labels::Pairs(vec![(0, 2), (1, 3)]), Labels::Groups(vec![vec![0, 2, 3]])] {
-                let plain = curve(1, &prints, &labels, 1).unwrap();
-                prop_assert_eq!(&confirmed_curve(1, &prints, &labels, |a, b| a < b, 2).unwrap(), &plain);
-                let none = confirmed_curve(1, &prints, &labels, |_, _| false, 2).unwrap();
-                prop_assert!(none.iter().all(|point| point.found == 0));
+            for near in [plain(), banded()] {
+                for labels in [Labels::Pairs(vec![(0, 2), (1, 3)]), Labels::Groups(vec![vec![0, 2, 3]])] {
+                    let all = curve(1, &prints, near, &labels, 1).unwrap();
+                    let confirmed = confirmed_curve(1, &prints, near, &labels, |a, b| a < b, 2).unwrap();
+                    prop_assert_eq!(&confirmed, &all);
+                    let none = confirmed_curve(1, &prints, near, &labels, |_, _| false, 2).unwrap();
+                    prop_assert!(none.iter().all(|point| point.found == 0));
+                }
             }
         }
     }
@@ -383,7 +403,7 @@ mod tests {
     #[test]
     fn curves_count_found_pairs_and_hits() {
         let prints = [0u64, 0, 0b1, 0b1110, u64::MAX];
-        let points = |labels: &Labels| curve(3, &prints, labels, 1).unwrap();
+        let points = |labels: &Labels| curve(3, &prints, plain(), labels, 1).unwrap();
         let pairs = Labels::Pairs(vec![(0, 1), (2, 3), (0, 4)]);
         let seen: Vec<_> = points(&pairs).iter().map(|point| (point.k, point.found, point.hits)).collect();
         assert_eq!(seen[..5], [(0, 1, 1), (1, 3, 1), (2, 3, 1), (3, 5, 1), (4, 6, 2)]);
@@ -399,7 +419,7 @@ mod tests {
     #[test]
     fn curves_end_at_a_quarter_of_the_bits() {
         let wide = [0u128, (1 << 32) - 1, (1 << 33) - 1];
-        let points = curve(1, &wide, &Labels::Pairs(vec![(0, 1)]), 1).unwrap();
+        let points = curve(1, &wide, widest(None, Width::W128), &Labels::Pairs(vec![(0, 1)]), 1).unwrap();
         assert_eq!((points.len(), points[32].found, points[31].found), (33, 2, 1));
     }
 

@@ -6,8 +6,9 @@ use nearprint_text::recipe::Recipe;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {
-    /// How texts become fingerprints: default, simhash-py, seomoz-cpp, notebook, chinese, cjk, or a
-    /// complete recipe in its printed form [default: default]
+    /// How texts become fingerprints: minhash, simhash, simhash-py, seomoz-cpp, notebook, chinese,
+    /// cjk, or a complete recipe in its printed form [default: minhash, for `fingerprint` and where
+    /// another option is for simhashes alone simhash]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
     /// Steps that clean a text first: none, or some of html,nfc,lower
@@ -26,13 +27,14 @@ pub(crate) struct RecipeArgs {
     /// How the tokens of a feature are joined: space, nothing, or cyclic (a rolling hash)
     #[arg(long, value_name = "HOW")]
     join: Option<String>,
-    /// Features of a text with fewer tokens than --shingle: one feature, or none
-    #[arg(long, value_name = "one|none")]
+    /// Features of a text with fewer tokens than --shingle: one feature, none, or its tokens
+    #[arg(long, value_name = "one|none|tokens")]
     short: Option<String>,
     /// Weight of a feature: frequency, one, or tfidf:K (the K best words of jieba)
     #[arg(long, value_name = "WEIGHTS")]
     weights: Option<String>,
-    /// Hash of a feature: xxh3, md5-be64, md5:B (its lowest B bits), jenkins
+    /// Hash of a feature: xxh3, md5-be64, md5:B (its lowest B bits), jenkins; or minhash:BxN,R
+    /// instead of a simhash: B bands of N bits with R MinHash values each, and a sketch
     #[arg(long, value_name = "HASH")]
     hash: Option<String>,
     /// Width of a fingerprint in bits: 64, 128 or 256 [default: that of the recipe]
@@ -44,20 +46,30 @@ impl RecipeArgs {
     /// The recipe of the options: the named one or the default, with the parts that other options
     /// set.
     pub(crate) fn recipe(&self) -> Result<Recipe, Failure> {
-        let base: Recipe = self.recipe.as_deref().unwrap_or(Recipe::DEFAULT).parse()?;
+        match &self.recipe {
+            None => Ok(Recipe::of_parts(self.given_parts())?),
+            Some(named) => Ok(named.parse::<Recipe>()?.with(self.given_parts())?),
+        }
+    }
+
+    /// The same with another default.
+    pub(crate) fn recipe_or(
+        &self,
+        default: impl FnOnce() -> Result<Recipe, Failure>,
+    ) -> Result<Recipe, Failure> {
+        let base = self.recipe.as_deref().map_or_else(default, |named| Ok(named.parse()?))?;
+        Ok(base.with(self.given_parts())?)
+    }
+
+    fn given_parts<'a>(&'a self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let parts = self.parts().into_iter().chain([("width", &self.width)]);
-        Ok(base.with(parts.filter_map(|(part, value)| Some((part, value.as_deref()?))))?)
+        parts.filter_map(|(part, value)| Some((part, value.as_deref()?)))
     }
 
     /// The same, or `None` if no option but the width is given.
     pub(crate) fn given(&self) -> Result<Option<Recipe>, Failure> {
         let is_given = self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some());
         if is_given { self.recipe().map(Some) } else { Ok(None) }
-    }
-
-    /// Whether the options determine the width, either directly or through a recipe.
-    pub(crate) fn sets_width(&self) -> Result<bool, Failure> {
-        Ok(self.width.is_some() || self.given()?.is_some())
     }
 
     /// The options that set parts of the recipe, without the width.
@@ -111,7 +123,7 @@ mod tests {
     fn a_width_alone_is_not_a_recipe() {
         assert_eq!(args("x").given().unwrap(), None);
         assert_eq!(args("x --width 128").given().unwrap(), None);
-        assert_eq!(args("x --recipe default").given().unwrap(), Some("simhash".parse().unwrap()));
+        assert_eq!(args("x --recipe simhash").given().unwrap(), Some("simhash".parse().unwrap()));
         assert_eq!(args("x --width 128").recipe().unwrap(), "width=128".parse().unwrap());
         assert!(matches!(args("x --hash sha1").recipe(), Err(Failure::Usage(why)) if why.contains("md5:B")));
     }

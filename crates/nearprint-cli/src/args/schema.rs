@@ -3,20 +3,22 @@
 use super::values;
 use crate::terminal::failure::Failure;
 use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
-use nearprint_text::recipe::Recipe;
+use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
-    /// Distance in bits that the layout is tuned for; queries may use any other
-    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance, allow_negative_numbers = true)]
-    k: u32,
+    /// Distance in bits that the layout is tuned for; queries may use any other [default: 3; for
+    /// bands that of a similarity of 0.5]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
+    k: Option<u32>,
     /// Width of a fingerprint in bits [default: that of the recipe, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     width: Option<Width>,
-    /// How the bits are split into sorted tables: auto, rotations:T (T tables) or blocks:M,S (M
-    /// blocks, S of them leading each table, as few tables as -k needs)
-    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
-    layout: LayoutChoice,
+    /// How the bits are split into sorted tables: auto, rotations:T (T tables), blocks:M,S (M
+    /// blocks, S of them leading each table, as few tables as -k needs), or bands:BxN (MinHash: B
+    /// bands of N bits, and a sketch) [default: auto; with a recipe of MinHash its bands]
+    #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
+    layout: Option<LayoutChoice>,
     /// Store a text key with each row, and print it with the row
     #[arg(long)]
     keys: bool,
@@ -51,10 +53,18 @@ impl SchemaArgs {
             (true, false) => KeyStorage::Keys,
             (false, false) => KeyStorage::None,
         };
-        let schema = Schema::new().k(self.k).layout(self.layout).keys(keys);
-        Ok(match self.recipe()? {
-            Some(recipe) => schema.recipe(recipe.to_string()),
-            None => schema,
-        })
+        let (recipe, width) = (self.recipe()?, self.width()?);
+        let schema = recipe.as_ref().map_or_else(Schema::new, Recipe::schema).keys(keys);
+        let of_recipe = recipe.as_ref().and_then(Recipe::bands);
+        let layout = self.layout.or(of_recipe.map(LayoutChoice::Bands)).unwrap_or_default();
+        if recipe.is_some() && layout.bands() != of_recipe {
+            return Err(Failure::Usage(match of_recipe {
+                Some(bands) => format!("--layout {layout}: the recipe needs bands:{bands}"),
+                None => format!("--layout {layout}: the recipe makes no bands"),
+            }));
+        }
+        let default = layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
+        let k = self.k.or(default).unwrap_or(values::DEFAULT_K);
+        Ok(schema.layout(layout).k(k))
     }
 }

@@ -62,6 +62,12 @@ pub(crate) fn distance(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Parses a similarity.
+pub(crate) fn similarity(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok().filter(|similarity| (0.0..=1.0).contains(similarity));
+    parsed.ok_or_else(|| "expected a similarity from 0 to 1".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

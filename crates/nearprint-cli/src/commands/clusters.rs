@@ -1,7 +1,7 @@
 //! `nearprint clusters`
 
-use crate::args::values::{self, DEFAULT_K};
-use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs};
+use crate::args::values::DEFAULT_K;
+use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs};
 use crate::input::fingerprints::read_rows;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{ResultFormat, each_key};
@@ -23,9 +23,8 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     source: JoinArgs,
-    /// How many bits of two neighbours may differ [default: the K of the database; 3 with --input]
-    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
-    k: Option<u32>,
+    #[command(flatten)]
+    near: NearArgs,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
@@ -41,7 +40,6 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let k = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let format = self.format;
         global.print_results(|out, options| {
             let mut number = 0;
@@ -57,11 +55,11 @@ impl TypedCommand<()> for Args {
             if let Some(path) = self.source.database() {
                 let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
                 let snapshots = [snapshot.clone()];
-                let k = k.unwrap_or(snapshot.default_k());
+                let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
                 return Ok(snapshot.visit_clusters(k, |cluster| print(cluster, &snapshots))?);
             }
+            let k = self.near.k(None, F::WIDTH)?.unwrap_or(DEFAULT_K);
             let rows = read_rows(&self.input, self.source.list())?;
-            let k = k.unwrap_or(DEFAULT_K);
             Ok(visit_all_row_clusters(rows, k, &options, |cluster| print(cluster, &[]))?)
         })
     }

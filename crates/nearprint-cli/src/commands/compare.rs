@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::args::{GlobalArgs, RecipeArgs, values};
+use crate::args::{GlobalArgs, NearArgs, RecipeArgs, values};
 use crate::input::documents::{for_each_text, warn};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::{Fingerprint, U256, Width, WidthVisitor};
+use nearprint::{BandLayout, Fingerprint, Width, WidthVisitor};
 use nearprint_text::recipe::Recipe;
 
 /// Print in how many bits the fingerprints of two texts differ
@@ -27,9 +27,8 @@ pub(super) struct Args {
     /// The other text or fingerprint
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// How many bits may differ between near-duplicates
-    #[arg(short, value_name = "K", default_value = "3", value_parser = values::distance, allow_negative_numbers = true)]
-    k: u32,
+    #[command(flatten)]
+    near: NearArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
@@ -37,34 +36,40 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        let (distance, width) = match self.distance_of_fingerprints() {
+        let (distance, is_near) = match self.compared_fingerprints()? {
             Some(found) => found,
-            None => {
-                let width = recipe.width();
-                (width.visit(TextComparison { args: &self, recipe: &recipe, global })?, width)
-            }
+            None => recipe.width().visit(TextComparison { args: &self, recipe: &recipe, global })?,
         };
-        width.check_distance(self.k)?;
         let mut out = OutputStream::stdout();
         out.write(|out| writeln!(out, "{distance}"))?;
         out.flush()?;
-        if distance <= self.k { Ok(()) } else { Err(Failure::NotNearDuplicates) }
+        if is_near { Ok(()) } else { Err(Failure::NotNearDuplicates) }
     }
 
-    /// The distance and the width if both arguments are fingerprints and not names of files. The
-    /// width is the smallest one in which both can be parsed.
-    fn distance_of_fingerprints(&self) -> Option<(u32, Width)> {
+    /// The distance, and whether they are near, if both arguments are fingerprints and not names of
+    /// files. Their width is the smallest one in which both can be parsed.
+    fn compared_fingerprints(&self) -> Result<Option<(u32, bool)>, Failure> {
         if self.a.exists() || self.b.exists() {
-            return None;
+            return Ok(None);
         }
-        let (a, b) = (self.a.to_str()?, self.b.to_str()?);
-        parsed_distance::<u64>(a, b)
-            .or_else(|| parsed_distance::<u128>(a, b))
-            .or_else(|| parsed_distance::<U256>(a, b))
+        let Some((a, b)) = self.a.to_str().zip(self.b.to_str()) else { return Ok(None) };
+        let recipe = self.recipe.given()?;
+        let parsed =
+            Width::ALL.into_iter().find_map(|width| width.visit(Parsed { a, b, recipe: recipe.as_ref() }));
+        let Some((distance, width, bands, shares_band)) = parsed else { return Ok(None) };
+        let default =
+            recipe.filter(|_| bands.is_some()).map_or(values::DEFAULT_K, |recipe| recipe.default_k());
+        let k = self.near.k(bands, width)?.unwrap_or(default);
+        Ok(Some((distance, shares_band && distance <= k)))
     }
 
-    /// The distance of the texts in two files.
-    fn distance_of_texts<F: Fingerprint>(&self, recipe: &Recipe, global: GlobalArgs) -> Result<u32, Failure> {
+    /// The distance of the texts in two files, and whether they are near.
+    fn compared_texts<F: Fingerprint>(
+        &self,
+        recipe: &Recipe,
+        global: GlobalArgs,
+    ) -> Result<(u32, bool), Failure> {
+        let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
         if self.a == self.b && self.a.as_os_str() == "-" {
             return Err(Failure::Usage("only one of the two can be standard input".into()));
         }
@@ -80,13 +85,39 @@ impl Args {
             )));
         };
         warn(global, num_replaced, [a, b].iter().filter(|found| found.num_tokens == 0).count() as u64);
-        Ok(a.value.distance(b.value))
+        let distance = recipe.distance(a.value, b.value);
+        if let Some(bands) = recipe.bands() {
+            let similarity = bands.similarity(F::WIDTH, distance);
+            global.note(format_args!("similarity about {similarity:.2}"));
+        }
+        Ok((distance, recipe.near(k).distance(a.value, b.value).is_some()))
     }
 }
 
-/// The distance of two fingerprints of a width, and the width. `None` if they cannot be parsed.
-fn parsed_distance<F: Fingerprint>(a: &str, b: &str) -> Option<(u32, Width)> {
-    Some((F::parse(a).ok()?.distance(F::parse(b).ok()?), F::WIDTH))
+/// Two fingerprints of a width, to be parsed and compared.
+struct Parsed<'a> {
+    a: &'a str,
+    b: &'a str,
+    /// The recipe of the options.
+    recipe: Option<&'a Recipe>,
+}
+
+impl WidthVisitor for Parsed<'_> {
+    /// The distance, the width, the bands if the recipe makes some, and whether one is equal; true
+    /// without bands. `None` if the texts cannot be parsed.
+    type Output = Option<(u32, Width, Option<BandLayout>, bool)>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        let (a, b) = (F::parse(self.a).ok()?, F::parse(self.b).ok()?);
+        let bands = self.recipe.filter(|recipe| recipe.width() == F::WIDTH).and_then(Recipe::bands);
+        Some(match bands {
+            Some(layout) => {
+                let shares_band = layout.near(a, b, F::BITS).is_some();
+                (layout.sketch_distance(a, b), F::WIDTH, bands, shares_band)
+            }
+            None => (a.distance(b), F::WIDTH, None, true),
+        })
+    }
 }
 
 /// Compares two texts with fingerprints of the width of the recipe.
@@ -97,9 +128,9 @@ struct TextComparison<'a> {
 }
 
 impl WidthVisitor for TextComparison<'_> {
-    type Output = Result<u32, Failure>;
+    type Output = Result<(u32, bool), Failure>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        self.args.distance_of_texts::<F>(self.recipe, self.global)
+        self.args.compared_texts::<F>(self.recipe, self.global)
     }
 }

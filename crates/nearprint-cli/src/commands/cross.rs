@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{GlobalArgs, values};
+use crate::args::{GlobalArgs, NearArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{KeyColumn, ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
@@ -26,9 +26,8 @@ pub(super) struct Args {
     /// The database of the second column
     #[arg(value_name = "OTHER")]
     other: PathBuf,
-    /// How many bits may differ [default: the K of DB]
-    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
-    k: Option<u32>,
+    #[command(flatten)]
+    near: NearArgs,
     /// Print ids instead of fingerprints
     #[arg(long)]
     ids: bool,
@@ -45,7 +44,6 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let k = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let format = self.format;
         global.print_results(|out, options| {
             let open = |path: &PathBuf| Database::<F>::open_with(path, options.clone())?.snapshot();
@@ -55,7 +53,7 @@ impl TypedCommand<()> for Args {
                     "warning: distances between fingerprints of different recipes mean nothing: {a}; {b}"
                 ));
             }
-            let k = k.unwrap_or(first.default_k());
+            let k = self.near.k(first.bands(), F::WIDTH)?.unwrap_or(first.default_k());
             if !self.ids {
                 return Ok(first.visit_cross(&second, k, |block| {
                     out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, values};
+use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, print_message};
 use nearprint::width_of;
 use nearprint_text::Error;
-use nearprint_text::dedup::{Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
+use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
 use nearprint_text::documents::Position;
 use nearprint_text::recipe::Recipe;
 
@@ -33,9 +33,8 @@ pub(super) struct Args {
     /// The file for kept documents; - for standard output
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    /// How many bits of near-duplicates may differ [default: the K of the database, else 3]
-    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
-    k: Option<u32>,
+    #[command(flatten)]
+    near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
@@ -82,12 +81,11 @@ fn keep(text: &str) -> Result<Keep, String> {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        let recipe = self.recipe_of_width()?;
-        let width = recipe.width();
-        self.k.map(|k| width.check_distance(k)).transpose()?;
+        let recipe = self.recipe_or_that_of_database()?;
+        let k = self.near.k(recipe.bands(), recipe.width())?;
         let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.given()?.is_some();
-        dedup.k = self.k;
+        dedup.k = k;
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens;
         dedup.engine = global.options();
@@ -134,20 +132,22 @@ impl Args {
 }
 
 impl Args {
-    /// The recipe of the options. If they do not set the width, it is that of the database, if that
-    /// exists.
-    fn recipe_of_width(&self) -> Result<Recipe, Failure> {
-        let recipe = self.recipe.recipe()?;
-        let Some(path) = self.db.as_ref().filter(|path| path.exists()) else { return Ok(recipe) };
+    /// The recipe of the options; without `--recipe` that of the database, if it exists, with the parts
+    /// that other options set.
+    fn recipe_or_that_of_database(&self) -> Result<Recipe, Failure> {
+        let Some(path) = self.db.as_ref().filter(|path| path.exists()) else {
+            return self.recipe.recipe();
+        };
         let width = width_of(path)?;
-        if recipe.width() != width && self.recipe.sets_width()? {
+        let recipe = self.recipe.recipe_or(|| Ok(dedup::recipe_of(path)?))?;
+        if recipe.width() != width {
             return Err(Failure::Usage(format!(
                 "{}: holds fingerprints of {width} bits, but the recipe makes {}",
                 path.display(),
                 recipe.width()
             )));
         }
-        Ok(recipe.with([("width", width.to_string().as_str())])?)
+        Ok(recipe)
     }
 }
 
@@ -166,10 +166,7 @@ fn summarize(global: GlobalArgs, counts: &DocumentCounts, before: u64, started: 
     for (count, what) in [
         (bad, "bad records were set aside"),
         (aside, "documents with too few tokens were set aside"),
-        (
-            empty,
-            "documents have no token: their fingerprint is 0, and they count as duplicates of each other",
-        ),
+        (empty, "documents have no token: their fingerprint is 0"),
         (
             invalid_utf8,
             "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",

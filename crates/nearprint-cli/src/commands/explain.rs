@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::args::NearArgs;
 use crate::args::values::{self, DEFAULT_K};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use nearprint::{AnyDatabase, Explanation, LayoutChoice, Schema, Width};
+use nearprint_text::recipe::DEFAULT_SIMILARITY;
 
 /// Print how a query is answered, its cost, and why
 ///
@@ -21,9 +23,8 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     source: DatabaseOrCount,
-    /// How many bits may differ [default: the K of the database; 3 with -n]
-    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
-    k: Option<u32>,
+    #[command(flatten)]
+    near: NearArgs,
     /// With -n: layout
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout, conflicts_with = "database")]
     layout: LayoutChoice,
@@ -54,13 +55,13 @@ impl Args {
     fn explain(&self) -> Result<Explanation, Failure> {
         if let Some(path) = &self.source.database {
             let database = AnyDatabase::open(path)?;
-            let k = match self.k {
-                Some(k) => database.width().check_distance(k)?,
-                None => database.stats()?.k,
-            };
+            let stats = database.stats()?;
+            let k = self.near.k(stats.bands, stats.width)?.unwrap_or(stats.k);
             return Ok(database.explain(k)?);
         }
-        let k = self.width.check_distance(self.k.unwrap_or(DEFAULT_K))?;
+        let bands = self.layout.bands();
+        let default = bands.map_or(DEFAULT_K, |bands| bands.distance_of(self.width, DEFAULT_SIMILARITY));
+        let k = self.near.k(bands, self.width)?.unwrap_or(default);
         let schema = Schema::new().k(k).layout(self.layout);
         Ok(Explanation::imagine(self.width, self.source.count.unwrap_or_default(), k, &schema)?)
     }

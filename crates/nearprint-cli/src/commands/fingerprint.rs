@@ -53,7 +53,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let recipe = self.recipe.recipe()?;
+        let recipe = self.recipe.recipe_or(|| Ok("simhash".parse()?))?;
         run_with_width(recipe.width(), &self, &recipe, global)
     }
 }

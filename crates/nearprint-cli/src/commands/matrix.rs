@@ -18,7 +18,7 @@ use nearprint_text::recipe::Recipe;
 /// Print the distances between all given texts as a table
 ///
 /// The table has a row and a column for each file, in the given order. Each cell is the number of
-/// bits in which the two fingerprints differ.
+/// bits in which the two fingerprints differ, for MinHash their sketches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,7 +55,7 @@ impl Args {
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
-        let (mut table, mut num_empty) = (DistanceTable { files: Vec::new(), values: Vec::new() }, 0);
+        let (mut table, mut num_empty) = (DistanceTable { recipe, files: Vec::new(), values: Vec::new() }, 0);
         let num_replaced = for_each_text(&self.inputs, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
             num_empty += u64::from(found.num_tokens == 0);
@@ -74,16 +74,18 @@ impl TypedCommand<&Recipe> for &Args {
     }
 }
 
-struct DistanceTable<F> {
+struct DistanceTable<'a, F> {
+    recipe: &'a Recipe,
     files: Vec<String>,
     /// The fingerprint of each file.
     values: Vec<F>,
 }
 
-impl<F: Fingerprint> DistanceTable<F> {
+impl<F: Fingerprint> DistanceTable<'_, F> {
     /// Each file with its distances to all files.
     fn rows(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = u32>)> {
-        let distances = |value: F| self.values.iter().map(move |other| value.distance(*other));
+        let distances =
+            move |value: F| self.values.iter().map(move |other| self.recipe.distance(value, *other));
         self.files.iter().map(String::as_str).zip(self.values.iter().map(move |value| distances(*value)))
     }
 

@@ -1,7 +1,7 @@
 //! `nearprint pairs`
 
-use crate::args::values::{self, DEFAULT_K};
-use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs};
+use crate::args::values::DEFAULT_K;
+use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs};
 use crate::input::fingerprints::{read_fingerprints, read_rows};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -25,9 +25,8 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     source: JoinArgs,
-    /// How many bits may differ [default: the K of the database; 3 with --input]
-    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
-    k: Option<u32>,
+    #[command(flatten)]
+    near: NearArgs,
     /// Print ids instead of fingerprints
     #[arg(long)]
     ids: bool,
@@ -46,13 +45,16 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let k = self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         global.print_results(|out, options| match self.source.database() {
             Some(path) => {
                 let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
-                Ok(self.print_pairs_of_database(&snapshot, k.unwrap_or(snapshot.default_k()), out)?)
+                let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
+                Ok(self.print_pairs_of_database(&snapshot, k, out)?)
             }
-            None => self.print_pairs_of_list::<F>(k.unwrap_or(DEFAULT_K), &options, out),
+            None => {
+                let k = self.near.k(None, F::WIDTH)?.unwrap_or(DEFAULT_K);
+                self.print_pairs_of_list::<F>(k, &options, out)
+            }
         })
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::args::{FingerprintArgs, GlobalArgs, values};
+use crate::args::{FingerprintArgs, GlobalArgs, NearArgs};
 use crate::input::fingerprints::{RowSink, read_all};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
+use nearprint::{BandLayout, Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
 
 /// Find the stored rows within K bits of given fingerprints
 ///
@@ -30,9 +30,8 @@ pub(super) struct Args {
     /// A fingerprint to find; may be repeated
     #[arg(short, long = "fingerprint", value_name = "FP")]
     fingerprints: Vec<String>,
-    /// How many bits may differ [default: the K of the database; with --top no limit]
-    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
-    k: Option<u32>,
+    #[command(flatten)]
+    near: NearArgs,
     /// Find rows near the fingerprints of this id (scans the database: there is no index by id)
     #[arg(long, value_name = "ID")]
     id: Vec<u64>,
@@ -71,13 +70,13 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
         (folders, inputs): (&[PathBuf], &[PathBuf]),
         global: GlobalArgs,
     ) -> Result<(), Failure> {
-        self.k.map(|k| F::WIDTH.check_distance(k)).transpose()?;
         let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
         let open = |path: &PathBuf| Database::<F>::open_with(path, global.options())?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let k = self.near.k(bands_of(folders, &snapshots)?, F::WIDTH)?;
         let mut runner =
-            QueryRunner { args: self, snapshots, pending: Vec::new(), out: OutputStream::stdout() };
+            QueryRunner { args: self, k, snapshots, pending: Vec::new(), out: OutputStream::stdout() };
         for &id in &self.id {
             for fingerprint in runner.fingerprints_of(id)? {
                 runner.row(fingerprint, None, None)?;
@@ -92,12 +91,30 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
     }
 }
 
+/// The bands of all databases, which must be the same.
+fn bands_of<F: Fingerprint>(
+    folders: &[PathBuf],
+    snapshots: &[Snapshot<F>],
+) -> Result<Option<BandLayout>, Failure> {
+    let bands = snapshots.first().and_then(Snapshot::bands);
+    match folders.iter().zip(snapshots).find(|(_, snapshot)| snapshot.bands() != bands) {
+        None => Ok(bands),
+        Some((other, snapshot)) => {
+            let (path, layout) = (folders[0].clone(), snapshots[0].stats().layout);
+            let (other, other_layout) = (other.clone(), snapshot.stats().layout);
+            Err(Error::Incomparable { path, layout, other, other_layout }.into())
+        }
+    }
+}
+
 /// Receives the index of a query and its matches.
 type MatchVisitor<'a, F> = &'a mut dyn FnMut(usize, &[Match<F>]) -> Result<(), Error>;
 
 /// Collects queries and runs them in batches.
 struct QueryRunner<'a, F> {
     args: &'a Args,
+    /// The distance that an option sets.
+    k: Option<u32>,
     snapshots: Vec<Snapshot<F>>,
     pending: Vec<F>,
     out: OutputStream,
@@ -122,10 +139,11 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
         let args = self.args;
         let limit = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
         let mut write = match_writer(args, &queries, &self.snapshots, &mut self.out);
+        let k = self.k;
         let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| match args.top {
-            Some(_) => snapshot.nearest_batch(&queries, limit, args.k.unwrap_or(F::BITS), visit),
+            Some(_) => snapshot.nearest_batch(&queries, limit, k.unwrap_or(F::BITS), visit),
             None => {
-                let k = args.k.unwrap_or(snapshot.default_k());
+                let k = k.unwrap_or(snapshot.default_k());
                 snapshot.query_batch_limited(&queries, k, limit, visit)
             }
         };

@@ -44,7 +44,7 @@ fn different_recipes_are_told() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     succeeds(at, "build one --recipe cjk", b"7\n");
-    succeeds(at, "build other --recipe default", b"7\n");
+    succeeds(at, "build other --recipe simhash", b"7\n");
     let outcome = nearprint(at, "cross one other", b"");
     assert_eq!((outcome.code, &*outcome.out), (0, "7\t7\t0\n"));
     assert!(outcome.err.contains("different recipes"), "{}", outcome.err);

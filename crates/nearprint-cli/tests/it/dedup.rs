@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint::{Database, num_differing_bits};
+use nearprint::{Database, Fingerprint, U256, num_differing_bits};
 use nearprint_text::recipe::Recipe;
 
 struct Document {
@@ -48,20 +48,37 @@ fn documents(count: usize, seed: u64) -> Vec<Document> {
     all
 }
 
-fn prints(documents: &[Document]) -> Vec<u64> {
-    let recipe: Recipe = "simhash".parse().unwrap();
-    let mut fingerprinter = recipe.fingerprinter::<u64>().unwrap();
+fn prints<F: Fingerprint>(recipe: &Recipe, documents: &[Document]) -> Vec<F> {
+    let mut fingerprinter = recipe.fingerprinter().unwrap();
     documents.iter().map(|document| fingerprinter.fingerprint(&document.text).value).collect()
 }
 
 /// What is kept, and the duplicates file, by comparing everything with everything in a given order.
-fn greedy(documents: &[Document], k: u32, order: &[usize]) -> (String, String) {
-    let prints = prints(documents);
+fn greedy(documents: &[Document], recipe: &str, k: u32, order: &[usize]) -> (String, String) {
+    let recipe: Recipe = recipe.parse().unwrap();
+    match recipe.bands() {
+        None => greedy_by::<u64>(documents, &recipe, k, order),
+        Some(_) => greedy_by::<U256>(documents, &recipe, k, order),
+    }
+}
+
+fn greedy_by<F: Fingerprint>(
+    documents: &[Document],
+    recipe: &Recipe,
+    k: u32,
+    order: &[usize],
+) -> (String, String) {
+    let prints = prints::<F>(recipe, documents);
+    let near_distance = |a: F, b: F| match recipe.bands() {
+        Some(bands) if !bands.shares_band(a, b) => None,
+        Some(bands) => Some(bands.sketch_distance(a, b)),
+        None => Some(num_differing_bits(a, b)),
+    };
     let mut kept: Vec<usize> = Vec::new();
     let mut fate = vec![None; documents.len()];
     for &index in order {
-        let distance = |other: &usize| num_differing_bits(prints[index], prints[*other]);
-        let near = kept.iter().copied().filter(|other| distance(other) <= k);
+        let distance = |other: &usize| near_distance(prints[index], prints[*other]).filter(|d| *d <= k);
+        let near = kept.iter().copied().filter(|other| distance(other).is_some());
         fate[index] = near.min_by_key(|other| (distance(other), *other));
         if fate[index].is_none() {
             kept.push(index);
@@ -72,7 +89,7 @@ fn greedy(documents: &[Document], k: u32, order: &[usize]) -> (String, String) {
         match fate[index] {
             None => output.push_str(&document.line),
             Some(of) => {
-                let distance = num_differing_bits(prints[index], prints[of]);
+                let distance = near_distance(prints[index], prints[of]).unwrap();
                 writeln!(duplicates, "{}\t{}\t{distance}", document.key, documents[of].key).unwrap();
             }
         }
@@ -99,21 +116,29 @@ fn what_is_kept_is_what_a_greedy_brute_force_keeps() {
     by_length.sort_by_key(|&index| (Reverse(documents[index].text.chars().count()), index));
     let mut by_value = all.clone();
     by_value.sort_by_key(|&index| (Reverse(documents[index].value), index));
-    for k in [0, 3, 9] {
+    for (recipe, k) in
+        [("simhash", 0), ("simhash", 3), ("simhash", 9), ("minhash", 0), ("minhash", 9), ("minhash", 36)]
+    {
         for (keep, order) in [("first", &all), ("longest", &by_length), ("max:value", &by_value)] {
-            let (output, duplicates) = greedy(&documents, k, order);
+            let (output, duplicates) = greedy(&documents, recipe, k, order);
+            let recipe = if recipe == "minhash" { "" } else { "--recipe simhash" };
             assert!(k == 0 || duplicates.lines().count() > 50, "near-duplicates are there");
             for (case, more) in ["--threads 1", "--threads 3", "--db"].into_iter().enumerate() {
-                let more = if more == "--db" { format!("--db {k}-{keep}.np") } else { more.to_string() };
+                let more = if more == "--db" {
+                    format!("--db {k}-{keep}{recipe}.np").replace("--recipe ", "")
+                } else {
+                    more.to_string()
+                };
                 let line = format!(
                     "dedup in.jsonl -o {case}.jsonl --duplicates {case}.tsv --key-field id -k {k} \
-                     --keep {keep} {more}"
+                     --keep {keep} {recipe} {more}"
                 );
                 succeeds(at, &line, b"");
                 assert_eq!(read(at, &format!("{case}.jsonl")), output, "{line}");
                 assert_eq!(read(at, &format!("{case}.tsv")), duplicates, "{line}");
             }
-            let line = format!("dedup - -o - --duplicates x.tsv --key-field id -k {k} --keep {keep}");
+            let line =
+                format!("dedup - -o - --duplicates x.tsv --key-field id -k {k} --keep {keep} {recipe}");
             assert_eq!(succeeds(at, &line, lines(&documents).as_bytes()), output);
         }
     }
@@ -127,18 +152,18 @@ fn a_database_remembers_across_runs() {
     let (monday, tuesday) = documents.split_at(300);
     fs::write(at.join("monday.jsonl"), lines(monday)).unwrap();
     fs::write(at.join("tuesday.jsonl"), lines(tuesday)).unwrap();
-    let (output, duplicates) = greedy(&documents, 6, &(0..600).collect::<Vec<_>>());
+    let (output, duplicates) = greedy(&documents, "minhash", 36, &(0..600).collect::<Vec<_>>());
     let run = |day: &str, more: &str| {
         let line = format!(
             "dedup {day}.jsonl -o {day}.out --duplicates {day}.tsv --key-field id --db seen.np {more}"
         );
         succeeds(at, &line, b"")
     };
-    run("monday", "-k 6");
-    let before = Database::<u64>::open(at.join("seen.np")).unwrap().snapshot().unwrap().stats().rows;
+    run("monday", "");
+    let before = Database::<U256>::open(at.join("seen.np")).unwrap().snapshot().unwrap().stats().rows;
     run("tuesday", "--dry-run");
     assert!(!at.join("tuesday.out").exists(), "a dry run writes nothing");
-    let rows = || Database::<u64>::open(at.join("seen.np")).unwrap().snapshot().unwrap().stats().rows;
+    let rows = || Database::<U256>::open(at.join("seen.np")).unwrap().snapshot().unwrap().stats().rows;
     assert_eq!(rows(), before);
     run("tuesday", "");
     assert_eq!(read(at, "monday.out") + &read(at, "tuesday.out"), output);
@@ -314,12 +339,15 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fs::write(at.join("in.jsonl"), &input).unwrap();
     let line = "dedup in.jsonl -o out.jsonl --key-field id";
     fails(at, line, b"", 5, &["in.jsonl:2: ", "text", "--rejects"]);
+    let of_simhash = format!("{line} --recipe simhash --rejects bad.jsonl --duplicates d.tsv");
+    succeeds(at, &of_simhash, b"");
+    assert_eq!(read(at, "d.tsv"), "4\t3\t0\n", "by simhash, texts without a token are equal");
     let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --duplicates d.tsv"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert_eq!(read(at, "bad.jsonl"), "{\"id\":2}\nnot json\n");
-    assert_eq!(read(at, "d.tsv"), "4\t3\t0\n");
+    assert_eq!(read(at, "d.tsv"), "", "and near nothing otherwise");
     for words in [
-        "6 documents, 3 kept, 1 duplicates",
+        "6 documents, 4 kept, 0 duplicates",
         "2 bad records",
         "2 documents have no token",
         "1 documents are not valid UTF-8",
@@ -343,7 +371,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     succeeds(at, "create cjk.np --keys --recipe cjk", b"");
     fails(
         at,
-        "dedup in.jsonl -o out --db cjk.np --recipe default",
+        "dedup in.jsonl -o out --db cjk.np --recipe simhash",
         b"",
         2,
         &["another recipe", "tokens=char"],
@@ -374,7 +402,7 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
 {"_id":{"$oid":"507f191e810c19729de860ec"},"content":"quite another article, about birds and trees"}
 "#;
     let line = "dedup - -o - --text-field content --key-field _id.$oid -k 2 --cut-after --- --duplicates d.tsv \
-                --add-fingerprint simhash";
+                --add-fingerprint simhash --recipe simhash";
     let out = succeeds(at, line, export.as_bytes());
     assert_eq!(read(at, "d.tsv"), "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\n");
     let kept: Vec<&str> = out.lines().collect();
@@ -394,7 +422,7 @@ fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_com
     succeeds(at, line, b"");
     let whole = (read(at, "out.jsonl"), read(at, "out.tsv"));
     let len = |name: &str| fs::metadata(at.join(name)).map_or(0, |file| file.len() as usize);
-    let snapshot = || Database::<u64>::open(at.join("seen.np")).unwrap().snapshot();
+    let snapshot = || Database::<U256>::open(at.join("seen.np")).unwrap().snapshot();
     let rows = snapshot().unwrap().stats().rows;
     for delay in 0..12 {
         for name in ["out.jsonl", "out.tsv"] {

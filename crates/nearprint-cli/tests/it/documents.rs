@@ -38,7 +38,8 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     let width = F::BITS;
     let (texts, lines) = documents(400);
     fs::write(at.join("in.jsonl"), &lines).unwrap();
-    let mut fingerprinter = format!("width={width}").parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+    let mut fingerprinter =
+        format!("simhash width={width}").parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let printed = succeeds(at, &format!("fingerprint in.jsonl --key-field id --width {width}"), b"");
     let expected: String =
@@ -73,7 +74,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
         for db in ["", &format!("--db {keep}.np")] {
             let line =
                 format!("dedup in.jsonl -o out.jsonl --duplicates dup.tsv --key-field id --keep {keep}");
-            succeeds(at, &format!("{line} --width {width} -k {k} {db}"), b"");
+            succeeds(at, &format!("{line} --recipe simhash --width {width} -k {k} {db}"), b"");
             assert_eq!(fs::read_to_string(at.join("dup.tsv")).unwrap(), duplicates, "{keep} {db}");
         }
     }
@@ -83,11 +84,11 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     let outcome = nearprint(at, &line, b"");
     assert!(outcome.err.contains("400 documents, 0 kept"), "{}", outcome.err);
     let others: &[&str] =
-        if width == 64 { &["--width 128"] } else { &["--width 64", "--recipe default", "--recipe cjk"] };
+        if width == 64 { &["--width 128"] } else { &["--width 64", "--recipe simhash", "--recipe cjk"] };
     for other in others {
         fails(at, &format!("{line} {other}"), b"", 2, &["first.np", &format!("{width} bits")]);
     }
-    fails(at, &format!("{line} --shingle 4 --width {width}"), b"", 2, &["another recipe"]);
+    fails(at, &format!("{line} --shingle 4"), b"", 2, &["another recipe"]);
     // Where a database has no recipe, its width is that of the recipe to be.
     succeeds(at, &format!("create bare.np --keys --width {width}"), b"");
     succeeds(at, &format!("dedup in.jsonl -o bare.jsonl --key-field id --db bare.np -k {k}"), b"");
@@ -102,11 +103,14 @@ fn the_distances_up_to_a_quarter_of_the_bits_are_tuned<F: Fingerprint>() {
     let lines: String = texts.iter().enumerate().map(line).collect();
     let table = succeeds(
         at,
-        &format!("tune --input-format jsonl --group-field group --width {} --plot curves.svg", F::BITS),
+        &format!(
+            "tune --input-format jsonl --group-field group --recipe simhash --width {} --plot curves.svg",
+            F::BITS
+        ),
         lines.as_bytes(),
     );
     assert!(fs::read_to_string(at.join("curves.svg")).unwrap().contains("<svg"));
-    let recipe: Recipe = format!("width={} shingle=2", F::BITS).parse().unwrap();
+    let recipe: Recipe = format!("simhash width={} shingle=2", F::BITS).parse().unwrap();
     let mut fingerprinter = recipe.fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let mut expected = String::new();
@@ -135,15 +139,17 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
     let names: Vec<String> = (0..6).map(|index| format!("t{index}.txt")).collect();
     names.iter().zip(&texts).for_each(|(name, text)| fs::write(at.join(name), text).unwrap());
     let mut fingerprinter =
-        format!("width={}", F::BITS).parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
+        format!("simhash width={}", F::BITS).parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
     let distance = |a: usize, b: usize| num_differing_bits(prints[a], prints[b]);
-    let table = succeeds(at, &format!("matrix {} --width {}", names.join(" "), F::BITS), b"");
+    let table =
+        succeeds(at, &format!("matrix {} --recipe simhash --width {}", names.join(" "), F::BITS), b"");
     let expected: String = (0..6)
         .map(|a| (0..6).fold(names[a].clone(), |row, b| format!("{row}\t{}", distance(a, b))) + "\n")
         .collect();
     assert_eq!(table.split_once('\n').unwrap().1, expected);
-    let outcome = nearprint(at, &format!("compare t0.txt t1.txt --width {} -k 30", F::BITS), b"");
+    let outcome =
+        nearprint(at, &format!("compare t0.txt t1.txt --recipe simhash --width {} -k 30", F::BITS), b"");
     assert_eq!(
         (outcome.out, outcome.code),
         (format!("{}\n", distance(0, 1)), if distance(0, 1) <= 30 { 0 } else { 6 })
@@ -151,7 +157,7 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
 
     let k = distance(0, 1).max(distance(1, 2)).max(distance(3, 4)).max(distance(4, 5));
     assert!(k < distance(0, 3), "two groups");
-    let groups = succeeds(at, &format!("scan . --width {} -k {k}", F::BITS), b"");
+    let groups = succeeds(at, &format!("scan . --recipe simhash --width {} -k {k}", F::BITS), b"");
     let expected = [[0, 1, 2], [3, 4, 5]].map(|group| {
         let mut members: Vec<(u32, usize)> = group.iter().map(|&at| (distance(group[0], at), at)).collect();
         members.sort_unstable();

@@ -16,6 +16,7 @@ mod hostile;
 mod ingest;
 mod keys;
 mod living;
+mod minhash;
 mod scan;
 mod text;
 mod tune;

@@ -71,11 +71,15 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
         let expected = expected::<u64>(&files, "simhash", k);
         assert!(expected.lines().count() > 20, "{expected}");
         for threads in [1, 2, 5] {
-            assert_eq!(succeeds(at, &format!("scan d -k {k} --threads {threads}"), b""), expected, "{k}");
+            assert_eq!(
+                succeeds(at, &format!("scan d -k {k} --recipe simhash --threads {threads}"), b""),
+                expected,
+                "{k}"
+            );
         }
     }
-    let plain = succeeds(at, "scan d -k 3", b"");
-    let json = succeeds(at, "scan d -k 3 --json", b"");
+    let plain = succeeds(at, "scan d -k 3 --recipe simhash", b"");
+    let json = succeeds(at, "scan d -k 3 --json --recipe simhash", b"");
     let mut again = String::new();
     for line in json.lines() {
         let group: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -88,11 +92,11 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
         again += "\n";
     }
     assert_eq!(again, plain);
-    let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64", b"");
+    let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64 --recipe simhash", b"");
     let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
     assert!(files_alone.starts_with(&format!("{} files\n", of_folder + 1)), "each file once: {files_alone}");
     let largest = plain.split_inclusive("\n\n").take(3).collect::<String>();
-    assert_eq!(succeeds(at, "scan d -k 3 --limit 3", b""), largest);
+    assert_eq!(succeeds(at, "scan d -k 3 --limit 3 --recipe simhash", b""), largest);
     let wide = expected::<u128>(&files, "width=128", 6);
     assert!(wide.lines().count() > 20, "{wide}");
     assert_eq!(succeeds(at, "scan d --width 128 -k 6", b""), wide);

@@ -78,7 +78,7 @@ fn features_may_be_given() {
 fn an_explanation_adds_up() {
     let home = home_with(&[]);
     let out = succeeds(home.path(), "fingerprint --explain --shingle 2", b"Red red, RED fish");
-    let print = print_of("shingle=2", "red red red fish");
+    let print = print_of("simhash shingle=2", "red red red fish");
     for line in ["key\t-", "token\tfish", "recipe\tclean=nfc,lower tokens=unicode stop=none shingle=2"] {
         assert!(out.contains(line), "{line} is not in {out}");
     }
@@ -117,7 +117,8 @@ fn what_cannot_be_done_is_refused() {
         ("fingerprint a.txt --width 512", "256"),
         ("fingerprint a.txt --explain --features", "--features"),
         ("compare a.txt", "<B>"),
-        ("compare a.txt a.txt -k 65", "at most 64"),
+        ("compare a.txt a.txt -k 65 --recipe simhash", "at most 64"),
+        ("compare a.txt a.txt -k 161", "at most 160"),
         ("compare - -", "standard input"),
         ("matrix", "<FILE>"),
         ("matrix a.txt --format xml", "tsv"),
@@ -194,9 +195,10 @@ fn two_texts_are_compared() {
     assert_eq!(succeeds(at, "compare a.txt 7", b""), "0\n");
     assert_eq!(succeeds(at, "compare a.txt -", FISH.to_uppercase().as_bytes()), "0\n");
     let distance = (print_of("simhash", FISH) ^ print_of("simhash", FOX)).count_ones();
-    let outcome = nearprint(at, "compare a.txt b.txt", b"");
+    let line = "compare a.txt b.txt --recipe simhash";
+    let outcome = nearprint(at, line, b"");
     assert_eq!((outcome.code, outcome.out, outcome.err), (6, format!("{distance}\n"), String::new()));
-    assert_eq!(succeeds(at, &format!("compare a.txt b.txt -k {distance}"), b""), format!("{distance}\n"));
+    assert_eq!(succeeds(at, &format!("{line} -k {distance}"), b""), format!("{distance}\n"));
 
     assert_eq!(succeeds(at, "compare 0x1f3a 7994", b""), "0\n");
     assert_eq!(nearprint(at, "compare 0 15 -k 3", b"").code, 6);

@@ -11,7 +11,6 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint_text::recipe::Recipe;
 
 /// Two pages that say nearly the same, two that are equal, and one of its own.
 const PAGES: &str = r#"{"url":"a","site":"x","text":"the quick brown fox jumps over the lazy dog and runs away from it"}
@@ -36,8 +35,9 @@ fn rows(table: &str) -> Vec<Vec<f64>> {
 fn pairs_and_groups_give_the_same_table() {
     let home = home();
     let at = home.path();
-    let by_group = succeeds(at, "tune pages.jsonl --group-field site", b"");
-    let by_pairs = succeeds(at, "tune --key-field url --pairs same.tsv --threads 1", PAGES.as_bytes());
+    let by_group = succeeds(at, "tune pages.jsonl --group-field site --recipe simhash", b"");
+    let by_pairs =
+        succeeds(at, "tune --key-field url --pairs same.tsv --threads 1 --recipe simhash", PAGES.as_bytes());
     assert_eq!(by_group, by_pairs);
     let rows = rows(&by_group);
     assert_eq!(rows.len(), 5 * 17);
@@ -144,7 +144,7 @@ fn regression_documents_without_a_group_have_none() {
 }
 
 #[test]
-fn the_default_recipe_knows_versions_of_a_page() {
+fn simhashes_know_versions_of_a_page() {
     let topics = match prose::topics() {
         Ok(topics) => topics,
         Err(why) => return eprintln!("skipped: {why}"),
@@ -156,11 +156,10 @@ fn the_default_recipe_knows_versions_of_a_page() {
     });
     fs::write(home.path().join("pages.jsonl"), lines.collect::<String>()).unwrap();
     let at_12 = |options: &str| {
-        let line = format!("tune pages.jsonl --group-field group --shingles 3 {options}");
+        let line = format!("tune pages.jsonl --group-field group --shingles 3 --recipe simhash {options}");
         let row = rows(&succeeds(home.path(), &line, b"")).swap_remove(12);
         row[2].min(row[3])
     };
-    assert_eq!("shingle=3".parse::<Recipe>(), "simhash".parse());
     assert!(at_12("") >= 0.85, "without looking at texts");
     assert!(at_12("--confirm jaccard:0.6") >= 0.9, "confirmed");
 }

@@ -18,6 +18,8 @@ pub(super) struct Document<'a, F> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) distance: u32,
+    /// Whether it has the fingerprint of the new one.
+    pub(super) has_same_fingerprint: bool,
     /// The order in which documents were kept.
     pub(super) sequence: u64,
     pub(super) key: String,
@@ -38,7 +40,7 @@ impl Candidate {
 /// needs no confirmation.
 pub(super) fn nearest<F: Fingerprint>(
     found: &[Match<F>],
-    key: &str,
+    document: Document<'_, F>,
     keys_of: impl Fn(Row<F>) -> nearprint::Result<Vec<RowKey>>,
     counts: impl Fn(&RowKey) -> bool,
     mut confirms: impl FnMut(&Candidate) -> Result<bool>,
@@ -47,13 +49,21 @@ pub(super) fn nearest<F: Fingerprint>(
         let mut candidates = Vec::new();
         for &Match { fingerprint, id, distance } in equally_near {
             let keys = keys_of(Row { fingerprint, id })?;
+            let has_same_fingerprint = fingerprint == document.fingerprint;
             if keys.is_empty() {
                 // A row without a key takes its id as one, and precedes all rows with keys.
-                candidates.push(Candidate { distance, sequence: 0, key: id.to_string(), stored: Vec::new() });
+                candidates.push(Candidate {
+                    distance,
+                    has_same_fingerprint,
+                    sequence: 0,
+                    key: id.to_string(),
+                    stored: Vec::new(),
+                });
             }
             let keys = keys.into_iter().filter(&counts);
             candidates.extend(keys.map(|RowKey { key, sequence, text, .. }| Candidate {
                 distance,
+                has_same_fingerprint,
                 sequence,
                 key,
                 stored: text,
@@ -61,7 +71,7 @@ pub(super) fn nearest<F: Fingerprint>(
         }
         candidates.sort_by(Candidate::order);
         for candidate in candidates {
-            if (candidate.distance == 0 && candidate.key == key) || confirms(&candidate)? {
+            if (candidate.has_same_fingerprint && candidate.key == document.key) || confirms(&candidate)? {
                 return Ok(Some(candidate));
             }
         }
@@ -104,7 +114,7 @@ impl<F: Fingerprint> KnownDocuments<F> {
         let found = self.snapshot.query(document.fingerprint, self.k)?;
         nearest(
             &found,
-            document.key,
+            document,
             |row| self.snapshot.keys_of(row),
             |key| key.sequence < self.before_sequence,
             |candidate| confirms(self.confirm, document.text, candidate),

@@ -403,7 +403,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         let known = self.known.as_ref().map(|known| known.nearest(document)).transpose()?.flatten();
         let found = self.writer.query(document.fingerprint, self.k)?;
         let keys_of = |row| self.writer.keys_of(row);
-        let fresh = candidates::nearest(&found, document.key, keys_of, |_| true, confirms)?;
+        let fresh = candidates::nearest(&found, document, keys_of, |_| true, confirms)?;
         Ok(match (known, fresh) {
             (Some(known), Some(fresh)) if fresh.distance < known.distance => Some(fresh),
             (Some(known), _) => Some(known),

@@ -31,5 +31,5 @@ pub use checkpoint::DocumentCounts;
 pub use confirm::{Confirm, ParseConfirmError};
 pub use deduplicator::{Decision, Deduplicator};
 pub use job::{FileJob, Keep};
-pub use options::DedupOptions;
+pub use options::{DedupOptions, recipe_of};
 pub use run::FileReport;

@@ -1,8 +1,11 @@
 //! The options of a deduplication.
 
+use std::path::Path;
+
 use super::confirm::Confirm;
+use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
-use nearprint::Options;
+use nearprint::{AnyDatabase, BandLayout, Options, Width};
 
 /// How documents are compared, and with what.
 #[derive(Clone)]
@@ -42,4 +45,33 @@ impl DedupOptions {
             engine: Options::new(),
         }
     }
+}
+
+/// The recipe that a deduplication with a database uses if it is not given one: that of the database.
+/// If it has none, `minhash` with the bands of the database, or `simhash` of its width.
+///
+/// # Errors
+/// [`Error::Database`](crate::Error::Database) if it has a recipe that this version does not
+/// support; [`Error::Engine`](crate::Error::Engine) if it cannot be opened.
+pub fn recipe_of(path: impl AsRef<Path>) -> Result<Recipe> {
+    let path = path.as_ref();
+    let database = AnyDatabase::open(path)?;
+    let stats = database.stats()?;
+    match database.recipe()? {
+        Some(recipe) => recipe
+            .parse()
+            .map_err(|error| DatabaseProblem::UnknownRecipe { path: path.to_path_buf(), error }.into()),
+        None => Ok(default_recipe(stats.bands, stats.width)?),
+    }
+}
+
+fn default_recipe(
+    bands: Option<BandLayout>,
+    width: Width,
+) -> std::result::Result<Recipe, crate::recipe::RecipeError> {
+    let recipe = match bands {
+        Some(bands) => format!("minhash hash=minhash:{bands},2 width={width}"),
+        None => format!("simhash width={width}"),
+    };
+    recipe.parse()
 }

@@ -14,7 +14,7 @@ use super::temporary::{StringFile, WorkFolder};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use nearprint::internal::{Sortable, Sorted, Sorter};
-use nearprint::{Database, Fingerprint, Match, Schema, Writer};
+use nearprint::{Database, Fingerprint, Match, Writer};
 
 /// Numbers to sort by, and a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,7 +125,8 @@ impl<F: Fingerprint> Ranking<F> {
         report: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<(Sorted<Outcome<F>>, StringFile)> {
         let Self { keys, texts, documents, mut outcomes, folder } = self;
-        let (path, schema) = (folder.path().join("decided.np"), Schema::new().k(run.deduplicator.k()));
+        let (path, schema) =
+            (folder.path().join("decided.np"), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
         let kept = Database::<F>::create_with(path, schema, run.job.dedup.engine.clone())?.writer()?;
         let known = run.deduplicator.known_before(run.first_sequence)?;
         let mut decider = Decider { run, known, kept, keys, texts };
@@ -184,7 +185,8 @@ impl<F: Fingerprint> Decider<'_, '_, F> {
             return Ok(found.first().copied());
         };
         for found in found {
-            let is_same = found.distance == 0 && self.keys.get(found.id)? == document.key;
+            let is_same =
+                found.fingerprint == document.fingerprint && self.keys.get(found.id)? == document.key;
             if is_same || confirm.confirms(document.text, &texts.get(found.id)?) {
                 return Ok(Some(found));
             }

@@ -11,13 +11,13 @@ use super::parts::{
 };
 use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
-use nearprint::{BandLayout, LayoutChoice, Schema, Width};
+use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 
 /// The named recipes and their lines. The first is the default.
 const NAMED: [(&str, &str); 7] = [
     (
         "minhash",
-        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:6x20,2 width=256",
+        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:6x16,2 width=256",
     ),
     (
         "simhash",
@@ -73,8 +73,8 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 ///
 /// A text without tokens has the fingerprint 0.
 ///
-/// `parse` accepts a [name](Recipe::names), parts, which override the default recipe, or a name and
-/// parts that override it:
+/// `parse` accepts a [name](Recipe::names), [parts](Recipe::of_parts), or a name and parts that
+/// override it:
 ///
 /// ```
 /// use nearprint_text::recipe::Recipe;
@@ -109,6 +109,22 @@ impl Recipe {
     /// The names of recipes, the default first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.into_iter().map(|(name, _)| name)
+    }
+
+    /// The recipe of some parts, each a pair of name and value. The others are those of `minhash`, or
+    /// of `simhash` if one of the parts is for that alone: `weights`, another `hash` than `minhash`, a
+    /// `width` of 64 or 128.
+    ///
+    /// # Errors
+    /// As [`with`](Self::with).
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, RecipeError> {
+        let parts: Vec<(&str, &str)> = parts.into_iter().collect();
+        let makes_minhash = |&(part, value): &(&str, &str)| part == "hash" && value.starts_with("minhash:");
+        let is_of_simhash = |&(part, value): &(&str, &str)| {
+            matches!((part, value), ("weights" | "hash", _) | ("width", "64" | "128"))
+        };
+        let is_simhash = parts.iter().any(is_of_simhash) && !parts.iter().any(makes_minhash);
+        Self::named(if is_simhash { "simhash" } else { Self::DEFAULT })?.with(parts)
     }
 
     /// The recipe with some parts replaced, each a pair of name and value. A `hash` that does not
@@ -157,6 +173,19 @@ impl Recipe {
         self.bands().map_or(DEFAULT_K, |bands| bands.distance_of(self.width(), DEFAULT_SIMILARITY))
     }
 
+    /// When fingerprints of this recipe are near within `k` bits.
+    #[must_use]
+    pub fn near(&self, k: u32) -> Near {
+        Near { k, bands: self.bands() }
+    }
+
+    /// The distance of two fingerprints of this recipe, near or not: that of the sketches if it makes
+    /// MinHash values.
+    #[must_use]
+    pub fn distance<F: Fingerprint>(&self, a: F, b: F) -> u32 {
+        self.bands().map_or_else(|| a.distance(b), |bands| bands.sketch_distance(a, b))
+    }
+
     /// Returns `k` if it is a distance of fingerprints of this recipe.
     ///
     /// # Errors
@@ -185,7 +214,7 @@ impl Recipe {
             "weights" => self.weights = parse_weights(value)?,
             "hash" => {
                 self.hash = parse_hash(value)?;
-                if !self.hash.widths().contains(&self.width) {
+                if !self.hash.makes(self.width) {
                     self.width = self.hash.widths()[0];
                 }
             }
@@ -273,8 +302,10 @@ impl FromStr for Recipe {
     fn from_str(text: &str) -> Result<Self, RecipeError> {
         let text = text.trim();
         let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let (name, parts) = if first.contains('=') { (Self::DEFAULT, text) } else { (first, rest) };
-        Self::named(name)?.with(pairs(parts)?)
+        if first.contains('=') {
+            return Self::of_parts(pairs(text)?);
+        }
+        Self::named(first)?.with(pairs(rest)?)
     }
 }
 
@@ -311,7 +342,10 @@ mod tests {
     fn recipes_that_compute_the_same_are_equal() {
         for (a, b) in [
             ("shingle=1 short=none", "shingle=1 join=nothing"),
-            ("weights=frequency", "minhash"),
+            ("minhash weights=frequency", "minhash"),
+            ("weights=frequency", "simhash"),
+            ("width=128", "simhash width=128"),
+            ("width=128 hash=minhash:4x16,2", "minhash width=128 hash=minhash:4x16,2"),
             ("seomoz-cpp short=none", "seomoz-cpp"),
             ("clean=lower,html", "clean=html,lower"),
             ("notebook hash=md5:128", "notebook width=128 hash=md5:128"),
@@ -326,7 +360,7 @@ mod tests {
         for (text, part, word) in [
             ("", "name", "minhash, simhash, simhash-py"),
             ("default", "name", "called simhash now"),
-            ("hash=minhash:6x20", "hash", "minhash:6x20,2"),
+            ("hash=minhash:6x20", "hash", "minhash:6x16,2"),
             ("hash=minhash:6x20,17", "hash", "1 to 16"),
             ("hash=minhash:6x7,2", "hash", "8 to 32 bits"),
             ("hash=minhash:9x20,2", "hash", "which needs 96"),

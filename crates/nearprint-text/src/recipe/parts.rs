@@ -5,7 +5,7 @@ use std::fmt;
 use super::clean::Clean;
 use super::shingle::{Join, Short};
 use super::tokenize::Tokenizer;
-use nearprint::BandLayout;
+use nearprint::{BandLayout, Width};
 
 /// The longest shingle in tokens.
 pub(super) const MAX_SHINGLE: usize = 1000;
@@ -54,6 +54,15 @@ impl HashFunction {
             Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[64],
             Self::MinHash { .. } => &[256, 128, 64],
         }
+    }
+
+    /// Whether fingerprints of a width can be made.
+    pub(super) fn makes(self, width: u32) -> bool {
+        let fits = match self {
+            Self::MinHash { bands, .. } => Width::try_from(width).is_ok_and(|width| bands.check(width).is_ok()),
+            _ => true,
+        };
+        fits && self.widths().contains(&width)
     }
 }
 
@@ -148,7 +157,7 @@ pub(super) fn parse_hash(text: &str) -> Result<HashFunction, String> {
 fn parse_minhash(text: &str) -> Result<HashFunction, String> {
     let (bands, rows) = text
         .split_once(',')
-        .ok_or_else(|| format!("minhash needs bands and rows, such as minhash:6x20,2, not {text:?}"))?;
+        .ok_or_else(|| format!("minhash needs bands and rows, such as minhash:6x16,2, not {text:?}"))?;
     let bands = bands.parse().map_err(|error: nearprint::Error| error.to_string())?;
     let rows = u32::try_from(number(rows, MAX_ROWS)?).unwrap_or(u32::MAX);
     Ok(HashFunction::MinHash { bands, rows })

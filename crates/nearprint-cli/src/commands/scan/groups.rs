@@ -7,7 +7,7 @@ use std::path::Path;
 use super::files::TextFile;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
-use nearprint::{Fingerprint, Options, Row, Stage};
+use nearprint::{Fingerprint, Near, Options, Row, Stage};
 use nearprint_text::dedup::Confirm;
 
 /// Near-duplicate files: connected by steps of at most k bits.
@@ -28,7 +28,7 @@ pub(super) struct GroupMember {
 /// their texts agrees.
 pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
-    k: u32,
+    near: Near,
     confirm: Option<Confirm>,
     options: &Options,
 ) -> Result<Vec<FileGroup>> {
@@ -36,14 +36,14 @@ pub(super) fn find<F: Fingerprint>(
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    nearprint::visit_all_row_clusters(rows, k, options, |cluster| {
+    nearprint::visit_all_row_clusters(rows, near, options, |cluster| {
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;
     if let Some(confirm) = confirm {
-        clusters = confirmed(&clusters, texts, k, confirm, options)?;
+        clusters = confirmed(&clusters, texts, near, confirm, options)?;
     }
-    let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(cluster)).collect();
+    let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(near, cluster)).collect();
     groups.sort_unstable_by_key(|group| (Reverse(group.members.len()), group.members[0].text));
     Ok(groups)
 }
@@ -54,10 +54,14 @@ fn index_of<F>(row: &Row<F>) -> usize {
 }
 
 /// The group of a cluster.
-fn group<F: Fingerprint>(cluster: &[Row<F>]) -> FileGroup {
+fn group<F: Fingerprint>(near: Near, cluster: &[Row<F>]) -> FileGroup {
     let first = cluster.iter().min_by_key(|row| row.id).map(|row| row.fingerprint).unwrap_or_default();
-    let member =
-        |row: &Row<F>| GroupMember { distance: row.fingerprint.distance(first), text: index_of(row) };
+    // Not all members are near the first one.
+    let distance = |fingerprint: F| match near.bands {
+        Some(bands) => bands.sketch_distance(fingerprint, first),
+        None => fingerprint.distance(first),
+    };
+    let member = |row: &Row<F>| GroupMember { distance: distance(row.fingerprint), text: index_of(row) };
     let mut members: Vec<GroupMember> = cluster.iter().map(member).collect();
     members.sort_unstable_by_key(|member| (member.distance, member.text));
     FileGroup { members }
@@ -67,7 +71,7 @@ fn group<F: Fingerprint>(cluster: &[Row<F>]) -> FileGroup {
 fn confirmed<F: Fingerprint>(
     clusters: &[Vec<Row<F>>],
     texts: &[TextFile<F>],
-    k: u32,
+    near: Near,
     confirm: Confirm,
     options: &Options,
 ) -> Result<Vec<Vec<Row<F>>>> {
@@ -77,7 +81,7 @@ fn confirmed<F: Fingerprint>(
         let read = |row: &Row<F>| read(&texts[index_of(row)].path);
         let read = cluster.iter().map(read).collect::<Result<Vec<_>>>()?;
         let is_near = |a: usize, b: usize| {
-            cluster[a].fingerprint.distance(cluster[b].fingerprint) <= k
+            near.distance(cluster[a].fingerprint, cluster[b].fingerprint).is_some()
                 && confirm.confirms(&read[a], &read[b])
         };
         let parts = split(cluster.len(), is_near).into_iter().filter(|part| part.len() > 1);

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::args::values::{self, DEFAULT_K};
-use crate::args::{GlobalArgs, RecipeArgs};
+use crate::args::values;
+use crate::args::{GlobalArgs, NearArgs, RecipeArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
@@ -35,9 +35,8 @@ pub(super) struct Args {
     /// Folders and files
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// How many bits of two neighbours may differ
-    #[arg(short, value_name = "K", default_value_t = DEFAULT_K, value_parser = values::distance, allow_negative_numbers = true)]
-    k: u32,
+    #[command(flatten)]
+    near: NearArgs,
     /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
     /// each thread holds the files of one group in memory
     #[arg(long, value_name = "MEASURE")]
@@ -67,13 +66,13 @@ impl Args {
 
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
-        F::WIDTH.check_distance(self.k)?;
+        let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
         let reader = FileReader::new(recipe.fingerprinter::<F>()?, self.min_tokens, self.max_size);
         let scanned = files::scan_all(&self.paths, &reader, &options).inspect_err(|_| bars.clear())?;
-        let groups = groups::find(&scanned.texts, self.k, self.confirm, &options);
+        let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);
         bars.clear();
         let groups = groups?;
         for why in &scanned.unreadable {

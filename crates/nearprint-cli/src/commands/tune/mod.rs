@@ -17,7 +17,7 @@ use corpus::Corpus;
 use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
-use nearprint_text::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve};
+use nearprint_text::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve, widest};
 
 /// Find the shingle size and the k that detect near-duplicates best
 ///
@@ -127,12 +127,13 @@ impl TypedCommand<&[(usize, Recipe)]> for &Args {
         warn(global, corpus.num_replaced, corpus.num_empty);
         let labels = labels::read(&self.known, &corpus.keys)?;
         let mut points = Vec::new();
-        for ((shingle, _), fingerprints) in recipes.iter().zip(&corpus.fingerprints) {
+        for ((shingle, recipe), fingerprints) in recipes.iter().zip(&corpus.fingerprints) {
+            let near = widest(recipe.bands(), F::WIDTH);
             points.extend(match self.confirm {
-                None => curve(*shingle, fingerprints, &labels, threads)?,
+                None => curve(*shingle, fingerprints, near, &labels, threads)?,
                 Some(confirm) => {
                     let confirms = |a: usize, b: usize| confirm.confirms(&corpus.texts[a], &corpus.texts[b]);
-                    confirmed_curve(*shingle, fingerprints, &labels, confirms, threads)?
+                    confirmed_curve(*shingle, fingerprints, near, &labels, confirms, threads)?
                 }
             });
         }

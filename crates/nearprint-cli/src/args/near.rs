@@ -1,0 +1,34 @@
+//! What counts as near: options of every command that compares fingerprints.
+
+use super::values;
+use crate::terminal::failure::Failure;
+use nearprint::{BandLayout, Error, Width};
+
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct NearArgs {
+    /// How many bits may differ; for MinHash, bits of the sketch [default: that of the database or
+    /// the recipe, else 3]
+    #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
+    k: Option<u32>,
+    /// The similarity from which on texts are near, 0 to 1, instead of -k: the share of their
+    /// shingles in common (Jaccard), as MinHash fingerprints estimate it
+    #[arg(long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]
+    similarity: Option<f64>,
+}
+
+impl NearArgs {
+    /// The largest distance, if an option sets it, between fingerprints of a width with these bands
+    /// or none.
+    pub(crate) fn k(self, bands: Option<BandLayout>, width: Width) -> Result<Option<u32>, Failure> {
+        let most = bands.map_or(width.bits(), |bands| bands.sketch_bits(width));
+        match (self.k, self.similarity, bands) {
+            (Some(k), _, _) if k > most => Err(Error::Distance { k, width: most }.into()),
+            (Some(k), _, _) => Ok(Some(k)),
+            (None, Some(similarity), Some(bands)) => Ok(Some(bands.distance_of(width, similarity))),
+            (None, Some(_), None) => {
+                Err(Failure::Usage("--similarity needs MinHash fingerprints; others have -k".into()))
+            }
+            (None, None, _) => Ok(None),
+        }
+    }
+}

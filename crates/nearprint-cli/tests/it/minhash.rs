@@ -1,0 +1,137 @@
+//! MinHash fingerprints on the command line: texts, and databases of bands.
+
+use std::fs;
+
+use crate::common::cli::{fails, nearprint, run, succeeds};
+use nearprint::{Fingerprint, U256};
+use nearprint_text::recipe::Recipe;
+
+/// A text of the words `from..to`.
+fn text(from: u32, to: u32) -> String {
+    (from..to).map(|word| format!("word{word} ")).collect()
+}
+
+/// Three texts: the second shares 194 of 202 shingles with the first, and the third none.
+const NAMES: [&str; 3] = ["one.txt", "near.txt", "other.txt"];
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let texts = [text(0, 200), text(4, 204), text(1000, 1200)];
+    NAMES.iter().zip(texts).for_each(|(name, text)| fs::write(home.path().join(name), text).unwrap());
+    home
+}
+
+fn print(text: &str) -> U256 {
+    let recipe: Recipe = "minhash".parse().unwrap();
+    recipe.fingerprinter().unwrap().fingerprint(text).value
+}
+
+#[test]
+fn texts_are_compared_by_their_sketches() {
+    let home = home();
+    let at = home.path();
+    let bands = "minhash".parse::<Recipe>().unwrap().bands().unwrap();
+    let distance = |other: &str| bands.sketch_distance(print(&text(0, 200)), print(other));
+    let (near, far) = (distance(&text(4, 204)), distance(&text(1000, 1200)));
+    let outcome = nearprint(at, "compare one.txt near.txt", b"");
+    assert_eq!((outcome.code, outcome.out), (0, format!("{near}\n")));
+    assert!(outcome.err.starts_with("similarity about 0.9"), "{}", outcome.err);
+    assert_eq!(nearprint(at, "compare one.txt other.txt -k 160", b"").code, 6, "no band is equal");
+    assert_eq!(nearprint(at, "compare one.txt near.txt --similarity 1", b"").code, 6);
+    assert_eq!(nearprint(at, "compare one.txt near.txt --similarity 0.8", b"").code, 0);
+    let table = succeeds(at, "matrix one.txt near.txt other.txt", b"");
+    assert!(table.contains(&format!("one.txt\t0\t{near}\t{far}\n")), "{table}");
+    assert_eq!(
+        succeeds(at, "scan one.txt near.txt other.txt", b""),
+        format!("2 files\n0\tnear.txt\n{near}\tone.txt\n\n")
+    );
+    // The fingerprints themselves are of 256 bits, all of which count unless a recipe says more.
+    let printed: String = succeeds(at, "fingerprint one.txt near.txt --recipe minhash", b"");
+    let [one, other] = printed.lines().map(|line| line.split('\t').next().unwrap()).collect::<Vec<_>>()[..]
+    else {
+        panic!("{printed}")
+    };
+    assert_eq!(succeeds(at, &format!("compare {one} {other} --recipe minhash"), b""), format!("{near}\n"));
+    let parsed = [one, other].map(|print| U256::parse(print).unwrap());
+    let all = parsed[0].distance(parsed[1]);
+    assert_eq!(nearprint(at, &format!("compare {one} {other}"), b"").out, format!("{all}\n"));
+}
+
+#[test]
+fn a_database_of_bands_answers_like_its_recipe() {
+    let home = home();
+    let at = home.path();
+    let prints = succeeds(at, "fingerprint one.txt near.txt other.txt --recipe minhash", b"");
+    let line = "build db.np --recipe minhash --keys --columns fingerprint,key --input-format tsv";
+    succeeds(at, line, prints.as_bytes());
+    let stats = succeeds(at, "stats db.np", b"");
+    for expected in ["layout\tbands:6x16\n", "k\t36\n", "width\t256\n"] {
+        assert!(stats.contains(expected), "{expected:?} is not in {stats}");
+    }
+    let [one, near, _] = prints.lines().collect::<Vec<_>>()[..] else { panic!("{prints}") };
+    let [one, near] = [one, near].map(|line| line.split_once('\t').unwrap().0);
+    let found = succeeds(at, &format!("query db.np -f {one}"), b"");
+    let keys: Vec<&str> = found.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
+    assert_eq!(keys, ["one.txt", "near.txt"]);
+    assert_eq!(succeeds(at, &format!("query db.np -f {one} --top 5"), b""), found);
+    assert_eq!(succeeds(at, &format!("query db.np -f {one} --similarity 1"), b"").lines().count(), 1);
+    let (smaller, larger) = if one < near { (one, near) } else { (near, one) };
+    let pairs = succeeds(at, "pairs db.np", b"");
+    assert!(pairs.starts_with(&format!("{smaller}\t{larger}\t")) && pairs.lines().count() == 1, "{pairs}");
+    assert_eq!(succeeds(at, "clusters db.np", b"").lines().count(), 2);
+    assert!(succeeds(at, "explain db.np", b"").contains("one of the 6 bands is equal"));
+    succeeds(at, "verify db.np", b"");
+    fails(at, "query db.np -f 0x00 -k 161", b"", 2, &["160"]);
+
+    succeeds(at, "create plain.np --width 256", b"");
+    for line in ["cross db.np plain.np", "query db.np plain.np -f 0x00"] {
+        fails(at, line, b"", 2, &["bands:6x16", "auto"]);
+    }
+    fails(at, "pairs plain.np --similarity 0.5", b"", 2, &["--similarity", "-k"]);
+}
+
+#[test]
+fn layouts_follow_from_recipes_and_must_not_contradict_them() {
+    let home = home();
+    let at = home.path();
+    let recipe = "minhash hash=minhash:4x16,2 width=128";
+    let program = env!("CARGO_BIN_EXE_nearprint");
+    assert_eq!(run(program, at, &["create", "a.np", "--recipe", recipe], b"").code, 0);
+    let stats = succeeds(at, "stats a.np", b"");
+    assert!(stats.contains("layout\tbands:4x16\n") && stats.contains("width\t128\n"), "{stats}");
+    succeeds(at, "create b.np --layout bands:6x24 --width 256 -k 20", b"");
+    fails(at, "create c.np --layout bands:9x20 --width 256", b"", 2, &["76 of 256 bits", "needs 96"]);
+    fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:6x16"]);
+    fails(at, "create c.np --layout bands:2x16 --recipe simhash", b"", 2, &["makes no bands"]);
+    fails(at, "create c.np --recipe default", b"", 2, &["called simhash now"]);
+    let explained = succeeds(at, "explain -n 10000000 --width 256 --layout bands:6x16", b"");
+    assert!(explained.contains("bands:6x16") && explained.contains("k = 36"), "{explained}");
+}
+
+#[test]
+fn deduplication_remembers_bands() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = |key: &str, text: &str| format!("{{\"id\":\"{key}\",\"text\":\"{text}\"}}\n");
+    let first = line("one", &text(0, 200)) + &line("other", &text(1000, 1200));
+    fs::write(at.join("first.jsonl"), first).unwrap();
+    fs::write(at.join("near.jsonl"), line("near", &text(4, 204))).unwrap();
+    succeeds(at, "dedup first.jsonl -o out --db seen.np --key-field id", b"");
+    let outcome =
+        nearprint(at, "dedup near.jsonl -o out2 --db seen.np --duplicates dup.tsv --key-field id", b"");
+    assert!(outcome.err.contains("1 documents, 0 kept, 1 duplicates"), "{}", outcome.err);
+    assert!(fs::read_to_string(at.join("dup.tsv")).unwrap().starts_with("near\tone\t"));
+    let strict = nearprint(at, "dedup near.jsonl -o out3 --db seen.np --similarity 1 --dry-run", b"");
+    assert!(strict.err.contains("1 documents, 1 kept"), "{}", strict.err);
+    fails(at, "dedup near.jsonl -o x --db seen.np --recipe simhash", b"", 2, &["256 bits"]);
+    fails(at, "dedup near.jsonl -o x --db seen.np --rows 3", b"", 2, &["--rows"]);
+    // A database with neither a recipe nor bands has simhashes, as before.
+    succeeds(at, "create old.np --keys", b"");
+    succeeds(at, "dedup first.jsonl -o out4 --db old.np", b"");
+    assert!(succeeds(at, "stats old.np", b"").contains("layout\tauto\n"));
+    succeeds(at, "create bands.np --keys --width 256 --layout bands:6x24", b"");
+    succeeds(at, "dedup first.jsonl -o out5 --db bands.np", b"");
+    let other = "dedup first.jsonl -o out6 --db bands2.np --recipe minhash";
+    succeeds(at, "create bands2.np --keys --width 256 --layout bands:6x24", b"");
+    fails(at, other, b"", 2, &["bands 6x24", "bands 6x16"]);
+}
