@@ -182,7 +182,8 @@ def without_mask(values: Any, what: str) -> Any:
     """The data of a masked array, which must not have masked values."""
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
-            raise InputError(f"{what}: some are masked; array.compressed() leaves them out")
+            without = "array.compressed()" if values.ndim == 1 else "numpy.ma.compress_rows(array)"
+            raise InputError(f"{what}: some are masked; {without} leaves them out")
         return np.asarray(values.data)
     return values
 

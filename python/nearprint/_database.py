@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
 from ._result import Blocks, Result, result_of
-from ._settings import check_count, line_and_width, settings_of
+from ._settings import check_count, distance_of, k_of_layout, kind_of, line_and_width, settings_of
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Ids = npt.NDArray[np.uint64]
@@ -37,7 +37,9 @@ Ids = npt.NDArray[np.uint64]
 def create(
     path: Path,
     *,
-    k: int = 3,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    kind: Optional[Literal["hamming", "bands"]] = None,
     width: Optional[int] = None,
     layout: str = "auto",
     recipe: Optional[str] = None,
@@ -51,18 +53,23 @@ def create(
 ) -> Database:
     """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
 
-    ``k`` is the distance in bits that the layout is tuned for; queries may use any other. ``width``
-    is 64, 128 or 256 bits, by default that of the recipe, or 64. ``layout`` is ``auto``,
-    ``rotations:T`` or ``blocks:M,S``. ``recipe`` is stored: it makes the fingerprints of texts. With
+    ``kind`` says what near means: ``hamming``, the distance of fingerprints, or ``bands``, an equal
+    band and near sketches, for MinHash fingerprints; by default what the recipe makes. ``k`` is the
+    distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
+    that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
+    bits, by default that of the recipe, 256 for bands, or 64. ``layout`` is ``auto``,
+    ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of
+    texts. With
     ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All
     other arguments are those of :func:`open`.
 
     Raises ``Error`` if the path exists already, ``InputError`` for invalid options.
     """
     line, width = line_and_width(recipe, width)
-    width = 64 if width is None else check_width(width)
+    layout, of_kind = kind_of(kind, layout, recipe)
+    width = check_width(width or of_kind or 64)
     settings = settings_of(
-        k,
+        k_of_layout(k, similarity, layout, width),
         width,
         layout,
         line,
@@ -109,7 +116,9 @@ def build(
     ids: Any = None,
     keys: Optional[Iterable[str]] = None,
     *,
-    k: int = 3,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    kind: Optional[Literal["hamming", "bands"]] = None,
     width: Optional[int] = None,
     layout: str = "auto",
     recipe: Optional[str] = None,
@@ -133,9 +142,10 @@ def build(
     Raises as :meth:`Database.add` and :func:`create`.
     """
     line, width = line_and_width(recipe, width)
-    rows, width = _rows(fingerprints, ids, keys, texts, width)
+    layout, of_kind = kind_of(kind, layout, recipe)
+    rows, width = _rows(fingerprints, ids, keys, texts, width, of_kind or 64)
     settings = settings_of(
-        k,
+        k_of_layout(k, similarity, layout, width),
         width,
         layout,
         line,
@@ -207,6 +217,7 @@ class Database:
         self._progress = progress
         self._width = core.width()
         self._k = core.default_k()
+        self._bands = core.bands()
         self._keys = core.keeps_keys()
 
     def _open(self) -> _nearprint.Core:
@@ -217,8 +228,9 @@ class Database:
     def _listened(self, progress: Progress) -> Progress:
         return self._progress if progress is None else progress
 
-    def _k_of(self, k: Optional[int]) -> int:
-        return self._k if k is None else check_k(k, self._width)
+    def _k_of(self, k: Optional[int], similarity: Optional[float] = None) -> int:
+        chosen = distance_of(k, similarity, self._bands, self._width)
+        return self._k if chosen is None else chosen
 
     # Properties.
 
@@ -236,6 +248,22 @@ class Database:
     def k(self) -> int:
         """The distance that the layout is tuned for; the default of queries."""
         return self._k
+
+    @property
+    def kind(self) -> Literal["hamming", "bands"]:
+        """What near means: the distance of fingerprints, or an equal band and near sketches."""
+        return "hamming" if self._bands is None else "bands"
+
+    def similarity(self, distances: Any) -> Any:
+        """The Jaccard similarity of texts that distances of sketches suggest: 1 - 2 d / S, at least 0.
+
+        S is the number of bits of a sketch. Takes and returns a number or an array. Raises
+        ``InputError`` for a database without bands.
+        """
+        if self._bands is None:
+            raise InputError(f"{self._path}: has no bands, so that distances suggest no similarity")
+        bits, _ = _nearprint.sketch_of(self._bands, self._width, 0.0)
+        return np.maximum(1 - 2 * np.asarray(distances) / bits, 0)[()]
 
     @property
     def keeps_keys(self) -> bool:
@@ -257,7 +285,7 @@ class Database:
 
         Raises ``InputError`` for a recipe of another width, and if the database has another recipe.
         """
-        line, width = _nearprint.recipe_line(recipe)
+        line, width, _ = _nearprint.recipe_line(recipe)
         if width != self._width:
             raise InputError(f"recipe: makes fingerprints of {width} bits, where the database has {self._width}")
         self._open().set_recipe(line)
@@ -316,27 +344,43 @@ class Database:
 
     # Reads.
 
-    def query(self, fingerprint: Fingerprint, k: Optional[int] = None, limit: Optional[int] = None) -> Result:
+    def query(
+        self,
+        fingerprint: Fingerprint,
+        k: Optional[int] = None,
+        limit: Optional[int] = None,
+        *,
+        similarity: Optional[float] = None,
+    ) -> Result:
         """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them.
+
+        In a database of bands, ``similarity`` sets ``k``: the similarity from which on texts are near.
 
         Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``. Rows are ordered
         by (distance, fingerprint, id).
         """
         words = words_of_one(fingerprint, self._width)
-        result = result_of(self._open().query(words, self._k_of(k)))
+        result = result_of(self._open().query(words, self._k_of(k, similarity)))
         if limit is None:
             return result
         rows = check_count(limit, "limit")
         return Result({name: array[:rows] for name, array in result.items()})
 
-    def query_batch(self, fingerprints: Any, k: Optional[int] = None, *, progress: Progress = None) -> Result:
+    def query_batch(
+        self,
+        fingerprints: Any,
+        k: Optional[int] = None,
+        *,
+        similarity: Optional[float] = None,
+        progress: Progress = None,
+    ) -> Result:
         """All rows within ``k`` bits of each fingerprint, on all threads.
 
         Columns as in :meth:`query`, and ``query``: the index of the fingerprint, ascending.
         """
         words, _ = words_of(fingerprints, self._width)
         with listening(self._listened(progress)) as listener:
-            return result_of(self._open().query_batch(words, self._k_of(k), listener))
+            return result_of(self._open().query_batch(words, self._k_of(k, similarity), listener))
 
     def nearest(
         self, fingerprints: Any, count: int = 1, max_k: Optional[int] = None, *, progress: Progress = None
@@ -356,36 +400,51 @@ class Database:
             del columns["query"]
         return result_of(columns)
 
-    def pairs(self, k: Optional[int] = None, ids: bool = False, *, progress: Progress = None) -> Blocks:
+    def pairs(
+        self,
+        k: Optional[int] = None,
+        ids: bool = False,
+        *,
+        similarity: Optional[float] = None,
+        progress: Progress = None,
+    ) -> Blocks:
         """All pairs of distinct fingerprints within ``k`` bits, once each, as an iterator of tables.
 
         Columns ``a``, ``b``, ``distance``. With ``ids``: all pairs of rows, also of equal fingerprints,
         with columns ``id_a`` and ``id_b``. ``.table()`` returns all pairs in one table.
         """
         listener = listener_of(self._listened(progress))
-        return Blocks(self._open().pairs(self._k_of(k), ids, listener))
+        return Blocks(self._open().pairs(self._k_of(k, similarity), ids, listener))
 
-    def clusters(self, k: Optional[int] = None, *, progress: Progress = None) -> Blocks:
+    def clusters(
+        self, k: Optional[int] = None, *, similarity: Optional[float] = None, progress: Progress = None
+    ) -> Blocks:
         """The connected components of the pairs within ``k`` bits, without single rows.
 
         An iterator of tables with columns ``cluster`` (0, 1, ...), ``id``, ``fingerprint`` and, if
         there are keys, ``key``.
         """
         listener = listener_of(self._listened(progress))
-        return Blocks(self._open().clusters(self._k_of(k), listener))
+        return Blocks(self._open().clusters(self._k_of(k, similarity), listener))
 
     def cross(
-        self, other: Database, k: Optional[int] = None, ids: bool = False, *, progress: Progress = None
+        self,
+        other: Database,
+        k: Optional[int] = None,
+        ids: bool = False,
+        *,
+        similarity: Optional[float] = None,
+        progress: Progress = None,
     ) -> Blocks:
         """All pairs within ``k`` bits of a fingerprint ``a`` of this database and ``b`` of another one.
 
         Equal fingerprints are included. Columns as in :meth:`pairs`. Raises ``InputError`` for another
-        width.
+        width, and for other bands.
         """
         if not isinstance(other, Database):
             raise TypeError(f"other: a Database is wanted, not {type(other).__name__}")
         listener = listener_of(self._listened(progress))
-        return Blocks(self._open().cross(other._open(), self._k_of(k), ids, listener))
+        return Blocks(self._open().cross(other._open(), self._k_of(k, similarity), ids, listener))
 
     def rows(self) -> Blocks:
         """All rows by (fingerprint, id), as an iterator of tables.
@@ -534,9 +593,11 @@ class Database:
         self.close()
 
 
-def _rows(fingerprints: Any, ids: Any, keys: Any, texts: Any, width: Optional[int]) -> tuple[dict[str, Any], int]:
+def _rows(
+    fingerprints: Any, ids: Any, keys: Any, texts: Any, width: Optional[int], of_lists: int = 64
+) -> tuple[dict[str, Any], int]:
     """Rows for the native module, and their width."""
-    words, width = words_of(fingerprints, width, width_of_lists=64)
+    words, width = words_of(fingerprints, width, width_of_lists=of_lists)
     count = len(words) * 64 // width
     if texts is not None and keys is None:
         raise InputError("texts: they are kept under keys, which are not given")

@@ -14,7 +14,13 @@ from ._result import Blocks, Result
 
 
 def find_all(
-    fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None, progress: Progress = None
+    fingerprints: Any,
+    k: int,
+    threads: Optional[int] = None,
+    *,
+    width: Optional[int] = None,
+    bands: Optional[str] = None,
+    progress: Progress = None,
 ) -> Result:
     """All pairs of distinct fingerprints that differ in at most ``k`` bits: columns ``a``, ``b``, ``distance``.
 
@@ -29,6 +35,9 @@ def find_all(
     An array determines the width. Ints have 64 bits, unless one of them needs more or ``width`` is
     given.
 
+    With ``bands``, such as ``"6x16"``, a pair has an equal band, and the distance is that of the
+    sketches: see docs/minhash.md.
+
     Each pair is listed once, with ``a < b``. Equal fingerprints count once. The result does not
     depend on ``threads``.
 
@@ -36,11 +45,19 @@ def find_all(
     """
     words, width = words_of(fingerprints, width)
     with listening(progress) as listener:
-        return Blocks(_nearprint.find_all(words, width, check_k(k, width), check_threads(threads), listener)).table()
+        return Blocks(
+            _nearprint.find_all(words, width, (check_k(k, width), bands), check_threads(threads), listener)
+        ).table()
 
 
 def find_clusters(
-    fingerprints: Any, k: int, threads: Optional[int] = None, *, width: Optional[int] = None, progress: Progress = None
+    fingerprints: Any,
+    k: int,
+    threads: Optional[int] = None,
+    *,
+    width: Optional[int] = None,
+    bands: Optional[str] = None,
+    progress: Progress = None,
 ) -> Result:
     """The connected components of the pairs within ``k`` bits, without single fingerprints.
 
@@ -50,7 +67,7 @@ def find_clusters(
     words, width = words_of(fingerprints, width)
     with listening(progress) as listener:
         return Blocks(
-            _nearprint.find_clusters(words, width, check_k(k, width), check_threads(threads), listener)
+            _nearprint.find_clusters(words, width, (check_k(k, width), bands), check_threads(threads), listener)
         ).table()
 
 

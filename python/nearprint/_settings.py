@@ -9,6 +9,10 @@ from . import _nearprint
 from ._arrays import check_k, check_threads
 from ._errors import InputError
 
+DEFAULT_K = 3
+DEFAULT_SIMILARITY = 0.5
+KINDS = ("hamming", "bands")
+
 
 def check_count(count: Any, what: str, least: int = 0, most: int = 2**63 - 1) -> int:
     """Refuses a value that is not an int, or out of range."""
@@ -25,7 +29,7 @@ def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optiona
     """The recipe as one line, and the width, which the recipe determines if there is one."""
     if recipe is None:
         return None, width
-    line, of_recipe = _nearprint.recipe_line(recipe)
+    line, of_recipe, _ = _nearprint.recipe_line(recipe)
     if width not in (None, of_recipe):
         raise InputError(
             f"width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}"
@@ -33,8 +37,48 @@ def line_and_width(recipe: Optional[str], width: Optional[int]) -> tuple[Optiona
     return line, of_recipe
 
 
+def kind_of(kind: Optional[str], layout: str, recipe: Optional[str]) -> tuple[str, Optional[int]]:
+    """The layout of a new database, and its width if the kind determines it."""
+    if kind not in (None, *KINDS):
+        raise InputError(f"kind = {kind!r}: 'hamming' or 'bands' is wanted")
+    if not isinstance(layout, str):
+        raise TypeError(f"layout: a str is wanted, not {type(layout).__name__}")
+    _, width, bands = _nearprint.recipe_line("minhash" if recipe is None and kind == "bands" else recipe or "simhash")
+    of_layout = layout[len("bands:") :] if layout.startswith("bands:") else None
+    if of_layout is not None or layout != "auto":
+        if recipe is not None and bands != of_layout:
+            raise InputError(f"layout {layout!r}: the recipe makes {f'bands:{bands}' if bands else 'no bands'}")
+        bands, width = of_layout, 256
+    if kind is not None and (bands is not None) != (kind == "bands"):
+        raise InputError(f"kind = {kind!r}: not that of the layout or of the recipe")
+    return (layout, None) if bands is None else (f"bands:{bands}", width)
+
+
+def distance_of(k: Optional[int], similarity: Optional[float], bands: Optional[str], width: int) -> Optional[int]:
+    """The distance of near fingerprints, if one of the two arguments sets it."""
+    if similarity is None:
+        most = width if bands is None else _nearprint.sketch_of(bands, width, 0.0)[0]
+        return None if k is None else check_k(k, most)
+    if k is not None:
+        raise InputError("k and similarity: only one of them can be given")
+    if bands is None:
+        raise InputError("similarity: needs MinHash fingerprints; others have k")
+    if not 0 <= similarity <= 1:
+        raise InputError(f"similarity = {similarity}: 0 to 1 is wanted")
+    return _nearprint.sketch_of(bands, width, float(similarity))[1]
+
+
+def k_of_layout(k: Optional[int], similarity: Optional[float], layout: str, width: int) -> int:
+    """The distance that a new database is tuned for."""
+    bands = layout[len("bands:") :] if layout.startswith("bands:") else None
+    if k is None and similarity is None and bands is not None:
+        similarity = DEFAULT_SIMILARITY
+    chosen = distance_of(k, similarity, bands, width)
+    return DEFAULT_K if chosen is None else chosen
+
+
 def settings_of(
-    k: int = 3,
+    k: int = DEFAULT_K,
     width: int = 64,
     layout: str = "auto",
     recipe: Optional[str] = None,
@@ -51,7 +95,7 @@ def settings_of(
     if not isinstance(layout, str):
         raise TypeError(f"layout: a str is wanted, not {type(layout).__name__}")
     return {
-        "k": check_k(k, width),
+        "k": check_count(k, "k", 0, width),
         "layout": layout,
         "recipe": recipe,
         "keys": bool(texts) if keys or texts else None,

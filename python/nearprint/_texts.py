@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def fingerprint(
     texts: Any,
-    recipe: str = "default",
+    recipe: str = "minhash",
     *,
     threads: Optional[int] = None,
     missing: Literal["error", "mask"] = "error",
@@ -31,7 +31,7 @@ def fingerprint(
 
     ``texts`` is an iterable of ``str``, an Arrow array of strings (pyarrow, polars, anything with
     ``__arrow_c_array__`` or ``__arrow_c_stream__``), or a pandas or NumPy column, also of categories.
-    ``recipe`` is a name (``default``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``,
+    ``recipe`` is a name (``minhash``, ``simhash``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``,
     ``notebook``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``. A text
     without words has the fingerprint 0.
 

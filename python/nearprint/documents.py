@@ -94,7 +94,7 @@ def dedup_collection(
     remembered, and an interrupted job starts over.
 
     ``recipe`` makes the fingerprints. By default it is the recipe of the database or, for a new database, ``chinese``
-    (jieba's words, the 30 best by TF-IDF) if the first batch is Chinese, and ``default`` otherwise. ``clean_html`` adds
+    (jieba's words, the 30 best by TF-IDF) if the first batch is Chinese, and ``simhash`` otherwise. ``clean_html`` adds
     ``html`` to the recipe's ``clean``, or removes it. A text without words has the fingerprint 0, so that all such
     texts are near-duplicates.
 
@@ -249,7 +249,7 @@ class _Work:
         if self._deduplicator is None:
             recipe = self._recipe
             if recipe is None:
-                name = "chinese" if _are_chinese(document.text for document in documents) else "default"
+                name = "chinese" if _are_chinese(document.text for document in documents) else "simhash"
                 recipe = _with_html(recipe_line(name), self._job["clean_html"])
             k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
             if self._path is not None:

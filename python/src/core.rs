@@ -117,6 +117,12 @@ impl Core {
         self.handle.bits()
     }
 
+    /// The bands of the fingerprints, as text.
+    fn bands(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let bands = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.bands())))?;
+        Ok(bands.map(|bands| bands.to_string()))
+    }
+
     fn default_k(&self, py: Python<'_>) -> PyResult<u32> {
         typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.default_k())))
     }

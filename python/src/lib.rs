@@ -44,5 +44,7 @@ mod _nearprint {
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::texts::{fingerprint_arrow, fingerprint_list, html_text, recipe_line, unsigned_hash};
+    use crate::texts::{
+        fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of, unsigned_hash,
+    };
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use nearprint::internal::for_each;
-use nearprint::{Fingerprint, Options, Result, Width, WidthVisitor, visit_all, visit_all_clusters};
+use nearprint::{
+    BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, visit_all, visit_all_clusters,
+};
 use nearprint_text::recipe::{Weight, compute, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
@@ -22,12 +24,12 @@ pub(crate) fn find_all(
     py: Python<'_>,
     words: PyReadonlyArray1<'_, u64>,
     width: u32,
-    k: u32,
+    near: (u32, Option<String>),
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
-    let words = words.as_slice()?;
-    stream(py, width, threads, listener, |options| FindAll { words, k, options })
+    let (words, near) = (words.as_slice()?, near_of(py, near)?);
+    stream(py, width, threads, listener, |options| FindAll { words, near, options })
 }
 
 /// All clusters of a list, as a stream of `cluster`, `fingerprint`.
@@ -36,12 +38,18 @@ pub(crate) fn find_clusters(
     py: Python<'_>,
     words: PyReadonlyArray1<'_, u64>,
     width: u32,
-    k: u32,
+    near: (u32, Option<String>),
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
-    let words = words.as_slice()?;
-    stream(py, width, threads, listener, |options| FindClusters { words, k, options })
+    let (words, near) = (words.as_slice()?, near_of(py, near)?);
+    stream(py, width, threads, listener, |options| FindClusters { words, near, options })
+}
+
+/// A distance, and the text form of bands.
+fn near_of(py: Python<'_>, (k, bands): (u32, Option<String>)) -> PyResult<Near> {
+    let bands = bands.map(|bands| bands.parse::<BandLayout>()).transpose();
+    Ok(Near { k, bands: bands.or_raise(py)? })
 }
 
 /// Starts a search on a list, with progress.
@@ -61,7 +69,7 @@ fn stream<V: WidthVisitor<Output = Search> + Send>(
 
 struct FindAll<'a> {
     words: &'a [u64],
-    k: u32,
+    near: Near,
     options: Options,
 }
 
@@ -69,10 +77,11 @@ impl WidthVisitor for FindAll<'_> {
     type Output = Search;
 
     fn visit<F: Fingerprint>(self) -> Search {
-        let (list, k, options): (Vec<F>, _, _) = (fingerprints(self.words).collect(), self.k, self.options);
+        let (list, near, options): (Vec<F>, _, _) =
+            (fingerprints(self.words).collect(), self.near, self.options);
         Box::new(move |sink| {
             let mut pairs = PairCollector::new::<F>(false);
-            visit_all(list, k, &options, |block| {
+            visit_all(list, near, &options, |block| {
                 pairs.push(block);
                 sink.send_full(&mut pairs)
             })?;
@@ -83,7 +92,7 @@ impl WidthVisitor for FindAll<'_> {
 
 struct FindClusters<'a> {
     words: &'a [u64],
-    k: u32,
+    near: Near,
     options: Options,
 }
 
@@ -91,10 +100,11 @@ impl WidthVisitor for FindClusters<'_> {
     type Output = Search;
 
     fn visit<F: Fingerprint>(self) -> Search {
-        let (list, k, options): (Vec<F>, _, _) = (fingerprints(self.words).collect(), self.k, self.options);
+        let (list, near, options): (Vec<F>, _, _) =
+            (fingerprints(self.words).collect(), self.near, self.options);
         Box::new(move |sink| {
             let mut clusters = ClusterCollector::new::<F>();
-            visit_all_clusters(list, k, &options, |members| {
+            visit_all_clusters(list, near, &options, |members| {
                 clusters.push(members);
                 sink.send_full(&mut clusters)
             })?;

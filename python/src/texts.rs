@@ -4,14 +4,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use nearprint::internal::for_each;
-use nearprint::{Fingerprint, Result, WidthVisitor};
+use nearprint::{BandLayout, Fingerprint, Result, Width, WidthVisitor};
 use nearprint_text::recipe::{self, Fingerprinter, Recipe, RecipeError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
 use pyo3_arrow::input::AnyArray;
 
-use crate::errors::input_error;
+use crate::errors::{OrRaise, input_error};
 use crate::watch::{Ticker, report, watch};
 use crate::words::{Words, words, words_of};
 
@@ -31,11 +31,20 @@ fn parse(py: Python<'_>, recipe: &str) -> PyResult<Recipe> {
     recipe.parse().map_err(|why: RecipeError| input_error(py, &why.to_string()))
 }
 
-/// The recipe as a database stores it, and the width of its fingerprints.
+/// The recipe as a database stores it, the width of its fingerprints, and their bands.
 #[pyfunction]
-pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32)> {
+pub(crate) fn recipe_line(py: Python<'_>, recipe: &str) -> PyResult<(String, u32, Option<String>)> {
     let recipe = parse(py, recipe)?;
-    Ok((recipe.to_string(), recipe.width().bits()))
+    Ok((recipe.to_string(), recipe.width().bits(), recipe.bands().map(|bands| bands.to_string())))
+}
+
+/// The bits of the sketch beside some bands, and the distance of sketches for a similarity.
+#[pyfunction]
+pub(crate) fn sketch_of(py: Python<'_>, bands: &str, width: u32, similarity: f64) -> PyResult<(u32, u32)> {
+    let bands = bands.parse::<BandLayout>().or_raise(py)?;
+    let width = Width::try_from(width).or_raise(py)?;
+    bands.check(width).or_raise(py)?;
+    Ok((bands.sketch_bits(width), bands.distance_of(width, similarity)))
 }
 
 /// The first eight bytes of an MD5 digest as a number, the most significant byte first.

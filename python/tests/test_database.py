@@ -386,11 +386,11 @@ def test_a_recipe_can_be_given_later(path: Path) -> None:
     with nearprint.create(path) as database:
         assert database.recipe is None
         with pytest.raises(nearprint.InputError, match="128 bits"):
-            database.set_recipe("default width=128")
+            database.set_recipe("simhash width=128")
         database.set_recipe("cjk")
         assert database.recipe == nearprint.recipe_line("cjk")
         with pytest.raises(nearprint.InputError, match="another recipe"):
-            database.set_recipe("default")
+            database.set_recipe("simhash")
     with nearprint.open(path) as database:
         assert database.recipe == nearprint.recipe_line("cjk")
 

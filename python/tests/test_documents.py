@@ -26,7 +26,7 @@ from .file_collection import FileCollection
 
 mongomock: Any = pytest.importorskip("mongomock")
 
-HTML = "default clean=html,nfc,lower"
+HTML = "simhash clean=html,nfc,lower"
 CHINESE = [
     "<html><body><h1>北京天气</h1><p>今天北京天气晴朗,气温适宜,很多市民来到公园散步,享受温暖的阳光。</p></body></html>",
     "<div>今天北京天气晴朗,气温适宜,很多市民来到公园散步,享受温暖的阳光。<br>北京天气</div><script>var a = 1</script>",
@@ -139,14 +139,14 @@ def test_markup_stays_where_it_is_not_cleaned(path: Path) -> None:
     text = "<p>One two three four</p>"
     target = empty()
     dedup_collection(collection([text]), target, "page", database=path, clean_html=False, id_field="_id")
-    value = int(nearprint.fingerprint([text])[0])
+    value = int(nearprint.fingerprint([text], "simhash")[0])
     assert documents_of(target) == [{"_id": 0, "text": text, "simhash": str(value)}]
 
 
 def test_wide_fingerprints(path: Path) -> None:
     texts = pages(60)
     target = empty()
-    dedup_collection(collection(texts), target, "page", database=path, recipe="default width=128", k=9, batch_size=13)
+    dedup_collection(collection(texts), target, "page", database=path, recipe="simhash width=128", k=9, batch_size=13)
     rows = nearprint.fingerprint(texts, f"{HTML} width=128").tolist()
     numbers = [low | high << 64 for low, high in rows]
     kept: list[int] = []
@@ -467,7 +467,7 @@ def job(path: Path, **options: Any) -> Callable[[], Counts]:
         ({"batch_size": 2.5}, TypeError, "batch_size: an int is wanted, not float"),
         ({"k": 65}, nearprint.InputError, "k = 65"),
         ({"k": "3"}, TypeError, "k: an int is wanted, not str"),
-        ({"recipe": "no such"}, nearprint.InputError, '"no" is none of default'),
+        ({"recipe": "no such"}, nearprint.InputError, '"no" is none of minhash'),
         ({"on_reject": 3}, TypeError, "on_reject: a callable is wanted, not int"),
         ({"progress": 3}, TypeError, "progress: a callable, True or None is wanted, not int"),
     ],
@@ -489,7 +489,7 @@ def test_databases_of_another_kind(path: Path) -> None:
     with pytest.raises(nearprint.InputError, match=r"holds fingerprints of the recipe '.*', not '"):
         job(path)()
     with pytest.raises(nearprint.InputError, match="holds fingerprints of the recipe"):
-        job(path, recipe="default", clean_html=False)()
+        job(path, recipe="simhash", clean_html=False)()
     assert job(path, clean_html=False)().kept == 1
     assert job(path, clean_html=False, recipe="cjk")().known == 1
 

@@ -293,7 +293,7 @@ def test_ids_have_as_many_forms(path: Path) -> None:
 def test_empty_columns_are_read() -> None:
     for empty in EMPTY:
         assert len(nearprint.find_all(empty, 3)) == 0
-        assert nearprint.fingerprint(empty).shape == (0,)
+        assert nearprint.fingerprint(empty).shape == (0, 4)
 
 
 def test_regression_numbers_in_object_arrays_are_rows_of_their_own(path: Path) -> None:

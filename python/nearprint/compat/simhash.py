@@ -62,7 +62,7 @@ def find_all(hashes: Iterable[int], number_of_blocks: int, different_bits: int) 
     if blocks <= bits:
         raise ValueError(f"number_of_blocks must be above different_bits: {blocks} <= {bits}")
     found: list[tuple[int, int]] = []
-    for block in _nearprint.find_all(words, _BITS, bits, check_threads(None), None):
+    for block in _nearprint.find_all(words, _BITS, (bits, None), check_threads(None), None):
         found += _nearprint.tuples(block)
     return found
 

@@ -59,7 +59,9 @@ impl HashFunction {
     /// Whether fingerprints of a width can be made.
     pub(super) fn makes(self, width: u32) -> bool {
         let fits = match self {
-            Self::MinHash { bands, .. } => Width::try_from(width).is_ok_and(|width| bands.check(width).is_ok()),
+            Self::MinHash { bands, .. } => {
+                Width::try_from(width).is_ok_and(|width| bands.check(width).is_ok())
+            }
             _ => true,
         };
         fits && self.widths().contains(&width)
