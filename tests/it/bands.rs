@@ -210,7 +210,7 @@ fn a_band_that_thousands_share_is_joined_exactly<F: Fingerprint>() {
     let mut row = |id: u64| {
         let words: Vec<u64> =
             (0..bands.count()).map(|band| if band == 1 { 7 } else { random.next() }).collect();
-        let near = |bit: u32| random.below(8) == 0 || bit % 7 == 0;
+        let near = |bit: u32| random.below(8) == 0 || bit.is_multiple_of(7);
         let sketch: Vec<bool> = (0..bands.sketch_bits(F::WIDTH)).map(near).collect();
         Row { fingerprint: bands.assemble::<F>(words, sketch), id }
     };

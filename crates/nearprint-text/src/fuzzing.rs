@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record};
 use crate::recipe::Recipe;
 use input::Input;
+use nearprint::U256;
 
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
@@ -37,6 +38,8 @@ pub fn documents(bytes: &[u8]) {
     }
     let recipe: Recipe = recipe.parse().expect("a recipe");
     let mut fingerprinter = recipe.fingerprinter::<u64>().expect("64 bits");
+    let minhash: Recipe = Recipe::DEFAULT.parse().expect("a recipe");
+    let mut minhash = minhash.fingerprinter::<U256>().expect("256 bits");
     for item in &items {
         if format == Format::Jsonl {
             agree(item);
@@ -44,6 +47,9 @@ pub fn documents(bytes: &[u8]) {
         if let Item::Record(record) = item {
             let found = fingerprinter.fingerprint(&record.text);
             assert_eq!(found.value, fingerprinter.explain(&record.text).value, "{:?}", record.text);
+            // A text has a fingerprint other than 0 exactly if it has a token.
+            let found = minhash.fingerprint(&record.text);
+            assert_eq!(found.value == U256::default(), found.num_tokens == 0, "{:?}", record.text);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::log::manifest;
 use crate::options::Options;
 use crate::storage::Storage;
 use crate::testing::simulated::{Doubt, SimulatedDisk};
-use crate::{Error, Result, Row, Schema, Snapshot, Writer};
+use crate::{Error, Near, Result, Row, Schema, Snapshot, Writer};
 
 /// The most steps of one input.
 const MAX_STEPS: usize = 100;
@@ -109,7 +109,7 @@ struct World {
 /// Runs the steps of an input: operations, queries, crashes, faults.
 pub fn model_ops(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2"]);
+    let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2", "bands:3x8"]);
     let memtable_rows = usize::from(input.byte() % 24);
     let options = options().memtable_rows(memtable_rows);
     let schema = Schema::new().k(1).layout(layout.parse().expect("a layout"));
@@ -235,7 +235,8 @@ impl World {
 
     fn query(&mut self, input: &mut Input<'_>) {
         let (query, k) = (input.fingerprint(), input.k());
-        let expected = near(&self.history.now(), query, k);
+        let near_within = Near { k, bands: self.writer().bands() };
+        let expected = near(&self.history.now(), query, near_within);
         match self.writer().query(query, k) {
             Ok(found) => assert_eq!(found, expected, "query {query:#x} at {k}"),
             Err(error) => self.expect_failure(error),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::input::Input;
-use crate::{Match, Pair, Result, Row, Snapshot, num_differing_bits};
+use crate::{Match, Near, Pair, Result, Row, Snapshot};
 
 pub(super) type Rows = BTreeSet<Row<u64>>;
 
@@ -18,24 +18,22 @@ pub(super) fn rows_in_order(snapshot: &Snapshot<u64>) -> Result<Vec<Row<u64>>> {
 }
 
 /// The expected matches of a query.
-pub(super) fn near(rows: &Rows, query: u64, k: u32) -> Vec<Match<u64>> {
-    let found = rows.iter().map(|&Row { fingerprint, id }| Match {
-        distance: num_differing_bits(fingerprint, query),
-        fingerprint,
-        id,
+pub(super) fn near(rows: &Rows, query: u64, near: Near) -> Vec<Match<u64>> {
+    let found = rows.iter().filter_map(|&Row { fingerprint, id }| {
+        let distance = near.distance(fingerprint, query)?;
+        Some(Match { distance, fingerprint, id })
     });
-    let mut found: Vec<Match<u64>> = found.filter(|found| found.distance <= k).collect();
+    let mut found: Vec<Match<u64>> = found.collect();
     found.sort_unstable();
     found
 }
 
-/// The expected pairs of distinct values within k.
-pub(super) fn all_pairs(values: &BTreeSet<u64>, k: u32) -> BTreeSet<Pair<u64>> {
+/// The expected pairs of distinct values.
+pub(super) fn all_pairs(values: &BTreeSet<u64>, near: Near) -> BTreeSet<Pair<u64>> {
     let mut pairs = BTreeSet::new();
     for &a in values {
         for &b in values.range(a..).skip(1) {
-            let distance = num_differing_bits(a, b);
-            if distance <= k {
+            if let Some(distance) = near.distance(a, b) {
                 pairs.insert(Pair { a, b, distance });
             }
         }
@@ -43,8 +41,9 @@ pub(super) fn all_pairs(values: &BTreeSet<u64>, k: u32) -> BTreeSet<Pair<u64>> {
     pairs
 }
 
-/// The expected clusters: rows that pairs connect, in groups of two or more.
-fn clusters(rows: &Rows, pairs: &BTreeSet<Pair<u64>>) -> Vec<Vec<Row<u64>>> {
+/// The expected clusters: rows that are equal or that pairs connect, in groups of two or more. Among
+/// bands, 0 is near nothing.
+fn clusters(rows: &Rows, pairs: &BTreeSet<Pair<u64>>, near: Near) -> Vec<Vec<Row<u64>>> {
     let mut leader: BTreeMap<u64, u64> = rows.iter().map(|row| (row.fingerprint, row.fingerprint)).collect();
     for pair in pairs {
         let (a, b) = (leader[&pair.a], leader[&pair.b]);
@@ -52,7 +51,8 @@ fn clusters(rows: &Rows, pairs: &BTreeSet<Pair<u64>>) -> Vec<Vec<Row<u64>>> {
     }
     let mut groups: BTreeMap<u64, Vec<Row<u64>>> = BTreeMap::new();
     rows.iter().for_each(|&row| groups.entry(leader[&row.fingerprint]).or_default().push(row));
-    groups.into_values().filter(|group| group.len() > 1).collect()
+    groups.retain(|&leader, group| group.len() > 1 && near.distance(leader, leader).is_some());
+    groups.into_values().collect()
 }
 
 /// Compares rows, queries, pairs and clusters with the expected answers.
@@ -60,7 +60,7 @@ pub(super) fn compare(snapshot: &Snapshot<u64>, rows: &Rows, input: &mut Input<'
     assert!(rows_in_order(snapshot)?.iter().eq(rows), "rows");
     for _ in 0..1 + input.below(3) {
         let (query, k, count) = (any_query(rows, input), input.k(), input.below(300));
-        let expected = near(rows, query, k);
+        let expected = near(rows, query, Near { k, bands: snapshot.bands() });
         assert_eq!(snapshot.query(query, k)?, expected, "query {query:#x} at {k}");
         let first = &expected[..count.min(expected.len())];
         assert_eq!(snapshot.nearest(query, count, k)?, first, "nearest to {query:#x} up to {k}");
@@ -82,7 +82,8 @@ fn any_query(rows: &Rows, input: &mut Input<'_>) -> u64 {
 pub(super) fn compare_pairs(snapshot: &Snapshot<u64>, rows: &Rows, k: u32) -> Result<()> {
     let k = if rows.len() > 200 { k.min(4) } else { k };
     let values: BTreeSet<u64> = rows.iter().map(|row| row.fingerprint).collect();
-    let expected = all_pairs(&values, k);
+    let near = Near { k, bands: snapshot.bands() };
+    let expected = all_pairs(&values, near);
     let mut pairs = Vec::new();
     snapshot.visit_pairs(k, |block| {
         pairs.extend_from_slice(block);
@@ -95,6 +96,6 @@ pub(super) fn compare_pairs(snapshot: &Snapshot<u64>, rows: &Rows, k: u32) -> Re
         found.push(cluster.to_vec());
         Ok::<(), crate::Error>(())
     })?;
-    assert_eq!(found, clusters(rows, &expected), "clusters at {k}");
+    assert_eq!(found, clusters(rows, &expected, near), "clusters at {k}");
     Ok(())
 }

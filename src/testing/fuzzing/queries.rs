@@ -11,7 +11,7 @@ use crate::fingerprint::mix64;
 use crate::storage::Storage;
 use crate::{Result, Row, Schema, Snapshot, visit_all};
 
-const LAYOUTS: [&str; 9] = [
+const LAYOUTS: [&str; 11] = [
     "auto",
     "rotations:1",
     "rotations:2",
@@ -21,6 +21,8 @@ const LAYOUTS: [&str; 9] = [
     "blocks:3,2",
     "blocks:5,2",
     "blocks:6,3",
+    "bands:2x16",
+    "bands:3x8",
 ];
 
 /// Builds a database of up to three runs and compares all answers with brute force. For a few
@@ -38,11 +40,15 @@ fn query_runs(input: &mut Input<'_>) -> Result<()> {
     let schema = Schema::new().k(u32::from(input.byte() % 4));
     let same = input.flag();
     let first = input.pick(&LAYOUTS);
+    let bands = first.starts_with("bands").then(|| first.parse()).transpose()?;
+    let schema = bands.map_or(schema.clone(), |bands| schema.layout(bands));
     let questions = input.array::<24>();
     let mut live = Rows::new();
     let mut runs = Vec::new();
     for _ in 0..1 + input.below(3) {
-        let layout = if same { first } else { input.pick(&LAYOUTS) };
+        let other = if same { first } else { input.pick(&LAYOUTS) };
+        // All runs of a database have bands, or none has.
+        let layout = if bands.is_some() || other.starts_with("bands") { first } else { other };
         let deleted: BTreeSet<u64> = (0..input.below(4)).map(|_| id(input)).collect();
         let rows = rows(input);
         if rows.is_empty() && deleted.is_empty() {
@@ -93,7 +99,7 @@ fn join_a_list(input: &mut Input<'_>) -> Result<()> {
         |i: u64| base ^ (mask & mix64((i / 3) ^ seed)) ^ (mix64(i) & mix64(i + 1) & mix64(i + 2) & mask);
     let values: BTreeSet<u64> = (0..count).map(value).collect();
     let list: Vec<u64> = values.iter().rev().copied().collect();
-    let expected = all_pairs(&values, k);
+    let expected = all_pairs(&values, k.into());
     let mut found = Vec::new();
     visit_all(list, k, &options().threads(threads), |block| {
         found.extend_from_slice(block);

@@ -61,7 +61,7 @@ impl RecipeArgs {
         Ok(base.with(self.given_parts())?)
     }
 
-    fn given_parts<'a>(&'a self) -> impl Iterator<Item = (&'a str, &'a str)> {
+    fn given_parts(&self) -> impl Iterator<Item = (&str, &str)> {
         let parts = self.parts().into_iter().chain([("width", &self.width)]);
         parts.filter_map(|(part, value)| Some((part, value.as_deref()?)))
     }
