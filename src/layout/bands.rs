@@ -199,7 +199,7 @@ mod tests {
     fn bands_and_sketch_are_where_the_format_has_them() {
         let bands = BandLayout::new(3, 8).unwrap();
         let value = bands.assemble::<u64>([0xab, 0x1cd, 0xef], [true, false, true, true]);
-        assert_eq!(value, 0xab_b0_00_00_00_00_cd_ef);
+        assert_eq!(value, 0xabb0_0000_0000_cdef);
         assert_eq!([0, 1, 2].map(|band| bands.band(value, band)), [0xab, 0xcd, 0xef]);
         assert!(bands.shares_band(value, 0xef) && !bands.shares_band(value, 0));
         assert_eq!(bands.sketch_distance(value, 0), 3);

@@ -181,10 +181,10 @@ mod tests {
         let orders = layout
             .tables::<u64>()
             .iter()
-            .map(|table| table.permute(0xab_1234567890_cd_ef))
+            .map(|table| table.permute(0xab12_3456_7890_cdef))
             .collect::<Vec<_>>();
-        assert_eq!(orders, [0xab_1234567890_cd_ef, 0xcd_1234567890_ef_ab, 0xef_1234567890_cd_ab]);
-        assert_eq!(layout.metric::<u64>().compared(), 0x00_ffff_ffff_ff_00_00);
+        assert_eq!(orders, [0xab12_3456_7890_cdef, 0xcd12_3456_7890_efab, 0xef12_3456_7890_cdab]);
+        assert_eq!(layout.metric::<u64>().compared(), 0x00ff_ffff_ffff_0000);
         assert_eq!((layout.to_string().as_str(), layout.block_count()), ("bands:3x8", 4));
     }
 
