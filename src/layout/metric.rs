@@ -31,6 +31,12 @@ impl<F: Fingerprint> Metric<F> {
         ((a ^ b) & self.compared).count_ones()
     }
 
+    /// Whether all bits count.
+    #[inline]
+    pub(crate) fn counts_all(self) -> bool {
+        self.has_zero
+    }
+
     /// Whether a fingerprint can be near any.
     #[inline]
     pub(crate) fn admits(self, fingerprint: F) -> bool {

@@ -149,12 +149,10 @@ impl<F: Fingerprint> Memtable<F> {
                     let rows = passed
                         .iter()
                         .filter_map(|&nth| self.rows[chunk.insertions[nth as usize] as usize].as_ref());
-                    found.extend(
-                        rows.filter(|row| {
-                            plan.reports(|table| &self.tables[table], index, row.fingerprint ^ query)
-                        })
-                        .filter_map(|row| self.near(row, query, prepared.k)),
-                    );
+                    // Few of the filtered are near, so that the second question is rare.
+                    found.extend(rows.filter_map(|row| self.near(row, query, prepared.k)).filter(|found| {
+                        plan.reports(|table| &self.tables[table], index, found.fingerprint ^ query)
+                    }));
                     at = chunk.next;
                 }
             }

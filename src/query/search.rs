@@ -340,6 +340,12 @@ impl<'a> Searcher<'a> {
             segment.near(*kernel, words, permuted, left, passed);
             for &at in passed.iter() {
                 let (place, hi) = (to_u32(range.start) + at, words.first(at as usize));
+                if !group.metric.counts_all() {
+                    // The known bits are of one band and the sketch, and say nothing of other bands.
+                    segment.prefetch_rest(place as usize);
+                    survivors.push(Survivor { probe: index, place, hi });
+                    continue;
+                }
                 let plan = group.plan_of(probe.query, own_plans);
                 let difference =
                     segment.table.restore(segment.leading_difference(probe.bucket, hi, permuted));

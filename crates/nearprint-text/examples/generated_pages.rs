@@ -36,6 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             other => return Err(format!("{other}: neither --seed nor --template").into()),
         }
     }
+    if !(0.0..=1.0).contains(&template) {
+        return Err(format!("--template {template}: expected a share from 0 to 1").into());
+    }
     let pages = Pages { seed, template };
     let mut out = BufWriter::new(std::io::stdout().lock());
     for number in 0..count {
