@@ -32,7 +32,8 @@ pub enum LayoutChoice {
     },
     /// Fingerprints of bands and a sketch, such as [MinHash](https://en.wikipedia.org/wiki/MinHash)
     /// makes. Here, near means that one band is equal and the sketches differ in at most k bits:
-    /// see [`BandLayout`]. All other layouts are about the distance of whole fingerprints.
+    /// see [`BandLayout`], whose [`distance_of`](BandLayout::distance_of) gives a k for the
+    /// [schema](crate::Schema::k). All other layouts are about the distance of whole fingerprints.
     Bands(BandLayout),
 }
 

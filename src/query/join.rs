@@ -3,9 +3,10 @@
 //! The join walks over each table group by group; a group is the fingerprints that share a prefix.
 //! The filter kernel compares the pairs inside a group. A large group is split first by the bits
 //! that vary in it: of k + 1 parts of these bits, k errors leave one untouched. If a table has a
-//! radius, groups whose prefixes differ by at most that many bits are compared with each other. The
-//! report-once rule assigns each pair to one table. Clusters need only a spanning forest of the
-//! pairs, which each group yields without the others.
+//! radius, groups whose prefixes differ by at most that many bits are compared with each other.
+//! Groups of bands are cut into those that share the whole band. The report-once rule assigns each
+//! pair to one table. Clusters need only a spanning forest of the pairs, which each group yields
+//! without the others.
 
 use std::ops::{ControlFlow, Range};
 

@@ -147,10 +147,10 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 
 /// All pairs of distinct values of a list that are near, on all cores.
 ///
-/// Equal values count once. The order depends only on the set of values and on what is near. Memory: three times
-/// the list, and the pairs; [`visit_all`] does not collect them. Time: for k = 3 and random values
-/// about 75 ns a value for a million values on one core, more where many values share long
-/// prefixes.
+/// Equal values count once. The order depends only on the set of values and on what is near.
+/// Memory: three times the list, and the pairs; [`visit_all`] does not collect them. Time: for k =
+/// 3 and random values about 75 ns a value for a million values on one core, more where many values
+/// share long prefixes.
 ///
 /// # Errors
 /// [`Error::Io`] where a thread cannot be started; [`Error::InvalidLayout`] for bands that leave no
