@@ -57,6 +57,11 @@ impl DamagedDatabase {
         report.add(FindingKind::Damaged, names::MANIFEST, why);
         let what = "nothing tells which run is older: deleted rows may have come back";
         report.add(FindingKind::Note, names::MANIFEST, what);
+        let Schema { k, layout, keys, recipe } = fallback;
+        let keys = if keys.has_keys() { "keys" } else { "no keys" };
+        let recipe = recipe.as_ref().map_or("no recipe".into(), |recipe| format!("recipe {recipe}"));
+        let what = format!("the settings are lost: the copy has layout {layout}, k = {k}, {keys}, {recipe}");
+        report.add(FindingKind::Note, names::MANIFEST, what);
         Ok(database)
     }
 

@@ -6,7 +6,7 @@ use nearprint::{BandLayout, Error, Width};
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct NearArgs {
-    /// How many bits may differ; for MinHash, bits of the sketch [default: that of the database or
+    /// How many bits may differ; for MinHash, bits of the sketch, and a band is equal [default: that of the database or
     /// the recipe, else 3]
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
@@ -22,6 +22,9 @@ impl NearArgs {
     pub(crate) fn k(self, bands: Option<BandLayout>, width: Width) -> Result<Option<u32>, Failure> {
         let most = bands.map_or(width.bits(), |bands| bands.sketch_bits(width));
         match (self.k, self.similarity, bands) {
+            (Some(k), _, Some(_)) if k > most => Err(Failure::Usage(format!(
+                "-k {k}: the sketches of these MinHash fingerprints have {most} bits"
+            ))),
             (Some(k), _, _) if k > most => Err(Error::Distance { k, width: most }.into()),
             (Some(k), _, _) => Ok(Some(k)),
             (None, Some(similarity), Some(bands)) => Ok(Some(bands.distance_of(width, similarity))),

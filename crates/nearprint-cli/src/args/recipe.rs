@@ -68,8 +68,12 @@ impl RecipeArgs {
 
     /// The same, or `None` if no option but the width is given.
     pub(crate) fn given(&self) -> Result<Option<Recipe>, Failure> {
-        let is_given = self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some());
-        if is_given { self.recipe().map(Some) } else { Ok(None) }
+        if self.is_given() { self.recipe().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether an option other than the width is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some())
     }
 
     /// The options that set parts of the recipe, without the width.

@@ -11,9 +11,11 @@ use nearprint_text::recipe::Recipe;
 
 /// Print in how many bits the fingerprints of two texts differ
 ///
-/// The exit code says whether the texts are near-duplicates: 0 for a distance of at most K, 6 for
-/// more. A and B can also be fingerprints: of 64 or 128 bits in decimal or hexadecimal, of 256 bits
-/// in hexadecimal.
+/// The fingerprints are MinHash by default, of which the bits of the sketches are compared. The exit
+/// code says whether the texts are near-duplicates: 0 for a distance of at most K and, for MinHash,
+/// an equal band; 6 otherwise. A and B can also be fingerprints: of 64 or 128 bits in decimal or
+/// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe says that
+/// they are MinHash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,8 +56,10 @@ impl Args {
         }
         let Some((a, b)) = self.a.to_str().zip(self.b.to_str()) else { return Ok(None) };
         let recipe = self.recipe.given()?;
-        let parsed =
-            Width::ALL.into_iter().find_map(|width| width.visit(Parsed { a, b, recipe: recipe.as_ref() }));
+        // A recipe determines the width.
+        let is_possible = |width: &Width| recipe.as_ref().is_none_or(|recipe| recipe.width() == *width);
+        let mut widths = Width::ALL.into_iter().filter(is_possible);
+        let parsed = widths.find_map(|width| width.visit(Parsed { a, b, recipe: recipe.as_ref() }));
         let Some((distance, width, bands, shares_band)) = parsed else { return Ok(None) };
         let default =
             recipe.filter(|_| bands.is_some()).map_or(values::DEFAULT_K, |recipe| recipe.default_k());
@@ -88,7 +92,13 @@ impl Args {
         let distance = recipe.distance(a.value, b.value);
         if let Some(bands) = recipe.bands() {
             let similarity = bands.similarity(F::WIDTH, distance);
-            global.note(format_args!("similarity about {similarity:.2}"));
+            if [a, b].iter().any(|text| text.value == F::default()) {
+                global.note(format_args!("a text without a token is near no other"));
+            } else if bands.shares_band(a.value, b.value) {
+                global.note(format_args!("similarity about {similarity:.2}"));
+            } else {
+                global.note(format_args!("similarity about {similarity:.2}; not near, as no band is equal"));
+            }
         }
         Ok((distance, recipe.near(k).distance(a.value, b.value).is_some()))
     }
@@ -109,7 +119,7 @@ impl WidthVisitor for Parsed<'_> {
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
         let (a, b) = (F::parse(self.a).ok()?, F::parse(self.b).ok()?);
-        let bands = self.recipe.filter(|recipe| recipe.width() == F::WIDTH).and_then(Recipe::bands);
+        let bands = self.recipe.and_then(Recipe::bands);
         Some(match bands {
             Some(layout) => {
                 let shares_band = layout.near(a, b, F::BITS).is_some();

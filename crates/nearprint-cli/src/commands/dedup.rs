@@ -16,7 +16,8 @@ use nearprint_text::recipe::Recipe;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
-/// A document is kept if no document within K bits of it was kept before. Kept documents are
+/// A document is kept if no document near it was kept before. By default near is half of the
+/// three-word shingles in common, estimated by MinHash: see --similarity. Kept documents are
 /// written unchanged, in input order. With --db, a database stores what was kept, and later runs
 /// compare with it too. Rerun an interrupted command with --db to resume.
 #[derive(Debug, clap::Args)]
@@ -84,7 +85,7 @@ impl Args {
         let recipe = self.recipe_or_that_of_database()?;
         let k = self.near.k(recipe.bands(), recipe.width())?;
         let mut dedup = DedupOptions::new(recipe);
-        dedup.require_recipe = self.recipe.given()?.is_some();
+        dedup.require_recipe = self.recipe.is_given();
         dedup.k = k;
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens;

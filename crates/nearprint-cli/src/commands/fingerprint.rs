@@ -54,6 +54,9 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe_or(|| Ok("simhash".parse()?))?;
+        if self.features && recipe.bands().is_some() {
+            return Err(Failure::Usage("--features: only simhashes are made of weighted features".into()));
+        }
         run_with_width(recipe.width(), &self, &recipe, global)
     }
 }

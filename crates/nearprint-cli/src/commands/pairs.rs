@@ -11,7 +11,8 @@ use nearprint::{Database, Error, Fingerprint, Options, Row, Snapshot, visit_all}
 
 /// Find all pairs of fingerprints within K bits
 ///
-/// Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids,
+/// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
+/// near nothing. Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids,
 /// prints
 /// `id_a id_b distance` for every pair of rows, including rows with equal fingerprints; the id of
 /// the smaller fingerprint comes first. Databases with keys then add two columns: the keys of both

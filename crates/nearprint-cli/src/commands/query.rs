@@ -12,7 +12,8 @@ use nearprint::{BandLayout, Database, Error, Fingerprint, Match, Row, Snapshot, 
 
 /// Find the stored rows within K bits of given fingerprints
 ///
-/// Prints `query distance fingerprint id` for every row within K bits: one block for each query in
+/// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
+/// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
 /// input order, sorted by (distance, fingerprint, id). Results are exact. Databases with keys add a
 /// column, the key, and print one line for each key of a row. Several databases must have
 /// fingerprints of one width.

@@ -8,7 +8,10 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
 use nearprint::internal::repair;
-use nearprint::{Error, Fingerprint, Options, RepairReport, Schema, WidthVisitor, width_of_damaged};
+use nearprint::{
+    Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
+};
+use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 /// Recover what can be read of a damaged database into a new one
 ///
@@ -29,6 +32,12 @@ pub(super) struct Args {
     /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
+    /// The layout, if MANIFEST is lost; bands:BxN also says what near means
+    #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
+    layout: LayoutChoice,
+    /// The recipe, if MANIFEST is lost; it determines the layout of MinHash fingerprints
+    #[arg(long, value_name = "RECIPE", conflicts_with = "layout")]
+    recipe: Option<String>,
 }
 
 impl Args {
@@ -38,7 +47,8 @@ impl Args {
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         let on_staging = &mut |staging: &Path| interrupt::set_staging_folder(Some(staging.to_path_buf()));
         let width = width_of_damaged(&self.database)?;
-        let repaired = width.visit(RepairVisitor { args: &self, options, on_staging });
+        let fallback = self.fallback(width)?;
+        let repaired = width.visit(RepairVisitor { args: &self, fallback: &fallback, options, on_staging });
         bars.clear();
         interrupt::set_staging_folder(None);
         if interrupt::check().is_break() && repaired.is_err() {
@@ -65,9 +75,21 @@ impl Args {
     }
 }
 
+impl Args {
+    fn fallback(&self, width: Width) -> Result<Schema, Failure> {
+        if let Some(recipe) = &self.recipe {
+            return Ok(recipe.parse::<Recipe>()?.schema());
+        }
+        let k = self.layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
+        Ok(Schema::new().layout(self.layout).k(k.unwrap_or(values::DEFAULT_K)))
+    }
+}
+
 /// Repairs a database of any width.
 struct RepairVisitor<'a> {
     args: &'a Args,
+    /// The schema, if that of the database is lost.
+    fallback: &'a Schema,
     options: Options,
     /// Receives the staging folder.
     on_staging: &'a mut dyn FnMut(&Path),
@@ -77,7 +99,7 @@ impl WidthVisitor for RepairVisitor<'_> {
     type Output = nearprint::Result<RepairReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        repair::<F>(&self.args.database, &self.args.dest, &Schema::new(), self.options, self.on_staging)
+        repair::<F>(&self.args.database, &self.args.dest, self.fallback, self.options, self.on_staging)
     }
 }
 

@@ -161,9 +161,9 @@ impl Failure {
                 "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` recovers what can be read",
             ),
             Self::Engine(Error::DiskFull { .. }) => Some("free some space and try again; nothing is lost"),
-            Self::Engine(Error::Mismatch { .. }) => Some(
-                "build the runs with the -k and --layout of the database, which `nearprint stats` prints",
-            ),
+            Self::Engine(Error::Mismatch { .. }) => {
+                Some("build the runs with the -k, --layout, --recipe, --keys and --texts of the database")
+            }
             Self::Engine(Error::Overlap { .. }) => {
                 Some("build the runs again with `--first-id N`, where N is above all other ids")
             }

@@ -135,3 +135,61 @@ fn deduplication_remembers_bands() {
     succeeds(at, "create bands2.np --keys --width 256 --layout bands:6x24", b"");
     fails(at, other, b"", 2, &["bands 6x24", "bands 6x16"]);
 }
+
+#[test]
+fn regression_a_repair_without_a_manifest_says_what_is_lost_and_takes_the_recipe() {
+    let home = home();
+    let at = home.path();
+    let prints = succeeds(at, "fingerprint one.txt near.txt --recipe minhash", b"");
+    let column: String =
+        prints.lines().map(|line| line.split('\t').next().unwrap().to_string() + "\n").collect();
+    succeeds(at, "build db.np --recipe minhash", column.as_bytes());
+    fs::remove_file(at.join("db.np/MANIFEST")).unwrap();
+    let told = succeeds(at, "repair db.np plain.np", b"");
+    assert!(
+        told.contains("note\tMANIFEST\tthe settings are lost: the copy has layout auto, k = 3"),
+        "{told}"
+    );
+    let told = succeeds(at, "repair db.np same.np --recipe minhash", b"");
+    assert!(told.contains("layout bands:6x16, k = 36, no keys, recipe clean=nfc,lower"), "{told}");
+    assert_eq!(succeeds(at, "pairs same.np", b"").lines().count(), 1);
+    succeeds(at, "repair db.np bands.np --layout bands:6x16", b"");
+    assert_eq!(succeeds(at, "pairs bands.np", b"").lines().count(), 1);
+    succeeds(at, "verify same.np", b"");
+}
+
+#[test]
+fn regression_parts_of_recipes_apply_to_the_recipe_of_the_database() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), format!("{{\"text\":\"{}\"}}\n", text(0, 50))).unwrap();
+    succeeds(at, "dedup in.jsonl -o out --db cyclic.np --recipe simhash --join cyclic", b"");
+    let again = nearprint(at, "dedup in.jsonl -o out --db cyclic.np --join cyclic", b"");
+    assert!(again.code == 0 && again.err.contains("already complete"), "{}", again.err);
+    succeeds(at, "dedup in.jsonl -o out2 --db chinese.np --recipe chinese", b"");
+    succeeds(at, "dedup in.jsonl -o out2 --db chinese.np --weights tfidf:30", b"");
+    // Alone, such a part means a simhash.
+    succeeds(at, "dedup in.jsonl -o out3 --db other.np --join cyclic", b"");
+    assert!(succeeds(at, "stats other.np", b"").contains("width\t64\n"));
+}
+
+#[test]
+fn regression_what_is_no_minhash_is_not_compared_or_made_as_one() {
+    let home = home();
+    let at = home.path();
+    fs::write(at.join("empty.txt"), "").unwrap();
+    fs::write(at.join("marks.txt"), "--\n").unwrap();
+    for recipe in ["--recipe minhash", "--hash minhash:6x16,2"] {
+        fails(at, &format!("fingerprint --features {recipe}"), b"0x25\t3\n", 2, &["--features", "simhashes"]);
+    }
+    let zero = format!("0x{:064}", 0);
+    assert_eq!(nearprint(at, &format!("compare {zero} {zero} --recipe minhash"), b"").code, 6);
+    assert_eq!(succeeds(at, &format!("compare {zero} {zero}"), b""), "0\n");
+    fails(at, "compare 5 7 --recipe minhash", b"", 1, &["cannot open"]);
+    let outcome = nearprint(at, "compare empty.txt marks.txt", b"");
+    assert_eq!(outcome.code, 6);
+    assert!(outcome.err.contains("a text without a token is near no other"), "{}", outcome.err);
+    let outcome = nearprint(at, "compare one.txt other.txt", b"");
+    assert!(outcome.err.contains("not near, as no band is equal"), "{}", outcome.err);
+    fails(at, "compare one.txt near.txt -k 161", b"", 2, &["-k 161", "160 bits"]);
+}

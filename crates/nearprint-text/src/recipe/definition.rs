@@ -113,7 +113,7 @@ impl Recipe {
 
     /// The recipe of some parts, each a pair of name and value. The others are those of `minhash`, or
     /// of `simhash` if one of the parts is for that alone: `weights`, another `hash` than `minhash`, a
-    /// `width` of 64 or 128.
+    /// `width` of 64 or 128, `join=cyclic`.
     ///
     /// # Errors
     /// As [`with`](Self::with).
@@ -121,7 +121,7 @@ impl Recipe {
         let parts: Vec<(&str, &str)> = parts.into_iter().collect();
         let makes_minhash = |&(part, value): &(&str, &str)| part == "hash" && value.starts_with("minhash:");
         let is_of_simhash = |&(part, value): &(&str, &str)| {
-            matches!((part, value), ("weights" | "hash", _) | ("width", "64" | "128"))
+            matches!((part, value), ("weights" | "hash", _) | ("width", "64" | "128") | ("join", "cyclic"))
         };
         let is_simhash = parts.iter().any(is_of_simhash) && !parts.iter().any(makes_minhash);
         Self::named(if is_simhash { "simhash" } else { Self::DEFAULT })?.with(parts)
@@ -345,6 +345,7 @@ mod tests {
             ("minhash weights=frequency", "minhash"),
             ("weights=frequency", "simhash"),
             ("width=128", "simhash width=128"),
+            ("join=cyclic", "simhash join=cyclic"),
             ("width=128 hash=minhash:4x16,2", "minhash width=128 hash=minhash:4x16,2"),
             ("seomoz-cpp short=none", "seomoz-cpp"),
             ("clean=lower,html", "clean=html,lower"),

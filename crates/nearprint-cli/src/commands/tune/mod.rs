@@ -23,11 +23,11 @@ use nearprint_text::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curv
 ///
 /// Needs documents whose near-duplicates are known: from a file of pairs, or from a field that
 /// near-duplicates share. Prints a line for each shingle size and each k from 0 to a quarter of the
-/// bits:
+/// bits, for MinHash to half of the bits of the sketch:
 ///
 ///   shingle k precision recall f1 found hits
 ///
-/// found is the number of pairs of documents within k bits, hits the number of those that are
+/// found is the number of pairs of documents within k bits (for MinHash with an equal band), hits the number of those that are
 /// near-duplicates. precision is hits / found (1 if nothing is found), recall is hits / all known
 /// near-duplicates, f1 their harmonic mean. All pairs of all documents are counted, without
 /// sampling. A pair that is not a known near-duplicate counts as different documents.
@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "GOAL", default_value = "balance")]
     goal: Goal,
     /// Count a pair as found only if its texts are near, too: jaccard:X or edit:X, as for `dedup`;
-    /// holds all texts in memory, and compares the texts of all pairs within a quarter of the bits
+    /// holds all texts in memory, and compares the texts of all pairs within the largest k
     #[arg(long, value_name = "MEASURE")]
     confirm: Option<Confirm>,
     /// Draw the curves as an SVG picture
