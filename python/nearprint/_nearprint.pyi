@@ -25,6 +25,7 @@ __all__ = [
     "recipe_line",
     "repair",
     "simhash",
+    "sketch_of",
     "tuples",
     "unsigned_hash",
     "width_of",
