@@ -69,6 +69,6 @@ def test_books_that_are_made(tmp_path: Path) -> None:
 
 def test_corpus(tmp_path: Path) -> None:
     outputs = executed(notebook("corpus.ipynb"), tmp_path)
-    assert pictures_in(outputs) == 2
+    assert pictures_in(outputs) == 3
     assert "pairs within 12 bits, as by comparing all with all" in texts_of(outputs)
     assert not list(tmp_path.iterdir())

@@ -24,4 +24,4 @@ def test_the_first_program_prints_what_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(PROGRAMS[0], str(README), "exec"), {})
-    assert capsys.readouterr().out.splitlines()[0] == "[10 11] [0 0]"
+    assert capsys.readouterr().out.splitlines()[0] == "[10 11] [1. 1.]"
