@@ -94,7 +94,7 @@ fn copy(path: &PathBuf, out: &Path) {
     let mut reader = open(path);
     let mut output = DocumentWriter::create(out, &reader, WriterOptions::default()).unwrap();
     while let Some(Item::Record(record)) = reader.next_item().unwrap() {
-        output.append(&record, &0).unwrap();
+        output.append(&record, &[]).unwrap();
     }
     output.finish().unwrap();
 }

@@ -119,12 +119,12 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
-    /// A fingerprint field is requested for a format without fields.
+    /// Fields are to be added to a format without fields.
     NoFields {
         /// The name of the format.
         format: &'static str,
     },
-    /// The column for the fingerprint exists in the input.
+    /// A column that is to be added exists in the input.
     ColumnExists {
         /// The column.
         column: String,

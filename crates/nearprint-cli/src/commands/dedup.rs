@@ -11,21 +11,27 @@ use crate::terminal::{interrupt, print_message};
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
-use nearprint_text::documents::Position;
+use nearprint_text::documents::{Position, escape};
 use nearprint_text::recipe::Recipe;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
 /// A document is kept if no document near it was kept before. By default near is half of the
 /// three-word shingles in common, estimated by MinHash: see --similarity. Kept documents are
-/// written unchanged, in input order. With --db, a database stores what was kept, and later runs
-/// compare with it too. Rerun an interrupted command with --db to resume.
+/// written unchanged, in input order; with --annotate, all documents are written, with what each one
+/// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
+/// too. Rerun an interrupted command with --db to resume.
+///
+/// The summary tells exact copies, whose words are the same in the same order, from near-duplicates,
+/// and counts near-duplicates by similarity: with --confirm that of the texts, otherwise the one that
+/// the fingerprints suggest, of Jaccard for MinHash and the cosine for simhash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
+  nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
     /// Files and folders of documents; - for standard input
@@ -39,9 +45,17 @@ pub(super) struct Args {
     /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
-    /// Write `key duplicate_of distance` for each document left out, in input order
+    /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input order.
+    /// cluster is the key of the kept document, as duplicate_of
     #[arg(long, value_name = "FILE")]
     duplicates: Option<PathBuf>,
+    /// Begin the file of duplicates with a line of these names
+    #[arg(long, requires = "duplicates")]
+    duplicates_header: bool,
+    /// Write near-duplicates to OUT, too, and add the fields duplicate_of (none for a kept document),
+    /// cluster (the key of the kept document, for that one too) and similarity to each document
+    #[arg(long)]
+    annotate: bool,
     /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
     /// read the inputs twice
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep)]
@@ -93,7 +107,9 @@ impl Args {
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
+        job.annotate = self.annotate;
         job.duplicates = self.duplicates;
+        job.duplicates_header = self.duplicates_header;
         job.rejects = self.documents.rejects;
         job.database = self.db;
         job.dry_run = self.dry_run;
@@ -119,8 +135,8 @@ impl Args {
                 global.note(format_args!("already complete: {records} documents, {kept} kept"));
                 Ok(())
             }
-            Ok(FileReport { counts, resumed_after, .. }) => {
-                summarize(global, &counts, resumed_after, started);
+            Ok(report) => {
+                summarize(global, &report, started);
                 Ok(())
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
@@ -152,8 +168,12 @@ impl Args {
     }
 }
 
+/// The comparisons of a document on average from which the summary speaks of shared bands.
+const CROWDED: f64 = 1000.0;
+
 /// Prints the counts, and warnings about unusual documents.
-fn summarize(global: GlobalArgs, counts: &DocumentCounts, before: u64, started: Instant) {
+fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
+    let (counts, before) = (&report.counts, report.resumed_after);
     let DocumentCounts { records, kept, duplicates, bad, aside, empty, invalid_utf8, .. } = *counts;
     let seconds = started.elapsed().as_secs_f64();
     let rate = (records - before) as f64 / seconds.max(1e-9);
@@ -163,6 +183,23 @@ fn summarize(global: GlobalArgs, counts: &DocumentCounts, before: u64, started: 
     ));
     if before > 0 {
         global.note(format_args!("{before} of them were done by a run that was cut off"));
+    }
+    if duplicates > 0 {
+        describe_duplicates(global, report);
+    }
+    if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
+        let (largest, mean) = (crowding.largest, crowding.mean);
+        global.note(format_args!(
+            "{largest} kept documents share a band, as pages with a common template do: a document was compared \
+             with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
+             take less"
+        ));
+    }
+    if counts.unconfirmed > 0 {
+        let unconfirmed = counts.unconfirmed;
+        global.note(format_args!(
+            "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
+        ));
     }
     for (count, what) in [
         (bad, "bad records were set aside"),
@@ -176,6 +213,28 @@ fn summarize(global: GlobalArgs, counts: &DocumentCounts, before: u64, started: 
         if count > 0 && !global.quiet {
             print_message(format_args!("warning: {count} {what}"));
         }
+    }
+}
+
+/// Prints what the near-duplicates are.
+fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
+    let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
+    if report.tells_copies {
+        let near = duplicates - copies;
+        global.note(format_args!("{copies} of the duplicates are exact copies, {near} are near-duplicates"));
+    }
+    let tenths = (0..).zip(by_similarity).filter(|(_, count)| *count > 0);
+    let tenths: Vec<String> = tenths
+        .map(|(tenth, count)| {
+            format!("{:.1} to {:.1}: {count}", f64::from(tenth) / 10.0, f64::from(tenth + 1) / 10.0)
+        })
+        .collect();
+    global.note(format_args!("by similarity: {}", tenths.join(", ")));
+    let groups: Vec<String> =
+        report.largest.iter().map(|group| format!("{} of {}", group.documents, escape(&group.key))).collect();
+    if !groups.is_empty() {
+        let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
+        global.note(format_args!("largest groups{since}: {}", groups.join(", ")));
     }
 }
 

@@ -128,13 +128,16 @@ impl Processor<'_> {
         }
         let fingerprinted = match self.args.features {
             true => from_features(fingerprinter, &record, self.format),
-            false => Ok(fingerprinter.fingerprint(&record.text)),
+            false => {
+                let Fingerprinted { value, num_tokens, .. } = fingerprinter.fingerprint(&record.text);
+                Ok((value, num_tokens))
+            }
         };
         match fingerprinted {
-            Ok(Fingerprinted { num_tokens, .. }) if num_tokens < self.args.min_tokens => {
+            Ok((_, num_tokens)) if num_tokens < self.args.min_tokens => {
                 Processed::Short(record.raw().to_vec())
             }
-            Ok(Fingerprinted { value, num_tokens }) => {
+            Ok((value, num_tokens)) => {
                 Processed::Fingerprint { key: record.key, value, is_empty: num_tokens == 0, invalid_utf8 }
             }
             Err(bad) => Processed::Bad(bad),
@@ -192,12 +195,12 @@ impl Printer {
     }
 }
 
-/// The fingerprint of a document with `--features`.
+/// The fingerprint of a document with `--features`, and the number of features.
 fn from_features<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     record: &Record,
     format: documents::Format,
-) -> Result<Fingerprinted<F>, BadRecord> {
+) -> Result<(F, usize), BadRecord> {
     let mut features = Vec::new();
     for (number, line) in (0..).zip(record.text.lines()) {
         let feature = parse_feature(fingerprinter, line);
@@ -205,7 +208,8 @@ fn from_features<F: Fingerprint>(
             feature.map_err(|why| bad_feature(record, format, number, &format!("{why}: {line:.120?}")))?,
         );
     }
-    Ok(Fingerprinted { num_tokens: features.len(), value: weighted(features) })
+    let num_features = features.len();
+    Ok((weighted(features), num_features))
 }
 
 /// A bad record: line `number` of its text, counted from 0, is not a feature.

@@ -90,7 +90,12 @@ fn greedy_by<F: Fingerprint>(
             None => output.push_str(&document.line),
             Some(of) => {
                 let distance = near_distance(prints[index], prints[of]).unwrap();
-                writeln!(duplicates, "{}\t{}\t{distance}", document.key, documents[of].key).unwrap();
+                let similarity = match recipe.bands() {
+                    Some(_) => (1.0 - 2.0 * f64::from(distance) / 160.0).max(0.0),
+                    None => (std::f64::consts::PI * f64::from(distance) / 64.0).cos(),
+                };
+                let of = &documents[of].key;
+                writeln!(duplicates, "{}\t{of}\t{distance}\t{similarity:.4}\t{of}", document.key).unwrap();
             }
         }
     }
@@ -224,7 +229,7 @@ fn a_run_that_was_killed_goes_on_where_it_was() {
 
 #[test]
 fn a_run_with_256_bits_that_was_killed_goes_on_where_it_was() {
-    a_killed_run_goes_on("--width 256");
+    a_killed_run_goes_on("--width 256 --annotate --duplicates-header");
 }
 
 fn a_killed_run_goes_on(width: &str) {
@@ -299,7 +304,12 @@ fn texts_decide_where_they_are_asked() {
     };
     let (loose, strict, never) =
         (run("--confirm jaccard:0.0"), run("--confirm jaccard:0.9"), run("--confirm edit:0"));
-    assert_eq!(loose, run(""), "everything is confirmed");
+    let keys = |(_, duplicates): &(String, String)| -> Vec<(String, String)> {
+        let key = |line: &str, at: usize| line.split('\t').nth(at).unwrap().to_string();
+        duplicates.lines().map(|line| (key(line, 0), key(line, 1))).collect()
+    };
+    let plain = run("");
+    assert!(loose.0 == plain.0 && keys(&loose) == keys(&plain), "everything is confirmed");
     let duplicates = |run: &(String, String)| run.1.lines().count();
     assert!(duplicates(&strict) < duplicates(&loose));
     assert!(duplicates(&never) < duplicates(&strict));
@@ -341,7 +351,7 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, line, b"", 5, &["in.jsonl:2: ", "text", "--rejects"]);
     let of_simhash = format!("{line} --recipe simhash --rejects bad.jsonl --duplicates d.tsv");
     succeeds(at, &of_simhash, b"");
-    assert_eq!(read(at, "d.tsv"), "4\t3\t0\n", "by simhash, texts without a token are equal");
+    assert_eq!(read(at, "d.tsv"), "4\t3\t0\t1.0000\t3\n", "by simhash, texts without a token are equal");
     let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --duplicates d.tsv"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert_eq!(read(at, "bad.jsonl"), "{\"id\":2}\nnot json\n");
@@ -389,7 +399,7 @@ fn csv_and_its_header_stand_as_they_did() {
     succeeds(at, "dedup in.csv -o out.csv --key-field id --duplicates d.tsv --db seen.np", b"");
     let without_second = csv.replace("2,\"a quoted, text\nof two lines and more\",y\r\n", "");
     assert_eq!(read(at, "out.csv"), without_second);
-    assert_eq!(read(at, "d.tsv"), "2\t1\t0\n");
+    assert_eq!(read(at, "d.tsv"), "2\t1\t0\t1.0000\t1\n");
     fails(at, "dedup in.csv -o x --add-fingerprint more", b"", 2, &["a column \"more\" already"]);
 }
 
@@ -404,7 +414,10 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
     let line = "dedup - -o - --text-field content --key-field _id.$oid -k 2 --cut-after --- --duplicates d.tsv \
                 --add-fingerprint simhash --recipe simhash";
     let out = succeeds(at, line, export.as_bytes());
-    assert_eq!(read(at, "d.tsv"), "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\n");
+    assert_eq!(
+        read(at, "d.tsv"),
+        "507f191e810c19729de860eb\t507f191e810c19729de860ea\t0\t1.0000\t507f191e810c19729de860ea\n"
+    );
     let kept: Vec<&str> = out.lines().collect();
     assert_eq!(kept.len(), 2);
     let recipe: Recipe = "simhash".parse().unwrap();

@@ -60,7 +60,8 @@ fn documents_are_deduplicated<F: Fingerprint>() {
         let mut lines = String::new();
         for (index, of) in of.iter().enumerate() {
             if let Some((near, distance)) = of {
-                writeln!(lines, "d{index}\td{near}\t{distance}").unwrap();
+                let similarity = (std::f64::consts::PI * f64::from(*distance) / f64::from(F::BITS)).cos();
+                writeln!(lines, "d{index}\td{near}\t{distance}\t{similarity:.4}\td{near}").unwrap();
             }
         }
         lines

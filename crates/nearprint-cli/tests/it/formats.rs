@@ -160,7 +160,7 @@ fn parquet_holds_strings_bytes_or_numbers<F: Fingerprint>() {
     assert!(!at.join("bad").exists());
 }
 
-fn write_parquet(at: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) {
+pub(super) fn write_parquet(at: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) {
     let columns = columns.into_iter().map(|(name, column)| (name, column, true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
     let file = fs::File::create(at.join(name)).unwrap();

@@ -17,6 +17,7 @@ mod ingest;
 mod keys;
 mod living;
 mod minhash;
+mod outcomes;
 mod scan;
 mod text;
 mod tune;

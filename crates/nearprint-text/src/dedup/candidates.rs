@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use super::confirm::Confirm;
-use crate::error::{Error, Result};
+use super::stored::Stored;
+use crate::error::Result;
+use crate::recipe::{Fingerprinter, Recipe};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot};
 
 /// A document that is to be decided.
@@ -11,6 +13,7 @@ use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot};
 pub(super) struct Document<'a, F> {
     pub(super) key: &'a str,
     pub(super) text: &'a str,
+    pub(super) text_hash: u128,
     pub(super) fingerprint: F,
 }
 
@@ -23,17 +26,86 @@ pub(super) struct Candidate {
     /// The order in which documents were kept.
     pub(super) sequence: u64,
     pub(super) key: String,
-    /// The bytes stored with the key.
-    pub(super) stored: Vec<u8>,
+    pub(super) stored: Stored,
 }
 
 impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
         (self.distance, self.sequence).cmp(&(other.distance, other.sequence))
     }
+
+    /// Whether its text has the same tokens as that of the document. False if nothing is stored of
+    /// it.
+    pub(super) fn is_copied_by<F: Fingerprint>(
+        &self,
+        document: Document<'_, F>,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<bool> {
+        if !self.has_same_fingerprint {
+            return Ok(false);
+        }
+        let text_hash = match self.stored.is_text() {
+            true => Some(fingerprinter.fingerprint(&self.stored.decompress(&self.key)?).text_hash),
+            false => self.stored.text_hash(),
+        };
+        Ok(text_hash == Some(document.text_hash))
+    }
 }
 
-/// The nearest candidate whose text is confirmed, the earliest of equally near ones.
+/// What the kept documents say about a new one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verdict<T> {
+    /// No fingerprint is near.
+    New,
+    /// Fingerprints are near, but no text confirms it.
+    Unconfirmed,
+    /// The nearest document, and its similarity from 0 to 1.
+    Near(T, f64),
+}
+
+impl<T> Verdict<T> {
+    pub(super) fn map<U>(self, map: impl FnOnce(T) -> U) -> Verdict<U> {
+        match self {
+            Self::New => Verdict::New,
+            Self::Unconfirmed => Verdict::Unconfirmed,
+            Self::Near(nearest, similarity) => Verdict::Near(map(nearest), similarity),
+        }
+    }
+
+    /// The verdict of two collections: the nearer document, that of `self` if they are equally near.
+    pub(super) fn or_nearer(self, other: Self, distance: impl Fn(&T) -> u32) -> Self {
+        match (&self, &other) {
+            (Self::Near(own, _), Self::Near(others, _)) if distance(others) < distance(own) => other,
+            (Self::Near(..), _) | (Self::Unconfirmed, Self::New) => self,
+            _ => other,
+        }
+    }
+}
+
+/// How similar a document and a candidate are.
+#[derive(Clone)]
+pub(super) struct Measure {
+    pub(super) recipe: Recipe,
+    pub(super) confirm: Option<Confirm>,
+}
+
+impl Measure {
+    /// The similarity of a text and another one, whose fingerprints have this distance. `None` if
+    /// the texts are to confirm it and do not.
+    pub(super) fn similarity(
+        &self,
+        text: &str,
+        distance: u32,
+        other: impl FnOnce() -> Result<String>,
+    ) -> Result<Option<f64>> {
+        match self.confirm {
+            Some(confirm) => Ok(confirm.similarity(text, &other()?)),
+            None => Ok(Some(self.recipe.similarity(distance))),
+        }
+    }
+}
+
+/// The nearest candidate with a similarity, the earliest of equally near ones.
 ///
 /// `found` is in the order of distances. `keys_of` returns the keys of a row, and `counts` filters
 /// them. A candidate with the key and the fingerprint of the document is the same document and
@@ -43,8 +115,9 @@ pub(super) fn nearest<F: Fingerprint>(
     document: Document<'_, F>,
     keys_of: impl Fn(Row<F>) -> nearprint::Result<Vec<RowKey>>,
     counts: impl Fn(&RowKey) -> bool,
-    mut confirms: impl FnMut(&Candidate) -> Result<bool>,
-) -> Result<Option<Candidate>> {
+    mut similarity: impl FnMut(&Candidate) -> Result<Option<f64>>,
+) -> Result<Verdict<Candidate>> {
+    let mut verdict = Verdict::New;
     for equally_near in found.chunk_by(|a, b| a.distance == b.distance) {
         let mut candidates = Vec::new();
         for &Match { fingerprint, id, distance } in equally_near {
@@ -57,7 +130,7 @@ pub(super) fn nearest<F: Fingerprint>(
                     has_same_fingerprint,
                     sequence: 0,
                     key: id.to_string(),
-                    stored: Vec::new(),
+                    stored: Stored::default(),
                 });
             }
             let keys = keys.into_iter().filter(&counts);
@@ -66,36 +139,19 @@ pub(super) fn nearest<F: Fingerprint>(
                 has_same_fingerprint,
                 sequence,
                 key,
-                stored: text,
+                stored: Stored(text),
             }));
         }
         candidates.sort_by(Candidate::order);
         for candidate in candidates {
-            if (candidate.has_same_fingerprint && candidate.key == document.key) || confirms(&candidate)? {
-                return Ok(Some(candidate));
+            let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
+            match if is_same { Some(1.0) } else { similarity(&candidate)? } {
+                Some(similarity) => return Ok(Verdict::Near(candidate, similarity)),
+                None => verdict = Verdict::Unconfirmed,
             }
         }
     }
-    Ok(None)
-}
-
-/// Compresses a text for a database.
-pub(super) fn compress(text: &str) -> Result<Vec<u8>> {
-    zstd::bulk::compress(text.as_bytes(), 0).map_err(Error::io("compress", "a text"))
-}
-
-/// Decompresses the stored text of a candidate.
-pub(super) fn decompress(candidate: &Candidate) -> Result<String> {
-    let failed = |error: std::io::Error| {
-        Error::input(format!("the text of {:?} in the database", candidate.key), error.to_string())
-    };
-    let text = zstd::stream::decode_all(&*candidate.stored).map_err(failed)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Whether the stored text of a candidate confirms a near-duplicate. True without confirmation.
-pub(super) fn confirms(confirm: Option<Confirm>, text: &str, candidate: &Candidate) -> Result<bool> {
-    confirm.map_or(Ok(true), |confirm| Ok(confirm.confirms(text, &decompress(candidate)?)))
+    Ok(verdict)
 }
 
 /// The documents that were kept before a run.
@@ -105,19 +161,23 @@ pub(super) struct KnownDocuments<F> {
     /// Keys with this sequence number or a later one are not known.
     pub(super) before_sequence: u64,
     pub(super) k: u32,
-    pub(super) confirm: Option<Confirm>,
+    pub(super) measure: Measure,
 }
 
 impl<F: Fingerprint> KnownDocuments<F> {
     /// The nearest known document whose text is confirmed, the earliest of equally near ones.
-    pub(super) fn nearest(&self, document: Document<'_, F>) -> Result<Option<Candidate>> {
+    pub(super) fn nearest(&self, document: Document<'_, F>) -> Result<Verdict<Candidate>> {
         let found = self.snapshot.query(document.fingerprint, self.k)?;
+        let similarity = |candidate: &Candidate| {
+            let text = || candidate.stored.decompress(&candidate.key);
+            self.measure.similarity(document.text, candidate.distance, text)
+        };
         nearest(
             &found,
             document,
             |row| self.snapshot.keys_of(row),
             |key| key.sequence < self.before_sequence,
-            |candidate| confirms(self.confirm, document.text, candidate),
+            similarity,
         )
     }
 }

@@ -14,7 +14,7 @@ pub struct DocumentCounts {
     pub records: u64,
     /// Documents kept.
     pub kept: u64,
-    /// Near-duplicates of kept documents.
+    /// Near-duplicates of kept documents, copies included.
     pub duplicates: u64,
     /// Malformed records.
     pub bad: u64,
@@ -24,6 +24,28 @@ pub struct DocumentCounts {
     pub empty: u64,
     /// Documents with invalid UTF-8, which was replaced.
     pub invalid_utf8: u64,
+    /// Exact copies: near-duplicates whose text has the same tokens, in the same order, as that of
+    /// the kept document. Not counted if the database keeps nothing of texts.
+    #[serde(default)]
+    pub copies: u64,
+    /// Documents kept although a fingerprint is near, because no text confirmed it.
+    #[serde(default)]
+    pub unconfirmed: u64,
+    /// Near-duplicates by their similarity to the kept document: below 0.1, below 0.2, …, from 0.9
+    /// to 1.
+    #[serde(default)]
+    pub by_similarity: [u64; 10],
+}
+
+impl DocumentCounts {
+    /// Counts a near-duplicate.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
+    pub(super) fn push_duplicate(&mut self, similarity: f64, is_copy: bool) {
+        self.duplicates += 1;
+        self.copies += u64::from(is_copy);
+        // Shares such as 0.3 are not exact: the tenth that is printed counts.
+        self.by_similarity[((similarity * 10.0 + 1e-9) as usize).min(9)] += 1;
+    }
 }
 
 /// The progress of one job: everything up to a record is durable, in the database and in the files.
@@ -82,10 +104,14 @@ mod tests {
 
     #[test]
     fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
+        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2]},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
         let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
         assert_eq!((checkpoint.first_sequence, checkpoint.counts.invalid_utf8), (7, 7));
         assert_eq!(checkpoint.encode(), json.as_bytes());
+        let start = json.find(",\"copies").unwrap();
+        let earlier = [&json[..start], &json[json.find("},\"digest").unwrap()..]].concat();
+        let checkpoint = Checkpoint::decode(earlier.as_bytes()).unwrap();
+        assert_eq!((checkpoint.counts.invalid_utf8, checkpoint.counts.copies), (7, 0));
         for other in [&b"\xff"[..], b"{}", b"{\"job\":{},\"counts\":{},\"place\":null}"] {
             let error = Checkpoint::decode(other).unwrap_err();
             assert!(matches!(error, Error::Resume(ResumeProblem::OtherProgram)), "{error}");

@@ -77,10 +77,18 @@ impl Confirm {
     /// Whether two texts are near-duplicates.
     #[must_use]
     pub fn confirms(&self, a: &str, b: &str) -> bool {
+        self.similarity(a, b).is_some()
+    }
+
+    /// The similarity of two texts, from 0 to 1, if they are near-duplicates: that of Jaccard, or
+    /// the share of characters that are not changed.
+    #[must_use]
+    pub fn similarity(&self, a: &str, b: &str) -> Option<f64> {
         let (a, b) = (words(a), words(b));
         match *self {
-            Self::Jaccard(least) => jaccard(&a, &b) >= least,
-            Self::Edit(most) => a == b || edit_distance_within(&a, &b, most),
+            Self::Jaccard(least) => Some(jaccard(&a, &b)).filter(|similarity| *similarity >= least),
+            Self::Edit(_) if a == b => Some(1.0),
+            Self::Edit(most) => unchanged(&a, &b, most),
         }
     }
 }
@@ -128,12 +136,14 @@ fn shingles(words: &str) -> HashSet<u64> {
     if words.is_empty() { HashSet::new() } else { (0..count).map(hash).collect() }
 }
 
-fn edit_distance_within(a: &str, b: &str, most: f64) -> bool {
+/// The share of unchanged characters, if at most the share `most` is changed.
+fn unchanged(a: &str, b: &str, most: f64) -> Option<f64> {
     let longer = a.chars().count().max(b.chars().count());
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
     let most = (longer as f64 * most) as usize;
     let limit = levenshtein::Args::default().score_cutoff(most);
-    levenshtein::distance_with_args(a.chars(), b.chars(), &limit).is_some()
+    let distance = levenshtein::distance_with_args(a.chars(), b.chars(), &limit)?;
+    Some(1.0 - distance as f64 / longer as f64)
 }
 
 #[cfg(test)]
@@ -156,6 +166,9 @@ mod tests {
         assert!(!edit(0.09).confirms("0123456789", "0123456780"));
         assert!(edit(0.0).confirms("Same.", "same"));
         assert!(edit(1.0).confirms("abc", "xyz"));
+        assert_eq!(edit(0.5).similarity("0123456789", "0123456780"), Some(0.9));
+        assert_eq!(jaccard(0.3).similarity("a b c d", "x b c d"), Some(1.0 / 3.0));
+        assert_eq!(edit(0.0).similarity("", "."), Some(1.0));
     }
 
     #[test]

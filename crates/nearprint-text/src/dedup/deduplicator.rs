@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::candidates::{self, Candidate, Document, KnownDocuments, compress, confirms};
+use super::candidates::{self, Candidate, Document, KnownDocuments, Measure, Verdict};
 use super::confirm::Confirm;
 use super::options::DedupOptions;
+use super::stored::Stored;
 use super::temporary::WorkFolder;
 use crate::error::{DatabaseProblem, Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
@@ -82,12 +83,24 @@ pub struct Deduplicator<F: Fingerprint> {
     known: Option<KnownDocuments<F>>,
     writer: Writer<F>,
     is_temporary: bool,
-    stores_texts: bool,
+    stores: Contents,
     kept_keys: KeptKeys<F>,
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
     /// Removed after everything else is dropped.
     _folder: Option<WorkFolder>,
+}
+
+/// Begins the progress in a database that stores hashes of texts.
+const HASHES: &[u8] = b"\0hashes\0";
+
+/// What a database stores beside the keys of kept documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contents {
+    Nothing,
+    /// Hashes of texts, to tell copies from other near-duplicates.
+    Hashes,
+    Texts,
 }
 
 /// Begins the record of a completed run, which is stored in the place of its progress.
@@ -99,8 +112,8 @@ const FLUSH_KEPT: u64 = 1 << 16;
 const BLOCK: usize = 64;
 
 impl<F: Fingerprint> Deduplicator<F> {
-    /// Opens a database for writing, or creates one with keys; with texts too if the options
-    /// [confirm](DedupOptions::confirm) by texts.
+    /// Opens a database for writing, or creates one with keys and, if the options
+    /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
     ///
     /// # Errors
     /// [`Error::Database`] if the database has no keys, another recipe that the options do not
@@ -110,14 +123,15 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
-        let stores_texts = check_texts(writer.key_storage(), options.confirm, path)?;
+        let stores = contents(writer.key_storage(), writer.checkpoint());
+        check_texts(stores, options.confirm, path)?;
         Ok(Self {
             k: options.k.unwrap_or(writer.default_k()),
             fingerprinter: recipe.fingerprinter()?,
             known: None,
             writer,
             is_temporary: false,
-            stores_texts,
+            stores,
             kept_keys: KeptKeys::default(),
             since_flush: 0,
             options,
@@ -145,14 +159,15 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
-        check_texts(snapshot.key_storage(), options.confirm, path)?;
+        check_texts(contents(snapshot.key_storage(), snapshot.checkpoint()), options.confirm, path)?;
         let recipe = match snapshot.recipe() {
             Some(known) => allowed_recipe(&options, known, path)?,
             None => options.recipe.clone(),
         };
         check_bands(snapshot.bands(), &recipe, path)?;
         let k = options.k.unwrap_or(snapshot.default_k());
-        let known = KnownDocuments { snapshot, before_sequence: u64::MAX, k, confirm: options.confirm };
+        let measure = Measure { recipe: recipe.clone(), confirm: options.confirm };
+        let known = KnownDocuments { snapshot, before_sequence: u64::MAX, k, measure };
         Self::above(Some(known), k, &recipe, options)
     }
 
@@ -174,7 +189,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             known,
             writer,
             is_temporary: true,
-            stores_texts: options.confirm.is_some(),
+            stores: if options.confirm.is_some() { Contents::Texts } else { Contents::Hashes },
             kept_keys: KeptKeys::default(),
             since_flush: 0,
             options,
@@ -263,17 +278,17 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_too_short(&fingerprinted) {
             return Ok(Decision::TooShort);
         }
-        let document = Document { key, text, fingerprint: fingerprinted.value };
-        let confirm = self.options.confirm;
-        let nearest = self.nearest(document, |candidate| confirms(confirm, text, candidate))?;
-        if let Some(Candidate { key: of, distance, .. }) = nearest {
+        let Fingerprinted { value: fingerprint, text_hash, .. } = fingerprinted;
+        let document = Document { key, text, text_hash, fingerprint };
+        let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        if let Verdict::Near(Candidate { key: of, distance, .. }, _) = self.nearest(document, text_of)? {
             let is_known = self.options.unique_keys && self.is_known(document)?;
             return Ok(if is_known { Decision::Known } else { Decision::Duplicate { of, distance } });
         }
         if self.options.unique_keys && self.is_key_taken(key)? {
             return Ok(Decision::KeyTaken);
         }
-        let stored = self.stored_text(text)?;
+        let stored = self.stored(document)?;
         self.remember(document, &stored)?;
         Ok(Decision::Kept)
     }
@@ -291,17 +306,23 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 
     fn stored_progress(&self) -> Option<&[u8]> {
-        match &self.known {
+        let progress = match &self.known {
             Some(known) => known.snapshot.checkpoint(),
             None => self.writer.checkpoint(),
-        }
+        }?;
+        Some(progress.strip_prefix(HASHES).unwrap_or(progress)).filter(|progress| !progress.is_empty())
+    }
+
+    fn store_progress(&mut self, progress: &[u8]) -> Result<()> {
+        let start = if self.stores == Contents::Hashes { HASHES } else { b"" };
+        Ok(self.writer.set_checkpoint(&[start, progress].concat())?)
     }
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
     ///
     /// Data that is derived from decisions, such as output files, has to be durable before this
-    /// call, so that it is never behind the database. The progress is at most 1 MiB, and an empty
-    /// one counts as none. Does nothing if kept documents are remembered temporarily.
+    /// call, so that it is never behind the database. The progress is at most a million bytes, and
+    /// an empty one counts as none. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
@@ -309,7 +330,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(());
         }
-        self.writer.set_checkpoint(progress)?;
+        self.store_progress(progress)?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
@@ -335,7 +356,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(());
         }
         self.writer.delete_keys_since(sequence)?;
-        self.writer.set_checkpoint(b"")?;
+        self.store_progress(b"")?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
@@ -362,7 +383,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
-        self.writer.set_checkpoint(progress)?;
+        self.store_progress(progress)?;
         Ok(self.writer.close()?)
     }
 
@@ -383,8 +404,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(self.known.clone());
         }
-        let (snapshot, confirm) = (self.writer.snapshot()?, self.options.confirm);
-        Ok(Some(KnownDocuments { snapshot, before_sequence: sequence, k: self.k, confirm }))
+        let (snapshot, measure) = (self.writer.snapshot()?, self.measure());
+        Ok(Some(KnownDocuments { snapshot, before_sequence: sequence, k: self.k, measure }))
     }
 
     /// Whether a document has too few tokens.
@@ -393,32 +414,51 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 
     /// The nearest kept document, the earliest of equally near ones. A read-only database precedes
-    /// the documents of this run. `confirms` compares the texts of the document and a candidate of
-    /// this run.
+    /// the documents of this run. `text_of` reads the text of a candidate of this run, to confirm
+    /// it.
     pub(super) fn nearest(
         &mut self,
         document: Document<'_, F>,
-        confirms: impl FnMut(&Candidate) -> Result<bool>,
-    ) -> Result<Option<Candidate>> {
-        let known = self.known.as_ref().map(|known| known.nearest(document)).transpose()?.flatten();
-        let found = self.writer.query(document.fingerprint, self.k)?;
+        mut text_of: impl FnMut(&Candidate) -> Result<String>,
+    ) -> Result<Verdict<Candidate>> {
+        let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
+        let (found, measure) = (self.writer.query(document.fingerprint, self.k)?, self.measure());
+        let similarity = |candidate: &Candidate| {
+            measure.similarity(document.text, candidate.distance, || text_of(candidate))
+        };
         let keys_of = |row| self.writer.keys_of(row);
-        let fresh = candidates::nearest(&found, document, keys_of, |_| true, confirms)?;
-        Ok(match (known, fresh) {
-            (Some(known), Some(fresh)) if fresh.distance < known.distance => Some(fresh),
-            (Some(known), _) => Some(known),
-            (None, fresh) => fresh,
-        })
+        let fresh = candidates::nearest(&found, document, keys_of, |_| true, similarity)?;
+        Ok(known.or_nearer(fresh, |candidate| candidate.distance))
     }
 
-    /// The bytes to remember of a text: compressed, or none where texts are not stored.
-    pub(super) fn stored_text(&self, text: &str) -> Result<Vec<u8>> {
-        if self.stores_texts { compress(text) } else { Ok(Vec::new()) }
+    /// Whether the texts of a document and of a kept one have the same tokens.
+    pub(super) fn is_copy(&mut self, document: Document<'_, F>, of: &Candidate) -> Result<bool> {
+        of.is_copied_by(document, &mut self.fingerprinter)
     }
 
-    /// Remembers a kept document, with bytes that a later confirmation receives.
-    pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &[u8]) -> Result<()> {
-        self.writer.insert_keyed(document.fingerprint, None, document.key, stored)?;
+    /// Whether copies are told from other near-duplicates. Databases with keys alone do not.
+    pub(super) fn tells_copies(&self) -> bool {
+        let known = self.known.as_ref();
+        self.stores != Contents::Nothing && known.is_none_or(|known| known.snapshot.key_storage().has_texts())
+    }
+
+    /// How the similarity of documents is found.
+    pub(super) fn measure(&self) -> Measure {
+        Measure { recipe: self.recipe().clone(), confirm: self.options.confirm }
+    }
+
+    /// What to remember of a kept document.
+    pub(super) fn stored(&self, document: Document<'_, F>) -> Result<Stored> {
+        match self.stores {
+            Contents::Nothing => Ok(Stored::default()),
+            Contents::Hashes => Ok(Stored::hash(document.text_hash)),
+            Contents::Texts => Stored::text(document.text),
+        }
+    }
+
+    /// Remembers a kept document, and what a later verdict needs of it.
+    pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+        self.writer.insert_keyed(document.fingerprint, None, document.key, &stored.0)?;
         if self.options.unique_keys {
             self.kept_keys.fresh.insert(document.key.to_string());
         }
@@ -491,10 +531,16 @@ pub(super) fn too_long(key: &str) -> String {
 fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<(Writer<F>, Recipe)> {
     let database = match Database::<F>::open_with(path, options.engine.clone()) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let keys = if options.confirm.is_some() { KeyStorage::KeysAndTexts } else { KeyStorage::Keys };
             let recipe = &options.recipe;
-            let schema = recipe.schema().k(options.k.unwrap_or(recipe.default_k())).keys(keys);
-            Database::create_with(path, schema, options.engine.clone())?
+            let k = options.k.unwrap_or(recipe.default_k());
+            let schema = recipe.schema().k(k).keys(KeyStorage::KeysAndTexts);
+            let database = Database::create_with(path, schema, options.engine.clone())?;
+            if options.confirm.is_none() {
+                let mut writer = database.writer()?;
+                writer.set_checkpoint(HASHES)?;
+                writer.close()?;
+            }
+            database
         }
         other => other?,
     };
@@ -533,10 +579,19 @@ fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Resul
     Err(DatabaseProblem::OtherBands { path: path.to_path_buf(), bands, recipe }.into())
 }
 
-/// Whether a database keeps texts. It has to for confirmation.
-fn check_texts(storage: KeyStorage, confirm: Option<Confirm>, path: &Path) -> Result<bool> {
-    if confirm.is_some() && !storage.has_texts() {
+/// What a database stores beside its keys.
+fn contents(storage: KeyStorage, progress: Option<&[u8]>) -> Contents {
+    match storage.has_texts() {
+        false => Contents::Nothing,
+        true if progress.is_some_and(|progress| progress.starts_with(HASHES)) => Contents::Hashes,
+        true => Contents::Texts,
+    }
+}
+
+/// Confirmation needs a database with texts.
+fn check_texts(stores: Contents, confirm: Option<Confirm>, path: &Path) -> Result<()> {
+    if confirm.is_some() && stores != Contents::Texts {
         return Err(DatabaseProblem::NoTexts { path: path.to_path_buf() }.into());
     }
-    Ok(storage.has_texts())
+    Ok(())
 }

@@ -3,13 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::candidates::{Candidate, Document, confirms};
+use super::candidates::{Candidate, Document, Verdict};
 use super::checkpoint::{Checkpoint, DocumentCounts, RecordHash};
 use super::completed::Completed;
+use super::crowding::{BandCounts, Crowding};
 use super::deduplicator::Deduplicator;
+use super::groups::{Group, GroupSizes};
 use super::job::{FileJob, Keep};
+use super::stored::Stored;
 use crate::documents::{
-    BadRecord, DocumentWriter, LineFile, Reader, Record, Span, WriterOptions, check_outputs, escape,
+    AddedField, BadRecord, DocumentWriter, FieldValue, LineFile, Reader, Record, Span, WriterOptions,
+    check_outputs, escape,
 };
 use crate::error::{Error, Result, ResumeProblem};
 use nearprint::{Fingerprint, Printed};
@@ -18,6 +22,23 @@ use nearprint::{Fingerprint, Printed};
 const CHECKPOINT_RECORDS: u64 = 10_000;
 /// The time between two checkpoints while records arrive slowly.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The first line of the file of duplicates.
+const HEADER: &[u8] = b"key\tduplicate_of\tdistance\tsimilarity\tcluster\n";
+/// The fields of annotated documents.
+const DUPLICATE_OF: &str = "duplicate_of";
+const CLUSTER: &str = "cluster";
+const SIMILARITY: &str = "similarity";
+
+/// What a near-duplicate is a duplicate of.
+pub(super) struct Original<'a> {
+    /// The key of the kept document.
+    pub(super) key: &'a str,
+    pub(super) distance: u32,
+    pub(super) similarity: f64,
+    /// Whether both have the same tokens.
+    pub(super) is_copy: bool,
+}
 
 /// A deduplication of files in progress.
 pub(super) struct FileRun<'a, F: Fingerprint> {
@@ -30,6 +51,10 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     output: Option<DocumentWriter>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
+    /// Of the near-duplicates since the run was begun or resumed.
+    groups: GroupSizes,
+    /// Of the documents kept since then.
+    bands: Option<BandCounts>,
     /// Of all records so far.
     hash: RecordHash,
     unfinished: Option<Checkpoint>,
@@ -70,6 +95,9 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             unfinished.as_ref().map_or(deduplicator.next_sequence(), |checkpoint| checkpoint.first_sequence);
         let counts = unfinished.as_ref().map_or(DocumentCounts::default(), |checkpoint| checkpoint.counts);
         let value = unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest);
+        let engine = &job.dedup.engine;
+        let bands = deduplicator.recipe().bands().map(BandCounts::new);
+        let groups = GroupSizes::new(engine.memory_budget() / 16, engine.num_threads())?;
         Ok(Self {
             job,
             deduplicator,
@@ -79,6 +107,8 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             output: None,
             duplicates: None,
             rejects: None,
+            groups,
+            bands,
             hash: RecordHash { value, ..RecordHash::default() },
             unfinished,
             completed,
@@ -105,6 +135,11 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let databases: Vec<&Path> = self.job.database.iter().map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
         self.duplicates = open_lines(duplicates, unfinished.map(|checkpoint| checkpoint.duplicates_bytes))?;
+        if let Some(file) =
+            self.duplicates.as_mut().filter(|_| self.job.duplicates_header && unfinished.is_none())
+        {
+            file.append(HEADER)?;
+        }
         self.rejects = open_lines(rejects, unfinished.map(|checkpoint| checkpoint.rejects_bytes))?;
         let options = self.writer_options();
         let resumed = unfinished.filter(|_| output != Path::new("-"));
@@ -119,7 +154,12 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     fn writer_options(&self) -> WriterOptions {
         let is_temporary = self.deduplicator.is_temporary();
         let mut options = WriterOptions::default();
-        options.add_fingerprint.clone_from(&self.job.add_fingerprint);
+        options.added.extend(self.job.add_fingerprint.iter().map(AddedField::text));
+        if self.job.annotate {
+            let fields =
+                [AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER), AddedField::number(SIMILARITY)];
+            options.added.extend(fields);
+        }
         // Confirmation compares with texts of the output, unless a database keeps them.
         options.keep_texts = self.confirms_by_output() && self.job.keep == Keep::First;
         // A resumed run writes everything since the last checkpoint again.
@@ -187,13 +227,15 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     ///
     /// The record of the finished job replaces the checkpoint last: a run that is interrupted
     /// earlier still resumes.
-    pub(super) fn finish(mut self) -> Result<DocumentCounts> {
+    ///
+    /// Returns the counts and the largest groups.
+    pub(super) fn finish(mut self) -> Result<(DocumentCounts, Vec<Group>)> {
         let mut checkpoint = None;
         if !self.deduplicator.is_temporary() {
             self.checkpoint()?;
             checkpoint = Some(self.sync_files()?);
         }
-        let Self { job, output, duplicates, rejects, deduplicator, counts, hash, .. } = self;
+        let Self { job, output, duplicates, rejects, groups, deduplicator, counts, hash, .. } = self;
         output.map_or(Ok(()), DocumentWriter::finish)?;
         for file in [duplicates, rejects].into_iter().flatten() {
             file.finish()?;
@@ -204,47 +246,77 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             }
             None => deduplicator.finish()?,
         }
-        Ok(counts)
+        Ok((counts, groups.largest()?))
     }
 
     /// The nearest kept document.
-    pub(super) fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Candidate>> {
-        let (by_output, confirm) = (self.confirms_by_output(), self.job.dedup.confirm);
+    pub(super) fn nearest(&mut self, document: Document<'_, F>) -> Result<Verdict<Candidate>> {
         let output = &mut self.output;
-        self.deduplicator.nearest(document, |candidate| {
-            let span = Some(&candidate.stored).filter(|_| by_output).and_then(|bytes| decode_span(bytes));
-            match (confirm, output.as_mut().zip(span)) {
-                (Some(confirm), Some((output, span))) => {
-                    Ok(confirm.confirms(document.text, &output.read_back(span)?))
-                }
-                // A dry run has no output: the temporary database stores the texts.
-                (confirm, _) => confirms(confirm, document.text, candidate),
-            }
+        self.deduplicator.nearest(document, |candidate| match output.as_mut().zip(candidate.stored.span()) {
+            Some((output, span)) => output.read_back(span),
+            // A dry run has no output: the temporary database stores the texts.
+            None => candidate.stored.decompress(&candidate.key),
         })
     }
 
     /// Writes a document, and remembers it.
-    pub(super) fn keep(&mut self, fingerprint: F, record: &Record) -> Result<()> {
+    pub(super) fn keep(&mut self, document: Document<'_, F>, record: &Record) -> Result<()> {
         self.counts.kept += 1;
-        let span = match &mut self.output {
-            Some(output) => Some(output.append(record, &Printed(fingerprint))?),
-            None => None,
-        };
+        if let Some(bands) = &mut self.bands {
+            bands.push(document.fingerprint);
+        }
+        let span = self.write_document(document.fingerprint, record, None)?;
         let stored = match span.filter(|_| self.confirms_by_output()) {
-            Some(span) => encode_span(span),
-            None => self.deduplicator.stored_text(&record.text)?,
+            Some(span) => Stored::place(span, document.text_hash),
+            None => self.deduplicator.stored(document)?,
         };
-        let document = Document { key: &record.key, text: &record.text, fingerprint };
         self.deduplicator.remember(document, &stored)
     }
 
-    /// Writes a line about a duplicate.
-    pub(super) fn write_duplicate(&mut self, key: &str, of: &str, distance: u32) -> Result<()> {
-        self.counts.duplicates += 1;
-        if let Some(file) = &mut self.duplicates {
-            file.append(format!("{}\t{}\t{distance}\n", escape(key), escape(of)).as_bytes())?;
+    /// How many of the documents kept by this run share a band.
+    pub(super) fn crowding(&self) -> Option<Crowding> {
+        self.bands.as_ref().map(BandCounts::crowding)
+    }
+
+    /// Counts a near-duplicate and writes a line about it, and the document if it is to be
+    /// annotated.
+    pub(super) fn leave_out(&mut self, fingerprint: F, record: &Record, of: &Original<'_>) -> Result<()> {
+        self.counts.push_duplicate(of.similarity, of.is_copy);
+        self.groups.push(of.key)?;
+        if self.job.annotate {
+            self.write_document(fingerprint, record, Some(of))?;
         }
-        Ok(())
+        let Some(file) = &mut self.duplicates else { return Ok(()) };
+        let (key, kept) = (escape(&record.key), escape(of.key));
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\n", of.distance, of.similarity);
+        file.append(line.as_bytes()).map(drop)
+    }
+
+    /// Writes a document to the output, with what is to be added to it.
+    fn write_document(
+        &mut self,
+        fingerprint: F,
+        record: &Record,
+        of: Option<&Original<'_>>,
+    ) -> Result<Option<Span>> {
+        let Some(output) = &mut self.output else { return Ok(None) };
+        let mut values = Vec::new();
+        if self.job.add_fingerprint.is_some() {
+            values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
+        }
+        if self.job.annotate {
+            values.extend(match of {
+                Some(Original { key, similarity, .. }) => {
+                    let (key, similarity) =
+                        (FieldValue::Text((*key).into()), (similarity * 1e4).round() / 1e4);
+                    [key.clone(), key, FieldValue::Number(similarity)]
+                }
+                None => {
+                    [FieldValue::Missing, FieldValue::Text(record.key.as_str().into()), FieldValue::Missing]
+                }
+            });
+        }
+        output.append(record, &values).map(Some)
     }
 
     /// Writes a malformed record to the rejects, or ends the run.
@@ -292,20 +364,4 @@ fn open_lines(path: &Option<PathBuf>, len_bytes: Option<u64>) -> Result<Option<L
 /// An output of an unfinished run cannot be opened.
 fn cannot_resume(error: Error) -> Error {
     ResumeProblem::Output(Box::new(error)).into()
-}
-
-/// The place of a text in the output, as the stored bytes of a kept document.
-fn encode_span(Span { offset, len_bytes }: Span) -> Vec<u8> {
-    [offset.to_le_bytes(), len_bytes.to_le_bytes()].concat()
-}
-
-/// Reverses [`encode_span`].
-fn decode_span(bytes: &[u8]) -> Option<Span> {
-    let (numbers, rest) = bytes.as_chunks::<8>();
-    match numbers {
-        [offset, len_bytes] if rest.is_empty() => {
-            Some(Span { offset: u64::from_le_bytes(*offset), len_bytes: u64::from_le_bytes(*len_bytes) })
-        }
-        _ => None,
-    }
 }

@@ -1,6 +1,7 @@
 //! Fingerprints of all records, made on all cores, in input order.
 
 use super::deduplicator::too_long;
+use super::recent::RecentTexts;
 use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
 use crate::error::Result;
 use crate::recipe::{Fingerprinted, Fingerprinter};
@@ -25,11 +26,12 @@ pub(super) fn each<F: Fingerprint>(
     threads: usize,
     take: impl FnMut(Vec<Prepared<F>>, Position) -> Result<()>,
 ) -> Result<()> {
+    let recent = RecentTexts::new();
     let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
         let record = match with_valid_key(item) {
             Item::Record(record) => {
-                let fingerprinted = fingerprinter.fingerprint(&record.text);
+                let fingerprinted = recent.fingerprint(&record.text, fingerprinter);
                 PreparedRecord::Document(record, fingerprinted)
             }
             Item::Bad(bad) => PreparedRecord::Bad(bad),

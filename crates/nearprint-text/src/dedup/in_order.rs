@@ -1,11 +1,12 @@
 //! Keeps the first of several near-duplicates: one pass, in input order.
 
-use super::candidates::Document;
-use super::file_run::FileRun;
+use super::candidates::{Document, Verdict};
+use super::file_run::{FileRun, Original};
 use super::fingerprinting::{self, Prepared, PreparedRecord};
 use super::report::{Report, report_progress};
 use crate::documents::Reader;
 use crate::error::Result;
+use crate::recipe::Fingerprinted;
 use nearprint::Fingerprint;
 
 /// Reads the remaining records, and keeps the new documents.
@@ -37,9 +38,12 @@ fn take<F: Fingerprint>(run: &mut FileRun<'_, F>, prepared: Prepared<F>) -> Resu
         return run.set_aside(record.raw());
     }
     run.counts.empty += u64::from(fingerprinted.num_tokens == 0);
-    let document = Document { key: &record.key, text: &record.text, fingerprint: fingerprinted.value };
-    match run.nearest(document)? {
-        Some(near) => run.write_duplicate(&record.key, &near.key, near.distance),
-        None => run.keep(fingerprinted.value, &record),
-    }
+    let Fingerprinted { value: fingerprint, text_hash, .. } = fingerprinted;
+    let document = Document { key: &record.key, text: &record.text, text_hash, fingerprint };
+    let verdict = run.nearest(document)?;
+    run.counts.unconfirmed += u64::from(verdict == Verdict::Unconfirmed);
+    let Verdict::Near(near, similarity) = verdict else { return run.keep(document, &record) };
+    let is_copy = run.deduplicator.is_copy(document, &near)?;
+    let original = Original { key: &near.key, distance: near.distance, similarity, is_copy };
+    run.leave_out(fingerprint, &record, &original)
 }

@@ -47,10 +47,17 @@ pub struct FileJob {
     pub output: PathBuf,
     /// Adds the fingerprint to each kept document, as a last field of this name.
     pub add_fingerprint: Option<String>,
-    /// The file for a line `key<TAB>duplicate_of<TAB>distance` per duplicate, with [escaped] keys.
+    /// Writes near-duplicates, too, and adds three fields to each document, as the last ones:
+    /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
+    /// same key for all of them; `similarity`, from 0 to 1, none for the kept document.
+    pub annotate: bool,
+    /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
+    /// `cluster` per near-duplicate, with [escaped] keys.
     ///
     /// [escaped]: crate::documents::escape
     pub duplicates: Option<PathBuf>,
+    /// Begins the file of duplicates with a line of these names.
+    pub duplicates_header: bool,
     /// The file for malformed records and documents with too few tokens. Without it the first
     /// malformed record ends the job.
     pub rejects: Option<PathBuf>,
@@ -77,7 +84,9 @@ impl FileJob {
             reader: ReaderOptions::default(),
             output,
             add_fingerprint: None,
+            annotate: false,
             duplicates: None,
+            duplicates_header: false,
             rejects: None,
             database: None,
             dry_run: false,
@@ -97,7 +106,7 @@ impl FileJob {
     /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that
     /// makes the same text.
     fn identity_text(&self, inputs: &[InputFile], k: u32, recipe: &Recipe) -> String {
-        let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, .. } = self;
+        let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, annotate, .. } = self;
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let Fields { text, key, key_is_optional, value } = &reader.fields;
         let mut identity = String::from("[");
@@ -121,6 +130,11 @@ impl FileJob {
             dedup.confirm,
             dedup.min_tokens,
         );
+        for (is_on, option) in [(*annotate, "annotate"), (self.duplicates_header, "duplicates_header")] {
+            if is_on {
+                let _ = write!(identity, " {option}");
+            }
+        }
         identity
     }
 }
@@ -157,12 +171,13 @@ mod tests {
         job.keep = Keep::Max("n".into());
         job.dedup.confirm = Some(Confirm::Jaccard(0.8));
         job.dedup.min_tokens = 9;
+        (job.annotate, job.duplicates_header) = (true, true);
         assert_eq!(
             job.identity_text(&[], 6, &recipe),
             format!(
                 "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
                  Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \
-                 Max(\"n\") Some(Jaccard(0.8)) 9"
+                 Max(\"n\") Some(Jaccard(0.8)) 9 annotate duplicates_header"
             )
         );
     }

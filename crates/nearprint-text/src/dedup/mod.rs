@@ -8,28 +8,35 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those before it: `confirm`, `options`, `temporary`; `candidates`,
-//! `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `fingerprinting`; `file_run`;
-//! `in_order`, `ranked`; `run`.
+//! Each of the modules uses only those before it: `confirm`, `options`, `temporary`, `stored`,
+//! `sort_row`, `crowding`; `candidates`, `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `recent`,
+//! `fingerprinting`, `groups`; `file_run`; `in_order`, `ranked`; `run`.
 
 mod candidates;
 mod checkpoint;
 mod completed;
 mod confirm;
+mod crowding;
 mod deduplicator;
 mod file_run;
 mod fingerprinting;
+mod groups;
 mod in_order;
 mod job;
 mod options;
 mod ranked;
+mod recent;
 mod report;
 mod run;
+mod sort_row;
+mod stored;
 mod temporary;
 
 pub use checkpoint::DocumentCounts;
 pub use confirm::{Confirm, ParseConfirmError};
+pub use crowding::Crowding;
 pub use deduplicator::{Decision, Deduplicator};
+pub use groups::Group;
 pub use job::{FileJob, Keep};
 pub use options::{DedupOptions, recipe_of};
 pub use run::FileReport;

@@ -5,40 +5,23 @@
 
 use std::ops::ControlFlow;
 
-use super::candidates::{Document, KnownDocuments};
-use super::file_run::{FileRun, bad_record};
+use super::candidates::{Candidate, Document, KnownDocuments, Measure, Verdict};
+use super::file_run::{FileRun, Original, bad_record};
 use super::fingerprinting::{self, PreparedRecord, with_valid_key};
 use super::job::{FileJob, Keep};
 use super::report::{Report, report_progress};
+use super::sort_row::SortRow;
 use super::temporary::{StringFile, WorkFolder};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use nearprint::internal::{Sortable, Sorted, Sorter};
+use crate::recipe::Fingerprinter;
+use nearprint::internal::{Sorted, Sorter};
 use nearprint::{Database, Fingerprint, Match, Writer};
-
-/// Numbers to sort by, and a fingerprint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SortRow<F, const N: usize>([u64; N], F);
-
-impl<F: Fingerprint, const N: usize> Sortable for SortRow<F, N> {
-    const LEN_BYTES: usize = 8 * N + F::LEN_BYTES;
-
-    fn write_le(self, out: &mut Vec<u8>) {
-        self.0.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
-        self.1.write_le(out);
-    }
-
-    fn read_le(bytes: &[u8]) -> Self {
-        let mut words = [0; N];
-        words.iter_mut().zip(bytes.as_chunks::<8>().0).for_each(|(to, from)| *to = u64::from_le_bytes(*from));
-        Self(words, F::read_le(bytes.get(8 * N..).unwrap_or_default()))
-    }
-}
 
 /// Rank, position, flags; fingerprint. The best documents sort first.
 type Ranked<F> = SortRow<F, 3>;
-/// Position, outcome, index of the key of the original, flags; fingerprint.
-type Outcome<F> = SortRow<F, 4>;
+/// Position, outcome, index of the key of the original, flags, bits of the similarity; fingerprint.
+type Outcome<F> = SortRow<F, 5>;
 
 /// The outcome of a kept document. That of a duplicate is its distance.
 const KEPT: u64 = u64::MAX;
@@ -46,10 +29,34 @@ const KEPT: u64 = u64::MAX;
 const SHORT: u64 = u64::MAX - 1;
 /// The flag of a document without a token.
 const EMPTY: u64 = 1;
+/// The flag of a document with the tokens of its original.
+const COPY: u64 = 2;
+/// The flag of a document that is near others, but that no text confirms.
+const UNCONFIRMED: u64 = 4;
+
+/// The keys of all documents and the hashes of their texts, by position.
+struct Names {
+    /// Behind them those of documents of earlier runs.
+    keys: StringFile,
+    /// In hexadecimal.
+    text_hashes: StringFile,
+}
+
+impl Names {
+    fn push(&mut self, key: &str, text_hash: u128) -> Result<()> {
+        self.keys.push(key)?;
+        self.text_hashes.push(&format!("{text_hash:x}")).map(drop)
+    }
+
+    fn text_hash(&mut self, position: u64) -> Result<u128> {
+        // Read as it was written.
+        Ok(u128::from_str_radix(&self.text_hashes.get(position)?, 16).unwrap_or_default())
+    }
+}
 
 /// The data of all documents between the passes.
 struct Ranking<F> {
-    keys: StringFile,
+    names: Names,
     /// For confirmation.
     texts: Option<StringFile>,
     documents: Sorter<Ranked<F>>,
@@ -66,8 +73,8 @@ pub(super) fn run<F: Fingerprint>(
     let mut ranking = Ranking::new(run.job)?;
     ranking.read(run, reader, report)?;
     let at = reader.position();
-    let (outcomes, mut keys) = ranking.decide(run, &mut || report(&run.counts, at))?;
-    write(run, &outcomes, &mut keys, report)
+    let (outcomes, mut names) = ranking.decide(run, &mut || report(&run.counts, at))?;
+    write(run, &outcomes, &mut names, report)
 }
 
 impl<F: Fingerprint> Ranking<F> {
@@ -76,7 +83,7 @@ impl<F: Fingerprint> Ranking<F> {
         let options = &job.dedup.engine;
         let memory = options.memory_budget() / 4;
         Ok(Self {
-            keys: StringFile::new()?,
+            names: Names { keys: StringFile::new()?, text_hashes: StringFile::new()? },
             texts: job.dedup.confirm.is_some().then(StringFile::new).transpose()?,
             documents: Sorter::in_folder(folder.path(), 0, memory, options.num_threads())?,
             outcomes: Sorter::in_folder(folder.path(), 1, memory, options.num_threads())?,
@@ -98,17 +105,19 @@ impl<F: Fingerprint> Ranking<F> {
     }
 
     fn add(&mut self, run: &FileRun<'_, F>, position: u64, record: &PreparedRecord<F>) -> Result<()> {
-        let (key, text) = match record {
-            PreparedRecord::Document(record, _) => (record.key.as_str(), record.text.as_str()),
+        let (key, text, text_hash) = match record {
+            PreparedRecord::Document(Record { key, text, .. }, fingerprinted) => {
+                (key.as_str(), text.as_str(), fingerprinted.text_hash)
+            }
             PreparedRecord::Bad(bad) if run.job.rejects.is_none() => return Err(bad_record(bad)),
-            PreparedRecord::Bad(_) => ("", ""),
+            PreparedRecord::Bad(_) => ("", "", 0),
         };
-        self.keys.push(key)?;
+        self.names.push(key, text_hash)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
         if let PreparedRecord::Document(record, fingerprinted) = record {
             let flags = if fingerprinted.num_tokens == 0 { EMPTY } else { 0 };
             if run.deduplicator.is_too_short(fingerprinted) {
-                self.outcomes.push(SortRow([position, SHORT, 0, flags], fingerprinted.value))?;
+                self.outcomes.push(SortRow([position, SHORT, 0, flags, 0], fingerprinted.value))?;
             } else {
                 let rank = rank(&run.job.keep, record);
                 self.documents.push(SortRow([rank, position, flags], fingerprinted.value))?;
@@ -118,80 +127,121 @@ impl<F: Fingerprint> Ranking<F> {
     }
 
     /// Decides documents in the order of their ranks. Returns the outcomes by position, and the
-    /// keys that they refer to.
+    /// names that they refer to.
     fn decide(
         self,
         run: &FileRun<'_, F>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(Sorted<Outcome<F>>, StringFile)> {
-        let Self { keys, texts, documents, mut outcomes, folder } = self;
+    ) -> Result<(Sorted<Outcome<F>>, Names)> {
+        let Self { names, texts, documents, mut outcomes, folder } = self;
         let (path, schema) =
             (folder.path().join("decided.np"), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
         let kept = Database::<F>::create_with(path, schema, run.job.dedup.engine.clone())?.writer()?;
         let known = run.deduplicator.known_before(run.first_sequence)?;
-        let mut decider = Decider { run, known, kept, keys, texts };
+        let (measure, fingerprinter) = (run.deduplicator.measure(), run.deduplicator.fingerprinter());
+        let mut decider = Decider { run, measure, fingerprinter, known, kept, names, texts };
         documents.finish()?.for_each_block(|block| {
             for &SortRow([_, position, flags], fingerprint) in block {
-                let (outcome, of) = decider.decide(position, fingerprint)?;
-                outcomes.push(SortRow([position, outcome, of, flags], fingerprint))?;
+                let Decided { outcome, of, similarity, flags: found } =
+                    decider.decide(position, fingerprint)?;
+                let words = [position, outcome, of, flags | found, similarity.to_bits()];
+                outcomes.push(SortRow(words, fingerprint))?;
             }
             // Commits bound the memory. This database is never opened again.
             decider.kept.commit()?;
             if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
         })?;
-        Ok((outcomes.finish()?, decider.keys))
+        Ok((outcomes.finish()?, decider.names))
     }
 }
 
 /// Decides documents in the order of their ranks.
 struct Decider<'a, 'j, F: Fingerprint> {
     run: &'a FileRun<'j, F>,
+    measure: Measure,
+    fingerprinter: Fingerprinter<F>,
     /// The documents of earlier runs.
     known: Option<KnownDocuments<F>>,
     /// The documents kept so far, with their positions as ids.
     kept: Writer<F>,
-    keys: StringFile,
+    names: Names,
     texts: Option<StringFile>,
 }
 
+/// The outcome of a document.
+struct Decided {
+    outcome: u64,
+    /// The index of the key of the original.
+    of: u64,
+    similarity: f64,
+    flags: u64,
+}
+
+/// What a document duplicates.
+enum Kept<F> {
+    /// A document of an earlier run.
+    Known(Candidate),
+    /// One of this run, with its position as id.
+    Fresh(Match<F>),
+}
+
+impl<F> Kept<F> {
+    fn distance(&self) -> u32 {
+        match self {
+            Self::Known(candidate) => candidate.distance,
+            Self::Fresh(found) => found.distance,
+        }
+    }
+}
+
 impl<F: Fingerprint> Decider<'_, '_, F> {
-    /// The outcome of a document, and the index of the key of its original.
-    fn decide(&mut self, position: u64, fingerprint: F) -> Result<(u64, u64)> {
+    fn decide(&mut self, position: u64, fingerprint: F) -> Result<Decided> {
         let text = match &mut self.texts {
             Some(texts) => texts.get(position)?,
             None => String::new(),
         };
-        let key = self.keys.get(position)?;
-        let document = Document { key: &key, text: &text, fingerprint };
-        let known = self.known.as_ref().map(|known| known.nearest(document)).transpose()?.flatten();
-        let fresh = self.nearest(document)?;
-        Ok(match (known, fresh) {
-            (Some(known), fresh) if fresh.is_none_or(|fresh| known.distance <= fresh.distance) => {
-                (u64::from(known.distance), self.keys.push(&known.key)?)
+        let (key, text_hash) = (self.names.keys.get(position)?, self.names.text_hash(position)?);
+        let document = Document { key: &key, text: &text, text_hash, fingerprint };
+        let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
+        let fresh = self.nearest(document)?.map(Kept::Fresh);
+        let verdict = known.map(Kept::Known).or_nearer(fresh, Kept::distance);
+        let Verdict::Near(kept, similarity) = verdict else {
+            self.kept.insert(fingerprint, Some(position))?;
+            let flags = if matches!(verdict, Verdict::Unconfirmed) { UNCONFIRMED } else { 0 };
+            return Ok(Decided { outcome: KEPT, of: 0, similarity: 0.0, flags });
+        };
+        let (of, is_copy) = match &kept {
+            Kept::Known(known) => {
+                (self.names.keys.push(&known.key)?, known.is_copied_by(document, &mut self.fingerprinter)?)
             }
-            (_, Some(fresh)) => (u64::from(fresh.distance), fresh.id),
-            (_, None) => {
-                self.kept.insert(fingerprint, Some(position))?;
-                (KEPT, 0)
+            Kept::Fresh(found) => {
+                (found.id, found.fingerprint == fingerprint && self.names.text_hash(found.id)? == text_hash)
             }
-        })
+        };
+        let flags = if is_copy { COPY } else { 0 };
+        Ok(Decided { outcome: u64::from(kept.distance()), of, similarity, flags })
     }
 
     /// The nearest of the documents kept so far, the earliest in input order of equally near ones.
-    fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Match<F>>> {
+    fn nearest(&mut self, document: Document<'_, F>) -> Result<Verdict<Match<F>>> {
         let mut found = self.kept.query(document.fingerprint, self.run.deduplicator.k())?;
         found.sort_by_key(|found| (found.distance, found.id));
-        let (Some(confirm), Some(texts)) = (self.run.job.dedup.confirm, &mut self.texts) else {
-            return Ok(found.first().copied());
-        };
+        let mut verdict = Verdict::New;
         for found in found {
             let is_same =
-                found.fingerprint == document.fingerprint && self.keys.get(found.id)? == document.key;
-            if is_same || confirm.confirms(document.text, &texts.get(found.id)?) {
-                return Ok(Some(found));
+                found.fingerprint == document.fingerprint && self.names.keys.get(found.id)? == document.key;
+            let texts = &mut self.texts;
+            let text = || texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(found.id));
+            let similarity = match is_same {
+                true => Some(1.0),
+                false => self.measure.similarity(document.text, found.distance, text)?,
+            };
+            match similarity {
+                Some(similarity) => return Ok(Verdict::Near(found, similarity)),
+                None => verdict = Verdict::Unconfirmed,
             }
         }
-        Ok(None)
+        Ok(verdict)
     }
 }
 
@@ -214,7 +264,7 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
 fn write<F: Fingerprint>(
     run: &mut FileRun<'_, F>,
     outcomes: &Sorted<Outcome<F>>,
-    keys: &mut StringFile,
+    names: &mut Names,
     report: Report<'_>,
 ) -> Result<()> {
     let mut reader = Reader::open(&run.job.inputs, run.job.reader.clone())?;
@@ -222,18 +272,15 @@ fn write<F: Fingerprint>(
     run.skip(&mut reader)?;
     let mut next = run.counts.records;
     outcomes.for_each_block(|block| {
-        for &SortRow([position, outcome, of, flags], fingerprint) in block {
+        for outcome in block {
+            let position = outcome.0[0];
             while next <= position {
                 let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
                 run.count(item.digest());
                 next += 1;
                 match with_valid_key(item) {
                     Item::Bad(bad) => run.reject(&bad)?,
-                    Item::Record(record) if next > position => {
-                        run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
-                        run.counts.empty += u64::from(flags & EMPTY == EMPTY && outcome != SHORT);
-                        write_outcome(run, &record, outcome, fingerprint, || keys.get(of))?;
-                    }
+                    Item::Record(record) if next > position => write_outcome(run, &record, outcome, names)?,
                     Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
                 }
             }
@@ -255,16 +302,25 @@ fn write<F: Fingerprint>(
 fn write_outcome<F: Fingerprint>(
     run: &mut FileRun<'_, F>,
     record: &Record,
-    outcome: u64,
-    fingerprint: F,
-    original: impl FnOnce() -> Result<String>,
+    &SortRow([position, outcome, of, flags, similarity], fingerprint): &Outcome<F>,
+    names: &mut Names,
 ) -> Result<()> {
-    match outcome {
-        KEPT => run.keep(fingerprint, record),
-        SHORT => run.set_aside(record.raw()),
-        distance => {
-            let distance = u32::try_from(distance).map_err(|_| InputSetProblem::ChangedBetweenPasses)?;
-            run.write_duplicate(&record.key, &original()?, distance)
-        }
+    run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
+    if outcome == SHORT {
+        return run.set_aside(record.raw());
     }
+    run.counts.empty += u64::from(flags & EMPTY != 0);
+    run.counts.unconfirmed += u64::from(flags & UNCONFIRMED != 0);
+    if outcome == KEPT {
+        let Record { key, text, .. } = record;
+        let document = Document { key, text, text_hash: names.text_hash(position)?, fingerprint };
+        return run.keep(document, record);
+    }
+    let original = Original {
+        key: &names.keys.get(of)?,
+        distance: u32::try_from(outcome).map_err(|_| InputSetProblem::ChangedBetweenPasses)?,
+        similarity: f64::from_bits(similarity),
+        is_copy: flags & COPY != 0,
+    };
+    run.leave_out(fingerprint, record, &original)
 }

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::checkpoint::DocumentCounts;
+use super::crowding::Crowding;
 use super::file_run::FileRun;
+use super::groups::Group;
 use super::job::{FileJob, Keep};
 use super::report::Report;
 use super::temporary::SpooledInput;
@@ -14,7 +16,7 @@ use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
 
 /// The result of a deduplication of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FileReport {
     /// All documents by outcome, those of the interrupted runs before included.
@@ -23,6 +25,12 @@ pub struct FileReport {
     pub resumed_after: u64,
     /// The same job was finished before, and nothing was done: the counts are those of then.
     pub already_complete: bool,
+    /// The largest groups of near-duplicates since the job was begun or resumed, at most five.
+    pub largest: Vec<Group>,
+    /// Whether [`copies`](DocumentCounts::copies) are counted.
+    pub tells_copies: bool,
+    /// How many of the documents kept since then share a band, if fingerprints have bands.
+    pub crowding: Option<Crowding>,
 }
 
 impl FileJob {
@@ -93,7 +101,16 @@ impl WidthVisitor for Run<'_> {
             if completed.has_read(&mut input.reader, report)? {
                 completed.check_files(&job)?;
                 let counts = completed.checkpoint.counts;
-                return Ok(FileReport { counts, resumed_after: counts.records, already_complete: true });
+                let tells_copies = run.deduplicator.tells_copies();
+                let report = FileReport {
+                    counts,
+                    resumed_after: counts.records,
+                    already_complete: true,
+                    largest: Vec::new(),
+                    tells_copies,
+                    crowding: None,
+                };
+                return Ok(report);
             }
             input.rewind(&job)?;
         }
@@ -105,7 +122,10 @@ impl WidthVisitor for Run<'_> {
             Keep::First => in_order::run(&mut run, reader, report)?,
             _ => ranked::run(&mut run, reader, report)?,
         }
-        Ok(FileReport { counts: run.finish()?, resumed_after, already_complete: false })
+        let tells_copies = run.deduplicator.tells_copies();
+        let crowding = run.crowding();
+        let (counts, largest) = run.finish()?;
+        Ok(FileReport { counts, resumed_after, already_complete: false, largest, tells_copies, crowding })
     }
 }
 

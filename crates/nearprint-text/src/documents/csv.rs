@@ -147,18 +147,26 @@ fn end_of_quoted(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Appends a record to `out`, with one more cell before its line end.
-pub(super) fn with_cell(record: &[u8], delimiter: u8, content: &str, out: &mut Vec<u8>) {
+/// Appends a record to `out`, with more cells before its line end.
+pub(super) fn with_cells<S: AsRef<str>>(
+    record: &[u8],
+    delimiter: u8,
+    contents: impl Iterator<Item = S>,
+    out: &mut Vec<u8>,
+) {
     let bare = without_line_end(record);
     out.extend(bare);
-    out.push(delimiter);
     let special = |byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
-    if content.bytes().any(special) {
-        out.push(b'"');
-        out.extend(content.replace('"', "\"\"").bytes());
-        out.push(b'"');
-    } else {
-        out.extend(content.bytes());
+    for content in contents {
+        let content = content.as_ref();
+        out.push(delimiter);
+        if content.bytes().any(special) {
+            out.push(b'"');
+            out.extend(content.replace('"', "\"\"").bytes());
+            out.push(b'"');
+        } else {
+            out.extend(content.bytes());
+        }
     }
     out.extend(&record[bare.len()..]);
 }
@@ -209,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_added_before_the_line_end() {
-        let with = |record: &[u8], content| {
+    fn cells_are_added_before_the_line_end() {
+        let with = |record: &[u8], contents: &[&str]| {
             let mut out = Vec::new();
-            with_cell(record, b',', content, &mut out);
+            with_cells(record, b',', contents.iter(), &mut out);
             String::from_utf8(out).unwrap()
         };
-        assert_eq!(with(b"a,\"b\nc\"\r\n", "7"), "a,\"b\nc\",7\r\n");
-        assert_eq!(with(b"a", "x,\"y"), "a,\"x,\"\"y\"");
+        assert_eq!(with(b"a,\"b\nc\"\r\n", &["7"]), "a,\"b\nc\",7\r\n");
+        assert_eq!(with(b"a", &["x,\"y", "", "z"]), "a,\"x,\"\"y\",,z");
     }
 }

@@ -261,18 +261,23 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
-/// Appends an object to `out`, with one more member, a string, before its last brace. `None`
-/// without a brace.
-pub(super) fn with_member(object: &[u8], name: &str, value: &str, out: &mut Vec<u8>) -> Option<()> {
+/// Appends an object to `out`, with more members before its last brace. `None` without a brace.
+pub(super) fn with_members<'a>(
+    object: &[u8],
+    members: impl Iterator<Item = (&'a str, serde_json::Value)>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     let brace = memchr::memrchr(b'}', object)?;
-    let is_empty = object[..brace].trim_ascii_end().last() == Some(&b'{');
+    let mut is_empty = object[..brace].trim_ascii_end().last() == Some(&b'{');
     out.extend(&object[..brace]);
-    if !is_empty {
-        out.push(b',');
+    for (name, value) in members {
+        if !std::mem::take(&mut is_empty) {
+            out.push(b',');
+        }
+        out.extend(serde_json::Value::from(name).to_string().bytes());
+        out.push(b':');
+        out.extend(value.to_string().bytes());
     }
-    out.extend(serde_json::Value::from(name).to_string().bytes());
-    out.push(b':');
-    out.extend(serde_json::Value::from(value).to_string().bytes());
     out.extend(&object[brace..]);
     Some(())
 }
@@ -356,13 +361,14 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_added_at_the_end() {
+    fn members_are_added_at_the_end() {
         let with = |object: &str| {
-            let mut out = Vec::new();
-            with_member(object.as_bytes(), "f\"", "7", &mut out).map(|()| String::from_utf8(out).unwrap())
+            let (members, mut out) = ([("f\"", "7".into()), ("n", 0.5.into())], Vec::new());
+            with_members(object.as_bytes(), members.into_iter(), &mut out)
+                .map(|()| String::from_utf8(out).unwrap())
         };
-        assert_eq!(with("{\"a\":{}} \r\n").unwrap(), "{\"a\":{},\"f\\\"\":\"7\"} \r\n");
-        assert_eq!(with("{ }").unwrap(), "{ \"f\\\"\":\"7\"}");
+        assert_eq!(with("{\"a\":{}} \r\n").unwrap(), "{\"a\":{},\"f\\\"\":\"7\",\"n\":0.5} \r\n");
+        assert_eq!(with("{ }").unwrap(), "{ \"f\\\"\":\"7\",\"n\":0.5}");
         assert_eq!(with("x"), None);
     }
 }

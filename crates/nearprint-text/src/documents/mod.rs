@@ -24,8 +24,9 @@
 //!
 //! Each of the modules uses only those before it: `compression`, `format`, `stdin`, `input_file`,
 //! `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
-//! `reader`; `writer`, `each`. `escape`, `outputs` and `text` stand alone.
+//! `reader`; `added`, `writer`, `each`. `escape`, `outputs` and `text` stand alone.
 
+mod added;
 mod compression;
 mod csv;
 mod each;
@@ -47,6 +48,7 @@ mod stdin;
 mod text;
 mod writer;
 
+pub use added::{AddedField, FieldKind, FieldValue};
 pub use compression::Compression;
 pub use each::each;
 pub use escape::{escape, unescape};

@@ -1,17 +1,16 @@
 //! Writes documents unchanged, in the format of their input.
 
-use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::added::{AddedField, FieldValue, with_fields};
 #[cfg(feature = "parquet")]
 use super::compression::Compression;
-use super::csv::{has_column, with_cell};
+use super::csv::{has_column, with_cells};
 use super::format::Format;
-use super::json::with_member;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 #[cfg(feature = "parquet")]
 use super::parquet::RowCopier;
@@ -26,9 +25,9 @@ use crate::error::{Error, OutputProblem, Result};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// Adds the fingerprint to each record, as a last field of this name. An existing JSON member
-    /// of this name stays; an existing column of CSV or Parquet is an error.
-    pub add_fingerprint: Option<String>,
+    /// Fields to add to each record, behind its own. An existing JSON member of the same name stays
+    /// before them; an existing column of CSV or Parquet is an error.
+    pub added: Vec<AddedField>,
     /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of
     /// standard output, compressed files and Parquet.
     pub keep_texts: bool,
@@ -61,7 +60,7 @@ impl Span {
 ///     if let Item::Record(record) = item
 ///         && record.text.len() > 5
 ///     {
-///         writer.append(&record, &"")?;
+///         writer.append(&record, &[])?;
 ///     }
 /// }
 /// writer.finish()?;
@@ -97,21 +96,18 @@ impl DocumentWriter {
     ///
     /// # Errors
     /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or
-    /// already have the column for the fingerprint, or if Parquet is to be compressed again;
+    /// already have a column that is to be added, or if Parquet is to be compressed again;
     /// [`Error::Engine`] with an I/O error.
     pub fn create(path: &Path, reader: &Reader, options: WriterOptions) -> Result<Self> {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
+        if let Some(field) = options.added.iter().find(|field| has_field(reader, &field.name)) {
+            return Err(OutputProblem::ColumnExists { column: field.name.clone() }.into());
+        }
         let target = Target::create(path, reader, &options)?;
         let mut output = Self::to_target(path, reader, options, target)?;
         if !reader.header().is_empty() {
-            let delimiter = reader.format().delimiter();
-            if let Some(field) = &output.options.add_fingerprint
-                && has_column(reader.header(), delimiter, field)
-            {
-                return Err(OutputProblem::ColumnExists { column: field.clone() }.into());
-            }
             output.write_header(reader.header())?;
         }
         Ok(output)
@@ -133,7 +129,7 @@ impl DocumentWriter {
 
     fn to_target(path: &Path, reader: &Reader, options: WriterOptions, target: Target) -> Result<Self> {
         let format = reader.format();
-        if options.add_fingerprint.is_some() && !format.has_fields() {
+        if !options.added.is_empty() && !format.has_fields() {
             return Err(OutputProblem::NoFields { format: format.name() }.into());
         }
         let texts = match &target {
@@ -148,37 +144,31 @@ impl DocumentWriter {
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
         let delimiter = self.parser.format.delimiter();
         self.line.clear();
-        match &self.options.add_fingerprint {
-            Some(field) => with_cell(header, delimiter, field, &mut self.line),
-            None => self.line.extend(header),
-        }
+        let names = self.options.added.iter().map(|field| &field.name);
+        with_cells(header, delimiter, names, &mut self.line);
         self.write_line().map(drop)
     }
 
-    /// Writes a record. The fingerprint is printed only if the
-    /// [options](WriterOptions::add_fingerprint) add one.
+    /// Writes a record with a value for each [added](WriterOptions::added) field, in their order.
     ///
     /// Returns the place of the record, for [`read_back`](Self::read_back).
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
-    pub fn append(&mut self, record: &Record, fingerprint: &dyn Display) -> Result<Span> {
+    pub fn append(&mut self, record: &Record, values: &[FieldValue<'_>]) -> Result<Span> {
         let written = match &mut self.target {
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => {
                 if let Content::Row(row) = &record.content {
-                    rows.append(row, fingerprint)?;
+                    rows.append(row, values)?;
                 }
                 Span::NOWHERE
             }
             Target::Lines(_) => {
                 self.line.clear();
-                match &self.options.add_fingerprint {
-                    Some(field) => {
-                        let fingerprint = fingerprint.to_string();
-                        add_field(&self.parser, record.raw(), field, &fingerprint, &mut self.line);
-                    }
-                    None => self.line.extend(record.raw()),
+                match &*self.options.added {
+                    [] => self.line.extend(record.raw()),
+                    added => with_fields(self.parser.format, record.raw(), added, values, &mut self.line),
                 }
                 self.write_line()?
             }
@@ -257,12 +247,13 @@ impl DocumentWriter {
     }
 }
 
-/// Appends a line with one more field to `out`.
-fn add_field(parser: &Parser, line: &[u8], field: &str, value: &str, out: &mut Vec<u8>) {
-    match parser.format {
-        Format::Jsonl => drop(with_member(line, field, value, out)),
-        format => with_cell(line, format.delimiter(), value, out),
+/// Whether the inputs have a column of this name.
+fn has_field(reader: &Reader, name: &str) -> bool {
+    #[cfg(feature = "parquet")]
+    if let Some(source) = reader.parquet() {
+        return source.schema().column_with_name(name).is_some();
     }
+    has_column(reader.header(), reader.format().delimiter(), name)
 }
 
 impl Target {
@@ -273,7 +264,7 @@ impl Target {
                 Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
             }
             Some(source) => {
-                let copier = RowCopier::create(path, source, options.add_fingerprint.as_deref())?;
+                let copier = RowCopier::create(path, source, &options.added)?;
                 Ok(Self::Rows(copier))
             }
             None => Self::lines(path, options),

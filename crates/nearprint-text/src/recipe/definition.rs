@@ -186,6 +186,22 @@ impl Recipe {
         self.bands().map_or_else(|| a.distance(b), |bands| bands.sketch_distance(a, b))
     }
 
+    /// The similarity that a distance of two fingerprints of this recipe suggests, from 0 to 1: for
+    /// MinHash that of Jaccard, see [`BandLayout::similarity`]; for simhash the cosine of the angle
+    /// between the weighted features, cos(pi d / W) at a distance of d of W bits (Charikar,
+    /// "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002).
+    #[must_use]
+    pub fn similarity(&self, distance: u32) -> f64 {
+        if let Some(bands) = self.bands() {
+            return bands.similarity(self.width(), distance);
+        }
+        let bits = match self.hash {
+            HashFunction::Md5 { bits } => bits,
+            _ => self.width,
+        };
+        (std::f64::consts::PI * f64::from(distance) / f64::from(bits)).cos().max(0.0)
+    }
+
     /// Returns `k` if it is a distance of fingerprints of this recipe.
     ///
     /// # Errors

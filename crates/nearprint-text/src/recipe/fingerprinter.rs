@@ -12,6 +12,7 @@ use super::tokenize::Tokens;
 use super::weight::{Weight, weighted};
 use super::{hash, keywords, stop_words};
 use nearprint::Fingerprint;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Makes fingerprints of texts. Created by [`Recipe::fingerprinter`].
 ///
@@ -25,13 +26,16 @@ pub struct Fingerprinter<F> {
     width: PhantomData<F>,
 }
 
-/// The fingerprint of a text, and its number of tokens.
+/// The fingerprint of a text, and what else its tokens tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprinted<F> {
     /// The fingerprint; 0 for a text without tokens.
     pub value: F,
     /// The number of tokens, without stop words.
     pub num_tokens: usize,
+    /// A hash of the tokens in their order: that of texts which are equal but for what the recipe
+    /// cleans. Texts with other tokens have another one (xxh3 of 128 bits).
+    pub text_hash: u128,
 }
 
 impl Recipe {
@@ -78,7 +82,8 @@ impl<F: Fingerprint> Fingerprinter<F> {
                 None => self.unweighted(),
             },
         };
-        Fingerprinted { value, num_tokens: self.tokens.len() }
+        let text_hash = xxh3_128(self.tokens.as_text().as_bytes());
+        Fingerprinted { value, num_tokens: self.tokens.len(), text_hash }
     }
 
     /// The hash of one feature, by the hash function of the recipe.

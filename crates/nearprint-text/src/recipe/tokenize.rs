@@ -62,6 +62,11 @@ impl Tokens {
         &self.text.as_bytes()[self.starts[first]..end]
     }
 
+    /// The tokens, with a separator behind each.
+    pub(super) fn as_text(&self) -> &str {
+        &self.text
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
         self.starts.windows(2).map(|ends| &self.text[ends[0]..ends[1] - self.separator.len()])
     }

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use nearprint_text::documents::{
-    BadRecord, DocumentWriter, Format, Item, Reader, ReaderOptions, Record, WriterOptions,
+    AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, Reader, ReaderOptions, Record,
+    WriterOptions,
 };
 use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
@@ -247,13 +248,17 @@ fn copy(inputs: &[PathBuf], out: &Path, options: WriterOptions) -> (Vec<u8>, Vec
     let (mut spans, mut expected) = (Vec::new(), Vec::new());
     while let Some(item) = reader.next_item().unwrap() {
         let Item::Record(record) = item else { panic!("{item:?}") };
-        spans.push(output.append(&record, &7).unwrap());
+        spans.push(output.append(&record, &seven()).unwrap());
         expected.push(record.text);
     }
     let texts: Vec<String> = spans.iter().map(|&span| output.read_back(span).unwrap()).collect();
     assert_eq!(texts, expected);
     output.finish().unwrap();
     (fs::read(out).unwrap(), texts)
+}
+
+fn seven() -> Vec<FieldValue<'static>> {
+    vec![FieldValue::Text("7".into())]
 }
 
 fn kept() -> WriterOptions {
@@ -276,7 +281,7 @@ fn what_is_kept_is_written_unchanged() {
     let (bytes, _) = copy(&inputs, &at("out.jsonl.zst"), kept());
     assert_eq!(zstd::decode_all(&bytes[..]).unwrap(), expected);
 
-    let added = || with(kept(), |options| options.add_fingerprint = Some("f".into()));
+    let added = || with(kept(), |options| options.added = vec![AddedField::text("f")]);
     let (bytes, _) = copy(&inputs[1..], &at("out.jsonl"), added());
     assert_eq!(bytes, b"{\"text\":\"c\",\"x\":{},\"f\":\"7\"}");
 
@@ -312,9 +317,9 @@ fn an_output_is_continued_where_it_was() {
     };
     let mut reader = open();
     let mut output = DocumentWriter::create(&at("out.csv"), &reader, kept()).unwrap();
-    let span = output.append(&next(&mut reader), &0).unwrap();
+    let span = output.append(&next(&mut reader), &[]).unwrap();
     let len = output.flush_and_sync().unwrap();
-    output.append(&next(&mut reader), &0).unwrap();
+    output.append(&next(&mut reader), &[]).unwrap();
     output.flush_and_sync().unwrap();
     drop(output);
 
@@ -325,7 +330,7 @@ fn an_output_is_continued_where_it_was() {
     for text in ["b", "c"] {
         let record = next(&mut reader);
         assert_eq!(record.text, text);
-        let span = output.append(&record, &0).unwrap();
+        let span = output.append(&record, &[]).unwrap();
         assert_eq!(output.read_back(span).unwrap(), text);
     }
     output.finish().unwrap();
@@ -393,7 +398,7 @@ mod parquet {
         let mut options = keyed();
         options.fields.value = Some("n".into());
         let mut reader = Reader::open(&[at("a.parquet")], options.clone()).unwrap();
-        let added = with(kept(), |options| options.add_fingerprint = Some("f".into()));
+        let added = with(kept(), |options| options.added = vec![AddedField::text("f")]);
         let mut output = DocumentWriter::create(&at("out.parquet"), &reader, added).unwrap();
         let (mut wanted, mut spans) = (Vec::new(), Vec::new());
         while let Some(item) = reader.next_item().unwrap() {
@@ -412,7 +417,9 @@ mod parquet {
             let Item::Record(record) = item else { continue };
             if record.number % 3 == 0 || record.number > 4000 {
                 wanted.push(record.number - 1);
-                spans.push(output.append(&record, &record.number).unwrap());
+                spans.push(
+                    output.append(&record, &[FieldValue::Text(record.number.to_string().into())]).unwrap(),
+                );
             }
         }
         assert_eq!(output.read_back(spans[1]).unwrap(), "text 5");

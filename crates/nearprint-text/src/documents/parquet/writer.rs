@@ -1,12 +1,11 @@
 //! Writes Parquet files: new columns, and rows copied from other files.
 
-use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 use parquet::arrow::ArrowWriter;
@@ -14,6 +13,7 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
+use super::super::added::{AddedField, FieldKind, FieldValue};
 use super::super::line_file::{STDOUT, is_stdout, sync_file};
 use super::reader::ParquetReader;
 use super::row::{BATCH_ROWS, ParquetRow};
@@ -89,33 +89,62 @@ fn write_error(path: &Path) -> impl FnOnce(ParquetError) -> Error {
     }
 }
 
-/// Copies rows of other files, optionally with a column of fingerprints.
+/// Copies rows of other files, with more columns.
 pub(in super::super) struct RowCopier {
     writer: ParquetWriter,
-    /// Rows that wait to be written: their batches, (batch, row), and their fingerprints.
+    /// Rows that wait to be written: their batches, (batch, row), and the added columns.
     batches: Vec<Arc<RecordBatch>>,
     rows: Vec<(usize, usize)>,
-    fingerprints: Option<Vec<String>>,
+    added: Vec<AddedColumn>,
+}
+
+/// The values of an added column in rows that wait to be written.
+enum AddedColumn {
+    Text(Vec<Option<String>>),
+    Number(Vec<Option<f64>>),
+}
+
+impl AddedColumn {
+    fn of(field: &AddedField) -> Self {
+        match field.kind {
+            FieldKind::Text => Self::Text(Vec::new()),
+            FieldKind::Number => Self::Number(Vec::new()),
+        }
+    }
+
+    /// Adds a value; none if it has another type.
+    fn push(&mut self, value: &FieldValue<'_>) {
+        match (self, value) {
+            (Self::Text(column), FieldValue::Text(text)) => column.push(Some(text.to_string())),
+            (Self::Text(column), _) => column.push(None),
+            (Self::Number(column), FieldValue::Number(number)) => column.push(Some(*number)),
+            (Self::Number(column), _) => column.push(None),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(column) => Arc::new(StringArray::from_iter(column.drain(..))),
+            Self::Number(column) => Arc::new(Float64Array::from_iter(column.drain(..))),
+        }
+    }
 }
 
 impl RowCopier {
     /// Creates a file with the columns and the compression of `source`, and one more column for
-    /// fingerprints if it has a name.
+    /// each added field.
     pub(in super::super) fn create(
         path: &Path,
         source: &ParquetReader,
-        fingerprints: Option<&str>,
+        added: &[AddedField],
     ) -> Result<Self> {
-        let schema = match fingerprints {
-            Some(name) => with_field(source.schema(), name),
-            None => source.schema().clone(),
-        };
+        let schema = with_fields(source.schema(), added);
         let writer = ParquetWriter::create(path, &schema, source.compression())?;
-        let fingerprints = fingerprints.map(|_| Vec::new());
-        Ok(Self { writer, batches: Vec::new(), rows: Vec::new(), fingerprints })
+        let added = added.iter().map(AddedColumn::of).collect();
+        Ok(Self { writer, batches: Vec::new(), rows: Vec::new(), added })
     }
 
-    pub(in super::super) fn append(&mut self, row: &ParquetRow, fingerprint: &dyn Display) -> Result<()> {
+    pub(in super::super) fn append(&mut self, row: &ParquetRow, values: &[FieldValue<'_>]) -> Result<()> {
         let ParquetRow { batch, index } = row;
         if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, batch)) {
             if self.batches.len() == BATCHES_WAITING {
@@ -124,9 +153,7 @@ impl RowCopier {
             self.batches.push(batch.clone());
         }
         self.rows.push((self.batches.len() - 1, *index));
-        if let Some(fingerprints) = &mut self.fingerprints {
-            fingerprints.push(fingerprint.to_string());
-        }
+        self.added.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         if self.rows.len() < BATCH_ROWS { Ok(()) } else { self.write_waiting() }
     }
 
@@ -137,9 +164,7 @@ impl RowCopier {
         let batches: Vec<&RecordBatch> = self.batches.iter().map(|batch| &**batch).collect();
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
         let mut columns = rows.map_err(write_error(&self.writer.path))?.columns().to_vec();
-        if let Some(fingerprints) = &mut self.fingerprints {
-            columns.push(Arc::new(StringArray::from_iter_values(fingerprints.drain(..))));
-        }
+        columns.extend(self.added.iter_mut().map(AddedColumn::take));
         self.writer.write(columns)?;
         self.batches.clear();
         self.rows.clear();
@@ -153,8 +178,14 @@ impl RowCopier {
     }
 }
 
-fn with_field(schema: &Schema, name: &str) -> SchemaRef {
-    let added = Arc::new(Field::new(name, DataType::Utf8, false));
-    let fields: Vec<_> = schema.fields().iter().cloned().chain([added]).collect();
+fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {
+    let added = added.iter().map(|AddedField { name, kind }| {
+        let kind = match kind {
+            FieldKind::Text => DataType::Utf8,
+            FieldKind::Number => DataType::Float64,
+        };
+        Arc::new(Field::new(name, kind, true))
+    });
+    let fields: Vec<_> = schema.fields().iter().cloned().chain(added).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }

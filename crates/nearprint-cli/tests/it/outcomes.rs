@@ -1,0 +1,196 @@
+//! What `dedup` tells of the documents: annotations, the file of duplicates, the summary.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{ArrayRef, StringArray};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+
+use crate::common::cli::{fails, nearprint, succeeds};
+use crate::formats::write_parquet;
+
+/// A page, a copy of it, a near-duplicate, and another page with its copy.
+const PAGES: &str = r#"{"id":"a","text":"the quick brown fox jumps over the lazy dog and then runs away from it to the forest"}
+{"id":"b","text":"The quick, brown fox jumps over the lazy dog; and then runs away from it to the forest!"}
+{"id":"c","text":"the quick brown fox jumps over the lazy dog and then runs away from it to the river"}
+{"id":"d","text":"nothing else says this and nobody else would want to say it here again"}
+{"id":"e","text":"nothing else says this and nobody else would want to say it here again"}
+"#;
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("in.jsonl"), PAGES).unwrap();
+    home
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Of each document its id, duplicate_of, cluster and similarity.
+fn annotations(lines: &str) -> Vec<[Value; 4]> {
+    let fields = ["id", "duplicate_of", "cluster", "similarity"];
+    let row = |line: &str| {
+        let object: Value = serde_json::from_str(line).unwrap();
+        fields.map(|field| object.get(field).unwrap().clone())
+    };
+    lines.lines().map(row).collect()
+}
+
+#[test]
+fn all_documents_are_annotated() {
+    let home = home();
+    let at = home.path();
+    succeeds(at, "dedup in.jsonl -o plain.jsonl --key-field id --duplicates plain.tsv", b"");
+    for more in ["", "--db seen.np", "--confirm jaccard:0.5", "--keep longest", "--keep longest --db best.np"]
+    {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --annotate --duplicates d.tsv {more}");
+        succeeds(at, &line, b"");
+        let rows = annotations(&read(at, "out.jsonl"));
+        let cell = |row: usize, column: usize| rows[row][column].clone();
+        // The second one has the longest text.
+        let kept = if more.starts_with("--keep") { "b" } else { "a" };
+        let clusters: Vec<Value> = (0..5).map(|row| cell(row, 2)).collect();
+        assert_eq!(clusters, [kept, kept, kept, "d", "d"], "{more}");
+        for (row, [id, of, cluster, similarity]) in rows.iter().enumerate() {
+            if id == cluster {
+                assert!(of.is_null() && similarity.is_null(), "{more}");
+            } else {
+                let wanted = if row == 2 { 0.7..0.95 } else { 1.0..1.1 };
+                assert!(of == cluster && wanted.contains(&similarity.as_f64().unwrap()), "{more}: {rows:?}");
+            }
+        }
+        // The other bytes are those of the input.
+        for (line, original) in read(at, "out.jsonl").lines().zip(PAGES.lines()) {
+            let original = &original[..original.len() - 1];
+            assert!(line.starts_with(&format!("{original},\"duplicate_of\":")), "{line}");
+        }
+        let of_file = read(at, "d.tsv");
+        let of_file: Vec<&str> = of_file.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
+        assert_eq!(of_file, [kept, kept, "d"]);
+    }
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --annotate --add-fingerprint print";
+    succeeds(at, line, b"");
+    let first: Value = serde_json::from_str(read(at, "out.jsonl").lines().nth(1).unwrap()).unwrap();
+    assert_eq!(first["print"].as_str().unwrap().len(), 66);
+    assert_eq!(first["duplicate_of"], "a");
+}
+
+#[test]
+fn tables_are_annotated() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let csv =
+        "id,text\n\"x,1\",one two three four five\n2,One two three four five!\n3,something else entirely\n";
+    fs::write(at.join("in.csv"), csv).unwrap();
+    succeeds(at, "dedup in.csv -o out.csv --key-field id --annotate", b"");
+    assert_eq!(
+        read(at, "out.csv"),
+        "id,text,duplicate_of,cluster,similarity\n\"x,1\",one two three four five,,\"x,1\",\n\
+         2,One two three four five!,\"x,1\",\"x,1\",1\n3,something else entirely,,3,\n"
+    );
+    fails(at, "dedup out.csv -o again.csv --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
+    fs::write(at.join("one.txt"), "one").unwrap();
+    fails(at, "dedup one.txt -o out --annotate", b"", 2, &["fields"]);
+}
+
+#[test]
+fn rows_of_parquet_are_annotated() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let ids: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "z"]));
+    let texts = ["one two three four five", "One two three four five!", "something else entirely"];
+    write_parquet(at, "in.parquet", vec![("id", ids), ("text", Arc::new(StringArray::from(texts.to_vec())))]);
+    succeeds(at, "dedup in.parquet -o out.parquet --key-field id --annotate", b"");
+    let file = fs::File::open(at.join("out.parquet")).unwrap();
+    let mut batches = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let batch = batches.next().unwrap().unwrap();
+    let text = |name: &str| -> Vec<Option<String>> {
+        let column = batch.column_by_name(name).unwrap().as_string::<i32>();
+        column.iter().map(|cell| cell.map(str::to_string)).collect()
+    };
+    let some = |cell: &str| Some(cell.to_string());
+    assert_eq!(text("duplicate_of"), [None, some("x"), None]);
+    assert_eq!(text("cluster"), [some("x"), some("x"), some("z")]);
+    let similarity = batch.column_by_name("similarity").unwrap().as_primitive::<Float64Type>();
+    assert_eq!(similarity.iter().collect::<Vec<_>>(), [None, Some(1.0), None]);
+    fails(at, "dedup out.parquet -o x.parquet --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
+}
+
+#[test]
+fn the_file_of_duplicates_has_a_header_on_request() {
+    let home = home();
+    let at = home.path();
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --duplicates d.tsv";
+    succeeds(at, line, b"");
+    let plain = read(at, "d.tsv");
+    assert!(
+        plain.starts_with("b\ta\t0\t1.0000\ta\nc\ta\t") && plain.ends_with("e\td\t0\t1.0000\td\n"),
+        "{plain}"
+    );
+    succeeds(at, &format!("{line} --duplicates-header --db seen.np"), b"");
+    let header = "key\tduplicate_of\tdistance\tsimilarity\tcluster\n";
+    assert_eq!(read(at, "d.tsv"), format!("{header}{plain}"));
+    fails(at, "dedup in.jsonl -o x --duplicates-header", b"", 2, &["--duplicates"]);
+}
+
+#[test]
+fn copies_are_told_from_near_duplicates_in_all_runs() {
+    let home = home();
+    let at = home.path();
+    let summary = |line: &str| nearprint(at, line, b"").err;
+    let words = "2 of the duplicates are exact copies, 1 are near-duplicates";
+    for more in
+        ["", "--dry-run", "--db seen.np", "--keep longest", "--confirm jaccard:0.5", "--recipe simhash -k 20"]
+    {
+        let err = summary(&format!("dedup in.jsonl -o out.jsonl --key-field id {more}"));
+        assert!(err.contains(words), "{more}: {err}");
+        assert!(err.contains("0.9 to 1.0: ") && err.contains("largest groups: 3 of "), "{more}: {err}");
+    }
+    // The database of an earlier run knows its texts by their hashes.
+    let again = "dedup in.jsonl -o again.jsonl --key-field id --db seen.np";
+    for more in ["--dry-run", "--keep longest", ""] {
+        let err = summary(&format!("{again} {more}"));
+        assert!(err.contains("4 of the duplicates are exact copies, 1 are"), "{more}: {err}");
+    }
+    fails(at, &format!("{again} --confirm jaccard:0.5"), b"", 2, &["keeps no texts"]);
+    // One with texts compares them.
+    succeeds(at, "create texts.np --keys --texts --recipe minhash --layout bands:6x16 --width 256", b"");
+    let with_texts = "dedup in.jsonl -o x.jsonl --key-field id --db texts.np";
+    assert!(summary(with_texts).contains(words));
+    assert!(
+        summary(&format!("{with_texts} --min-tokens 1")).contains("4 of the duplicates are exact copies")
+    );
+    // One with keys alone cannot tell.
+    succeeds(at, "create keys.np --keys --recipe minhash --layout bands:6x16 --width 256", b"");
+    let err = summary("dedup in.jsonl -o x.jsonl --key-field id --db keys.np");
+    assert!(err.contains("3 duplicates") && !err.contains("exact copies"), "{err}");
+}
+
+#[test]
+fn confirmation_tells_what_it_changed() {
+    let home = home();
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --confirm jaccard:0.99";
+    for keep in ["first", "longest"] {
+        let err = nearprint(home.path(), &format!("{line} --keep {keep}"), b"").err;
+        assert!(err.contains("3 kept, 2 duplicates"), "{err}");
+        assert!(err.contains("1 documents kept that fingerprints alone would leave out"), "{err}");
+        assert!(err.contains("by similarity: 0.9 to 1.0: 2\n"), "{err}");
+    }
+}
+
+#[test]
+fn keys_in_the_summary_cannot_write_on_the_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let pages = PAGES.replace("\"a\"", "\"\\u001b[31m\\nred\"");
+    fs::write(home.path().join("in.jsonl"), pages).unwrap();
+    let err = nearprint(home.path(), "dedup in.jsonl -o out.jsonl --key-field id", b"").err;
+    assert!(
+        err.contains("largest groups: 3 of ") && !err.contains('\u{1b}') && !err.contains("\nred"),
+        "{err}"
+    );
+}

@@ -1,0 +1,74 @@
+//! How many kept documents share a band.
+
+use nearprint::internal::mix64;
+use nearprint::{BandLayout, Fingerprint};
+
+/// Counters of one band: longer bands share counters by chance.
+const COUNTERS: usize = 1 << 16;
+
+/// How many documents share bands of their MinHash fingerprints.
+///
+/// Documents that share a band are compared with each other, which takes time in proportion to the
+/// square of their number. A template that many pages have in common makes such a band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Crowding {
+    /// The most documents that share a band.
+    pub largest: u64,
+    /// The documents that share a band with a document, on average over all documents.
+    pub mean: f64,
+}
+
+/// Counts the bands of kept documents.
+pub(super) struct BandCounts {
+    bands: BandLayout,
+    counts: Vec<u32>,
+    documents: u64,
+}
+
+impl BandCounts {
+    pub(super) fn new(bands: BandLayout) -> Self {
+        Self { bands, counts: vec![0; bands.count() as usize * COUNTERS], documents: 0 }
+    }
+
+    pub(super) fn push<F: Fingerprint>(&mut self, fingerprint: F) {
+        self.documents += 1;
+        for band in 0..self.bands.count() {
+            #[expect(clippy::cast_possible_truncation, reason = "takes the low bits")]
+            let counter = mix64(self.bands.band(fingerprint, band)) as usize % COUNTERS;
+            let count = &mut self.counts[band as usize * COUNTERS + counter];
+            *count = count.saturating_add(1);
+        }
+    }
+
+    pub(super) fn crowding(&self) -> Crowding {
+        let square = |count: &u32| (f64::from(*count)).powi(2);
+        let pairs: f64 = self.counts.iter().map(square).sum();
+        let largest = self.counts.iter().max().copied().unwrap_or_default().into();
+        Crowding { largest, mean: pairs / self.documents.max(1) as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nearprint::U256;
+
+    use super::*;
+
+    #[test]
+    fn shared_bands_are_counted() {
+        let bands: BandLayout = "6x16".parse().unwrap();
+        let mut counts = BandCounts::new(bands);
+        assert_eq!(counts.crowding(), Crowding { largest: 0, mean: 0.0 });
+        for number in 0..1000u64 {
+            // Of ten documents, three share the first band.
+            let first = if number % 10 < 3 { 7 } else { number + 10 };
+            let band = |at: u32| if at == 0 { first } else { mix64(number * 6 + u64::from(at)) >> 48 };
+            counts.push::<U256>(bands.assemble((0..6).map(band), std::iter::repeat(true)));
+        }
+        let Crowding { largest, mean } = counts.crowding();
+        assert!((300..310).contains(&largest), "{largest}");
+        // Three of ten meet 300, and each its own five bands and a few others.
+        assert!((95.0..100.0).contains(&mean), "{mean}");
+    }
+}

@@ -1,0 +1,103 @@
+//! The largest groups of near-duplicates.
+
+use std::cmp::Reverse;
+
+use super::sort_row::SortRow;
+use super::temporary::{StringFile, WorkFolder};
+use crate::error::Result;
+use nearprint::internal::Sorter;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The groups to report.
+const REPORTED: usize = 5;
+
+/// A kept document, and the documents that were left out because of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Group {
+    /// The key of the kept document.
+    pub key: String,
+    /// All documents of the group.
+    pub documents: u64,
+}
+
+/// Counts near-duplicates by the document that was kept instead, in bounded memory.
+pub(super) struct GroupSizes {
+    keys: StringFile,
+    /// A row for each near-duplicate: the hash of the key, and its place among `keys`.
+    rows: Sorter<SortRow<u64, 3>>,
+    /// Removed with the rows.
+    _folder: WorkFolder,
+}
+
+impl GroupSizes {
+    pub(super) fn new(memory_bytes: usize, threads: usize) -> Result<Self> {
+        let folder = WorkFolder::new()?;
+        let rows = Sorter::in_folder(folder.path(), 0, memory_bytes, threads)?;
+        Ok(Self { keys: StringFile::new()?, rows, _folder: folder })
+    }
+
+    /// Counts a near-duplicate of the document with this key.
+    #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
+    pub(super) fn push(&mut self, key: &str) -> Result<()> {
+        let (hash, at) = (xxh3_128(key.as_bytes()), self.keys.push(key)?);
+        Ok(self.rows.push(SortRow([(hash >> 64) as u64, hash as u64, at], 0))?)
+    }
+
+    /// The largest groups, the largest first; of equal ones, that which was first to have a
+    /// near-duplicate.
+    pub(super) fn largest(self) -> Result<Vec<Group>> {
+        let Self { mut keys, rows, _folder } = self;
+        let mut largest: Vec<(Reverse<u64>, u64)> = Vec::new();
+        let mut add = |group: (Reverse<u64>, u64)| {
+            largest.push(group);
+            largest.sort_unstable();
+            largest.truncate(REPORTED);
+        };
+        let (mut hash, mut group) = ([0; 2], (Reverse(1), 0));
+        rows.finish()?.for_each_block(|block| {
+            for &SortRow([high, low, at], _) in block {
+                if group.0.0 > 1 && hash == [high, low] {
+                    group.0.0 += 1;
+                } else {
+                    if group.0.0 > 1 {
+                        add(group);
+                    }
+                    (hash, group) = ([high, low], (Reverse(2), at));
+                }
+            }
+            Ok::<(), crate::Error>(())
+        })?;
+        if group.0.0 > 1 {
+            add(group);
+        }
+        largest
+            .into_iter()
+            .map(|(Reverse(documents), at)| Ok(Group { key: keys.get(at)?, documents }))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_groups_are_named() {
+        let none = GroupSizes::new(1 << 20, 1).unwrap();
+        assert_eq!(none.largest().unwrap(), []);
+        // With little memory, most rows wait in files.
+        let mut sizes = GroupSizes::new(1 << 10, 2).unwrap();
+        for round in 0..2000u32 {
+            for key in 0..10 {
+                if round % (key + 1) == 0 {
+                    sizes.push(&format!("key {key}")).unwrap();
+                }
+            }
+        }
+        let largest = sizes.largest().unwrap();
+        let found: Vec<_> = largest.iter().map(|group| (&*group.key, group.documents)).collect();
+        let expected = [("key 0", 2001), ("key 1", 1001), ("key 2", 668), ("key 3", 501), ("key 4", 401)];
+        assert_eq!(found, expected);
+    }
+}

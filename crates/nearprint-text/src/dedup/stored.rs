@@ -1,0 +1,84 @@
+//! What is stored beside the key of a kept document.
+
+use crate::documents::Span;
+use crate::error::{Error, Result};
+
+/// Begins a hash.
+const HASH: u8 = 0;
+/// Begins a place in the output, and a hash.
+const PLACE: u8 = 1;
+
+/// The bytes stored beside the key of a kept document: nothing, the hash of its text, its place in
+/// the output and that hash, or its text.
+///
+/// The first byte tells them apart: that of a text is 0x28, since it is a Zstandard frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stored(pub(super) Vec<u8>);
+
+impl Stored {
+    pub(super) fn hash(text_hash: u128) -> Self {
+        Self([&[HASH][..], &text_hash.to_le_bytes()].concat())
+    }
+
+    pub(super) fn place(Span { offset, len_bytes }: Span, text_hash: u128) -> Self {
+        let place = [offset.to_le_bytes(), len_bytes.to_le_bytes()].concat();
+        Self([&[PLACE][..], &text_hash.to_le_bytes(), &place].concat())
+    }
+
+    /// Compresses a text.
+    pub(super) fn text(text: &str) -> Result<Self> {
+        zstd::bulk::compress(text.as_bytes(), 0).map(Self).map_err(Error::io("compress", "a text"))
+    }
+
+    /// The hash of the text, unless nothing or the text itself is stored.
+    pub(super) fn text_hash(&self) -> Option<u128> {
+        match self.0.split_first() {
+            Some((&(HASH | PLACE), bytes)) => bytes.first_chunk().map(|bytes| u128::from_le_bytes(*bytes)),
+            _ => None,
+        }
+    }
+
+    /// The place of the document in the output.
+    pub(super) fn span(&self) -> Option<Span> {
+        let (_, numbers) = self.0.strip_prefix(&[PLACE])?.split_first_chunk::<16>()?;
+        match numbers.as_chunks::<8>() {
+            ([offset, len_bytes], []) => {
+                Some(Span { offset: u64::from_le_bytes(*offset), len_bytes: u64::from_le_bytes(*len_bytes) })
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        self.0.first().is_some_and(|first| ![HASH, PLACE].contains(first))
+    }
+
+    /// Decompresses the text. `key` is the key beside it, for messages.
+    pub(super) fn decompress(&self, key: &str) -> Result<String> {
+        let failed = |error: std::io::Error| {
+            Error::input(format!("the text of {key:?} in the database"), error.to_string())
+        };
+        let text = zstd::stream::decode_all(&*self.0).map_err(failed)?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_known_by_its_first_byte() {
+        let span = Span { offset: 3, len_bytes: u64::MAX };
+        let (hash, place, text) = (Stored::hash(7), Stored::place(span, 8), Stored::text("one").unwrap());
+        assert_eq!((hash.text_hash(), hash.span(), hash.is_text()), (Some(7), None, false));
+        assert_eq!((place.text_hash(), place.span(), place.is_text()), (Some(8), Some(span), false));
+        assert_eq!((text.text_hash(), text.span(), text.is_text()), (None, None, true));
+        assert_eq!(text.decompress("key").unwrap(), "one");
+        for damaged in [&[][..], &[HASH], &[PLACE, 1], &[PLACE; 30]] {
+            let stored = Stored(damaged.to_vec());
+            assert!(stored.span().is_none() && !stored.is_text());
+            assert!(stored.decompress("key").is_err());
+        }
+    }
+}
