@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs the peers that deduplicate documents into a folder of their own and runs all of them on the same documents;
+# see documents.py. NEARPRINT_RELEASE names a folder of release builds to use instead of building nearprint.
+set -euo pipefail
+cd "$(dirname "$0")"
+home=${NEARPRINT_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/nearprint-peers}
+[ -x "$home/bin/python" ] || python3 -m venv "$home"
+"$home/bin/pip" install --quiet --requirement requirements-documents.txt
+RUSTFLAGS="-C target-cpu=native" cargo build --quiet --release --locked --target-dir "$home/target" --bin gaoya_documents
+release=${NEARPRINT_RELEASE:-}
+if [ -z "$release" ]; then
+  build=(cargo build --quiet --release --locked --manifest-path ../../Cargo.toml --target-dir "$home/nearprint")
+  "${build[@]}" --package nearprint-cli --bin nearprint
+  "${build[@]}" --package nearprint-text --example generated_pages --example yardstick
+  release=$home/nearprint/release
+fi
+exec "$home/bin/python" documents.py --gaoya "$home/target/release/gaoya_documents" --release "$release" "$@"
