@@ -323,15 +323,19 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--memory-limit", type=float, default=16, help="GB for each process; a dash if exceeded")
     parser.add_argument("--release", type=pathlib.Path, required=True, help="a folder with release builds of nearprint")
     parser.add_argument("--gaoya", type=pathlib.Path, required=True, help="the compiled gaoya_documents")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    unknown = set(arguments.only.split(",")) - PEERS.keys()
+    if unknown:
+        parser.error(f"no such peers: {', '.join(sorted(unknown))}")
+    return arguments
 
 
 def main() -> None:
     arguments = parse_arguments()
-    examples = arguments.release / "examples"
-    tools = Tools(
-        arguments.release / "nearprint", examples / "yardstick", examples / "generated_pages", arguments.gaoya
-    )
+    # The peers run in folders of their own.
+    release, gaoya_documents = arguments.release.resolve(), arguments.gaoya.resolve()
+    examples = release / "examples"
+    tools = Tools(release / "nearprint", examples / "yardstick", examples / "generated_pages", gaoya_documents)
     limits = Limits(arguments.cpu_limit, arguments.memory_limit * 1e9)
     with tempfile.TemporaryDirectory() as folder:
         home = pathlib.Path(folder)
