@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bk_tree::{BKTree, Metric};
 use gaoya::simhash::SimHashIndex;
 use mih_rs::Index;
-use nearprint::{Database, Options, Snapshot, find_all, num_differing_bits};
+use nearprint::{Database, Error as DatabaseError, Options, Schema, Snapshot, num_differing_bits, visit_all};
 
 const K: u32 = 3;
 
@@ -101,7 +101,7 @@ fn scan(values: &[u64], queries: &[u64], report: &mut Report) {
 fn build(values: &[u64], home: &Path, report: &mut Report) -> Result<Snapshot<u64>, Box<dyn Error>> {
     let (path, one) = (home.join("peers.np"), Options::new().threads(1).memory_bytes(512 << 20));
     report.timed("build", || {
-        let mut builder = Database::<u64>::build(&path, one.clone())?;
+        let mut builder = Database::<u64>::build_with(&path, Schema::new(), one.clone())?;
         values.iter().try_for_each(|&value| builder.push(value, None).map(drop))?;
         builder.finish()
     })?;
@@ -113,26 +113,32 @@ fn build(values: &[u64], home: &Path, report: &mut Report) -> Result<Snapshot<u6
     })?)
 }
 
+/// What a visitor returns that never fails.
+fn done() -> Result<(), DatabaseError> {
+    Ok(())
+}
+
 fn nearprint(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
     let home = tempfile::tempdir()?;
     let snapshot = build(values, home.path(), report)?;
     // As for every other peer, what is measured is the second time.
-    snapshot.query_batch(queries, K, |_, _| Ok(()))?;
+    snapshot.query_batch(queries, K, |_, _| done())?;
     report.ask(queries, |query| snapshot.query(query, K).map_or(0, |found| found.len()));
-    report.timed("pairs", || snapshot.visit_pairs(K, |_| Ok(())))?;
-    report.timed("pairs_in_memory", || find_all(values, K, 1, |_| Ok(())))?;
+    report.timed("pairs", || snapshot.visit_pairs(K, |_| done()))?;
+    let one = Options::new().threads(1);
+    report.timed("pairs_in_memory", || visit_all(values.to_vec(), K, &one, |_| done()))?;
     Ok(())
 }
 
 fn nearprint_batch(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
     let home = tempfile::tempdir()?;
     let snapshot = build(values, home.path(), report)?;
-    snapshot.query_batch(queries, K, |_, _| Ok(()))?;
+    snapshot.query_batch(queries, K, |_, _| done())?;
     let mut counts = Vec::new();
     report.timed("seconds", || {
         snapshot.query_batch(queries, K, |_, found| {
             counts.push(found.len());
-            Ok(())
+            done()
         })
     })?;
     report.add("counts", format!("{counts:?}"));
@@ -146,8 +152,8 @@ fn mih(values: Vec<u64>, queries: &[u64], report: &mut Report) -> Outcome {
     index.serialize_into(BufWriter::new(File::create(&path)?))?;
     report.add("disk", path.metadata()?.len());
     drop(index);
-    let index: Index<u64> =
-        report.timed("reopen", || Index::deserialize_from(BufReader::with_capacity(1 << 20, File::open(&path)?)))?;
+    let index: Index<u64> = report
+        .timed("reopen", || Index::deserialize_from(BufReader::with_capacity(1 << 20, File::open(&path)?)))?;
     let mut searcher = index.range_searcher();
     report.ask(queries, |query| searcher.run(query, K as usize).len());
     report.pairs_by_asking(&values, |value| searcher.run(value, K as usize).len());
