@@ -92,7 +92,7 @@ fn list_layout<F: Fingerprint>(near: Near, len: usize) -> Result<(Layout, Vec<i3
     let (size, k) = (len.max(1).ilog2(), near.k);
     if let Some(bands) = near.bands {
         let layout = Layout::bands(F::BITS, bands)?;
-        let group_bits = bands.bits().min(size.saturating_sub(2)).min(24);
+        let group_bits = group_bits(len, bands.bits());
         return Ok((layout, vec![0; bands.count() as usize], group_bits));
     }
     let all_with_all = || {
@@ -109,7 +109,7 @@ fn list_layout<F: Fingerprint>(near: Near, len: usize) -> Result<(Layout, Vec<i3
         // The radii + 1 must add up to k + 1.
         let radius = |table| (k + 1) / tables + u32::from(table < (k + 1) % tables) - 1;
         let radii: Vec<u32> = (0..tables).map(radius).collect();
-        let group_bits = shortest.min(size.saturating_sub(2)).min(24);
+        let group_bits = group_bits(len, shortest);
         let cost = radii.iter().map(|&radius| table_cost(len, group_bits, radius, k)).sum::<f64>();
         Some((cost, layout, radii, group_bits))
     };
@@ -203,7 +203,7 @@ pub(super) fn join_sorted<F: Fingerprint>(
     let (k, threads) = (Distance::saturating::<F>(near.k).bits(), options.threads);
     let (layout, radii, group_bits) = list_layout::<F>(Near { k, ..near }, natural.len())?;
     let tables: Vec<Table<F>> = layout.tables();
-    let plan = Plan::prove(&layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))?;
+    let plan = plan_of(&layout, radii, k)?;
     let progress = options.counter(Stage::Joining, (natural.len() * tables.len()) as u64);
     let join = Join {
         kernel: Kernel::detect(),
@@ -215,19 +215,44 @@ pub(super) fn join_sorted<F: Fingerprint>(
         tables: &tables,
         progress: &progress,
     };
-    let (mut permuted, mut scratch) = (Vec::new(), Vec::new());
-    for (index, table) in tables.iter().enumerate() {
-        let values = if index == 0 {
-            natural
-        } else {
-            permuted.clear();
-            permuted.extend(natural.iter().map(|&value| table.permute(value)));
-            sort::group(&mut permuted, &mut scratch, group_bits, threads);
-            &permuted
-        };
-        join.run(index, &ListGroups::new(values, group_bits), group_bits, visit)?;
-    }
-    Ok(())
+    let mut buffers = Buffers::default();
+    (0..tables.len()).try_for_each(|table| join_table(&join, table, natural, group_bits, &mut buffers, visit))
+}
+
+pub(super) fn plan_of(layout: &Layout, radii: Vec<i32>, k: u32) -> Result<Plan> {
+    Plan::prove(layout, radii, k).ok_or(Error::Limit("no valid plan for this k"))
+}
+
+/// The bits by which a list of this length is grouped, of those that near fingerprints share.
+pub(super) fn group_bits(len: usize, shared_bits: u32) -> u32 {
+    shared_bits.min(len.max(1).ilog2().saturating_sub(2)).min(24)
+}
+
+/// A list in the order of a table, and room to sort it.
+#[derive(Debug, Default)]
+pub(super) struct Buffers<F> {
+    permuted: Vec<F>,
+    scratch: Vec<F>,
+}
+
+/// The pairs that one table reports of ascending distinct values.
+pub(super) fn join_table<F: Fingerprint>(
+    join: &Join<'_, F>,
+    table: usize,
+    natural: &[F],
+    group_bits: u32,
+    Buffers { permuted, scratch }: &mut Buffers<F>,
+    visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+) -> Result<()> {
+    let values = if table == 0 {
+        natural
+    } else {
+        permuted.clear();
+        permuted.extend(natural.iter().map(|&value| join.tables[table].permute(value)));
+        sort::group(permuted, scratch, group_bits, join.threads);
+        permuted
+    };
+    join.run(table, &ListGroups::new(values, group_bits), group_bits, visit)
 }
 
 /// The connected components of the near pairs of a list, those of two values or more, on

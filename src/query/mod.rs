@@ -3,6 +3,7 @@
 //! [`search`] is the hot path.
 
 pub(crate) mod batch;
+mod blocks;
 pub(crate) mod clusters;
 pub(crate) mod join;
 pub(crate) mod keys;
@@ -15,6 +16,7 @@ pub(crate) mod search;
 pub(crate) mod union_find;
 pub(crate) mod view;
 
+pub use blocks::Blocks;
 pub use join::Pair;
 pub use keys::RowKey;
 pub use lists::{Near, find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters};

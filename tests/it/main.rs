@@ -10,6 +10,7 @@ mod common;
 
 mod backup;
 mod bands;
+mod blocks;
 mod builds;
 mod cross;
 mod damage;

@@ -221,7 +221,7 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
     let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
     if report.tells_copies {
         let near = duplicates - copies;
-        global.note(format_args!("{copies} of the duplicates are exact copies, {near} are near-duplicates"));
+        global.note(format_args!("exact copies: {copies}, near-duplicates: {near}"));
     }
     let tenths = (0..).zip(by_similarity).filter(|(_, count)| *count > 0);
     let tenths: Vec<String> = tenths
