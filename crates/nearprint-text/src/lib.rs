@@ -39,7 +39,7 @@ pub use recipe::{Fingerprinter, Recipe};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::documents::internal::*;
-    pub use crate::tune::thread_cpu_time;
+    pub use crate::tune::internal::*;
 }
 
 /// Compiles the code of the README.

@@ -45,7 +45,6 @@ impl Cost {
 }
 
 /// The processor time that the calling thread has used.
-#[doc(hidden)]
 pub fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();

@@ -109,14 +109,16 @@ impl Goal {
     }
 
     /// The index of the curve with the best point, and this point; `None` without any point. Ties go
-    /// to the smallest k as a share of the bits that a distance counts, then to the first curve.
+    /// to the smallest k as a share of the bits that a distance counts, then to a curve without
+    /// confirmation, then to the first curve.
     #[must_use]
     pub fn choose(self, curves: &[Curve]) -> Option<(usize, &Point)> {
         let best = curves.iter().enumerate().filter_map(|(at, curve)| Some((at, self.best(&curve.points)?)));
         best.min_by(|(a, point_a), (b, point_b)| {
             let share = |at: usize, point: &Point| f64::from(point.k) / f64::from(curves[at].num_bits());
             let by_share = share(*a, point_a).total_cmp(&share(*b, point_b));
-            self.compare(point_a, point_b).then(by_share).then(a.cmp(b))
+            let order = |at: usize| (curves[at].confirm.is_some(), at);
+            self.compare(point_a, point_b).then(by_share).then(order(*a).cmp(&order(*b)))
         })
     }
 }
@@ -182,6 +184,8 @@ mod tests {
             Some((1, 9))
         );
         assert_eq!(choose(&[curve("simhash", Vec::new())]), None);
+        let confirmed = Curve { confirm: Some(Confirm::Edit(0.1)), ..curve("simhash", at(3)) };
+        assert_eq!(choose(&[confirmed, curve("simhash", at(3))]), Some((1, 3)));
     }
 
     #[test]

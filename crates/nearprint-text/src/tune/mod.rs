@@ -33,8 +33,6 @@ mod neighbours;
 mod point;
 mod study;
 
-#[doc(hidden)]
-pub use cost::thread_cpu_time;
 pub use cost::{COST_ROWS, Cost};
 pub use curves::Confirms;
 pub use goal::{Curve, Goal, ParseGoalError};
@@ -44,6 +42,11 @@ pub use point::Point;
 pub use study::{Study, sample};
 
 use nearprint::{BandLayout, Near, Width};
+
+/// What the command line shares with this module.
+pub(crate) mod internal {
+    pub use super::cost::thread_cpu_time;
+}
 
 /// The pairs that a curve counts: those within half of the bits or, of fingerprints with bands,
 /// those with an equal band and half of the bits of the sketch, a similarity of 0.

@@ -2,8 +2,9 @@
 
 use crate::terminal::failure::Failure;
 use nearprint_text::recipe::Recipe;
+use nearprint_text::tune::Cost;
 
-/// The recipes that are tried if no option names one, those with fewer bytes a row first.
+/// The recipes that are tried if no option names one.
 const DEFAULT_RECIPES: [&str; 2] = ["simhash", "minhash"];
 /// The bands that are then tried, as in `--hash minhash:6x16,2`.
 const DEFAULT_BANDS: [&str; 6] = ["6x16,1", "6x16,2", "6x24,2", "8x16,2", "8x16,3", "10x14,3"];
@@ -57,7 +58,8 @@ impl Candidate {
 }
 
 /// What is tried: the given recipe, or the default ones, with each shingle size and each split into
-/// bands.
+/// bands. Those with fewer bytes a row come first, because the first one of equally good ones is
+/// recommended.
 pub(super) fn candidates(
     given: Option<Recipe>,
     shingles: &[usize],
@@ -87,8 +89,20 @@ pub(super) fn candidates(
             }
         }
     }
-    candidates.dedup_by(|a, b| a.recipe == b.recipe);
-    Ok(candidates)
+    by_row_bytes(candidates)
+}
+
+/// Each candidate once, those with fewer bytes a row first, otherwise in their order.
+fn by_row_bytes(candidates: Vec<Candidate>) -> Result<Vec<Candidate>, Failure> {
+    let mut sorted: Vec<(f64, Candidate)> = Vec::new();
+    for candidate in candidates {
+        let cost = Cost::of(&candidate.recipe, candidate.recipe.default_k())?;
+        if sorted.iter().all(|(_, other)| other.recipe != candidate.recipe) {
+            sorted.push((cost.row_bytes, candidate));
+        }
+    }
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(sorted.into_iter().map(|(_, candidate)| candidate).collect())
 }
 
 /// A recipe with each of the shingle sizes, or with those of the default that it allows.
@@ -117,8 +131,8 @@ mod tests {
     fn options_select_the_recipe() {
         assert_eq!(lines(Some("minhash"), &[2], &[]), ["--shingle 2 --recipe minhash"]);
         assert_eq!(
-            lines(Some("minhash"), &[3], &["8x16,3", "6x16,2"]),
-            ["--shingle 3 --recipe minhash --hash minhash:8x16,3", "--shingle 3 --recipe minhash"]
+            lines(Some("minhash"), &[3], &["8x16,3", "6x16,2", "8x16,3"]),
+            ["--shingle 3 --recipe minhash", "--shingle 3 --recipe minhash --hash minhash:8x16,3"]
         );
         let own = "simhash tokens=char join=nothing weights=one width=128";
         let options = &lines(Some(own), &[4], &[])[0];
@@ -147,5 +161,6 @@ mod tests {
         assert_eq!(similarities.len(), 6);
         // 1 - (1 - 0.33 ^ 2) ^ 6 is one half.
         assert!((similarities[1] - 0.330).abs() < 0.001 && similarities[0] < 0.2, "{similarities:?}");
+        assert!(similarities[2..].iter().all(|other| *other > 0.2), "{similarities:?}");
     }
 }

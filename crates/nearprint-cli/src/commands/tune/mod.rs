@@ -94,8 +94,8 @@ pub(super) struct Args {
     bands: Vec<String>,
     /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
     /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
-    /// the smaller k as a share of the bits, then the one with fewer bytes a row, then the one
-    /// without --confirm
+    /// the smaller k as a share of the bits, then the one without --confirm, then the one with fewer
+    /// bytes a row
     #[arg(long, value_name = "GOAL", default_value = "balance")]
     goal: Goal,
     /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X and edit:X,

@@ -7,6 +7,7 @@ use super::corpus::Corpus;
 use crate::terminal::failure::Failure;
 use nearprint::{BandLayout, Width};
 use nearprint_text::dedup::Confirm;
+use nearprint_text::recipe::Recipe;
 use nearprint_text::tune::{Confirms, Cost, Curve, Goal, Point, Study, widest};
 
 /// What a point costs.
@@ -47,34 +48,45 @@ impl Tried {
             .map(|&measure| move |a: usize, b: usize| corpus.confirms(measure, a, b))
             .collect();
         let closures: Vec<Confirms<'_>> = closures.iter().map(|confirms| confirms as Confirms<'_>).collect();
-        let comparison_us: Vec<f64> = measures.iter().map(|&measure| corpus.comparison_us(measure)).collect();
+        // The first curve of a recipe is the one without confirmation.
+        let none = std::iter::once((None, 0.0));
+        let measured = measures.iter().map(|&measure| (Some(measure), corpus.comparison_us(measure)));
+        let comparisons: Vec<(Option<Confirm>, f64)> = none.chain(measured).collect();
         let mut tried = Self { curves: Vec::new(), candidates: Vec::new(), costs: Vec::new() };
-        let mut models = HashMap::new();
-        for ((candidate, prints), fingerprint_us) in
-            candidates.into_iter().zip(&corpus.prints).zip(corpus.fingerprint_us())
-        {
-            let recipe = &candidate.recipe;
-            let near = widest(recipe.bands(), recipe.width());
+        let mut models = Models::default();
+        let recipes = candidates.into_iter().zip(&corpus.prints).zip(corpus.fingerprint_us());
+        for ((candidate, prints), fingerprint_us) in recipes {
+            let near = widest(candidate.recipe.bands(), candidate.recipe.width());
             let curves = prints.curves(study, near, &closures, threads);
-            let plain = curves[0].clone();
-            let comparisons = std::iter::once(0.0).chain(comparison_us.iter().copied());
-            let measures = std::iter::once(None).chain(measures.iter().copied().map(Some));
-            for ((points, confirm), comparison_us) in curves.into_iter().zip(measures).zip(comparisons) {
-                if !confirms.contains(&confirm) {
-                    continue;
+            let compared: Vec<f64> =
+                curves[0].iter().map(|point| comparisons_of_document(study, point.found)).collect();
+            for (points, &(confirm, comparison_us)) in curves.into_iter().zip(&comparisons) {
+                if confirms.contains(&confirm) {
+                    let cpu_us = compared.iter().map(|compared| fingerprint_us + compared * comparison_us);
+                    tried.push(&candidate, confirm, points, cpu_us, &mut models)?;
                 }
-                let cpu_us = |point: &Point| {
-                    let compared = comparisons_of_document(study, plain[point.k as usize].found);
-                    fingerprint_us + compared * comparison_us
-                };
-                let cost = |point| Ok((cpu_us(point), model(&mut models, &candidate, point.k)?));
-                let costs = points.iter().map(cost).map(|cost| cost.map(PointCost::new));
-                tried.costs.push(costs.collect::<Result<_, Failure>>()?);
-                tried.curves.push(Curve::new(candidate.recipe.clone(), confirm, points));
-                tried.candidates.push(candidate.clone());
             }
         }
         Ok(tried)
+    }
+
+    /// Adds a curve. `cpu_us` is the processor time of each of its points.
+    fn push(
+        &mut self,
+        candidate: &Candidate,
+        confirm: Option<Confirm>,
+        points: Vec<Point>,
+        cpu_us: impl Iterator<Item = f64>,
+        models: &mut Models,
+    ) -> Result<(), Failure> {
+        let cost = |(point, cpu_us): (&Point, f64)| {
+            let model = models.cost(&candidate.recipe, point.k)?;
+            Ok(PointCost { cpu_us, query_us: model.query.as_secs_f64() * 1e6, row_bytes: model.row_bytes })
+        };
+        self.costs.push(points.iter().zip(cpu_us).map(cost).collect::<Result<_, Failure>>()?);
+        self.curves.push(Curve::new(candidate.recipe.clone(), confirm, points));
+        self.candidates.push(candidate.clone());
+        Ok(())
     }
 
     pub(super) fn cost(&self, choice: Choice<'_>) -> PointCost {
@@ -106,27 +118,24 @@ impl Tried {
     }
 }
 
-impl PointCost {
-    fn new((cpu_us, model): (f64, Cost)) -> Self {
-        Self { cpu_us, query_us: model.query.as_secs_f64() * 1e6, row_bytes: model.row_bytes }
-    }
-}
-
 /// With how many earlier texts that of a document is compared, if `found` pairs are counted.
 fn comparisons_of_document(study: &Study, found: u64) -> f64 {
     let pairs_of_document = (study.num_documents() - 1) as f64 / 2.0;
     found as f64 / study.num_pairs() as f64 * pairs_of_document
 }
 
-/// What the modelled cost of a recipe depends on.
-type ModelKey = (Width, Option<BandLayout>, u32);
+/// The modelled costs, by what they depend on.
+#[derive(Default)]
+struct Models(HashMap<(Width, Option<BandLayout>, u32), Cost>);
 
-fn model(models: &mut HashMap<ModelKey, Cost>, candidate: &Candidate, k: u32) -> Result<Cost, Failure> {
-    let key = (candidate.recipe.width(), candidate.recipe.bands(), k);
-    if let Some(cost) = models.get(&key) {
-        return Ok(*cost);
+impl Models {
+    fn cost(&mut self, recipe: &Recipe, k: u32) -> Result<Cost, Failure> {
+        let key = (recipe.width(), recipe.bands(), k);
+        if let Some(cost) = self.0.get(&key) {
+            return Ok(*cost);
+        }
+        let cost = Cost::of(recipe, k)?;
+        self.0.insert(key, cost);
+        Ok(cost)
     }
-    let cost = Cost::of(&candidate.recipe, k)?;
-    models.insert(key, cost);
-    Ok(cost)
 }
