@@ -14,7 +14,8 @@ use nearprint_text::tune::{Labels, Study, sample};
 /// The labels of all documents: those that the options name or, without any, the similar pairs of
 /// the sample.
 pub(super) fn study(args: &Args, corpus: &Corpus, threads: usize) -> Result<Study, Failure> {
-    let (len, sample_size) = (corpus.keys.len(), args.sample_size());
+    let len = corpus.keys.len();
+    let sample_size = args.sample_size(len);
     let (labels, why) = if args.known.is_given() {
         (read(&args.known, &corpus.keys)?, "no near-duplicates are known of the documents of --sample".into())
     } else {

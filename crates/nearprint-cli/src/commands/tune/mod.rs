@@ -82,7 +82,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true)]
     similarity: Option<f64>,
     /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
-    /// documents are compared with all others [default: 2000, with labels 25000]
+    /// documents are compared with all others [default: 2000; with labels all of up to 25,000
+    /// documents, of more 625 million divided by their number, at least 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
     /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
@@ -154,9 +155,10 @@ fn positive_similarity(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| "expected a similarity above 0, up to 1".into())
 }
 
-/// Documents of the sample without labels, and with them.
-const DEFAULT_SAMPLE: u32 = 2000;
-const DEFAULT_LABELLED_SAMPLE: u32 = 25_000;
+/// Documents of the sample without labels.
+const DEFAULT_SAMPLE: usize = 2000;
+/// With labels, all documents are compared with all if they are no more.
+const ALL_LABELLED: usize = 25_000;
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
@@ -177,9 +179,15 @@ impl Args {
         self.similarity.unwrap_or(DEFAULT_SIMILARITY)
     }
 
-    fn sample_size(&self) -> usize {
-        let default = if self.known.is_given() { DEFAULT_LABELLED_SAMPLE } else { DEFAULT_SAMPLE };
-        self.sample.unwrap_or(default) as usize
+    /// The size of the sample of `len` documents.
+    fn sample_size(&self, len: usize) -> usize {
+        let default = match self.known.is_given() {
+            true if len <= ALL_LABELLED => len,
+            // As many comparisons as there are among the most documents that are all compared.
+            true => (ALL_LABELLED * ALL_LABELLED / len).max(DEFAULT_SAMPLE),
+            false => DEFAULT_SAMPLE,
+        };
+        self.sample.map_or(default, |sample| sample as usize)
     }
 
     /// The ways of confirmation to try.
