@@ -4,10 +4,11 @@
 //! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them
 //!   unchanged.
 //! - [`dedup`] decides document by document what is new, and deduplicates files.
-//! - [`tune`] measures precision and recall on labelled documents.
+//! - [`jaccard`] computes the exact similarity of texts, and finds all similar pairs.
+//! - [`tune`] measures precision and recall, and chooses what is best.
 //!
-//! `recipe` and `documents` are independent of each other and of databases. `dedup` uses both and a
-//! database; `tune` uses fingerprints alone.
+//! `recipe`, `documents` and `jaccard` are independent of each other and of databases. `dedup` uses
+//! them and a database; `tune` uses fingerprints.
 //!
 //! ```
 //! use nearprint_text::Recipe;
@@ -26,6 +27,7 @@ mod error;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod jaccard;
 pub mod recipe;
 pub mod tune;
 
@@ -37,6 +39,7 @@ pub use recipe::{Fingerprinter, Recipe};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::documents::internal::*;
+    pub use crate::tune::internal::*;
 }
 
 /// Compiles the code of the README.

@@ -76,6 +76,11 @@ impl RecipeArgs {
         self.recipe.is_some() || self.parts().iter().any(|(_, value)| value.is_some())
     }
 
+    /// Whether any option is given.
+    pub(crate) fn is_anything_given(&self) -> bool {
+        self.is_given() || self.width.is_some()
+    }
+
     /// The options that set parts of the recipe, without the width.
     fn parts(&self) -> [(&'static str, &Option<String>); 8] {
         [

@@ -27,8 +27,17 @@ fn home() -> tempfile::TempDir {
     home
 }
 
+/// The columns up to `hits`.
 fn rows(table: &str) -> Vec<Vec<f64>> {
-    table.lines().map(|line| line.split('\t').map(|cell| cell.parse().unwrap()).collect()).collect()
+    table.lines().map(|line| line.split('\t').take(7).map(|cell| cell.parse().unwrap()).collect()).collect()
+}
+
+/// The lines without the column of the processor time, which differs each time.
+fn without_time(table: &str) -> Vec<Vec<&str>> {
+    table
+        .lines()
+        .map(|line| line.split('\t').enumerate().filter(|(at, _)| *at != 13).map(|(_, cell)| cell).collect())
+        .collect()
 }
 
 #[test]
@@ -38,10 +47,10 @@ fn pairs_and_groups_give_the_same_table() {
     let by_group = succeeds(at, "tune pages.jsonl --group-field site --recipe simhash", b"");
     let by_pairs =
         succeeds(at, "tune --key-field url --pairs same.tsv --threads 1 --recipe simhash", PAGES.as_bytes());
-    assert_eq!(by_group, by_pairs);
+    assert_eq!(without_time(&by_group), without_time(&by_pairs));
     let rows = rows(&by_group);
-    assert_eq!(rows.len(), 5 * 17);
-    let expected = (1..=5).flat_map(|shingle| (0..=16).map(move |k| [f64::from(shingle), f64::from(k)]));
+    assert_eq!(rows.len(), 5 * 33);
+    let expected = (1..=5).flat_map(|shingle| (0..=32).map(move |k| [f64::from(shingle), f64::from(k)]));
     assert!(rows.iter().map(|row| [row[0], row[1]]).eq(expected));
     // At k = 0 the equal ones are found, which is right, and one of two.
     assert!(rows.iter().filter(|row| row[1] == 0.0).all(|row| row[2..] == [1.0, 0.5, 0.6667, 1.0, 1.0]));
@@ -54,14 +63,17 @@ fn pairs_and_groups_give_the_same_table() {
 fn one_line_is_recommended() {
     let home = home();
     let at = home.path();
-    let line = "tune pages.jsonl --group-field site --shingles 2,1 --goal recall:1";
+    let line = "tune pages.jsonl --group-field site --shingles 2,1 --goal recall:1 --recipe simhash";
     let outcome = nearprint(at, line, b"");
     assert!(outcome.err.contains("5 documents, 2 of their 10 pairs"), "{}", outcome.err);
     let best = rows(&outcome.out).into_iter().filter(|row| row[3] == 1.0 && row[2] == 1.0);
     let best = best.min_by_key(|row| (row[1] as u32, row[0] as u32)).unwrap();
-    let words =
-        format!("recommended: --shingle {} -k {} (precision 1.0000, recall 1.0000)", best[0], best[1]);
+    let words = format!(
+        "recommended: --shingle {} -k {} --recipe simhash (precision 1.0000, recall 1.0000), 95 %: precision",
+        best[0], best[1]
+    );
     assert!(outcome.err.contains(&words), "{words}: {}", outcome.err);
+    assert!(outcome.err.contains("us of CPU a document, 28 bytes a row"), "{}", outcome.err);
 
     let json = succeeds(at, &format!("{line} --format json --quiet"), b"");
     let rows: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -69,15 +81,23 @@ fn one_line_is_recommended() {
     assert_eq!(recommended.len(), 1);
     assert_eq!(recommended[0]["k"], best[1] as u64);
     assert_eq!(recommended[0]["hits"], 2);
+    assert_eq!(recommended[0]["precision_high"], 1.0);
+    assert!(recommended[0]["precision_low"].as_f64().unwrap() < 0.5, "two pairs are not certain");
+    assert_eq!(recommended[0]["confirm"], serde_json::Value::Null);
+    assert_eq!(recommended[0]["recipe"], format!("--shingle {} --recipe simhash", best[0]));
 
     let never = nearprint(at, "tune pages.jsonl --group-field site --confirm edit:0 --goal recall:1", b"");
-    assert!(never.err.contains("nothing reaches the goal; nearest: --shingle 1 -k 0"), "{}", never.err);
+    assert!(
+        never.err.contains("nothing reaches the goal; nearest: --shingle 1 -k 0 --recipe simhash"),
+        "{}",
+        never.err
+    );
 }
 
 #[test]
 fn texts_confirm() {
     let home = home();
-    let line = "tune pages.jsonl --group-field site --shingles 1 --confirm";
+    let line = "tune pages.jsonl --group-field site --shingles 1 --recipe simhash --confirm";
     let last = |measure: &str| rows(&succeeds(home.path(), &format!("{line} {measure}"), b"")).pop().unwrap();
     assert_eq!(last("jaccard:1")[5..], [1.0, 1.0]);
     assert_eq!(last("jaccard:0.4")[5..], [2.0, 2.0]);
@@ -89,6 +109,16 @@ fn curves_are_drawn() {
     succeeds(home.path(), "tune pages.jsonl --group-field site --shingles 1,3 --plot curves.svg", b"");
     let svg = fs::read_to_string(home.path().join("curves.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("shingle 3") && !svg.contains("shingle 2"), "{svg}");
+    for words in ["MinHash", "Simhash", "simhash, shingle 1", "recommended: k = ", "recommended: --shingle"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    let line = "tune pages.jsonl --group-field site --recipe notebook --shingles 1,2 --confirm edit:0.3 --plot one.svg";
+    succeeds(home.path(), line, b"");
+    let svg = fs::read_to_string(home.path().join("one.svg")).unwrap();
+    assert!(!svg.contains("MinHash"), "a panel without curves: {svg}");
+    for words in ["notebook, shingle 1, edit:0.3", "notebook, shingle 2, edit:0.3"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
     fails(home.path(), "tune pages.jsonl --group-field site --plot none/x.svg", b"", 1, &["none/x.svg"]);
 }
 
@@ -97,12 +127,12 @@ fn recipes_say_which_shingles_there_can_be() {
     let home = home();
     let at = home.path();
     let line = "tune pages.jsonl --group-field site --recipe chinese";
-    assert_eq!(succeeds(at, line, b"").lines().count(), 17);
+    assert_eq!(succeeds(at, line, b"").lines().count(), 33);
     fails(at, &format!("{line} --shingles 2"), b"", 2, &["shingle=1"]);
     fails(at, "tune pages.jsonl --group-field site --width 512", b"", 2, &["256"]);
     assert_eq!(
         succeeds(at, "tune pages.jsonl --group-field site --width 128 --shingles 3", b"").lines().count(),
-        33
+        65
     );
 }
 
@@ -126,7 +156,7 @@ fn bad_labels_are_named() {
     fails(at, "tune pages.jsonl --group-field url", b"", 5, &["\"url\"", "no two documents"]);
     fails(at, "tune pages.jsonl --group-field nonesuch", b"", 5, &["nonesuch", "no two documents"]);
     fails(at, "tune pages.jsonl --key-field url --pairs nonesuch", b"", 1, &["nonesuch"]);
-    fails(at, "tune pages.jsonl", b"", 2, &["--pairs", "--group-field"]);
+    fails(at, "tune pages.jsonl --group-field site --pairs same.tsv", b"", 2, &["--pairs", "--group-field"]);
     fails(at, "tune pages.jsonl --group-field site --key-field url", b"", 2, &["--key-field"]);
     fails(at, "tune pages.jsonl --group-field site --goal best", b"", 2, &["balance"]);
 }
@@ -162,4 +192,188 @@ fn simhashes_know_versions_of_a_page() {
     };
     assert!(at_12("") >= 0.85, "without looking at texts");
     assert!(at_12("--confirm jaccard:0.6") >= 0.9, "confirmed");
+}
+
+/// Texts of 40 words: a base and versions with other words at the end, whose similarities are known.
+fn versions() -> String {
+    let mut lines = String::new();
+    for base in 0..30 {
+        for changed in [0, 2, 8, 20] {
+            let words: String = (0..40)
+                .map(|at| match at < 40 - changed {
+                    true => format!("b{base}w{at} "),
+                    false => format!("b{base}c{changed}w{at} "),
+                })
+                .collect();
+            lines += &format!("{{\"key\":\"{base}-{changed}\",\"text\":\"{words}\"}}\n");
+        }
+    }
+    lines
+}
+
+#[test]
+fn without_labels_the_exact_similarity_decides() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    // Of 38 shingles each, versions share 36, 30 or 18: similarities of 0.9, 0.65 and 0.31.
+    for (similarity, positives) in [("0.31", 180), ("0.5", 90), ("0.8", 30)] {
+        let line = format!("tune in.jsonl --recipe simhash --shingles 3 --similarity {similarity}");
+        let outcome = nearprint(at, &line, b"");
+        let words = format!(
+            "120 documents, {positives} of their 7140 pairs with a similarity of {similarity} or more"
+        );
+        assert!(outcome.err.contains(&words), "{words}: {}", outcome.err);
+        let confirmed = succeeds(at, &format!("{line} --confirm jaccard:{similarity}"), b"");
+        let last = rows(&confirmed).pop().unwrap();
+        assert_eq!(last[2..], [1.0, 1.0, 1.0, f64::from(positives), f64::from(positives)]);
+    }
+    let outcome = nearprint(at, "tune in.jsonl --recipe minhash --shingles 3 --sample 30", b"");
+    assert!(outcome.err.contains("120 documents, 30 of them compared with all others"), "{}", outcome.err);
+    assert!(outcome.err.contains(" of 3135 pairs with a similarity of 0.5 or more"), "{}", outcome.err);
+    let again = nearprint(at, "tune in.jsonl --recipe minhash --shingles 3 --sample 30 --threads 1", b"");
+    assert_eq!(without_time(&outcome.out), without_time(&again.out), "the same sample each time");
+    fails(
+        at,
+        "tune",
+        b"{\"text\":\"one two three\"}\n{\"text\":\"four\"}\n",
+        5,
+        &["similarity of 0.5", "learn"],
+    );
+}
+
+#[test]
+fn the_recommended_options_are_those_of_dedup() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    for options in ["", "--confirm none", "--bands 8x16,3 --confirm jaccard:0.4", "--recipe cjk --width 128"]
+    {
+        let outcome = nearprint(at, &format!("tune in.jsonl --shingles 2,3 {options}"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        let pasted = outcome.err.lines().find_map(|line| line.split_once("recommended: ")).unwrap().1;
+        let (pasted, rest) = pasted.split_once(" (precision ").unwrap();
+        for words in ["recall", "95 %", "us of CPU a document", "bytes a row"] {
+            assert!(rest.contains(words), "{rest}");
+        }
+        let dedup = format!("dedup in.jsonl -o out.jsonl --key-field key {pasted}");
+        assert_eq!(nearprint(at, &dedup, b"").code, 0, "{dedup}");
+    }
+}
+
+#[test]
+fn what_is_tried_can_be_chosen() {
+    let home = home();
+    let at = home.path();
+    let recipes = |options: &str| {
+        let table = succeeds(at, &format!("tune pages.jsonl --group-field site {options}"), b"");
+        let mut recipes: Vec<String> = table
+            .lines()
+            .map(|line| {
+                let cells: Vec<&str> = line.split('\t').collect();
+                assert_eq!(cells.len(), 17);
+                format!("{} {}", cells[16], cells[12])
+            })
+            .collect();
+        recipes.dedup();
+        recipes
+    };
+    assert_eq!(recipes("").len(), 2 * (5 + 5 * 6));
+    assert_eq!(
+        recipes("--shingles 2 --bands 6x16,2 --bands 8x16,3"),
+        [
+            "--shingle 2 --recipe simhash -",
+            "--shingle 2 --recipe simhash jaccard:0.5",
+            "--shingle 2 --recipe minhash -",
+            "--shingle 2 --recipe minhash jaccard:0.5",
+            "--shingle 2 --recipe minhash --hash minhash:8x16,3 -",
+            "--shingle 2 --recipe minhash --hash minhash:8x16,3 jaccard:0.5",
+        ]
+    );
+    assert_eq!(
+        recipes("--shingles 2 --recipe notebook --confirm edit:0.2,none,jaccard:0.3,none"),
+        [
+            "--shingle 2 --recipe notebook -",
+            "--shingle 2 --recipe notebook edit:0.2",
+            "--shingle 2 --recipe notebook jaccard:0.3",
+        ]
+    );
+    assert_eq!(recipes("--recipe minhash --shingles 3"), ["--shingle 3 --recipe minhash -"]);
+    assert_eq!(
+        recipes("--similarity 0.7 --shingles 3 --bands 4x16,2").pop().unwrap().rsplit_once(' ').unwrap().1,
+        "jaccard:0.7"
+    );
+
+    let line = "tune pages.jsonl --group-field site";
+    for (options, words) in [
+        ("--bands 6x16", "hash"),
+        ("--bands 60x16,2", "bands"),
+        ("--bands 6x16,2 --recipe simhash", "--bands needs a MinHash recipe"),
+        ("--confirm cosine:1", "jaccard:X"),
+        ("--confirm none,", "jaccard:X"),
+        ("--similarity 0", "above 0"),
+        ("--similarity 1.5", "above 0"),
+        ("--similarity 0.5 --confirm none", "--similarity: has no effect"),
+        ("--similarity 0.5 --recipe simhash", "--similarity: has no effect"),
+        ("--sample 0", "--sample"),
+        ("--shingles 0", "shingle"),
+    ] {
+        fails(at, &format!("{line} {options}"), b"", 2, &[words]);
+    }
+}
+
+#[test]
+fn similarities_stand_for_their_k() {
+    let home = home();
+    let line = "tune pages.jsonl --group-field site --recipe minhash --shingles 3";
+    let table = succeeds(home.path(), line, b"");
+    let similarity = |k: usize| table.lines().nth(k).unwrap().split('\t').nth(11).unwrap().to_string();
+    assert_eq!([0, 36, 72, 73].map(similarity), ["1", "0.5", "0", "-"]);
+    // dedup finds with it what it finds with the k.
+    for (k, similarity) in [(29, similarity(29)), (50, similarity(50))] {
+        let dedup = |near: &str| {
+            nearprint(
+                home.path(),
+                &format!("dedup pages.jsonl -o - --key-field url {near} --duplicates d"),
+                b"",
+            );
+            fs::read_to_string(home.path().join("d")).unwrap()
+        };
+        assert_eq!(dedup(&format!("-k {k}")), dedup(&format!("--similarity {similarity}")));
+    }
+}
+
+#[test]
+fn borders_of_what_was_tried_are_warned_of() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), versions()).unwrap();
+    let warnings = |options: &str| {
+        let outcome = nearprint(at, &format!("tune in.jsonl {options}"), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        let of_border = |line: &&str| line.contains("on the border of what was tried");
+        outcome.err.lines().filter(of_border).map(String::from).collect::<Vec<_>>()
+    };
+    // Recall grows with shorter shingles, and there is none shorter than 1.
+    let shorter = warnings("--recipe simhash --shingles 2,4 --goal recall:1");
+    assert!(shorter.iter().any(|line| line.contains("--shingle 2 is the smallest")), "{shorter:?}");
+    for quiet in
+        ["--recipe simhash --shingles 1,4 --goal recall:1", "--recipe simhash --shingles 2 --goal recall:1"]
+    {
+        assert!(!warnings(quiet).iter().any(|line| line.contains("--shingle")), "{quiet}");
+    }
+    let one_split = "--recipe minhash --shingles 3 --similarity 0.3 --bands 6x16,1";
+    assert!(!warnings(one_split).iter().any(|line| line.contains("--hash")), "nothing else was tried");
+    let bands = warnings(
+        "--recipe minhash --shingles 3 --similarity 0.3 --bands 6x16,1 --bands 4x16,4 --goal recall:1",
+    );
+    assert!(bands.iter().any(|line| line.contains("--hash minhash:6x16,1 finds pairs from")), "{bands:?}");
+    // Of 300 documents with two texts, 22,350 pairs are equal: more than are confirmed beyond k = 0.
+    let line = |at| format!("{{\"g\":\"all\",\"text\":\"one two three four {}\"}}\n", at % 2);
+    fs::write(at.join("in.jsonl"), (0..300).map(line).collect::<String>()).unwrap();
+    let line = "tune in.jsonl --group-field g --recipe simhash --shingles 1 --confirm jaccard:0.1";
+    let outcome = nearprint(at, line, b"");
+    assert!(outcome.err.contains("tried: k = 0 is the largest"), "{}", outcome.err);
+    assert!(outcome.err.contains("1 of the 1 curves with --confirm end at k = 0"), "{}", outcome.err);
+    assert_eq!(outcome.out.lines().count(), 1);
 }

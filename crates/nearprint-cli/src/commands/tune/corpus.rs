@@ -1,21 +1,42 @@
 //! The documents of `tune`, with a fingerprint for each recipe.
 
+use std::time::Duration;
+
 use super::Args;
+use super::candidates::Candidate;
 use crate::input::documents::{Rejects, open_with_keys};
 use crate::terminal::failure::Failure;
-use nearprint::Fingerprint;
+use nearprint::{Fingerprint, Near, U256, Width};
+use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{self, BadRecord, Item};
-use nearprint_text::recipe::Fingerprinter;
+use nearprint_text::internal::thread_cpu_time;
+use nearprint_text::jaccard::ShingleSet;
+use nearprint_text::recipe::{Fingerprinter, RecipeError};
+use nearprint_text::tune::{Confirms, Point, Study};
+
+/// The most documents whose texts are kept to measure the time of a comparison.
+const TIMED_TEXTS: usize = 200;
+
+/// The parts of texts that the measurement needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Needs {
+    pub(super) sets: bool,
+    pub(super) texts: bool,
+}
 
 /// The parts of all documents that the measurement needs.
-pub(super) struct Corpus<F> {
-    fingerprinters: Vec<Fingerprinter<F>>,
+pub(super) struct Corpus {
+    makers: Vec<Maker>,
     threads: usize,
-    /// For each fingerprinter, the fingerprints of all documents.
-    pub(super) fingerprints: Vec<Vec<F>>,
+    needs: Needs,
+    /// For each recipe, the fingerprints of all documents.
+    pub(super) prints: Vec<Prints>,
+    /// For each recipe, the processor time of all fingerprints.
+    cpu: Vec<Duration>,
     pub(super) keys: Vec<DocumentKey>,
-    keeps_texts: bool,
-    /// Empty unless `keeps_texts`.
+    /// Empty unless needed.
+    pub(super) sets: Vec<ShingleSet>,
+    /// All if needed, otherwise the first ones.
     pub(super) texts: Vec<String>,
     pub(super) num_replaced: u64,
     pub(super) num_empty: u64,
@@ -28,29 +49,108 @@ pub(super) struct DocumentKey {
     pub(super) place: String,
 }
 
-/// A document with a fingerprint of each fingerprinter.
-struct FingerprintedDocument<F> {
-    fingerprints: Vec<F>,
+/// Makes the fingerprints of a recipe.
+#[derive(Clone)]
+enum Maker {
+    W64(Box<Fingerprinter<u64>>),
+    W128(Box<Fingerprinter<u128>>),
+    W256(Box<Fingerprinter<U256>>),
+}
+
+/// A fingerprint of any width, as 64-bit words, the least significant first.
+type Words = [u64; 4];
+
+fn words<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, text: &str) -> (Words, usize) {
+    let fingerprinted = fingerprinter.fingerprint(text);
+    ([0, 1, 2, 3].map(|word| fingerprinted.value.le_word(word)), fingerprinted.num_tokens)
+}
+
+impl Maker {
+    fn new(candidate: &Candidate) -> Result<Self, RecipeError> {
+        let recipe = &candidate.recipe;
+        Ok(match recipe.width() {
+            Width::W64 => Self::W64(Box::new(recipe.fingerprinter()?)),
+            Width::W128 => Self::W128(Box::new(recipe.fingerprinter()?)),
+            Width::W256 => Self::W256(Box::new(recipe.fingerprinter()?)),
+        })
+    }
+
+    /// The fingerprint of a text, and the number of its tokens.
+    fn make(&mut self, text: &str) -> (Words, usize) {
+        match self {
+            Self::W64(fingerprinter) => words(fingerprinter, text),
+            Self::W128(fingerprinter) => words(fingerprinter, text),
+            Self::W256(fingerprinter) => words(fingerprinter, text),
+        }
+    }
+
+    fn no_prints(&self) -> Prints {
+        match self {
+            Self::W64(_) => Prints::W64(Vec::new()),
+            Self::W128(_) => Prints::W128(Vec::new()),
+            Self::W256(_) => Prints::W256(Vec::new()),
+        }
+    }
+}
+
+/// The fingerprints of all documents by one recipe.
+pub(super) enum Prints {
+    W64(Vec<u64>),
+    W128(Vec<u128>),
+    W256(Vec<U256>),
+}
+
+impl Prints {
+    fn push(&mut self, words: &Words) {
+        match self {
+            Self::W64(prints) => prints.push(u64::from_le_words(words)),
+            Self::W128(prints) => prints.push(u128::from_le_words(words)),
+            Self::W256(prints) => prints.push(U256::from_le_words(words)),
+        }
+    }
+
+    /// As [`Study::curves`].
+    pub(super) fn curves(
+        &self,
+        study: &Study,
+        near: Near,
+        confirms: &[Confirms<'_>],
+        threads: usize,
+    ) -> Vec<Vec<Point>> {
+        match self {
+            Self::W64(prints) => study.curves(prints, near, confirms, threads),
+            Self::W128(prints) => study.curves(prints, near, confirms, threads),
+            Self::W256(prints) => study.curves(prints, near, confirms, threads),
+        }
+    }
+}
+
+/// A document with a fingerprint of each recipe.
+struct FingerprintedDocument {
+    prints: Vec<Words>,
+    cpu: Vec<Duration>,
     key: DocumentKey,
+    set: Option<ShingleSet>,
     text: String,
     is_replaced: bool,
     is_empty: bool,
 }
 
-impl<F: Fingerprint> Corpus<F> {
-    pub(super) fn new(fingerprinters: Vec<Fingerprinter<F>>, threads: usize, keeps_texts: bool) -> Self {
-        let fingerprints = vec![Vec::new(); fingerprinters.len()];
-        let (keys, texts) = (Vec::new(), Vec::new());
-        Self {
-            fingerprinters,
+impl Corpus {
+    pub(super) fn new(candidates: &[Candidate], threads: usize, needs: Needs) -> Result<Self, Failure> {
+        let makers: Vec<Maker> = candidates.iter().map(Maker::new).collect::<Result<_, _>>()?;
+        Ok(Self {
+            prints: makers.iter().map(Maker::no_prints).collect(),
+            cpu: vec![Duration::ZERO; makers.len()],
+            makers,
             threads,
-            fingerprints,
-            keys,
-            keeps_texts,
-            texts,
+            needs,
+            keys: Vec::new(),
+            sets: Vec::new(),
+            texts: Vec::new(),
             num_replaced: 0,
             num_empty: 0,
-        }
+        })
     }
 
     /// Reads the inputs.
@@ -66,12 +166,12 @@ impl<F: Fingerprint> Corpus<F> {
         let others: Vec<_> =
             files.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
         let mut rejects = Rejects::create(&documents, &reader, &others)?;
-        let (threads, fingerprinters) = (self.threads, self.fingerprinters.clone());
+        let (threads, needs, makers) = (self.threads, self.needs, self.makers.clone());
         documents::each(
             &mut reader,
             threads,
-            || fingerprinters.clone(),
-            |item, fingerprinters| fingerprint(fingerprinters, item),
+            || makers.clone(),
+            |item, makers| fingerprint(makers, needs, item),
             |batch, _| {
                 batch.into_iter().try_for_each(|document| match document {
                     Ok(document) => {
@@ -85,35 +185,63 @@ impl<F: Fingerprint> Corpus<F> {
         Ok(rejects.finish()?)
     }
 
-    fn push(&mut self, document: FingerprintedDocument<F>) {
-        let each = self.fingerprints.iter_mut().zip(document.fingerprints);
-        each.for_each(|(all, fingerprint)| all.push(fingerprint));
+    fn push(&mut self, document: FingerprintedDocument) {
+        self.prints.iter_mut().zip(&document.prints).for_each(|(all, words)| all.push(words));
+        self.cpu.iter_mut().zip(document.cpu).for_each(|(total, cpu)| *total += cpu);
         self.keys.push(document.key);
-        if self.keeps_texts {
+        self.sets.extend(document.set);
+        if self.needs.texts || self.texts.len() < TIMED_TEXTS {
             self.texts.push(document.text);
         }
         self.num_replaced += u64::from(document.is_replaced);
         self.num_empty += u64::from(document.is_empty);
     }
+
+    /// The mean processor time of a fingerprint of each recipe, in microseconds.
+    pub(super) fn fingerprint_us(&self) -> Vec<f64> {
+        let len = self.keys.len().max(1) as f64;
+        self.cpu.iter().map(|cpu| cpu.as_secs_f64() * 1e6 / len).collect()
+    }
+
+    /// Whether a measure confirms two documents, by what is kept of them.
+    pub(super) fn confirms(&self, confirm: Confirm, a: usize, b: usize) -> bool {
+        match confirm {
+            Confirm::Jaccard(least) => self.sets[a].similarity(&self.sets[b]) >= least,
+            Confirm::Edit(_) => confirm.confirms(&self.texts[a], &self.texts[b]),
+        }
+    }
+
+    /// The mean time of comparing two texts, in microseconds: of neighbouring documents, the first
+    /// ones.
+    pub(super) fn comparison_us(&self, confirm: Confirm) -> f64 {
+        let texts = &self.texts[..self.texts.len().min(TIMED_TEXTS)];
+        let pairs = texts.len().saturating_sub(1).max(1) as f64;
+        let before = thread_cpu_time();
+        let confirmed = texts.windows(2).filter(|pair| confirm.confirms(&pair[0], &pair[1])).count();
+        std::hint::black_box(confirmed);
+        thread_cpu_time().saturating_sub(before).as_secs_f64() * 1e6 / pairs
+    }
 }
 
 /// Computes all fingerprints of a document.
-fn fingerprint<F: Fingerprint>(
-    fingerprinters: &mut [Fingerprinter<F>],
-    item: Item,
-) -> Result<FingerprintedDocument<F>, BadRecord> {
+fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<FingerprintedDocument, BadRecord> {
     let record = match item {
         Item::Record(record) => record,
         Item::Bad(bad) => return Err(bad),
     };
     let mut is_empty = false;
-    let fingerprints = fingerprinters.iter_mut().map(|fingerprinter| {
-        let fingerprinted = fingerprinter.fingerprint(&record.text);
-        is_empty |= fingerprinted.num_tokens == 0;
-        fingerprinted.value
-    });
-    let fingerprints = fingerprints.collect();
+    let (mut prints, mut cpu) = (Vec::with_capacity(makers.len()), Vec::with_capacity(makers.len()));
+    let mut before = thread_cpu_time();
+    for maker in makers {
+        let (print, num_tokens) = maker.make(&record.text);
+        is_empty |= num_tokens == 0;
+        let after = thread_cpu_time();
+        cpu.push(after.saturating_sub(before));
+        prints.push(print);
+        before = after;
+    }
     let key = DocumentKey { text: record.key, place: record.place.to_string() };
+    let set = needs.sets.then(|| ShingleSet::of_text(&record.text));
     let (text, is_replaced) = (record.text, record.invalid_utf8);
-    Ok(FingerprintedDocument { fingerprints, key, text, is_replaced, is_empty })
+    Ok(FingerprintedDocument { prints, cpu, key, set, text, is_replaced, is_empty })
 }

@@ -1,17 +1,38 @@
-//! The known near-duplicates: from a file of pairs, or from a field of the documents.
+//! The near-duplicates: from a file of pairs, from a field of the documents, or by their texts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::KnownDuplicates;
-use super::corpus::DocumentKey;
+use super::corpus::{Corpus, DocumentKey};
+use super::{Args, KnownDuplicates};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::unescape;
 use nearprint::Error;
-use nearprint_text::tune::Labels;
+use nearprint_text::jaccard::similar_pairs;
+use nearprint_text::tune::{Labels, Study, sample};
+
+/// The labels of all documents: those that the options name or, without any, the similar pairs of
+/// the sample.
+pub(super) fn study(args: &Args, corpus: &Corpus, threads: usize) -> Result<Study, Failure> {
+    let len = corpus.keys.len();
+    let sample_size = args.sample_size(len);
+    let (labels, why) = if args.known.is_given() {
+        (read(&args.known, &corpus.keys)?, "no near-duplicates are known of the documents of --sample".into())
+    } else {
+        let least = args.similarity();
+        let pairs = similar_pairs(&corpus.sets, &sample(len, sample_size), least, threads);
+        (Labels::Pairs(pairs), format!("no two documents have a similarity of {least} or more"))
+    };
+    let study = Study::new(labels, len, sample_size);
+    if study.num_positives() == 0 {
+        let why = format!("{why}, so there is nothing to learn from");
+        return Err(Failure::Input { place: "documents".into(), why });
+    }
+    Ok(study)
+}
 
 /// Reads the labels of documents. `keys` has the key or the group of each document.
-pub(super) fn read(known: &KnownDuplicates, keys: &[DocumentKey]) -> Result<Labels, Failure> {
+fn read(known: &KnownDuplicates, keys: &[DocumentKey]) -> Result<Labels, Failure> {
     let (labels, place, why) = match (&known.pairs, &known.group_field) {
         (Some(path), _) => (pairs(path, keys)?, path.display().to_string(), "no pair of keys"),
         (None, field) => {

@@ -1,50 +1,75 @@
 //! `nearprint tune`
 
+mod border;
+mod candidates;
 mod corpus;
 mod labels;
 mod plot;
+mod report;
+mod tried;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::str::FromStr;
 
-use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
+use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, values};
 use crate::input::documents::warn;
 use crate::terminal::failure::Failure;
-use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
-use crate::typed::{TypedCommand, run_with_width};
-use corpus::Corpus;
-use nearprint::Fingerprint;
-use nearprint_text::dedup::Confirm;
-use nearprint_text::recipe::Recipe;
-use nearprint_text::tune::{Goal, Labels, Point, all_pairs, confirmed_curve, curve, widest};
+use corpus::{Corpus, Needs};
+use nearprint_text::dedup::{Confirm, ParseConfirmError};
+use nearprint_text::recipe::DEFAULT_SIMILARITY;
+use nearprint_text::tune::Goal;
+use tried::Tried;
 
-/// Find the shingle size and the k that detect near-duplicates best
+/// Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best
 ///
-/// Needs documents whose near-duplicates are known: from a file of pairs, or from a field that
-/// near-duplicates share. Prints a line for each shingle size and each k from 0 to a quarter of the
-/// bits, for MinHash to half of the bits of the sketch:
+/// Tries recipes on your documents, and recommends the options of the best one for `dedup`. What is
+/// a near-duplicate comes from a file of pairs, or from a field that near-duplicates share. Without
+/// either, near-duplicates are the pairs whose sets of three-word shingles have an exact Jaccard
+/// similarity of --similarity or more. Pairs a little below count as different documents, and those
+/// a little above as near-duplicates, although a fingerprint can hardly separate them. So neither
+/// precision nor recall is near 1 if many pairs are close to the limit.
 ///
-///   shingle k precision recall f1 found hits
+/// Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both
+/// without --confirm and with jaccard:S, S being the similarity. Prints a line for each of them,
+/// each shingle size and each k from 0 to half of the bits:
 ///
-/// found is the number of pairs of documents within k bits (for MinHash with an equal band), hits the number of those that are
-/// near-duplicates. precision is hits / found (1 if nothing is found), recall is hits / all known
-/// near-duplicates, f1 their harmonic mean. All pairs of all documents are counted, without
-/// sampling. A pair that is not a known near-duplicate counts as different documents.
+///   shingle k precision recall f1 found hits precision_low precision_high recall_low recall_high
+///   similarity confirm cpu_us query_us bytes recipe
 ///
-/// The recommended line is printed to standard error; with --format json it has "recommended":true.
+///   found           pairs of documents within k bits, for MinHash with an equal band
+///   hits            those of them that are near-duplicates
+///   precision       hits / found (1 if nothing is found)
+///   recall          hits / all near-duplicates
+///   f1              the harmonic mean of both
+///   *_low, *_high   95 % confidence intervals
+///   similarity      what --similarity has to be for this k, for MinHash; otherwise -
+///   confirm         what --confirm has to be; - for none
+///   cpu_us          microseconds of processor time to make the fingerprint of a document, measured,
+///                   and to compare its text with those of the pairs found here
+///   query_us        microseconds to look a fingerprint up in ten million, by the model of `explain`
+///   bytes           bytes of a row on disk in a database of ten million, without its key
+///   recipe          the other options that select the recipe
+///
+/// The recommended line is printed to standard error, as options for `dedup`; with --format json it
+/// has "recommended":true. So is the best line of each other kind of recipe and confirmation, and a
+/// warning where the best value is the smallest or largest that was tried.
+///
+/// Documents of a group are not independent, nor are near-duplicates of near-duplicates. The
+/// intervals take each such set of documents as one case.
 ///
 /// The precision holds for these documents. In a collection ten times as large, ten times as many
 /// pairs are near by chance, but a document has no more near-duplicates. Tune on as many documents
-/// as you can label, and choose a smaller k for a much larger collection.
+/// as you can, and choose a smaller k for a much larger collection.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  nearprint tune pages.jsonl --group-field group --plot curves.svg
-  nearprint tune pages.jsonl --key-field url --pairs same.tsv --goal precision:0.95
-  nearprint tune pages.jsonl --group-field group --recipe notebook --shingles 1,2"
+  nearprint tune pages.jsonl --plot curves.svg
+  nearprint tune pages.jsonl --similarity 0.7 --goal precision:0.99
+  nearprint tune pages.jsonl --group-field group --recipe notebook --shingles 1,2
+  nearprint tune pages.jsonl --key-field url --pairs same.tsv --bands 6x16,2 --bands 8x16,3"
 )]
 pub(super) struct Args {
     /// Files and folders of documents; - or none for standard input
@@ -52,19 +77,35 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     known: KnownDuplicates,
+    /// The similarity from which on texts are near-duplicates, if neither --pairs nor --group-field
+    /// is given; with them, that of the default of --confirm [default: 0.5]
+    #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true)]
+    similarity: Option<f64>,
+    /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
+    /// documents are compared with all others [default: 2000; with labels all of up to 25,000
+    /// documents, of more 625 million divided by their number, at least 2000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
     /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     shingles: Vec<usize>,
+    /// MinHash: try B bands of N bits with R values each; may be repeated [default: those of
+    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,2 8x16,3 10x14,3]
+    #[arg(long, value_name = "BxN,R")]
+    bands: Vec<String>,
     /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
     /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
-    /// the smaller k
+    /// the smaller k as a share of the bits, then the one without --confirm, then the one with fewer
+    /// bytes a row
     #[arg(long, value_name = "GOAL", default_value = "balance")]
     goal: Goal,
-    /// Count a pair as found only if its texts are near, too: jaccard:X or edit:X, as for `dedup`;
-    /// holds all texts in memory, and compares the texts of all pairs within the largest k
-    #[arg(long, value_name = "MEASURE")]
-    confirm: Option<Confirm>,
-    /// Draw the curves as an SVG picture
+    /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X and edit:X,
+    /// as for `dedup`, to try each of them. Holds the shingles or texts of all documents in memory.
+    /// Such lines end at the largest k with at most 20 found pairs for each document of the sample,
+    /// or 10,000 [default: none; without --recipe, none and jaccard:S]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    confirm: Vec<Confirmation>,
+    /// Draw the best curves as an SVG picture
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Format of the results
@@ -78,7 +119,7 @@ pub(super) struct Args {
 
 /// Where the known near-duplicates come from.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 struct KnownDuplicates {
     /// A file of near-duplicates: lines of KEY, a tab, and KEY. In keys \t \n \r \\ stand for tab,
     /// line feed, carriage return, backslash
@@ -90,110 +131,91 @@ struct KnownDuplicates {
     group_field: Option<String>,
 }
 
-const DEFAULT_SHINGLES: std::ops::RangeInclusive<usize> = 1..=5;
+impl KnownDuplicates {
+    fn is_given(&self) -> bool {
+        self.pairs.is_some() || self.group_field.is_some()
+    }
+}
+
+/// A measure of texts, or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Confirmation(Option<Confirm>);
+
+impl FromStr for Confirmation {
+    type Err = ParseConfirmError;
+
+    fn from_str(text: &str) -> Result<Self, ParseConfirmError> {
+        if text == "none" { Ok(Self(None)) } else { text.parse().map(|confirm| Self(Some(confirm))) }
+    }
+}
+
+/// Parses a similarity above 0, from which on not all pairs are similar.
+fn positive_similarity(text: &str) -> Result<f64, String> {
+    let parsed = values::similarity(text).ok().filter(|similarity| *similarity > 0.0);
+    parsed.ok_or_else(|| "expected a similarity above 0, up to 1".into())
+}
+
+/// Documents of the sample without labels.
+const DEFAULT_SAMPLE: usize = 2000;
+/// With labels, all documents are compared with all if they are no more.
+const ALL_LABELLED: usize = 25_000;
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let recipes = self.recipes()?;
-        let Some((_, first)) = recipes.first() else { return Ok(()) };
-        run_with_width(first.width(), &self, &recipes[..], global)
-    }
-
-    /// The shingle sizes to try, and the recipe with each.
-    fn recipes(&self) -> Result<Vec<(usize, Recipe)>, Failure> {
-        let base = self.recipe.recipe()?;
-        let with = |len: usize| Ok((len, base.with([("shingle", len.to_string().as_str())])?));
-        if self.shingles.is_empty() {
-            return Ok(DEFAULT_SHINGLES.filter_map(|len| with(len).ok()).collect());
-        }
-        let mut sizes = self.shingles.clone();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes.into_iter().map(with).collect()
-    }
-}
-
-impl TypedCommand<&[(usize, Recipe)]> for &Args {
-    fn run_typed<F: Fingerprint>(
-        self,
-        recipes: &[(usize, Recipe)],
-        global: GlobalArgs,
-    ) -> Result<(), Failure> {
+        let confirms = self.confirms()?;
+        let given = if self.recipe.is_anything_given() { Some(self.recipe.recipe()?) } else { None };
+        let candidates = candidates::candidates(given, &self.shingles, &self.bands)?;
         let threads = global.options().num_threads();
-        let fingerprinters = recipes.iter().map(|(_, recipe)| recipe.fingerprinter());
-        let keeps_texts = self.confirm.is_some();
-        let mut corpus = Corpus::<F>::new(fingerprinters.collect::<Result<_, _>>()?, threads, keeps_texts);
-        corpus.read(self)?;
+        let mut corpus = Corpus::new(&candidates, threads, self.needs(&confirms))?;
+        corpus.read(&self)?;
         warn(global, corpus.num_replaced, corpus.num_empty);
-        let labels = labels::read(&self.known, &corpus.keys)?;
-        let mut points = Vec::new();
-        for ((shingle, recipe), fingerprints) in recipes.iter().zip(&corpus.fingerprints) {
-            let near = widest(recipe.bands(), F::WIDTH);
-            points.extend(match self.confirm {
-                None => curve(*shingle, fingerprints, near, &labels, threads)?,
-                Some(confirm) => {
-                    let confirms = |a: usize, b: usize| confirm.confirms(&corpus.texts[a], &corpus.texts[b]);
-                    confirmed_curve(*shingle, fingerprints, near, &labels, confirms, threads)?
-                }
-            });
+        let study = labels::study(&self, &corpus, threads)?;
+        let tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
+        report::report(&self, &tried, &study, global)
+    }
+
+    /// The similarity that near-duplicates have.
+    fn similarity(&self) -> f64 {
+        self.similarity.unwrap_or(DEFAULT_SIMILARITY)
+    }
+
+    /// The size of the sample of `len` documents.
+    fn sample_size(&self, len: usize) -> usize {
+        let default = match self.known.is_given() {
+            true if len <= ALL_LABELLED => len,
+            // As many comparisons as there are among the most documents that are all compared.
+            true => (ALL_LABELLED * ALL_LABELLED / len).max(DEFAULT_SAMPLE),
+            false => DEFAULT_SAMPLE,
+        };
+        self.sample.map_or(default, |sample| sample as usize)
+    }
+
+    /// The ways of confirmation to try.
+    fn confirms(&self) -> Result<Vec<Option<Confirm>>, Failure> {
+        let has_default = self.confirm.is_empty() && !self.recipe.is_anything_given();
+        if self.known.is_given() && self.similarity.is_some() && !has_default {
+            let why = "--similarity: has no effect with labels and --confirm or a recipe";
+            return Err(Failure::Usage(why.into()));
         }
-        let Some(best) = self.goal.best(&points) else { return Ok(()) };
-        self.print(&points, best)?;
-        if let Some(path) = &self.plot {
-            write_plot(path, &points, best)?;
+        if has_default {
+            return Ok(vec![None, Some(Confirm::Jaccard(self.similarity()))]);
         }
-        self.recommend(best, corpus.keys.len(), &labels, global);
-        Ok(())
-    }
-}
-
-impl Args {
-    fn print(&self, points: &[Point], best: &Point) -> Result<(), Failure> {
-        let mut out = OutputStream::stdout();
-        out.write(|out| {
-            points.iter().try_for_each(|point| write_point(self.format, out, point, point == best))
-        })?;
-        Ok(out.flush()?)
-    }
-
-    /// Prints the recommended options.
-    fn recommend(&self, best: &Point, len: usize, labels: &Labels, global: GlobalArgs) {
-        let Point { shingle, k, .. } = best;
-        let (precision, recall) = (best.precision(), best.recall());
-        let (positives, pairs) = (labels.num_positives(), all_pairs(len));
-        global.note(format_args!(
-            "{len} documents, {positives} of their {pairs} pairs known as near-duplicates"
-        ));
-        let what =
-            if self.goal.is_reached(best) { "recommended" } else { "nothing reaches the goal; nearest" };
-        global.note(format_args!(
-            "{what}: --shingle {shingle} -k {k} (precision {precision:.4}, recall {recall:.4})"
-        ));
-    }
-}
-
-fn write_point(format: ResultFormat, out: &mut dyn Write, point: &Point, is_best: bool) -> io::Result<()> {
-    let Point { shingle, k, found, hits, .. } = point;
-    let (precision, recall, f1) = (point.precision(), point.recall(), point.f1());
-    match format {
-        ResultFormat::Tsv => {
-            writeln!(out, "{shingle}\t{k}\t{precision:.4}\t{recall:.4}\t{f1:.4}\t{found}\t{hits}")
+        let mut confirms: Vec<Option<Confirm>> = Vec::new();
+        for Confirmation(confirm) in &self.confirm {
+            if !confirms.contains(confirm) {
+                confirms.push(*confirm);
+            }
         }
-        ResultFormat::Json => writeln!(
-            out,
-            r#"{{"shingle":{shingle},"k":{k},"precision":{precision:.4},"recall":{recall:.4},"f1":{f1:.4},"found":{found},"hits":{hits},"recommended":{is_best}}}"#
-        ),
+        // Lines without confirmation come first, because they cost less.
+        confirms.sort_by_key(Option::is_some);
+        Ok(if confirms.is_empty() { vec![None] } else { confirms })
     }
-}
 
-fn write_plot(path: &Path, points: &[Point], best: &Point) -> Result<(), Failure> {
-    let failed = |error: Box<dyn std::error::Error>| nearprint::Error::Io {
-        action: "draw",
-        path: path.to_path_buf(),
-        source: io::Error::other(error.to_string()),
-    };
-    let svg = plot::svg(points, best).map_err(failed)?;
-    let mut out = OutputStream::create(Some(path))?;
-    out.write(|out| out.write_all(svg.as_bytes()))?;
-    Ok(out.flush()?)
+    fn needs(&self, confirms: &[Option<Confirm>]) -> Needs {
+        let measured = |measure: fn(&Confirm) -> bool| confirms.iter().flatten().any(measure);
+        Needs {
+            sets: !self.known.is_given() || measured(|confirm| matches!(confirm, Confirm::Jaccard(_))),
+            texts: measured(|confirm| matches!(confirm, Confirm::Edit(_))),
+        }
+    }
 }

@@ -1,0 +1,199 @@
+//! The table, the recommendation and the warnings.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::border::borders;
+use super::tried::{Choice, Tried};
+use super::{Args, plot};
+use crate::args::GlobalArgs;
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::ResultFormat;
+use nearprint_text::tune::{Interval, Point, Study};
+
+/// Prints everything, and draws the plot.
+pub(super) fn report(args: &Args, tried: &Tried, study: &Study, global: GlobalArgs) -> Result<(), Failure> {
+    let Some(best) = tried.best(args.goal) else { return Ok(()) };
+    let mut out = OutputStream::stdout();
+    out.write(|out| write_points(args.format, out, tried, best))?;
+    out.flush()?;
+    if let Some(path) = &args.plot {
+        write_plot(path, args, tried, best)?;
+    }
+    note_documents(args, study, global);
+    note_choices(args, tried, best, global);
+    note_limits(tried, study, best, global);
+    Ok(())
+}
+
+fn write_points(
+    format: ResultFormat,
+    out: &mut dyn Write,
+    tried: &Tried,
+    best: Choice<'_>,
+) -> io::Result<()> {
+    for (curve, points) in tried.curves.iter().enumerate().map(|(at, curve)| (at, &curve.points)) {
+        for point in points {
+            let line = Line::new(tried, Choice { curve, point });
+            match format {
+                ResultFormat::Tsv => line.write_tsv(out)?,
+                ResultFormat::Json => line.write_json(out, curve == best.curve && point.k == best.point.k)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A line of the table.
+struct Line<'a> {
+    shingle: usize,
+    point: &'a Point,
+    similarity: Option<f64>,
+    confirm: Option<String>,
+    /// cpu_us, query_us, bytes.
+    costs: [f64; 3],
+    recipe: String,
+}
+
+impl<'a> Line<'a> {
+    fn new(tried: &Tried, choice: Choice<'a>) -> Self {
+        let (curve, candidate) = (&tried.curves[choice.curve], &tried.candidates[choice.curve]);
+        let cost = tried.cost(choice);
+        Self {
+            shingle: candidate.shingle,
+            point: choice.point,
+            similarity: curve.similarity(choice.point.k),
+            confirm: curve.confirm.map(|confirm| confirm.to_string()),
+            costs: [cost.cpu_us, cost.query_us, cost.row_bytes],
+            recipe: candidate.options(""),
+        }
+    }
+
+    fn write_tsv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { shingle, point, recipe, .. } = self;
+        let Point { k, found, hits, .. } = point;
+        let (precision, recall, f1) = (point.precision(), point.recall(), point.f1());
+        write!(out, "{shingle}\t{k}\t{precision:.4}\t{recall:.4}\t{f1:.4}\t{found}\t{hits}")?;
+        for Interval { low, high, .. } in [point.precision_interval, point.recall_interval] {
+            write!(out, "\t{low:.4}\t{high:.4}")?;
+        }
+        let similarity = self.similarity.map_or_else(|| "-".into(), |similarity| similarity.to_string());
+        let confirm = self.confirm.as_deref().unwrap_or("-");
+        let [cpu_us, query_us, bytes] = self.costs;
+        writeln!(out, "\t{similarity}\t{confirm}\t{cpu_us:.1}\t{query_us:.2}\t{bytes:.1}\t{recipe}")
+    }
+
+    fn write_json(&self, out: &mut dyn Write, is_best: bool) -> io::Result<()> {
+        let Self { shingle, point, recipe, .. } = self;
+        let Point { k, found, hits, .. } = point;
+        let (precision, recall, f1) = (point.precision(), point.recall(), point.f1());
+        write!(out, r#"{{"shingle":{shingle},"k":{k},"precision":{precision:.4},"recall":{recall:.4}"#)?;
+        write!(out, r#","f1":{f1:.4},"found":{found},"hits":{hits}"#)?;
+        for (name, interval) in [("precision", point.precision_interval), ("recall", point.recall_interval)] {
+            let Interval { low, high, .. } = interval;
+            write!(out, r#","{name}_low":{low:.4},"{name}_high":{high:.4}"#)?;
+        }
+        let similarity = self.similarity.map_or_else(|| "null".into(), |similarity| similarity.to_string());
+        let confirm = self.confirm.as_ref().map_or_else(|| "null".into(), |confirm| format!("\"{confirm}\""));
+        let [cpu_us, query_us, bytes] = self.costs;
+        write!(out, r#","similarity":{similarity},"confirm":{confirm},"cpu_us":{cpu_us:.1}"#)?;
+        write!(out, r#","query_us":{query_us:.2},"bytes":{bytes:.1},"recipe":"{recipe}""#)?;
+        writeln!(out, r#","recommended":{is_best}}}"#)
+    }
+}
+
+/// What was compared.
+fn note_documents(args: &Args, study: &Study, global: GlobalArgs) {
+    let (len, sampled) = (study.num_documents(), study.num_sampled());
+    let (positives, pairs) = (study.num_positives(), study.num_pairs());
+    let what = match args.known.is_given() {
+        true => "known as near-duplicates".to_string(),
+        false => format!("with a similarity of {} or more", args.similarity()),
+    };
+    if sampled == len {
+        global.note(format_args!("{len} documents, {positives} of their {pairs} pairs {what}"));
+    } else {
+        global.note(format_args!(
+            "{len} documents, {sampled} of them compared with all others: {positives} of {pairs} pairs {what}"
+        ));
+    }
+}
+
+/// The options of the best line, and of the best one of each other kind of recipe and confirmation.
+fn note_choices(args: &Args, tried: &Tried, best: Choice<'_>, global: GlobalArgs) {
+    let is_reached = args.goal.is_reached(best.point);
+    let what = if is_reached { "recommended" } else { "nothing reaches the goal; nearest" };
+    global.note(format_args!("{what}: {}", summary(tried, best)));
+    let kind = |tried: &Tried, at: usize| {
+        let curve = &tried.curves[at];
+        (curve.recipe.bands().is_some(), curve.confirm)
+    };
+    for other in tried.best_by(args.goal, kind).into_iter().skip(1) {
+        global.note(format_args!("otherwise: {}", summary(tried, other)));
+    }
+}
+
+/// The options of a point, its quality and its costs.
+fn summary(tried: &Tried, choice: Choice<'_>) -> String {
+    let (point, cost) = (choice.point, tried.cost(choice));
+    let (precision, recall) = (point.precision_interval, point.recall_interval);
+    format!(
+        "{} (precision {:.4}, recall {:.4}), 95 %: precision {:.4} to {:.4}, recall {:.4} to {:.4}; \
+         {:.0} us of CPU a document, {:.0} bytes a row",
+        options(tried, choice),
+        point.precision(),
+        point.recall(),
+        precision.low,
+        precision.high,
+        recall.low,
+        recall.high,
+        cost.cpu_us,
+        cost.row_bytes
+    )
+}
+
+/// The options of `dedup` that a point stands for.
+fn options(tried: &Tried, choice: Choice<'_>) -> String {
+    let (curve, k) = (&tried.curves[choice.curve], choice.point.k);
+    let distance = match curve.similarity(k) {
+        Some(similarity) => format!(" --similarity {similarity}"),
+        None => format!(" -k {k}"),
+    };
+    let confirm = curve.confirm.map(|confirm| format!(" --confirm {confirm}")).unwrap_or_default();
+    tried.candidates[choice.curve].options(&distance) + &confirm
+}
+
+/// Warnings about the border of what was tried, and about curves that end early.
+fn note_limits(tried: &Tried, study: &Study, best: Choice<'_>, global: GlobalArgs) {
+    for border in borders(tried, best) {
+        global.note(format_args!("warning: the best lies on the border of what was tried: {border}"));
+    }
+    let is_short = |at: &usize| {
+        let curve = &tried.curves[*at];
+        curve.confirm.is_some() && curve.points.len() <= curve.num_bits() as usize / 2
+    };
+    let short: Vec<usize> = (0..tried.curves.len()).filter(is_short).collect();
+    let last = |at: &usize| tried.curves[*at].points.len() - 1;
+    if let (Some(least), Some(most)) = (short.iter().map(last).min(), short.iter().map(last).max()) {
+        let limit = study.most_confirmed();
+        let all = tried.curves.iter().filter(|curve| curve.confirm.is_some()).count();
+        let ends = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        global.note(format_args!(
+            "{} of the {all} curves with --confirm end at k = {ends}: beyond are more than {limit} pairs",
+            short.len()
+        ));
+    }
+}
+
+fn write_plot(path: &Path, args: &Args, tried: &Tried, best: Choice<'_>) -> Result<(), Failure> {
+    let failed = |error: Box<dyn std::error::Error>| nearprint::Error::Io {
+        action: "draw",
+        path: path.to_path_buf(),
+        source: io::Error::other(error.to_string()),
+    };
+    let svg = plot::svg(tried, args.goal, best, &options(tried, best)).map_err(failed)?;
+    let mut out = OutputStream::create(Some(path))?;
+    out.write(|out| out.write_all(svg.as_bytes()))?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,266 @@
+//! The exact Jaccard similarity of texts, by their sets of three-word shingles.
+//!
+//! It is the measure of [`Confirm::Jaccard`](crate::dedup::Confirm::Jaccard), and the yardstick for
+//! fingerprints, which estimate it.
+//!
+//! ```
+//! use nearprint_text::jaccard::{ShingleSet, similar_pairs};
+//!
+//! let texts = ["one two three four", "zero two three four", "One, two; three FOUR!"];
+//! let sets = texts.map(ShingleSet::of_text);
+//! assert_eq!(sets[0].similarity(&sets[1]), 1.0 / 3.0);
+//! assert_eq!(similar_pairs(&sets, &[0, 1, 2], 0.5, 1), [(0, 2)]);
+//! ```
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use nearprint::internal as parallel;
+
+/// Words of a shingle.
+const SHINGLE_WORDS: usize = 3;
+
+/// Documents whose similar ones a thread looks up at a time.
+const DOCUMENTS_AT_ONCE: usize = 64;
+
+/// The set of shingles of a text: each run of three neighbouring words, by its hash.
+///
+/// Words are runs of letters and digits, in lower case. Each character of Chinese and Japanese,
+/// which are written without spaces, counts as a word. A text of fewer words is one shingle; a text
+/// without words has none. Takes 8 bytes a shingle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShingleSet {
+    /// Ascending, without repetition.
+    hashes: Box<[u64]>,
+}
+
+impl ShingleSet {
+    /// The set of a text.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self::of_words(&words(text))
+    }
+
+    /// The set of words that are separated by single spaces.
+    fn of_words(words: &str) -> Self {
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(words.match_indices(' ').map(|(at, _)| at + 1)).collect();
+        let end_of = |index: usize| starts.get(index).map_or(words.len(), |start| start - 1);
+        let count = (starts.len() + 1).saturating_sub(SHINGLE_WORDS).max(1);
+        let shingle = |first: usize| &words[starts[first]..end_of(first + SHINGLE_WORDS)];
+        let count = if words.is_empty() { 0 } else { count };
+        let mut hashes: Vec<u64> = (0..count).map(|first| xxh3_64(shingle(first).as_bytes())).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        Self { hashes: hashes.into() }
+    }
+
+    /// The number of shingles.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether the text has no words.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The size of the intersection divided by that of the union, from 0 to 1; of two empty sets 1.
+    #[must_use]
+    pub fn similarity(&self, other: &Self) -> f64 {
+        let (mut a, mut b) = (self.hashes.iter().peekable(), other.hashes.iter().peekable());
+        let mut shared = 0;
+        while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
+            let (left, right) = (*left, *right);
+            shared += usize::from(left == right);
+            a.next_if(|_| left <= right);
+            b.next_if(|_| right <= left);
+        }
+        let all = self.len() + other.len() - shared;
+        if all == 0 { 1.0 } else { shared as f64 / all as f64 }
+    }
+
+    /// The least number of its shingles that a set shares with one of a similarity.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
+    fn required(&self, least: f64) -> usize {
+        ((least * self.len() as f64 - 1e-9).ceil() as usize).clamp(1, self.len())
+    }
+}
+
+/// An inverted index of some sets, which finds all of them that are similar to a set.
+///
+/// Sets of similarity s share at least s n of the n shingles of one. They share one of the n - s n + 1
+/// shingles that are rarest in the index, so only the sets with one of these are compared: prefix
+/// filtering (Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007). No set is
+/// missed. Takes up to 24 bytes for each shingle of an indexed set.
+#[derive(Debug)]
+pub struct Index<'a> {
+    sets: &'a [ShingleSet],
+    /// Shingles with the numbers of the sets that have them, ascending.
+    postings: Vec<(u64, usize)>,
+    /// For each value of the leading bits of a shingle, where its postings begin; then their end.
+    starts: Vec<usize>,
+    /// The bits of a shingle that are not leading.
+    shift: u32,
+}
+
+impl<'a> Index<'a> {
+    /// Indexes those of the sets with these numbers.
+    ///
+    /// # Panics
+    /// If a number is that of no set.
+    pub fn new(sets: &'a [ShingleSet], members: impl IntoIterator<Item = usize>) -> Self {
+        let of_member = |number: usize| sets[number].hashes.iter().map(move |&hash| (hash, number));
+        let mut postings: Vec<(u64, usize)> = members.into_iter().flat_map(of_member).collect();
+        postings.sort_unstable();
+        let bits = postings.len().max(2).ilog2();
+        let mut starts = vec![0; (1 << bits) + 1];
+        for (shingle, _) in &postings {
+            starts[prefix(*shingle, 64 - bits) + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        Self { sets, postings, starts, shift: 64 - bits }
+    }
+
+    /// The sets with a shingle.
+    fn with_shingle(&self, shingle: u64) -> &[(u64, usize)] {
+        let prefix = prefix(shingle, self.shift);
+        let bucket = &self.postings[self.starts[prefix]..self.starts[prefix + 1]];
+        let start = bucket.partition_point(|posting| posting.0 < shingle);
+        let len = bucket[start..].partition_point(|posting| posting.0 == shingle);
+        &bucket[start..start + len]
+    }
+
+    /// The numbers of the indexed sets with at least a similarity, which is above 0, ascending. An
+    /// empty set is similar to none.
+    #[must_use]
+    pub fn similar(&self, set: &ShingleSet, least: f64) -> Vec<usize> {
+        if set.is_empty() {
+            return Vec::new();
+        }
+        let mut lists: Vec<&[(u64, usize)]> =
+            set.hashes.iter().map(|&shingle| self.with_shingle(shingle)).collect();
+        lists.sort_unstable_by_key(|list| list.len());
+        let rarest = &lists[..=set.len() - set.required(least)];
+        let mut found: Vec<usize> =
+            rarest.iter().flat_map(|list| list.iter().map(|(_, number)| *number)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|&number| set.similarity(&self.sets[number]) >= least);
+        found
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the index of an element of memory")]
+fn prefix(shingle: u64, shift: u32) -> usize {
+    (shingle >> shift) as usize
+}
+
+/// All pairs of sets with at least a similarity, above 0, of which at least one has one of the
+/// numbers in `members`; the smaller number first, in ascending order. A set without shingles is in
+/// no pair.
+///
+/// # Panics
+/// If a number is that of no set.
+#[must_use]
+pub fn similar_pairs(
+    sets: &[ShingleSet],
+    members: &[usize],
+    least: f64,
+    threads: usize,
+) -> Vec<(usize, usize)> {
+    let index = Index::new(sets, members.iter().copied());
+    let mut pairs = Vec::new();
+    let similar = |item: usize, (): &mut (), sink: parallel::Sink<'_, Vec<(usize, usize)>>| {
+        let first = item * DOCUMENTS_AT_ONCE;
+        let mut block = Vec::new();
+        for (number, set) in sets.iter().enumerate().skip(first).take(DOCUMENTS_AT_ONCE) {
+            let others = index.similar(set, least).into_iter().filter(|&other| other != number);
+            block.extend(others.map(|other| (number.min(other), number.max(other))));
+        }
+        // The consumer never stops.
+        let _ = sink(block);
+        Ok(())
+    };
+    let collected = parallel::ordered(
+        threads,
+        sets.len().div_ceil(DOCUMENTS_AT_ONCE),
+        || (),
+        similar,
+        |block| {
+            pairs.extend(block);
+            Ok::<(), std::convert::Infallible>(())
+        },
+    );
+    let Ok(()) = collected;
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The words of a text, separated by single spaces.
+pub(crate) fn words(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut is_in_word = false;
+    for c in text.chars() {
+        let is_alone = is_word_alone(c);
+        let continues = is_in_word && !is_alone;
+        is_in_word = c.is_alphanumeric() && !is_alone;
+        if !is_in_word && !is_alone {
+            continue;
+        }
+        if !continues && !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.extend(c.to_lowercase());
+    }
+    joined
+}
+
+/// Whether a character belongs to a script without spaces between words: Han, Hiragana, Katakana.
+fn is_word_alone(c: char) -> bool {
+    c.is_alphanumeric()
+        && matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn characters_are_words_in_scripts_without_spaces() {
+        assert_eq!(words("Debianの 日本語v2、テスト!"), "debian の 日 本 語 v2 テ ス ト");
+        assert_eq!(words("한국어 문서"), "한국어 문서");
+    }
+
+    #[test]
+    fn short_texts_have_one_shingle_and_empty_ones_none() {
+        let len = |text: &str| ShingleSet::of_text(text).len();
+        assert_eq!(["", "...", "a", "a b", "a b c", "a b c d", "a a a a"].map(len), [0, 0, 1, 1, 1, 2, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_similar_pair_is_missed(
+            texts in prop::collection::vec("([a-c] ){0,9}", 0..40), percent in 1u32..=100, step in 1usize..4,
+        ) {
+            let least = f64::from(percent) / 100.0;
+            let sets: Vec<ShingleSet> = texts.iter().map(|text| ShingleSet::of_text(text)).collect();
+            let members: Vec<usize> = (0..sets.len()).step_by(step).collect();
+            let mut expected = Vec::new();
+            for a in 0..sets.len() {
+                for b in a + 1..sets.len() {
+                    let is_asked = a % step == 0 || b % step == 0;
+                    if is_asked && !sets[a].is_empty() && sets[a].similarity(&sets[b]) >= least {
+                        expected.push((a, b));
+                    }
+                }
+            }
+            prop_assert_eq!(similar_pairs(&sets, &members, least, 2), expected);
+        }
+    }
+}
