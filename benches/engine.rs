@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
 use nearprint::{
-    Database, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
+    Blocks, Database, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
 };
 
 fn main() {
@@ -238,6 +238,33 @@ fn over_all(bencher: Bencher<'_, '_>, expected: usize, find: impl Fn() -> usize)
 fn pairs_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
     let snapshot = open(threads);
     over_all(bencher, pairs_in_memory(3, 2), || pairs(&snapshot, 3));
+}
+
+/// The pairs that all of some tasks find, each in its rows.
+fn pairs_of_tasks(blocks: &Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
+    let mut found = 0;
+    for rows in tasks {
+        let count = |block: &[Pair<u64>]| {
+            found += block.len();
+            Ok::<(), nearprint::Error>(())
+        };
+        blocks.visit_pairs(rows, &Options::new().threads(1), count).unwrap();
+    }
+    found
+}
+
+/// To be compared with `pairs_of_a_list` on one thread.
+#[divan::bench(args = [1, 16, 256], sample_count = 5)]
+fn pairs_of_a_list_in_tasks(bencher: Bencher<'_, '_>, num: usize) {
+    let blocks = Blocks::new(3).unwrap();
+    let mut tasks = vec![Vec::new(); num];
+    for &value in &corpus().values {
+        blocks.keys(value).for_each(|key| tasks[key as usize % num].push((key, value)));
+    }
+    let expected = pairs_in_memory(3, 2);
+    let bencher = bencher.counter(ItemsCount::new(corpus().values.len()));
+    let join = |tasks| assert_eq!(pairs_of_tasks(&blocks, tasks), expected);
+    bencher.with_inputs(|| tasks.clone()).bench_local_values(join);
 }
 
 #[divan::bench(args = [1, 2], sample_count = 5)]

@@ -13,6 +13,7 @@ __all__ = [
     "Stream",
     "__version__",
     "arrow_table",
+    "block_keys",
     "distances",
     "fill_distance_matrix",
     "find_all",
@@ -20,8 +21,10 @@ __all__ = [
     "fingerprint_arrow",
     "fingerprint_list",
     "fingerprints_of_arrow",
+    "forest",
     "html_text",
     "ids_of_arrow",
+    "join_blocks",
     "recipe_line",
     "repair",
     "simhash",
@@ -114,6 +117,19 @@ def find_all(
 def find_clusters(
     words: _Words, width: int, near: tuple[int, Optional[str]], threads: int, listener: _Listener
 ) -> Stream: ...
+def block_keys(
+    words: _Words, width: int, near: tuple[int, Optional[str]], split: dict[int, int]
+) -> dict[str, npt.NDArray[Any]]: ...
+def join_blocks(
+    groups: _Words,
+    words: _Words,
+    width: int,
+    near: tuple[int, Optional[str]],
+    forest: bool,
+    threads: int,
+    listener: _Listener,
+) -> Stream: ...
+def forest(a: _Words, b: _Words, width: int) -> npt.NDArray[np.int64]: ...
 def tuples(block: dict[str, Any]) -> list[tuple[int, int]]: ...
 def distances(a: _Words, b: _Words, width: int) -> npt.NDArray[np.uint32]: ...
 def fill_distance_matrix(words: _Words, width: int, threads: int, matrix: npt.NDArray[np.uint16]) -> None: ...

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod arrow;
+mod blocks;
 mod columns;
 mod core;
 mod dedup;
@@ -31,6 +32,8 @@ mod _nearprint {
 
     #[pymodule_export]
     use crate::arrow::{arrow_table, fingerprints_of_arrow, ids_of_arrow};
+    #[pymodule_export]
+    use crate::blocks::{block_keys, forest, join_blocks};
     #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]

@@ -47,13 +47,13 @@ pub(crate) fn find_clusters(
 }
 
 /// A distance, and the text form of bands.
-fn near_of(py: Python<'_>, (k, bands): (u32, Option<String>)) -> PyResult<Near> {
+pub(crate) fn near_of(py: Python<'_>, (k, bands): (u32, Option<String>)) -> PyResult<Near> {
     let bands = bands.map(|bands| bands.parse::<BandLayout>()).transpose();
     Ok(Near { k, bands: bands.or_raise(py)? })
 }
 
 /// Starts a search on a list, with progress.
-fn stream<V: WidthVisitor<Output = Search> + Send>(
+pub(crate) fn stream<V: WidthVisitor<Output = Search> + Send>(
     py: Python<'_>,
     width: u32,
     threads: usize,

@@ -1,7 +1,9 @@
 //! Pairs of a list that is spread over many tasks or machines.
 
+use super::clusters::Sorted;
 use super::join::{Join, Pair, Wanted};
-use super::lists::{Buffers, Near, group_bits, join_table, plan_of};
+use super::lists::{ListGroups, Near, group_bits, plan_of};
+use super::union_find::UnionFind;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, mix64};
 use crate::kernel::Kernel;
@@ -10,6 +12,7 @@ use crate::layout::{Layout, Table};
 use crate::options::Options;
 use crate::progress::Stage;
 use crate::util::cast::to_usize;
+use crate::util::sort;
 use crate::util::visitor::CallerError;
 
 /// Blocks of bits, of which near fingerprints have one in common.
@@ -188,18 +191,16 @@ impl<F: Fingerprint> Blocks<F> {
 
     fn join<E: From<Error>>(
         &self,
-        mut rows: Vec<(u64, F)>,
+        rows: Vec<(u64, F)>,
         wanted: Wanted,
         options: &Options,
         mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let head = |key: u64| key >> VALUE_BITS;
-        if rows.iter().any(|(key, _)| Head::of(*key).table >= self.tables.len()) {
+        let progress = options.counter(Stage::Joining, rows.len() as u64);
+        let groups = by_head(rows);
+        if groups.iter().any(|(head, _)| head.table >= self.tables.len()) {
             return Err(Error::Limit("a key of other blocks").into());
         }
-        rows.sort_unstable_by_key(|&(key, fingerprint)| (head(key), fingerprint));
-        rows.dedup_by_key(|(key, fingerprint)| (head(*key), *fingerprint));
-        let progress = options.counter(Stage::Joining, rows.len() as u64);
         let join = Join {
             kernel: Kernel::detect(),
             threads: options.threads,
@@ -210,14 +211,14 @@ impl<F: Fingerprint> Blocks<F> {
             tables: &self.tables,
             progress: &progress,
         };
-        let (mut caller, mut buffers) = (CallerError::new(), Buffers::default());
-        let (mut values, mut kept) = (Vec::new(), Vec::new());
-        let done = rows.chunk_by(|a, b| head(a.0) == head(b.0)).try_for_each(|same| {
-            let head = Head::of(same[0].0);
-            values.clear();
-            values.extend(same.iter().map(|(_, fingerprint)| *fingerprint));
+        let (mut caller, mut kept, mut scratch) = (CallerError::new(), Vec::new(), Vec::new());
+        let done = groups.into_iter().try_for_each(|(head, mut values)| {
+            let table = &self.tables[head.table];
+            values.iter_mut().for_each(|value| *value = table.permute(*value));
+            sort::sort(&mut values, &mut scratch, options.threads);
+            values.dedup();
             let bits = group_bits(values.len(), self.layout.prefix_bits(head.table));
-            join_table(&join, head.table, &values, bits, &mut buffers, &mut |block| {
+            join.run(head.table, &ListGroups::new(&values, bits), bits, &mut |block| {
                 if head.parts == 1 || wanted == Wanted::Forest {
                     return caller.keep(visit(block));
                 }
@@ -228,4 +229,48 @@ impl<F: Fingerprint> Blocks<F> {
         });
         caller.or(done)
     }
+}
+
+/// The fingerprints of rows whose keys have the same head. There are few heads.
+fn by_head<F: Fingerprint>(rows: Vec<(u64, F)>) -> Vec<(Head, Vec<F>)> {
+    let mut heads: Vec<u64> = Vec::new();
+    let mut values: Vec<Vec<F>> = Vec::new();
+    for (key, fingerprint) in rows {
+        let at = heads.binary_search(&(key >> VALUE_BITS)).unwrap_or_else(|at| {
+            heads.insert(at, key >> VALUE_BITS);
+            values.insert(at, Vec::new());
+            at
+        });
+        values[at].push(fingerprint);
+    }
+    heads.into_iter().map(|head| Head::of(head << VALUE_BITS)).zip(values).collect()
+}
+
+/// Those of some pairs that connect all that the pairs connect: a spanning forest. Returns their
+/// indexes, which ascend. A pair is among them if those before it do not connect its ends.
+///
+/// Time: a sort of the ends. Memory: three times the pairs.
+///
+/// # Errors
+/// [`Error::Limit`] for more than 2^32 - 1 distinct ends.
+///
+/// ```
+/// let pairs = [(1_u64, 2), (2, 4), (1, 4), (8, 9)];
+/// assert_eq!(nearprint::spanning_forest(&pairs)?, [0, 1, 3]);
+/// # Ok::<(), nearprint::Error>(())
+/// ```
+pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
+    let mut ends: Vec<F> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    if u32::try_from(ends.len()).is_err() {
+        return Err(Error::Limit("pairs of at most 2^32 - 1 distinct values"));
+    }
+    let sorted = Sorted::new(&ends);
+    let mut sets = UnionFind::new(ends.len());
+    let connects = |&(_, &(a, b)): &(usize, &(F, F))| match (sorted.index_of(a), sorted.index_of(b)) {
+        (Some(a), Some(b)) => sets.unite(a, b),
+        _ => false,
+    };
+    Ok(pairs.iter().enumerate().filter(connects).map(|(index, _)| index).collect())
 }

@@ -52,7 +52,7 @@ impl From<u32> for Near {
 const SMALL_LIST: usize = 4096;
 
 /// A sorted list, with an index of its groups.
-struct ListGroups<'a, F> {
+pub(super) struct ListGroups<'a, F> {
     /// Permuted and distinct; the leading `group_bits` bits ascend.
     values: &'a [F],
     group_bits: u32,
@@ -61,7 +61,7 @@ struct ListGroups<'a, F> {
 }
 
 impl<'a, F: Fingerprint> ListGroups<'a, F> {
-    fn new(values: &'a [F], group_bits: u32) -> Self {
+    pub(super) fn new(values: &'a [F], group_bits: u32) -> Self {
         let mut starts = vec![0; (1 << group_bits) + 1];
         for &value in values {
             starts[to_usize(value.bits(0, group_bits)) + 1] += 1;
@@ -215,8 +215,19 @@ pub(super) fn join_sorted<F: Fingerprint>(
         tables: &tables,
         progress: &progress,
     };
-    let mut buffers = Buffers::default();
-    (0..tables.len()).try_for_each(|table| join_table(&join, table, natural, group_bits, &mut buffers, visit))
+    let (mut permuted, mut scratch) = (Vec::new(), Vec::new());
+    for (index, table) in tables.iter().enumerate() {
+        let values = if index == 0 {
+            natural
+        } else {
+            permuted.clear();
+            permuted.extend(natural.iter().map(|&value| table.permute(value)));
+            sort::group(&mut permuted, &mut scratch, group_bits, threads);
+            &permuted
+        };
+        join.run(index, &ListGroups::new(values, group_bits), group_bits, visit)?;
+    }
+    Ok(())
 }
 
 pub(super) fn plan_of(layout: &Layout, radii: Vec<i32>, k: u32) -> Result<Plan> {
@@ -226,33 +237,6 @@ pub(super) fn plan_of(layout: &Layout, radii: Vec<i32>, k: u32) -> Result<Plan> 
 /// The bits by which a list of this length is grouped, of those that near fingerprints share.
 pub(super) fn group_bits(len: usize, shared_bits: u32) -> u32 {
     shared_bits.min(len.max(1).ilog2().saturating_sub(2)).min(24)
-}
-
-/// A list in the order of a table, and room to sort it.
-#[derive(Debug, Default)]
-pub(super) struct Buffers<F> {
-    permuted: Vec<F>,
-    scratch: Vec<F>,
-}
-
-/// The pairs that one table reports of ascending distinct values.
-pub(super) fn join_table<F: Fingerprint>(
-    join: &Join<'_, F>,
-    table: usize,
-    natural: &[F],
-    group_bits: u32,
-    Buffers { permuted, scratch }: &mut Buffers<F>,
-    visit: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
-) -> Result<()> {
-    let values = if table == 0 {
-        natural
-    } else {
-        permuted.clear();
-        permuted.extend(natural.iter().map(|&value| join.tables[table].permute(value)));
-        sort::group(permuted, scratch, group_bits, join.threads);
-        permuted
-    };
-    join.run(table, &ListGroups::new(values, group_bits), group_bits, visit)
 }
 
 /// The connected components of the near pairs of a list, those of two values or more, on

@@ -107,7 +107,7 @@ enum Contents {
 const COMPLETED: &[u8] = b"\0completed\0";
 
 /// A temporary database writes a run after this many documents, to bound its memory.
-const FLUSH_KEPT: u64 = 1 << 16;
+const FLUSH_KEPT: u64 = 1 << 18;
 /// Documents of one block of work on a thread.
 const BLOCK: usize = 64;
 
