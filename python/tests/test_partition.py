@@ -55,15 +55,17 @@ def spread(prints: Any, k: int, tasks: int, most: Optional[int], **kind: Any) ->
         for forest in (False, True):
             rows = keyed["group"][mine], keyed["fingerprint"][mine]
             found[forest].append(partition.join_blocks(*rows, k, forest, **kind))
-    return tuple({name: np.concatenate([part[name] for part in parts]) for name in parts[0]} for parts in found)
+    pairs, forest = ({name: np.concatenate([part[name] for part in parts]) for name in parts[0]} for parts in found)
+    return pairs, forest
 
 
 @pytest.mark.parametrize(
-    ("width", "k", "bands"), [(64, 0, None), (64, 3, None), (64, 8, None), (128, 5, None), (256, 2, None), (256, 36, "6x16")]
+    ("width", "k", "bands"),
+    [(64, 0, None), (64, 3, None), (64, 8, None), (128, 5, None), (256, 2, None), (256, 36, "6x16")],
 )
 def test_all_tasks_find_what_one_list_has(width: int, k: int, bands: Optional[str]) -> None:
     prints = prints_of(width, 500, k)
-    kind = {"width": width, "bands": bands}
+    kind: dict[str, Any] = {"width": width, "bands": bands}
     expected = nearprint.find_all(prints, k, **kind)
     assert bands is not None or k == 0 or len(expected) > 100
     clusters = nearprint.find_clusters(prints, k, **kind)
