@@ -22,8 +22,8 @@ use nearprint_text::recipe::Recipe;
 /// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
 /// too. Rerun an interrupted command with --db to resume.
 ///
-/// The summary tells exact copies, whose words are the same in the same order, from near-duplicates,
-/// and counts near-duplicates by similarity: with --confirm that of the texts, otherwise the one that
+/// The summary counts exact copies, whose words are the same in the same order, apart from
+/// near-duplicates, and all of them by similarity: with --confirm that of the texts, otherwise the one that
 /// the fingerprints suggest, of Jaccard for MinHash and the cosine for simhash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -219,7 +219,7 @@ fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
 /// Prints what the near-duplicates are.
 fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
     let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
-    if report.tells_copies {
+    if report.counts_copies {
         let near = duplicates - copies;
         global.note(format_args!("exact copies: {copies}, near-duplicates: {near}"));
     }

@@ -1,4 +1,4 @@
-//! What `dedup` tells of the documents: annotations, the file of duplicates, the summary.
+//! What `dedup` reports of documents: annotations, the file of duplicates, the summary.
 
 use std::fs;
 use std::path::Path;
@@ -139,7 +139,7 @@ fn the_file_of_duplicates_has_a_header_on_request() {
 }
 
 #[test]
-fn copies_are_told_from_near_duplicates_in_all_runs() {
+fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
     let home = home();
     let at = home.path();
     let summary = |line: &str| nearprint(at, line, b"").err;
@@ -163,14 +163,14 @@ fn copies_are_told_from_near_duplicates_in_all_runs() {
     let with_texts = "dedup in.jsonl -o x.jsonl --key-field id --db texts.np";
     assert!(summary(with_texts).contains(words));
     assert!(summary(&format!("{with_texts} --min-tokens 1")).contains("exact copies: 4"));
-    // One with keys alone cannot tell.
+    // One with keys alone does not know.
     succeeds(at, "create keys.np --keys --recipe minhash --layout bands:6x16 --width 256", b"");
     let err = summary("dedup in.jsonl -o x.jsonl --key-field id --db keys.np");
     assert!(err.contains("3 duplicates") && !err.contains("exact copies"), "{err}");
 }
 
 #[test]
-fn confirmation_tells_what_it_changed() {
+fn confirmation_says_what_it_changed() {
     let home = home();
     let line = "dedup in.jsonl -o out.jsonl --key-field id --confirm jaccard:0.99";
     for keep in ["first", "longest"] {

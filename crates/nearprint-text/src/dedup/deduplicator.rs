@@ -98,7 +98,7 @@ const HASHES: &[u8] = b"\0hashes\0";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contents {
     Nothing,
-    /// Hashes of texts, to tell copies from other near-duplicates.
+    /// Hashes of texts, to recognize exact copies.
     Hashes,
     Texts,
 }
@@ -436,8 +436,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         of.is_copied_by(document, &mut self.fingerprinter)
     }
 
-    /// Whether copies are told from other near-duplicates. Databases with keys alone do not.
-    pub(super) fn tells_copies(&self) -> bool {
+    /// Whether exact copies are recognized. With databases that have keys alone, they are not.
+    pub(super) fn counts_copies(&self) -> bool {
         let known = self.known.as_ref();
         self.stores != Contents::Nothing && known.is_none_or(|known| known.snapshot.key_storage().has_texts())
     }

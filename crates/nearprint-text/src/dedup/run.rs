@@ -28,7 +28,7 @@ pub struct FileReport {
     /// The largest groups of near-duplicates since the job was begun or resumed, at most five.
     pub largest: Vec<Group>,
     /// Whether [`copies`](DocumentCounts::copies) are counted.
-    pub tells_copies: bool,
+    pub counts_copies: bool,
     /// How many of the documents kept since then share a band, if fingerprints have bands.
     pub crowding: Option<Crowding>,
 }
@@ -101,13 +101,13 @@ impl WidthVisitor for Run<'_> {
             if completed.has_read(&mut input.reader, report)? {
                 completed.check_files(&job)?;
                 let counts = completed.checkpoint.counts;
-                let tells_copies = run.deduplicator.tells_copies();
+                let counts_copies = run.deduplicator.counts_copies();
                 let report = FileReport {
                     counts,
                     resumed_after: counts.records,
                     already_complete: true,
                     largest: Vec::new(),
-                    tells_copies,
+                    counts_copies,
                     crowding: None,
                 };
                 return Ok(report);
@@ -122,10 +122,10 @@ impl WidthVisitor for Run<'_> {
             Keep::First => in_order::run(&mut run, reader, report)?,
             _ => ranked::run(&mut run, reader, report)?,
         }
-        let tells_copies = run.deduplicator.tells_copies();
+        let counts_copies = run.deduplicator.counts_copies();
         let crowding = run.crowding();
         let (counts, largest) = run.finish()?;
-        Ok(FileReport { counts, resumed_after, already_complete: false, largest, tells_copies, crowding })
+        Ok(FileReport { counts, resumed_after, already_complete: false, largest, counts_copies, crowding })
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Fingerprinter<F> {
     width: PhantomData<F>,
 }
 
-/// The fingerprint of a text, and what else its tokens tell.
+/// The fingerprint of a text, with the number and a hash of its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprinted<F> {
     /// The fingerprint; 0 for a text without tokens.
