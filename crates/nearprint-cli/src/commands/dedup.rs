@@ -23,8 +23,8 @@ use nearprint_text::recipe::Recipe;
 /// too. Rerun an interrupted command with --db to resume.
 ///
 /// The summary counts exact copies, whose words are the same in the same order, apart from
-/// near-duplicates, and all of them by similarity: with --confirm that of the texts, otherwise the one that
-/// the fingerprints suggest, of Jaccard for MinHash and the cosine for simhash.
+/// near-duplicates, and all of them by similarity: with --confirm that of the texts, otherwise the
+/// one that the fingerprints suggest, of Jaccard for MinHash and the cosine for simhash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
