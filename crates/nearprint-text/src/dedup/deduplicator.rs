@@ -1,17 +1,17 @@
 //! Decides document by document what is new, and remembers it.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use super::candidates::{self, Candidate, Document, KnownDocuments, Measure, Verdict};
-use super::confirm::Confirm;
+use super::database::{Contents, HASHES, allowed_recipe, check_bands, check_texts, contents, open_database};
+use super::kept_keys::KeptKeys;
 use super::options::DedupOptions;
 use super::stored::Stored;
 use super::temporary::WorkFolder;
-use crate::error::{DatabaseProblem, Error, Result};
+use crate::error::{Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{BandLayout, Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Snapshot, Writer};
+use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,18 +89,6 @@ pub struct Deduplicator<F: Fingerprint> {
     since_flush: u64,
     /// Removed after everything else is dropped.
     _folder: Option<WorkFolder>,
-}
-
-/// Begins the progress in a database that stores hashes of texts.
-const HASHES: &[u8] = b"\0hashes\0";
-
-/// What a database stores beside the keys of kept documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Contents {
-    Nothing,
-    /// Hashes of texts, to recognize exact copies.
-    Hashes,
-    Texts,
 }
 
 /// Begins the record of a completed run, which is stored in the place of its progress.
@@ -460,7 +448,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
         self.writer.insert_keyed(document.fingerprint, None, document.key, &stored.0)?;
         if self.options.unique_keys {
-            self.kept_keys.fresh.insert(document.key.to_string());
+            self.kept_keys.push(document.key);
         }
         self.since_flush += 1;
         if self.is_temporary && self.since_flush == FLUSH_KEPT {
@@ -495,103 +483,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 }
 
-/// The keys of all kept documents: those of a snapshot, and those since.
-struct KeptKeys<F> {
-    /// Taken at the first look-up after a checkpoint.
-    durable: Option<Snapshot<F>>,
-    fresh: HashSet<String>,
-}
-
-impl<F> Default for KeptKeys<F> {
-    fn default() -> Self {
-        Self { durable: None, fresh: HashSet::new() }
-    }
-}
-
-impl<F: Fingerprint> KeptKeys<F> {
-    fn contain(&mut self, writer: &Writer<F>, key: &str) -> Result<bool> {
-        if self.fresh.contains(key) {
-            return Ok(true);
-        }
-        let durable = match &mut self.durable {
-            Some(durable) => durable,
-            none => none.insert(writer.snapshot()?),
-        };
-        Ok(!durable.ids_of_key(key)?.is_empty())
-    }
-}
-
 /// Why a key does not fit a database.
 pub(super) fn too_long(key: &str) -> String {
     format!("a key of {} bytes, where {MAX_KEY_BYTES} fit", key.len())
-}
-
-/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints, which it
-/// stores if it had none.
-fn open_database<F: Fingerprint>(path: &Path, options: &DedupOptions) -> Result<(Writer<F>, Recipe)> {
-    let database = match Database::<F>::open_with(path, options.engine.clone()) {
-        Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let recipe = &options.recipe;
-            let k = options.k.unwrap_or(recipe.default_k());
-            let schema = recipe.schema().k(k).keys(KeyStorage::KeysAndTexts);
-            let database = Database::create_with(path, schema, options.engine.clone())?;
-            if options.confirm.is_none() {
-                let mut writer = database.writer()?;
-                writer.set_checkpoint(HASHES)?;
-                writer.close()?;
-            }
-            database
-        }
-        other => other?,
-    };
-    let mut writer = database.writer()?;
-    if !writer.key_storage().has_keys() {
-        return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
-    }
-    let known = writer.recipe().map(|known| allowed_recipe(options, known, path)).transpose()?;
-    let recipe = known.clone().unwrap_or_else(|| options.recipe.clone());
-    check_bands(writer.bands(), &recipe, path)?;
-    if known.is_none() {
-        writer.set_recipe(&recipe.to_string())?;
-    }
-    Ok((writer, recipe))
-}
-
-/// The recipe of a database, if the options allow it.
-fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Recipe> {
-    let path = path.to_path_buf();
-    match known.parse::<Recipe>() {
-        Err(error) => Err(DatabaseProblem::UnknownRecipe { path, error }.into()),
-        Ok(found) if options.require_recipe && found != options.recipe => {
-            let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
-            Err(DatabaseProblem::OtherRecipe { path, found, expected }.into())
-        }
-        Ok(found) => Ok(found),
-    }
-}
-
-/// Refuses a database whose fingerprints are of another kind than those of a recipe.
-fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
-    if bands == recipe.bands() {
-        return Ok(());
-    }
-    let recipe = Box::new(recipe.clone());
-    Err(DatabaseProblem::OtherBands { path: path.to_path_buf(), bands, recipe }.into())
-}
-
-/// What a database stores beside its keys.
-fn contents(storage: KeyStorage, progress: Option<&[u8]>) -> Contents {
-    match storage.has_texts() {
-        false => Contents::Nothing,
-        true if progress.is_some_and(|progress| progress.starts_with(HASHES)) => Contents::Hashes,
-        true => Contents::Texts,
-    }
-}
-
-/// Confirmation needs a database with texts.
-fn check_texts(stores: Contents, confirm: Option<Confirm>, path: &Path) -> Result<()> {
-    if confirm.is_some() && stores != Contents::Texts {
-        return Err(DatabaseProblem::NoTexts { path: path.to_path_buf() }.into());
-    }
-    Ok(())
 }

@@ -9,20 +9,23 @@
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
 //! Each of the modules uses only those before it: `confirm`, `options`, `temporary`, `stored`,
-//! `sort_row`, `crowding`; `candidates`, `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `recent`,
-//! `fingerprinting`, `groups`; `file_run`; `in_order`, `ranked`; `run`.
+//! `sort_row`, `crowding`; `candidates`, `kept_keys`, `database`, `deduplicator`; `checkpoint`,
+//! `report`, `job`, `completed`, `recent`, `fingerprinting`, `groups`; `file_run`; `in_order`,
+//! `ranked`; `run`.
 
 mod candidates;
 mod checkpoint;
 mod completed;
 mod confirm;
 mod crowding;
+mod database;
 mod deduplicator;
 mod file_run;
 mod fingerprinting;
 mod groups;
 mod in_order;
 mod job;
+mod kept_keys;
 mod options;
 mod ranked;
 mod recent;
