@@ -125,6 +125,7 @@ def build(
     texts: Optional[Iterable[Union[str, bytes]]] = None,
     first_id: int = 0,
     runs_only: bool = False,
+    identity: Optional[str] = None,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
@@ -137,10 +138,13 @@ def build(
     an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
     ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
     ``numpy.memmap`` is read as needed. With ``runs_only`` the result is a folder of runs for
-    :meth:`Database.ingest`.
+    :meth:`Database.ingest`. A database adopts one of all runs with the same ``identity``, a name;
+    without it, one of all runs with the same rows, unless ids were given automatically.
 
-    Raises as :meth:`Database.add` and :func:`create`.
+    Raises ``InputError`` for an ``identity`` without ``runs_only``, and as :meth:`Database.add` and :func:`create`.
     """
+    if identity is not None and not runs_only:
+        raise InputError("identity is for runs: runs_only=True")
     line, width = line_and_width(recipe, width)
     layout, of_kind = kind_of(kind, layout, recipe)
     rows, width = _rows(fingerprints, ids, keys, texts, width, of_kind or 64)
@@ -158,7 +162,7 @@ def build(
         first_id=first_id,
     )
     with listening(progress) as listener:
-        core = _nearprint.Core.build(os.fsdecode(path), width, settings, rows, runs_only, listener)
+        core = _nearprint.Core.build(os.fsdecode(path), width, settings, rows, (runs_only, identity), listener)
     return Database(core, path, progress)
 
 

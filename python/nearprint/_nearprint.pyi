@@ -52,7 +52,7 @@ class Core:
         width: int,
         settings: dict[str, Any],
         rows: dict[str, Any],
-        runs_only: bool,
+        runs: tuple[bool, Optional[str]],
         listener: _Listener,
     ) -> Core: ...
     def width(self) -> int: ...

@@ -86,14 +86,14 @@ impl Core {
 
     /// Makes a database of rows.
     #[staticmethod]
-    #[pyo3(signature = (path, width, settings, rows, runs_only, listener))]
+    #[pyo3(signature = (path, width, settings, rows, runs, listener))]
     fn build(
         py: Python<'_>,
         path: PathBuf,
         width: u32,
         settings: Settings,
         rows: Rows<'_>,
-        runs_only: bool,
+        runs: (bool, Option<String>),
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let batch = rows.batch()?;
@@ -104,7 +104,8 @@ impl Core {
                 schema: settings.schema()?,
                 options: settings.options(),
                 first_id: settings.first_id,
-                runs_only,
+                runs_only: runs.0,
+                identity: runs.1,
                 batch: &batch,
                 ticker: &ticker,
             })?;

@@ -53,6 +53,7 @@ pub(crate) struct Build<'a> {
     pub(crate) options: Options,
     pub(crate) first_id: u64,
     pub(crate) runs_only: bool,
+    pub(crate) identity: Option<String>,
     pub(crate) batch: &'a Batch<'a>,
     pub(crate) ticker: &'a Arc<Ticker>,
 }
@@ -64,6 +65,9 @@ impl WidthVisitor for Build<'_> {
         let options = self.options.progress(self.ticker.clone());
         let builder = Database::build_with(self.path, self.schema, options)?.first_id(self.first_id);
         let mut builder = if self.runs_only { builder.runs_only() } else { builder };
+        if let Some(name) = &self.identity {
+            builder = builder.identity(name);
+        }
         for (index, fingerprint) in fingerprints::<F>(self.batch.words).enumerate() {
             if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                 self.ticker.check()?;

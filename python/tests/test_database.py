@@ -265,6 +265,15 @@ def test_copies_and_runs(path: Path, tmp_path: Path) -> None:
         assert len(copy) == 3
 
 
+def test_runs_are_known_by_their_rows_or_by_a_name(path: Path, tmp_path: Path) -> None:
+    for name, identity in [("a", None), ("b", None), ("c", "task 1"), ("d", "task 1")]:
+        nearprint.build(tmp_path / name, [4, 5], ids=[1, 2], runs_only=True, identity=identity).close()
+    with nearprint.create(path) as database:
+        assert database.ingest([tmp_path / name for name in "abcd"]) == nearprint.Ingested(2, 2, 4)
+    with pytest.raises(nearprint.InputError, match="runs_only"):
+        nearprint.build(tmp_path / "e", [1], identity="task 1")
+
+
 def test_damage_is_found(path: Path) -> None:
     numbers = near_duplicates(64, 5000)
     with nearprint.build(path, numbers) as database:

@@ -13,12 +13,13 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::MAX_KEY_BYTES;
 use crate::format::keys::{KeyRecord, hash_key};
-use crate::format::manifest::{IdRanges, KeysKept, Manifest};
+use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
 use crate::storage::{Staging, Storage};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// How often progress is reported, in rows.
 const REPORT_ROWS: u64 = 1 << 16;
@@ -58,6 +59,8 @@ pub struct Builder<F: Fingerprint> {
     options: Options,
     staging: Staging,
     runs_only: bool,
+    /// The caller's name for the run.
+    identity: Option<String>,
     automatic: IdRanges,
     ingested: Vec<[u8; 16]>,
     largest_id: Option<u64>,
@@ -82,6 +85,7 @@ impl<F: Fingerprint> Builder<F> {
             options,
             staging,
             runs_only: false,
+            identity: None,
             automatic: IdRanges::default(),
             ingested: Vec::new(),
             largest_id: None,
@@ -128,9 +132,22 @@ impl<F: Fingerprint> Builder<F> {
 
     /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be
     /// read like a database, but not written to.
+    ///
+    /// A database adopts a run once. If all rows come with ids or keys, runs with equal rows are the
+    /// same run, wherever they were built; texts do not count. A run with automatic ids is like no
+    /// other.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
+        self
+    }
+
+    /// Makes a [run](Self::runs_only) that is the same as every other one with this name, whatever
+    /// their rows: of those that several attempts at a task have built, a database adopts one. A new
+    /// name makes a database adopt rows again that were deleted since.
+    #[must_use]
+    pub fn identity(mut self, name: &str) -> Self {
+        self.identity = Some(name.to_string());
         self
     }
 
@@ -203,6 +220,7 @@ impl<F: Fingerprint> Builder<F> {
             staging,
             mut manifest,
             runs_only,
+            identity,
             automatic,
             ingested,
             largest_id,
@@ -221,14 +239,33 @@ impl<F: Fingerprint> Builder<F> {
             let storage = folder(&staging);
             let to = target(&storage, &options, &manifest, F::BITS, run);
             let layout = manifest.layout_for(counts.entries)?;
-            let record =
+            let mut record =
                 keys.finish(to, |keys| write_run(to, layout, Box::new(sorted), counts, &[], keys))?;
+            if runs_only && let Some(known) = identity_of(identity.as_deref(), &manifest, &record) {
+                record.identity = known;
+            }
             manifest.runs.push(record);
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
         crate::Database::open_with(path, options)
     }
+}
+
+/// The identity of a run with a name, or of one whose ids were all given: a hash of its content.
+fn identity_of(name: Option<&str>, manifest: &Manifest, record: &RunRecord) -> Option<[u8; 16]> {
+    let hash = |bytes: &[u8]| Some(xxh3_128(bytes).to_le_bytes());
+    if let Some(name) = name {
+        return hash(&[b"name", name.as_bytes()].concat());
+    }
+    if manifest.automatic.iter().next().is_some() {
+        return None;
+    }
+    let RunRecord { entries, rows, fingerprint_sum, row_sum, .. } = *record;
+    let (keys, key_sum) = record.keys.map_or((0, 0), |keys| (keys.count, keys.key_sum));
+    let words = [u64::from(manifest.width), entries, rows, fingerprint_sum, row_sum, keys, key_sum];
+    let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    hash(&[b"rows", &words[..]].concat())
 }
 
 fn target<'a>(

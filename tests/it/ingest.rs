@@ -12,6 +12,7 @@ for_each_width!(
     runs_built_elsewhere_are_ingested,
     a_folder_of_runs_is_read_like_a_database_and_takes_no_writer,
     a_run_is_ingested_once,
+    regression_equal_rows_built_twice_are_one_run,
     folders_without_runs_change_nothing,
     ingested_runs_are_the_newest,
     the_order_of_folders_shows_in_the_order_of_runs_alone,
@@ -156,6 +157,46 @@ fn a_run_is_ingested_once<F: Fingerprint>() {
     writer.compact().unwrap();
     assert_eq!(ingest(&mut writer, &[&two]), (0, 1, 0), "not even when it has been deleted");
     holds(&database.snapshot().unwrap(), &[]);
+}
+
+fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
+    let home = folder_in_memory();
+    let (_, [one, two, _]) = thirds::<F>(4);
+    let database = database(home.path(), &one);
+    let folders = ["two", "again"].map(|name| runs(home.path(), name, &two, schema()));
+    let longer = [&two[..], &[Row { fingerprint: low(77), id: 901 }]].concat();
+    let more = runs(home.path(), "more", &longer, schema().k(5));
+    let mut writer = database.writer().unwrap();
+    assert_eq!(ingest(&mut writer, &[&folders[0], &folders[1]]).1, 1);
+    assert_eq!(ingest(&mut writer, &[&folders[1]]), (0, 1, 0), "built by another attempt at the task");
+    assert_eq!(ingest(&mut writer, &[&more]).1, 0, "one row more makes another run");
+
+    let named = |name: &str, identity: &str, rows: &[Row<F>]| {
+        let path = home.path().join(name);
+        let mut builder = Database::build(&path, schema()).unwrap().runs_only().identity(identity);
+        for row in rows {
+            builder.push(row.fingerprint, Some(row.id)).unwrap();
+        }
+        builder.finish().unwrap();
+        path
+    };
+    let rows = |id| [Row { fingerprint: low(5), id }];
+    let tasks =
+        [named("a", "task 7", &rows(902)), named("b", "task 7", &rows(903)), named("c", "task 8", &two)];
+    assert_eq!(ingest(&mut writer, &[&tasks[0], &tasks[1], &tasks[2]]).1, 1, "a name decides alone");
+
+    let automatic = ["d", "e"].map(|name| {
+        let path = home.path().join(name);
+        let mut builder = Database::build(&path, schema()).unwrap().runs_only().first_id(2000);
+        builder.push(low::<F>(1), None).unwrap();
+        builder.finish().unwrap();
+        path
+    });
+    writer.ingest(&[&automatic[0]]).unwrap();
+    assert!(
+        matches!(writer.ingest(&[&automatic[1]]), Err(Error::Overlap { .. })),
+        "other rows, for all one knows"
+    );
 }
 
 fn folders_without_runs_change_nothing<F: Fingerprint>() {

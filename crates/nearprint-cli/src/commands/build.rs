@@ -44,6 +44,10 @@ pub(super) struct Args {
     /// be added
     #[arg(long)]
     runs_only: bool,
+    /// With --runs-only: `ingest` adopts one of all runs with this name. Without it, one of all runs
+    /// with the same rows, unless ids were given automatically
+    #[arg(long, value_name = "NAME", requires = "runs_only")]
+    identity: Option<String>,
     #[command(flatten)]
     input: FingerprintArgs,
 }
@@ -65,6 +69,9 @@ impl TypedCommand<()> for Args {
         builder = builder.first_id(self.first_id);
         if self.runs_only {
             builder = builder.runs_only();
+        }
+        if let Some(name) = &self.identity {
+            builder = builder.identity(name);
         }
         interrupt::set_staging_folder(Some(builder.staging_path().to_path_buf()));
         interrupt::set_cancellable(false);

@@ -14,7 +14,8 @@ use nearprint::{Database, Fingerprint, width_of};
 /// --runs-only` and the -k and --layout of the database. `ingest` checks all folders completely and
 /// copies them. Then all their rows appear at once, or none after an error. Readers are not
 /// disturbed. Runs that the database has adopted before are skipped, so the command can be
-/// repeated. Folders with automatic ids need separate ranges of ids: --first-id.
+/// repeated: the same folder, a copy of it, or another one with the same rows or the same --identity.
+/// Folders with automatic ids need separate ranges of ids: --first-id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

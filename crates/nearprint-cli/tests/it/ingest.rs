@@ -34,6 +34,23 @@ fn runs_are_built_ingested_and_skipped() {
 }
 
 #[test]
+fn runs_of_one_name_are_adopted_once() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "create db", b"");
+    succeeds(at, "build one --runs-only --identity task-1", b"6 2\n");
+    succeeds(at, "build other --runs-only --identity task-1", b"7 3\n");
+    let outcome = nearprint(at, "ingest db one other", b"");
+    assert!(
+        outcome.err.contains("ingested 1 runs") && outcome.err.contains("1 runs skipped"),
+        "{}",
+        outcome.err
+    );
+    assert_eq!(succeeds(at, "export db", b""), "6\t2\n");
+    fails(at, "build x --identity task-1", b"1 1\n", 2, &["--runs-only"]);
+}
+
+#[test]
 fn what_cannot_be_ingested_is_named() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
