@@ -33,6 +33,11 @@ _MOST_THREADS = 1024
 _LISTED = ("str", "object", "large_string", "int128", "uint128")
 
 
+def path_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:
+    """A path as text, with the home of a user in the place of a leading ``~``."""
+    return os.path.expanduser(os.fsdecode(path))
+
+
 def words_of(fingerprints: Any, width: Optional[int] = None, width_of_lists: Optional[int] = None) -> tuple[Words, int]:
     """The words of many fingerprints, row by row in one flat array, and the width.
 

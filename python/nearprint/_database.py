@@ -20,6 +20,7 @@ from ._arrays import (
     ids_of,
     in_order,
     is_one,
+    path_of,
     strings_of,
     words_of,
     words_of_one,
@@ -81,7 +82,7 @@ def create(
         background_merges=background_merges,
     )
     check_progress(progress)
-    return Database(_nearprint.Core.create(os.fsdecode(path), width, settings), path, progress)
+    return Database(_nearprint.Core.create(path_of(path), width, settings), path, progress)
 
 
 def open(
@@ -107,7 +108,7 @@ def open(
         threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
     )
     check_progress(progress)
-    return Database(_nearprint.Core.open(os.fsdecode(path), settings), path, progress)
+    return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
 
 
 def build(
@@ -162,7 +163,7 @@ def build(
         first_id=first_id,
     )
     with listening(progress) as listener:
-        core = _nearprint.Core.build(os.fsdecode(path), width, settings, rows, (runs_only, identity), listener)
+        core = _nearprint.Core.build(path_of(path), width, settings, rows, (runs_only, identity), listener)
     return Database(core, path, progress)
 
 
@@ -191,7 +192,7 @@ def repair(
     """
     settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
     with listening(progress) as listener:
-        made, complete, counts, findings = _nearprint.repair(os.fsdecode(path), os.fsdecode(dest), settings, listener)
+        made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
     rows, lost_rows, lost_fingerprints, recovered = counts
     listed = [Finding(*finding) for finding in findings]
     return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
@@ -212,17 +213,22 @@ class Database:
     is killed.
 
     After a fork, the child process may read, but cannot write or continue iterators: it has to open
-    the database itself.
+    the database itself. A database is pickled by its path: the copy is opened from there, with the
+    default settings, and sees what was committed.
     """
 
     def __init__(self, core: _nearprint.Core, path: Path, progress: Progress = None) -> None:
         self._core: Optional[_nearprint.Core] = core
-        self._path = os.fsdecode(path)
+        self._path = path_of(path)
         self._progress = progress
         self._width = core.width()
         self._k = core.default_k()
         self._bands = core.bands()
         self._keys = core.keeps_keys()
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        self._open()
+        return open, (os.path.abspath(self._path),)
 
     def _open(self) -> _nearprint.Core:
         if self._core is None:
@@ -558,12 +564,12 @@ class Database:
         """
         folders = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         with listening(self._listened(progress)) as listener:
-            return Ingested(*self._open().ingest([os.fsdecode(folder) for folder in folders], listener))
+            return Ingested(*self._open().ingest([path_of(folder) for folder in folders], listener))
 
     def backup(self, dest: Path, *, progress: Progress = None) -> None:
         """Copies the committed database to ``dest``, which must not exist, or be an empty folder."""
         with listening(self._listened(progress)) as listener:
-            self._open().backup(os.fsdecode(dest), listener)
+            self._open().backup(path_of(dest), listener)
 
     def refresh(self) -> None:
         """Makes later commits of others visible to reads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any, Optional, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ class Result:
     """A table of results: names of columns to NumPy arrays of the same length.
 
     ``result["id"]`` is a column, ``dict(result)`` has all of them, ``result.columns`` their names;
-    ``len(result)`` is the number of rows. Each method lists its columns; these are their types:
+    ``len(result)`` is the number of rows, and ``result[:100]`` a table of the first ones. Each method
+    lists its columns; these are their types:
 
     =================================  ==================================================================
     ``query``, ``cluster``             int64: the index of the query, the number of the cluster
@@ -42,7 +43,13 @@ class Result:
         """The names of the columns."""
         return tuple(self._columns)
 
-    def __getitem__(self, name: str) -> Array:
+    @overload
+    def __getitem__(self, name: str) -> Array: ...
+    @overload
+    def __getitem__(self, name: slice) -> Result: ...
+    def __getitem__(self, name: Union[str, slice]) -> Union[Array, Result]:
+        if isinstance(name, slice):
+            return Result({column: array[name] for column, array in self._columns.items()})
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:
@@ -65,6 +72,15 @@ class Result:
     def items(self) -> tuple[tuple[str, Array], ...]:
         """Names and columns."""
         return tuple(self._columns.items())
+
+    def head(self, rows: int = 5) -> Result:
+        """The first rows."""
+        return self[: max(rows, 0)]
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """A ``dict`` for each row, of Python's own types; fingerprints of all widths are ``int``."""
+        columns = [_as_list(array) for array in self._columns.values()]
+        return [dict(zip(self._columns, row)) for row in zip(*columns)]
 
     def __repr__(self) -> str:
         columns = ", ".join(self._columns)
@@ -89,6 +105,12 @@ class Result:
         import pandas
 
         return pandas.DataFrame({name: _for_pandas(array) for name, array in self._columns.items()})
+
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
+        import polars
+
+        return polars.DataFrame(self)
 
 
 class Blocks(Iterator[Result]):
@@ -146,6 +168,13 @@ def _for_arrow(array: Array) -> tuple[Any, int]:
         return array.tolist(), 1
     words = array.shape[1] if array.ndim == 2 else 1
     return np.ascontiguousarray(array).reshape(-1), words
+
+
+def _as_list(array: Array) -> list[Any]:
+    values: list[Any] = array.tolist()
+    if array.ndim == 1:
+        return values
+    return [sum(word << 64 * at for at, word in enumerate(words)) for words in values]
 
 
 def _for_pandas(array: Array) -> Any:

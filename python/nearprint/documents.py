@@ -13,7 +13,6 @@ The first document of each family is kept: one without any document within k bit
 from __future__ import annotations
 
 import json
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -23,7 +22,7 @@ from types import TracebackType
 from typing import Any, Callable, Optional
 
 from . import _database, _nearprint
-from ._arrays import check_k
+from ._arrays import check_k, path_of
 from ._database import Database, Path, is_there
 from ._errors import Error, InputError
 from ._html import text_of_html
@@ -125,7 +124,7 @@ def dedup_collection(
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
     job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
     rejects = _Rejects(on_reject)
-    path = None if database is None else os.fsdecode(database)
+    path = None if database is None else path_of(database)
     with listening(progress) as listener, _Work(source, target, path, job, recipe, rejects) as work:
         work.resume(restart)
         work.run(batch_size, listener)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import pathlib
+import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -263,6 +266,40 @@ def test_copies_and_runs(path: Path, tmp_path: Path) -> None:
         assert sorted(database.rows().table()["id"].tolist()) == [0, 1, 2, 100, 101]
     with nearprint.open(tmp_path / "copy.np") as copy:
         assert len(copy) == 3
+
+
+def squared(database: nearprint.Database) -> tuple[str, int]:
+    return database.path, len(database) ** 2
+
+
+def test_databases_are_pickled_by_their_path(path: Path) -> None:
+    with nearprint.build(path, [1, 2, 3]) as database:
+        database.add([4])
+        copy = pickle.loads(pickle.dumps(database))
+        assert len(copy) == 3 and copy.path == os.path.abspath(path), "what was not committed stays here"
+        database.commit()
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            assert pool.map(squared, [database]) == [(os.path.abspath(path), 16)]
+    with pytest.raises(nearprint.Error, match="closed"):
+        pickle.dumps(database)
+
+
+def test_the_home_of_a_user_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    nearprint.build("~/corpus.np", [1, 2]).close()
+    assert len(nearprint.open(tmp_path / "corpus.np")) == len(nearprint.open("~/corpus.np")) == 2
+
+
+def test_results_are_cut_and_listed(path: Path) -> None:
+    wide = [1 << 200 | 5, 7]
+    rows = nearprint.build(path, wide, ids=[10, 11], width=256).rows().table()
+    assert sorted(rows.to_pylist(), key=lambda row: row["id"]) == [
+        {"fingerprint": wide[0], "id": 10},
+        {"fingerprint": wide[1], "id": 11},
+    ]
+    assert len(rows.head(1)) == len(rows[1:]) == 1 and len(rows.head(-1)) == 0
+    assert rows[:1].to_pylist() == rows.to_pylist()[:1]
+    assert rows.to_polars()["id"].to_list() == rows["id"].tolist()
 
 
 def test_runs_are_known_by_their_rows_or_by_a_name(path: Path, tmp_path: Path) -> None:
