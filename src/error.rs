@@ -127,6 +127,11 @@ pub enum Error {
         /// The rule that it breaks.
         reason: String,
     },
+    /// A key that is not one of these [blocks](crate::Blocks).
+    ForeignKey {
+        /// The key.
+        key: u64,
+    },
     /// A distance that exceeds the width.
     Distance {
         /// The distance.
@@ -338,6 +343,7 @@ impl fmt::Display for Error {
             }
             Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
             Self::InvalidLayout { layout, reason } => write!(f, "{layout}: {reason}"),
+            Self::ForeignKey { key } => write!(f, "group {key}: not a group of such fingerprints"),
             Self::Distance { k, width } => {
                 write!(f, "k = {k}: fingerprints of {width} bits differ by at most {width}")
             }

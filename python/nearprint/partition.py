@@ -53,7 +53,7 @@ def block_keys(
     Raises ``InputError`` for invalid fingerprints, a k of 64 or more without bands, or invalid parts.
     """
     words, width = words_of(fingerprints, width)
-    parts = {operator.index(group): _check_parts(count) for group, count in dict(split or {}).items()}
+    parts = {_check_group(group): _check_parts(count) for group, count in dict(split or {}).items()}
     return Result(_nearprint.block_keys(words, width, (check_k(k, width), bands), parts))
 
 
@@ -71,7 +71,8 @@ def join_blocks(
     """The pairs that are reported at some groups: columns ``a``, ``b``, ``distance``, with ``a < b``.
 
     ``groups`` and ``fingerprints`` are rows of :func:`block_keys` in any order: all rows with these groups.
-    Repeated rows count once. ``k`` and ``bands`` are those of ``block_keys``. Groups may be int64, too.
+    Repeated rows count once. Groups may be int64, too. ``k`` and ``bands`` have to be those of ``block_keys``: with
+    another ``k`` pairs are missing, which cannot always be noticed.
 
     With ``forest``, only some of the pairs are reported: those of all tasks have the same connected components as
     all pairs, and where many fingerprints are near each other, they are few.
@@ -106,6 +107,8 @@ def forest(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
 
 
 def _groups(groups: Any) -> Words:
+    if np.ma.isMaskedArray(groups) and np.ma.is_masked(groups):
+        raise InputError("groups: a value is masked")
     array = np.asarray(groups)
     if array.size == 0:
         return np.empty(0, np.uint64)
@@ -114,6 +117,13 @@ def _groups(groups: Any) -> Words:
     if array.dtype.kind == "i" and int(array.min()) < 0:
         raise InputError(f"group {array.min()}: a group is at least 0")
     return np.ascontiguousarray(array, np.uint64)
+
+
+def _check_group(group: Any) -> int:
+    number = operator.index(group)
+    if not 0 <= number < 1 << 63:
+        raise InputError(f"group {number}: a group is at least 0 and below 2**63")
+    return number
 
 
 def _check_parts(parts: Any) -> int:

@@ -56,6 +56,7 @@ fn is_input(error: &Error) -> bool {
     matches!(
         error,
         Error::Distance { .. }
+            | Error::ForeignKey { .. }
             | Error::InsideDatabase { .. }
             | Error::InvalidLayout { .. }
             | Error::InvalidRecipe { .. }

@@ -109,6 +109,10 @@ def test_nothing_has_no_pairs() -> None:
 def test_misfits_are_refused() -> None:
     with pytest.raises(nearprint.InputError, match="0 parts"):
         partition.block_keys([1], 3, {1: 0})
+    with pytest.raises(nearprint.InputError, match="group -5"):
+        partition.block_keys([1], 3, {-5: 2})
+    with pytest.raises(nearprint.InputError, match="masked"):
+        partition.join_blocks(np.ma.array([1], mask=[True]), [1], 3)
     with pytest.raises(nearprint.Error, match="64 tables"):
         partition.block_keys([1], 64)
     with pytest.raises(nearprint.InputError, match="2 groups and 1 fingerprints"):
@@ -117,7 +121,7 @@ def test_misfits_are_refused() -> None:
         partition.join_blocks([-1], [1], 3)
     with pytest.raises(nearprint.InputError, match="integers"):
         partition.join_blocks([0.5], [1], 3)
-    with pytest.raises(nearprint.Error, match="a key of other blocks"):
+    with pytest.raises(nearprint.InputError, match="not a group"):
         partition.join_blocks([1 << 62], [1], 3)
     with pytest.raises(nearprint.InputError, match="1 ends of 64 bits, and 2"):
         partition.forest([1], [1, 2])

@@ -1,5 +1,7 @@
 //! Pairs of a list that is spread over many tasks or machines.
 
+use std::collections::BTreeMap;
+
 use super::clusters::Sorted;
 use super::join::{Join, Pair, Wanted};
 use super::lists::{ListGroups, Near, group_bits, plan_of};
@@ -163,7 +165,7 @@ impl<F: Fingerprint> Blocks<F> {
     /// fingerprints.
     ///
     /// # Errors
-    /// [`Error::Limit`] for a key that is not one of these blocks; those of `visit`;
+    /// [`Error::ForeignKey`] for a key of a table that these blocks do not have; those of `visit`;
     /// [`Error::Interrupted`].
     pub fn visit_pairs<E: From<Error>>(
         &self,
@@ -189,6 +191,18 @@ impl<F: Fingerprint> Blocks<F> {
         self.join(rows, Wanted::Forest, options, visit)
     }
 
+    /// The fingerprints of rows whose keys have the same head, by this head.
+    fn by_head(&self, rows: Vec<(u64, F)>) -> Result<BTreeMap<u64, Vec<F>>> {
+        let mut values = BTreeMap::<u64, Vec<F>>::new();
+        for (key, fingerprint) in rows {
+            if Head::of(key).table >= self.tables.len() {
+                return Err(Error::ForeignKey { key });
+            }
+            values.entry(key >> VALUE_BITS).or_default().push(fingerprint);
+        }
+        Ok(values)
+    }
+
     fn join<E: From<Error>>(
         &self,
         rows: Vec<(u64, F)>,
@@ -197,10 +211,7 @@ impl<F: Fingerprint> Blocks<F> {
         mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
         let progress = options.counter(Stage::Joining, rows.len() as u64);
-        let groups = by_head(rows);
-        if groups.iter().any(|(head, _)| head.table >= self.tables.len()) {
-            return Err(Error::Limit("a key of other blocks").into());
-        }
+        let groups = self.by_head(rows)?;
         let join = Join {
             kernel: Kernel::detect(),
             threads: options.threads,
@@ -213,6 +224,7 @@ impl<F: Fingerprint> Blocks<F> {
         };
         let (mut caller, mut kept, mut scratch) = (CallerError::new(), Vec::new(), Vec::new());
         let done = groups.into_iter().try_for_each(|(head, mut values)| {
+            let head = Head::of(head << VALUE_BITS);
             let table = &self.tables[head.table];
             values.iter_mut().for_each(|value| *value = table.permute(*value));
             sort::sort(&mut values, &mut scratch, options.threads);
@@ -229,21 +241,6 @@ impl<F: Fingerprint> Blocks<F> {
         });
         caller.or(done)
     }
-}
-
-/// The fingerprints of rows whose keys have the same head. There are few heads.
-fn by_head<F: Fingerprint>(rows: Vec<(u64, F)>) -> Vec<(Head, Vec<F>)> {
-    let mut heads: Vec<u64> = Vec::new();
-    let mut values: Vec<Vec<F>> = Vec::new();
-    for (key, fingerprint) in rows {
-        let at = heads.binary_search(&(key >> VALUE_BITS)).unwrap_or_else(|at| {
-            heads.insert(at, key >> VALUE_BITS);
-            values.insert(at, Vec::new());
-            at
-        });
-        values[at].push(fingerprint);
-    }
-    heads.into_iter().map(|head| Head::of(head << VALUE_BITS)).zip(values).collect()
 }
 
 /// Those of some pairs that connect all that the pairs connect: a spanning forest. Returns their

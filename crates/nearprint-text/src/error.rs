@@ -305,7 +305,7 @@ impl fmt::Display for OutputProblem {
                 write!(f, "{}: Parquet compresses by itself", path.display())
             }
             Self::NoFields { format } => {
-                write!(f, "{format} has no fields, and so none for a fingerprint")
+                write!(f, "{format} has no fields, and so none can be added")
             }
             Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
         }

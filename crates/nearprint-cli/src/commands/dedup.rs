@@ -11,7 +11,7 @@ use crate::terminal::{interrupt, print_message};
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
-use nearprint_text::documents::{Position, escape};
+use nearprint_text::documents::Position;
 use nearprint_text::recipe::Recipe;
 
 /// Keep the documents that are new, and leave out near-duplicates
@@ -171,6 +171,9 @@ impl Args {
 /// The comparisons of a document on average from which the summary speaks of shared bands.
 const CROWDED: f64 = 1000.0;
 
+/// The characters of a key in the summary.
+const KEY_CHARS: usize = 60;
+
 /// Prints the counts, and warnings about unusual documents.
 fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
     let (counts, before) = (&report.counts, report.resumed_after);
@@ -216,6 +219,14 @@ fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
     }
 }
 
+/// The beginning of a key, with all characters escaped that do not print themselves.
+fn quoted(key: &str) -> String {
+    match key.char_indices().nth(KEY_CHARS) {
+        Some((end, _)) => format!("{:?}…", &key[..end]),
+        None => format!("{key:?}"),
+    }
+}
+
 /// Prints what the near-duplicates are.
 fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
     let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
@@ -231,7 +242,7 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
         .collect();
     global.note(format_args!("by similarity: {}", tenths.join(", ")));
     let groups: Vec<String> =
-        report.largest.iter().map(|group| format!("{} of {}", group.documents, escape(&group.key))).collect();
+        report.largest.iter().map(|group| format!("{} of {}", group.documents, quoted(&group.key))).collect();
     if !groups.is_empty() {
         let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
         global.note(format_args!("largest groups{since}: {}", groups.join(", ")));

@@ -120,6 +120,8 @@ fn curves_are_drawn() {
         assert!(svg.contains(words), "{words}: {svg}");
     }
     fails(home.path(), "tune pages.jsonl --group-field site --plot none/x.svg", b"", 1, &["none/x.svg"]);
+    let outcome = nearprint(home.path(), "tune pages.jsonl --group-field site --plot .", b"");
+    assert_eq!((outcome.code, &*outcome.out), (1, ""), "a folder is refused before all work");
 }
 
 #[test]
@@ -150,6 +152,9 @@ fn bad_labels_are_named() {
         write("labels.tsv", pairs);
         fails(at, "tune pages.jsonl --key-field url --pairs labels.tsv", b"", 5, words);
     }
+    fs::write(at.join("labels.tsv"), b"a\tb\n\xff\tb\n").unwrap();
+    let line = "tune pages.jsonl --key-field url --pairs labels.tsv";
+    fails(at, line, b"", 5, &["labels.tsv:2", "UTF-8"]);
     write("twice.jsonl", &format!("{PAGES}{PAGES}"));
     let line = "tune twice.jsonl --key-field url --pairs same.tsv";
     fails(at, line, b"", 5, &["twice.jsonl:6", "\"a\"", "twice.jsonl:1"]);

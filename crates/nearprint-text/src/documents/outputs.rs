@@ -51,9 +51,13 @@ pub fn check_outputs<'a>(
             refuse_same(&mut known, path, (path.to_path_buf(), name))?;
             continue;
         }
-        // Several outputs may go to one device, such as /dev/null.
-        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            continue;
+        match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(Error::io("create", path)(io::ErrorKind::IsADirectory.into()));
+            }
+            // Several outputs may go to one device, such as /dev/null.
+            Ok(metadata) if !metadata.is_file() => continue,
+            _ => {}
         }
         let resolved = resolve(path).map_err(Error::io("open", path))?;
         if resolved.parent().is_some_and(is_database) {

@@ -96,14 +96,17 @@ impl DocumentWriter {
     ///
     /// # Errors
     /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or
-    /// already have a column that is to be added, or if Parquet is to be compressed again;
+    /// already have a column that is to be added, if two added fields have one name, or if Parquet is to be compressed again;
     /// [`Error::Engine`] with an I/O error.
     pub fn create(path: &Path, reader: &Reader, options: WriterOptions) -> Result<Self> {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
-        if let Some(field) = options.added.iter().find(|field| has_field(reader, &field.name)) {
-            return Err(OutputProblem::ColumnExists { column: field.name.clone() }.into());
+        for (number, AddedField { name, .. }) in options.added.iter().enumerate() {
+            if has_field(reader, name) || options.added[..number].iter().any(|earlier| earlier.name == *name)
+            {
+                return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
+            }
         }
         let target = Target::create(path, reader, &options)?;
         let mut output = Self::to_target(path, reader, options, target)?;

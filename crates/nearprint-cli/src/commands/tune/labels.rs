@@ -57,7 +57,12 @@ fn groups(keys: &[DocumentKey]) -> Labels {
 fn pairs(path: &Path, keys: &[DocumentKey]) -> Result<Labels, Failure> {
     let indexes = indexes(keys)?;
     let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let bytes = std::fs::read(path).map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        Failure::Input { place: format!("{}:{line}", path.display()), why: "not valid UTF-8".into() }
+    })?;
     let mut pairs = Vec::new();
     for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.is_empty()) {
         let pair = pair(text, &indexes).map_err(|why| Failure::at_line(path.display(), line, why, text))?;

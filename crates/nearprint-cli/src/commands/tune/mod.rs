@@ -51,9 +51,10 @@ use tried::Tried;
 ///   bytes           bytes of a row on disk in a database of ten million, without its key
 ///   recipe          the other options that select the recipe
 ///
-/// The recommended line is printed to standard error, as options for `dedup`; with --format json it
-/// has "recommended":true. So is the best line of each other kind of recipe and confirmation, and a
-/// warning where the best value is the smallest or largest that was tried.
+/// The recommended line is printed to standard error, as options for `dedup` besides those that read
+/// the documents, such as --text-field; with --format json it has "recommended":true. So is the best
+/// line of each other kind of recipe and confirmation, and a warning where the best value is the
+/// smallest or largest that was tried.
 ///
 /// Documents of a group are not independent, nor are near-duplicates of near-duplicates. The
 /// intervals take each such set of documents as one case.
