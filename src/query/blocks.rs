@@ -173,7 +173,7 @@ impl<F: Fingerprint> Blocks<F> {
         options: &Options,
         visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.join(rows, Wanted::All, options, visit)
+        self.join(rows, None, Wanted::All, options, visit)
     }
 
     /// As [`visit_pairs`](Self::visit_pairs), but visits only some of the pairs: those of all tasks have
@@ -188,30 +188,60 @@ impl<F: Fingerprint> Blocks<F> {
         options: &Options,
         visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.join(rows, Wanted::Forest, options, visit)
+        self.join(rows, None, Wanted::Forest, options, visit)
+    }
+
+    /// As [`visit_pairs`](Self::visit_pairs), but visits the near pairs of a fingerprint `a` of `ones`
+    /// and `b` of `others`, which may be equal. With bands, the fingerprint 0 is near nothing.
+    ///
+    /// # Errors
+    /// As [`visit_pairs`](Self::visit_pairs).
+    pub fn visit_between<E: From<Error>>(
+        &self,
+        ones: Vec<(u64, F)>,
+        others: Vec<(u64, F)>,
+        options: &Options,
+        visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.join(ones, Some(others), Wanted::Between, options, visit)
     }
 
     /// The fingerprints of rows whose keys have the same head, by this head.
     fn by_head(&self, rows: Vec<(u64, F)>) -> Result<BTreeMap<u64, Vec<F>>> {
+        let mut counts = vec![0; self.tables.len()];
+        for &(key, _) in &rows {
+            *counts.get_mut(Head::of(key).table).ok_or(Error::ForeignKey { key })? += 1;
+        }
+        // Nearly all keys are whole blocks, for which a map is slow.
+        let mut whole: Vec<Vec<F>> = counts.into_iter().map(Vec::with_capacity).collect();
         let mut values = BTreeMap::<u64, Vec<F>>::new();
         for (key, fingerprint) in rows {
-            if Head::of(key).table >= self.tables.len() {
-                return Err(Error::ForeignKey { key });
+            let head = Head::of(key);
+            match head.parts {
+                1 => whole[head.table].push(fingerprint),
+                _ => values.entry(key >> VALUE_BITS).or_default().push(fingerprint),
             }
-            values.entry(key >> VALUE_BITS).or_default().push(fingerprint);
         }
+        let whole = whole.into_iter().enumerate().filter(|(_, values)| !values.is_empty());
+        values.extend(whole.map(|(table, values)| {
+            let head = Head { table, parts: 1, meet: [0, 0] };
+            (head.key(0) >> VALUE_BITS, values)
+        }));
         Ok(values)
     }
 
     fn join<E: From<Error>>(
         &self,
         rows: Vec<(u64, F)>,
+        others: Option<Vec<(u64, F)>>,
         wanted: Wanted,
         options: &Options,
         mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let progress = options.counter(Stage::Joining, rows.len() as u64);
+        let count = rows.len() + others.as_ref().map_or(0, Vec::len);
+        let progress = options.counter(Stage::Joining, count as u64);
         let groups = self.by_head(rows)?;
+        let mut others = others.map(|others| self.by_head(others)).transpose()?;
         let join = Join {
             kernel: Kernel::detect(),
             threads: options.threads,
@@ -223,21 +253,33 @@ impl<F: Fingerprint> Blocks<F> {
             progress: &progress,
         };
         let (mut caller, mut kept, mut scratch) = (CallerError::new(), Vec::new(), Vec::new());
-        let done = groups.into_iter().try_for_each(|(head, mut values)| {
-            let head = Head::of(head << VALUE_BITS);
+        let done = groups.into_iter().try_for_each(|(key, mut values)| {
+            let head = Head::of(key << VALUE_BITS);
             let table = &self.tables[head.table];
-            values.iter_mut().for_each(|value| *value = table.permute(*value));
-            sort::sort(&mut values, &mut scratch, options.threads);
-            values.dedup();
-            let bits = group_bits(values.len(), self.layout.prefix_bits(head.table));
-            join.run(head.table, &ListGroups::new(&values, bits), bits, &mut |block| {
+            let mut prepare = |values: &mut Vec<F>| {
+                values.iter_mut().for_each(|value| *value = table.permute(*value));
+                sort::sort(values, &mut scratch, options.threads);
+                values.dedup();
+            };
+            let mut consume = |block: &[Pair<F>]| {
                 if head.parts == 1 || wanted == Wanted::Forest {
                     return caller.keep(visit(block));
                 }
                 kept.clear();
                 kept.extend(block.iter().copied().filter(|pair| head.reports(pair)));
                 caller.keep(visit(&kept))
-            })
+            };
+            prepare(&mut values);
+            let shared_bits = self.layout.prefix_bits(head.table);
+            let Some(others) = &mut others else {
+                let bits = group_bits(values.len(), shared_bits);
+                return join.run(head.table, &ListGroups::new(&values, bits), bits, &mut consume);
+            };
+            let Some(mut others) = others.remove(&key) else { return Ok(()) };
+            prepare(&mut others);
+            let bits = group_bits(values.len().max(others.len()), shared_bits);
+            let lists = [&values, &others].map(|list| ListGroups::new(list, bits));
+            join.run_between(head.table, (&lists[0], &lists[1]), bits, &mut consume)
         });
         caller.or(done)
     }
@@ -257,17 +299,50 @@ impl<F: Fingerprint> Blocks<F> {
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
+    let ends = ends_of(pairs)?;
+    let (sorted, mut sets) = (Sorted::new(&ends), UnionFind::new(ends.len()));
+    let connects = |&(_, &(a, b)): &(usize, &(F, F))| unite(&mut sets, &sorted, a, b);
+    Ok(pairs.iter().enumerate().filter(connects).map(|(index, _)| index).collect())
+}
+
+/// The connected components of some pairs: all ends in ascending order, each with the smallest end of
+/// its component.
+///
+/// Time: a sort of the ends. Memory: three times the pairs.
+///
+/// # Errors
+/// [`Error::Limit`] for more than 2^32 - 1 distinct ends.
+///
+/// ```
+/// let labels = nearprint::components(&[(4_u64, 2), (1, 2), (8, 9)])?;
+/// assert_eq!(labels, [(1, 1), (2, 1), (4, 1), (8, 8), (9, 8)]);
+/// # Ok::<(), nearprint::Error>(())
+/// ```
+pub fn components<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<(F, F)>> {
+    let ends = ends_of(pairs)?;
+    let (sorted, mut sets) = (Sorted::new(&ends), UnionFind::new(ends.len()));
+    for &(a, b) in pairs {
+        unite(&mut sets, &sorted, a, b);
+    }
+    // The root of a set is its smallest element.
+    Ok((0..).zip(&ends).map(|(index, &end)| (end, ends[sets.root(index) as usize])).collect())
+}
+
+/// The distinct ends of pairs, in ascending order.
+fn ends_of<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<F>> {
     let mut ends: Vec<F> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
     ends.sort_unstable();
     ends.dedup();
-    if u32::try_from(ends.len()).is_err() {
-        return Err(Error::Limit("pairs of at most 2^32 - 1 distinct values"));
+    match u32::try_from(ends.len()) {
+        Ok(_) => Ok(ends),
+        Err(_) => Err(Error::Limit("pairs of at most 2^32 - 1 distinct values")),
     }
-    let sorted = Sorted::new(&ends);
-    let mut sets = UnionFind::new(ends.len());
-    let connects = |&(_, &(a, b)): &(usize, &(F, F))| match (sorted.index_of(a), sorted.index_of(b)) {
+}
+
+/// Unites the sets of two ends. False if they are one set already.
+fn unite<F: Fingerprint>(sets: &mut UnionFind, sorted: &Sorted<'_, F>, a: F, b: F) -> bool {
+    match (sorted.index_of(a), sorted.index_of(b)) {
         (Some(a), Some(b)) => sets.unite(a, b),
         _ => false,
-    };
-    Ok(pairs.iter().enumerate().filter(connects).map(|(index, _)| index).collect())
+    }
 }

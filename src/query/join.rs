@@ -69,6 +69,8 @@ pub(crate) enum Wanted {
     /// Some of the pairs, with the same connected components as all pairs. A large group yields fewer
     /// pairs than it has fingerprints.
     Forest,
+    /// The pairs of a fingerprint `a` of one list and `b` of another one. They may be equal.
+    Between,
 }
 
 /// The settings of a join, the same for all its tables.
@@ -96,17 +98,43 @@ impl<F: Fingerprint> Join<'_, F> {
         let radius = u32::try_from(self.plan.radii()[table]).unwrap_or(0);
         let masks: Vec<u32> =
             masks_within(group_bits, radius).into_iter().filter(|mask| mask.count_ones() <= self.k).collect();
+        self.items(table, groups.len(), group_bits, consume, |worker, range, sink| {
+            worker.groups(groups, range, group_bits, &masks, sink)
+        })
+    }
+
+    /// Finds the pairs between two lists that table `table` reports. The radius of the table is 0.
+    pub(super) fn run_between(
+        &self,
+        table: usize,
+        (ones, others): (&dyn Groups<F>, &dyn Groups<F>),
+        group_bits: u32,
+        consume: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+    ) -> Result<()> {
+        self.items(table, ones.len() + others.len(), group_bits, consume, |worker, range, sink| {
+            worker.groups_between(ones, others, range, group_bits, sink)
+        })
+    }
+
+    /// Carries out items of work on all threads. Each is a range of prefixes.
+    fn items(
+        &self,
+        table: usize,
+        fingerprints: u64,
+        group_bits: u32,
+        consume: &mut dyn FnMut(&[Pair<F>]) -> Result<()>,
+        join: impl Fn(&mut Worker<'_, F>, Range<usize>, Sink<'_, Vec<Pair<F>>>) -> Result<()> + Sync,
+    ) -> Result<()> {
         let prefixes = 1usize << group_bits;
-        let items = usize::try_from(groups.len() / ITEM_FINGERPRINTS + 1)
+        let items = usize::try_from(fingerprints / ITEM_FINGERPRINTS + 1)
             .map_or(prefixes, |items| items.min(prefixes));
         parallel::ordered(
             self.threads,
             items,
             || Worker::new(self, table),
             |item, worker, sink| {
-                let range = prefixes * item / items..prefixes * (item + 1) / items;
-                worker.groups(groups, range, group_bits, &masks, sink)?;
-                (self.progress)(groups.len() / items as u64)
+                join(worker, prefixes * item / items..prefixes * (item + 1) / items, sink)?;
+                (self.progress)(fingerprints / items as u64)
             },
             |block: Vec<Pair<F>>| consume(&block),
         )
@@ -215,6 +243,85 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         Ok(())
     }
 
+    /// Compares every group of one list with the group of the other list that has its prefix.
+    fn groups_between(
+        &mut self,
+        ones: &dyn Groups<F>,
+        others: &dyn Groups<F>,
+        range: Range<usize>,
+        group_bits: u32,
+        sink: Sink<'_, Vec<Pair<F>>>,
+    ) -> Result<()> {
+        let shared = F::ones(0, self.band_bits.unwrap_or(group_bits));
+        for prefix in range {
+            let (mut group, mut other) = (std::mem::take(&mut self.group), std::mem::take(&mut self.other));
+            for (list, read) in [(ones, &mut group), (others, &mut other)] {
+                read.clear();
+                list.read(prefix, group_bits, read)?;
+                read.retain(|&value| self.join.metric.admits(value));
+            }
+            let flow = self.where_equal(&mut group, &mut other, shared, group_bits, sink);
+            (self.group, self.other) = (group, other);
+            if flow.is_break() {
+                return Ok(());
+            }
+        }
+        let _ = self.hand_on(sink);
+        Ok(())
+    }
+
+    /// All pairs between those of two sets that have the bits of `mask` in common.
+    fn where_equal(
+        &mut self,
+        ones: &mut [F],
+        others: &mut [F],
+        mask: F,
+        shared_bits: u32,
+        sink: Sink<'_, Vec<Pair<F>>>,
+    ) -> ControlFlow<()> {
+        if ones.is_empty() || others.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        ones.sort_unstable_by_key(|&value| value & mask);
+        others.sort_unstable_by_key(|&value| value & mask);
+        let equal = |&a: &F, &b: &F| (a ^ b) & mask == F::default();
+        let mut sets = others.chunk_by_mut(equal).peekable();
+        for ones in ones.chunk_by_mut(equal) {
+            while sets.next_if(|others| others[0] & mask < ones[0] & mask).is_some() {}
+            if let Some(others) = sets.next_if(|others| others[0] & mask == ones[0] & mask) {
+                self.between(ones, others, shared_bits, sink)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// All pairs between two sets. Splits large sets as [`inside`](Self::inside) does.
+    fn between(
+        &mut self,
+        ones: &mut [F],
+        others: &mut [F],
+        shared_bits: u32,
+        sink: Sink<'_, Vec<Pair<F>>>,
+    ) -> ControlFlow<()> {
+        if ones.len().min(others.len()) > LOOK_ABOVE {
+            let varying = varying(ones) | varying(others) | (ones[0] ^ others[0]);
+            if self.earlier.iter().chain(&self.differ).any(|&mask| varying & mask == F::default()) {
+                return ControlFlow::Continue(());
+            }
+            let parts = parts_of(varying & self.counted, self.join.k + 1);
+            if ones.len().max(others.len()) > SPLIT_ABOVE && worth_splitting(&parts) {
+                let before = self.differ.len();
+                for &part in &parts {
+                    self.where_equal(ones, others, part, 0, sink)?;
+                    self.differ.push(part);
+                }
+                self.differ.truncate(before);
+                return ControlFlow::Continue(());
+            }
+        }
+        self.across(ones, others, (self.band_bits.unwrap_or(shared_bits), 0), sink)
+    }
+
     /// All pairs within the sets of fingerprints that share a band.
     fn bands(&mut self, group: &mut [F], band_bits: u32, sink: Sink<'_, Vec<Pair<F>>>) -> ControlFlow<()> {
         let band = F::ones(0, band_bits);
@@ -304,7 +411,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         sink: Sink<'_, Vec<Pair<F>>>,
     ) -> ControlFlow<()> {
         let (mut start, mut unseen) = (prefix_bits, apart);
-        if group.len().min(other.len()) > LOOK_ABOVE {
+        if group.len().min(other.len()) > LOOK_ABOVE && self.band_bits.is_none() {
             let (between, window) = (group[0] ^ other[0], self.words.bits());
             start = window_of(varying(group) | varying(other) | between, prefix_bits, window);
             // The filter counts those of the prefixes' differences that it sees.
@@ -374,7 +481,8 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         let table = &self.join.tables[self.table];
         let (a, b) = (table.restore(a), table.restore(b));
         if self.join.plan.reports(|i| &self.join.tables[i], self.table, a ^ b) {
-            self.found.push(Pair { a: a.min(b), b: a.max(b), distance: self.join.metric.distance(a, b) });
+            let (a, b) = if self.join.wanted == Wanted::Between { (a, b) } else { (a.min(b), a.max(b)) };
+            self.found.push(Pair { a, b, distance: self.join.metric.distance(a, b) });
         }
     }
 

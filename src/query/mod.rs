@@ -16,7 +16,7 @@ pub(crate) mod search;
 pub(crate) mod union_find;
 pub(crate) mod view;
 
-pub use blocks::{Blocks, spanning_forest};
+pub use blocks::{Blocks, components, spanning_forest};
 pub use join::Pair;
 pub use keys::RowKey;
 pub use lists::{Near, find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters};

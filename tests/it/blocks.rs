@@ -70,6 +70,43 @@ fn check<F: Fingerprint>(near: Near, list: &[F]) {
         assert_eq!(pairs, expected, "{near:?}, {num} tasks, at most {most:?}");
         assert!(forest.iter().all(|pair| expected.binary_search(pair).is_ok()), "{near:?}");
         assert_eq!(components(&forest), clusters, "{near:?}, {num} tasks, at most {most:?}");
+        check_labels(&forest, &clusters);
+    }
+    check_between(near, list);
+}
+
+fn check_labels<F: Fingerprint>(forest: &[Pair<F>], clusters: &[Vec<F>]) {
+    let ends: Vec<(F, F)> = forest.iter().map(|pair| (pair.b, pair.a)).collect();
+    let mut labels: Vec<(F, F)> =
+        clusters.iter().flat_map(|cluster| cluster.iter().map(|&member| (member, cluster[0]))).collect();
+    labels.sort();
+    assert_eq!(nearprint::components(&ends).unwrap(), labels);
+}
+
+/// The pairs between two parts of a list, which have some values in common.
+fn check_between<F: Fingerprint>(near: Near, list: &[F]) {
+    let blocks = Blocks::<F>::new(near).unwrap();
+    let ones: BTreeSet<F> = list.iter().step_by(2).copied().collect();
+    let others: BTreeSet<F> = list.iter().skip(1).step_by(2).chain(list.first()).copied().collect();
+    let is_admitted = |value: &F| near.bands.is_none() || *value != F::default();
+    let mut expected: Vec<Pair<F>> = Vec::new();
+    for &a in ones.iter().filter(|value| is_admitted(value)) {
+        for &b in others.iter().filter(|value| is_admitted(value)) {
+            expected.extend(near.distance(a, b).map(|distance| Pair { a, b, distance }));
+        }
+    }
+    expected.sort();
+    for (num, most) in [(1, None), (4, None), (3, Some(7))] {
+        let mut pairs = Vec::new();
+        for rows in tasks(&blocks, list, num, most) {
+            let side =
+                |side: &BTreeSet<F>| rows.iter().copied().filter(|row| side.contains(&row.1)).collect();
+            let options = Options::new().threads(1 + num as usize % 2);
+            let visit = |some: &[Pair<F>]| into(&mut pairs, some);
+            blocks.visit_between(side(&ones), side(&others), &options, visit).unwrap();
+        }
+        pairs.sort();
+        assert_eq!(pairs, expected, "{near:?}, {num} tasks, at most {most:?}");
     }
 }
 
@@ -163,4 +200,10 @@ fn large_blocks_are_joined_in_parts() {
         pairs.sort();
         assert_eq!(pairs, expected);
     }
+    check_between(2.into(), &values);
+    let sketches: Vec<nearprint::U256> = values[..5000]
+        .iter()
+        .map(|&value| nearprint::U256::from_le_words(&[value << 20 | 3, value >> 7, 1, 1 << 63]))
+        .collect();
+    check_between(Near { k: 4, bands: Some("6x16".parse().unwrap()) }, &sketches);
 }

@@ -16,6 +16,7 @@ mod terminal;
 mod typed;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,18 +29,25 @@ use terminal::{failure, interrupt, print_message, without_controls};
 /// Runs the `nearprint` program.
 #[must_use]
 pub fn main() -> ExitCode {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs the program with some arguments, of which the first one is its name, and returns its exit
+/// code. Signals end the process.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install_handler();
-    let result = match Cli::try_parse() {
+    let result = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.run(),
         Err(error) if error.use_stderr() => {
             print_usage_error(&error);
-            return ExitCode::from(failure::USAGE);
+            return failure::USAGE;
         }
         // The help or the version.
         Err(error) => error.print().map_err(|source| unwritable_stdout(source).into()),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => failure.report("nearprint"),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use super::{STDOUT, print_message};
 use nearprint::Error;
@@ -76,15 +75,15 @@ impl Failure {
     }
 
     /// Prints the message and the hint, and returns the exit code. A closed pipe is not a failure.
-    pub(crate) fn report(&self, program: &str) -> ExitCode {
+    pub(crate) fn report(&self, program: &str) -> u8 {
         if self.is_closed_pipe() {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         self.print(program);
         if let Some(hint) = self.hint() {
             print_message(format_args!("hint: {hint}"));
         }
-        ExitCode::from(self.exit_code())
+        self.exit_code()
     }
 
     fn print(&self, program: &str) {

@@ -9,9 +9,9 @@
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
 //! Each of the modules uses only those before it: `confirm`, `options`, `temporary`, `stored`,
-//! `sort_row`, `crowding`; `candidates`, `kept_keys`, `database`, `deduplicator`; `checkpoint`,
-//! `report`, `job`, `completed`, `recent`, `fingerprinting`, `groups`; `file_run`; `in_order`,
-//! `ranked`; `run`.
+//! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
+//! `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `recent`, `fingerprinting`, `groups`;
+//! `file_run`; `in_order`, `ranked`; `run`.
 
 mod candidates;
 mod checkpoint;
@@ -25,6 +25,7 @@ mod fingerprinting;
 mod groups;
 mod in_order;
 mod job;
+mod kept_fingerprints;
 mod kept_keys;
 mod options;
 mod ranked;
@@ -41,5 +42,6 @@ pub use crowding::Crowding;
 pub use deduplicator::{Decision, Deduplicator};
 pub use groups::Group;
 pub use job::{FileJob, Keep};
+pub use kept_fingerprints::KeptFingerprints;
 pub use options::{DedupOptions, recipe_of};
 pub use run::FileReport;

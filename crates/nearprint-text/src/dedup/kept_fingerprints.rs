@@ -1,0 +1,68 @@
+//! Decides fingerprint by fingerprint, without documents.
+
+use super::temporary::WorkFolder;
+use crate::error::Result;
+use nearprint::{Database, Fingerprint, LayoutChoice, Match, Near, Options, Schema, Writer};
+
+/// A run is written after this many fingerprints, to bound the memory.
+const FLUSH_KEPT: u64 = 1 << 18;
+
+/// The fingerprints of a stream that are near none that was kept before.
+///
+/// They are remembered in a temporary folder until the value is dropped. [`FileJob`](super::FileJob)
+/// with [`Keep::Max`](super::Keep::Max) keeps the same documents if their fingerprints come by
+/// descending value.
+///
+/// ```
+/// use nearprint::Options;
+/// use nearprint_text::dedup::KeptFingerprints;
+///
+/// let mut kept = KeptFingerprints::<u64>::new(3, Options::new())?;
+/// assert!(kept.decide(0b0000)?.is_empty());
+/// assert_eq!(kept.decide(0b0111)?[0].id, 0);
+/// assert!(kept.decide(0b1111)?.is_empty());
+/// # Ok::<(), nearprint_text::Error>(())
+/// ```
+pub struct KeptFingerprints<F: Fingerprint> {
+    writer: Writer<F>,
+    k: u32,
+    count: u64,
+    /// Removed after everything else is dropped.
+    _folder: WorkFolder,
+}
+
+impl<F: Fingerprint> KeptFingerprints<F> {
+    /// Nothing is kept yet.
+    ///
+    /// # Errors
+    /// [`Error::Engine`](crate::Error::Engine) for a k or bands that do not fit the width, and with
+    /// I/O errors.
+    pub fn new(near: impl Into<Near>, options: Options) -> Result<Self> {
+        let Near { k, bands } = near.into();
+        let layout = bands.map_or(LayoutChoice::Auto, LayoutChoice::Bands);
+        let folder = WorkFolder::new()?;
+        let schema = Schema::new().k(k).layout(layout);
+        let writer = Database::<F>::create_with(folder.path().join("kept.np"), schema, options)?.writer()?;
+        Ok(Self { writer, k, count: 0, _folder: folder })
+    }
+
+    /// The nearest of the fingerprints kept before, several if they are equally near, with their
+    /// numbers in the order of being kept as ids. If there is none, the fingerprint is kept.
+    ///
+    /// # Errors
+    /// [`Error::Engine`](crate::Error::Engine) with I/O errors.
+    pub fn decide(&mut self, fingerprint: F) -> Result<Vec<Match<F>>> {
+        let mut found = self.writer.query(fingerprint, self.k)?;
+        match found.iter().map(|found| found.distance).min() {
+            Some(nearest) => found.retain(|found| found.distance == nearest),
+            None => {
+                self.writer.insert(fingerprint, Some(self.count))?;
+                self.count += 1;
+                if self.count.is_multiple_of(FLUSH_KEPT) {
+                    self.writer.flush()?;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
