@@ -10,11 +10,13 @@ Results are exact. A database is a folder of files and opens in a millisecond::
         print(found["id"], found["distance"])
 """
 
-from ._database import Database, build, create, open, repair
-from ._errors import CorruptionError, Error, InputError, LockedError
+from ._database import Database, open
+from ._dedup import dedup, dedup_files
+from ._errors import CorruptionError, Error, ExistsError, InputError, LockedError, NotFoundError
 from ._lists import distance, distance_matrix, find_all, find_clusters
+from ._making import build, create, repair
 from ._nearprint import __version__, width_of
-from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
+from ._reports import Damage, Deduplication, Explanation, Finding, Ingested, Salvage, Verification
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
 
@@ -23,18 +25,23 @@ __all__ = [
     "CorruptionError",
     "Damage",
     "Database",
+    "Deduplication",
     "Error",
+    "ExistsError",
     "Explanation",
     "Finding",
     "Ingested",
     "InputError",
     "LockedError",
+    "NotFoundError",
     "Result",
     "Salvage",
     "Verification",
     "__version__",
     "build",
     "create",
+    "dedup",
+    "dedup_files",
     "distance",
     "distance_matrix",
     "find_all",

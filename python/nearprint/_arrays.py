@@ -38,18 +38,20 @@ def path_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> st
     return os.path.expanduser(os.fsdecode(path))
 
 
-def words_of(fingerprints: Any, width: Optional[int] = None, width_of_lists: Optional[int] = None) -> tuple[Words, int]:
+def words_of(
+    fingerprints: Any, width: Optional[int] = None, width_of_lists: Optional[int] = None, signed: bool = False
+) -> tuple[Words, int]:
     """The words of many fingerprints, row by row in one flat array, and the width.
 
     If ``width`` is not given, an array determines it. A list has ``width_of_lists``; if that is not
-    given either, the smallest width that fits all items.
+    given either, the smallest width that fits all items. With ``signed``, int64 are bit patterns.
     """
     if width is not None:
         check_width(width)
-    array = _array_of(fingerprints, "fingerprints")
+    array = _array_of(fingerprints, "fingerprints", signed)
     if array is None:
         return _words_of_list(fingerprints, width_of_lists if width is None else width)
-    words = _rows(array)
+    words = _rows(array, signed)
     found = 64 if words.ndim == 1 else 64 * words.shape[1]
     if width is not None and found != width:
         raise InputError(f"fingerprints of {found} bits, where {width} bits are wanted")
@@ -90,13 +92,13 @@ def number(words: Words) -> int:
     return sum(int(word) << (64 * place) for place, word in enumerate(words))
 
 
-def ids_of(ids: Any, count: Optional[int]) -> Words:
-    """Ids as uint64, one for each row."""
+def ids_of(ids: Any, count: Optional[int], signed: bool = False) -> Words:
+    """Ids as uint64, one for each row. With ``signed``, int64 are bit patterns."""
     if isinstance(ids, (int, np.integer)) and not isinstance(ids, bool):
         ids = [ids]
-    array = _array_of(ids, "ids")
+    array = _array_of(ids, "ids", signed)
     if array is not None:
-        array = _unsigned(array, "ids")
+        array = _unsigned(array, "ids", signed)
         if array.ndim != 1:
             raise InputError(f"ids: shape {array.shape}, where (n,) is wanted")
     else:
@@ -197,7 +199,7 @@ def _is_arrow(values: Any) -> bool:
     return hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
 
 
-def _array_of(values: Any, what: str) -> Optional[npt.NDArray[Any]]:
+def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]]:
     """The values as an array, if they are an array or Arrow data; ``None`` for a list."""
     if isinstance(values, np.ndarray):
         values = without_mask(values, what)
@@ -217,8 +219,8 @@ def _array_of(values: Any, what: str) -> Optional[npt.NDArray[Any]]:
             return array
     if _is_arrow(values):
         if what == "ids":
-            return _nearprint.ids_of_arrow(values)
-        return _nearprint.fingerprints_of_arrow(values)[0]
+            return _nearprint.ids_of_arrow(values, signed)
+        return _nearprint.fingerprints_of_arrow(values, signed)[0]
     return None
 
 
@@ -239,13 +241,13 @@ def _primitive(column: Any, what: str) -> Optional[npt.NDArray[Any]]:
     return array if array.dtype.kind in "uif" else None
 
 
-def _rows(array: npt.NDArray[Any]) -> Words:
+def _rows(array: npt.NDArray[Any], signed: bool) -> Words:
     """Rows of words: shape (n,), (n, 2) or (n, 4), contiguous."""
     if array.ndim == 0:
         raise InputError("fingerprints: shape (), where a list or an array of them is wanted")
     if array.dtype == np.uint8:
         return _rows_of_bytes(array)
-    array = _unsigned(array, "fingerprints")
+    array = _unsigned(array, "fingerprints", signed)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.reshape(-1)
     if array.ndim != 1 and not (array.ndim == 2 and array.shape[1] in (2, 4)):
@@ -265,15 +267,18 @@ def _rows_of_bytes(array: npt.NDArray[np.uint8]) -> Words:
     return words.reshape(-1) if words.shape[1] == 1 else words
 
 
-def _unsigned(array: npt.NDArray[Any], what: str) -> Words:
-    """The numbers as uint64. An array of uint64 is not copied."""
+def _unsigned(array: npt.NDArray[Any], what: str, signed: bool) -> Words:
+    """The numbers as uint64. An array of 64-bit numbers is not copied."""
     if array.dtype.kind not in "ui":
         if array.size == 0:
             return np.empty(array.shape, np.uint64)
         raise TypeError(f"{what}: an array of {array.dtype}, where uint64 is wanted")
+    if signed and array.dtype == np.int64:
+        return np.require(array, np.int64, ["C", "A"]).view(np.uint64)
     if array.dtype.kind == "i" and array.size and array.min() < 0:
         raise InputError(
-            f"{what}: {array.min()} is negative; for numbers that went through signed ones, give array.view('uint64')"
+            f"{what}: {array.min()} is negative; for numbers that went through signed ones, give "
+            "array.view('uint64'), or signed=True to build, add and query_batch"
         )
     return np.require(array, np.uint64, ["C", "A"])
 

@@ -6,83 +6,23 @@ import os
 import warnings
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, Optional, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import (
-    Fingerprint,
-    check_k,
-    check_width,
-    encoded,
-    ids_of,
-    in_order,
-    is_one,
-    path_of,
-    strings_of,
-    words_of,
-    words_of_one,
-)
+from ._arrays import Fingerprint, check_k, ids_of, is_one, path_of, words_of, words_of_one
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
-from ._reports import Damage, Explanation, Finding, Ingested, Salvage, Verification
-from ._result import Blocks, Result, result_of
-from ._settings import check_count, distance_of, k_of_layout, kind_of, line_and_width, settings_of
+from ._reports import Damage, Explanation, Ingested, Verification
+from ._result import Blocks, Result, joined, result_of
+from ._rows import Names, Rows, fingerprint_batches
+from ._settings import check_count, distance_of, settings_of
+from ._texts import fingerprint as fingerprint_texts
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Ids = npt.NDArray[np.uint64]
-
-
-def create(
-    path: Path,
-    *,
-    k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    kind: Optional[Literal["hamming", "bands"]] = None,
-    width: Optional[int] = None,
-    layout: str = "auto",
-    recipe: Optional[str] = None,
-    keys: bool = False,
-    texts: bool = False,
-    threads: Optional[int] = None,
-    memory: Optional[int] = None,
-    memtable_rows: Optional[int] = None,
-    background_merges: bool = True,
-    progress: Progress = None,
-) -> Database:
-    """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
-
-    ``kind`` says what near means: ``hamming``, the distance of fingerprints, or ``bands``, an equal
-    band and near sketches, for MinHash fingerprints; by default what the recipe makes. ``k`` is the
-    distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
-    that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
-    bits, by default that of the recipe, 256 for bands, or 64. ``layout`` is ``auto``,
-    ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of
-    texts. With
-    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All
-    other arguments are those of :func:`open`.
-
-    Raises ``Error`` if the path exists already, ``InputError`` for invalid options.
-    """
-    line, width = line_and_width(recipe, width)
-    layout, of_kind = kind_of(kind, layout, recipe)
-    width = check_width(width or of_kind or 64)
-    settings = settings_of(
-        k_of_layout(k, similarity, layout, width),
-        width,
-        layout,
-        line,
-        keys,
-        texts,
-        threads=threads,
-        memory=memory,
-        memtable_rows=memtable_rows,
-        background_merges=background_merges,
-    )
-    check_progress(progress)
-    return Database(_nearprint.Core.create(path_of(path), width, settings), path, progress)
 
 
 def open(
@@ -102,100 +42,14 @@ def open(
     callable ``(stage, done, total)``, or ``True`` for a progress bar of tqdm. An exception of the
     callable cancels the operation.
 
-    Raises ``Error`` if there is no database, ``CorruptionError`` if it is damaged.
+    Raises ``NotFoundError``, a ``FileNotFoundError``, if there is no database; ``CorruptionError`` if it is
+    damaged.
     """
     settings = settings_of(
         threads=threads, memory=memory, memtable_rows=memtable_rows, background_merges=background_merges
     )
     check_progress(progress)
     return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
-
-
-def build(
-    path: Path,
-    fingerprints: Any,
-    ids: Any = None,
-    keys: Optional[Iterable[str]] = None,
-    *,
-    k: Optional[int] = None,
-    similarity: Optional[float] = None,
-    kind: Optional[Literal["hamming", "bands"]] = None,
-    width: Optional[int] = None,
-    layout: str = "auto",
-    recipe: Optional[str] = None,
-    texts: Optional[Iterable[Union[str, bytes]]] = None,
-    first_id: int = 0,
-    runs_only: bool = False,
-    identity: Optional[str] = None,
-    threads: Optional[int] = None,
-    memory: Optional[int] = None,
-    memtable_rows: Optional[int] = None,
-    background_merges: bool = True,
-    progress: Progress = None,
-) -> Database:
-    """Creates a database of rows, all or none of them, and opens it.
-
-    Rows are as in :meth:`Database.add`, settings as in :func:`create`. Without a width and a recipe,
-    an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
-    ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
-    ``numpy.memmap`` is read as needed. With ``runs_only`` the result is a folder of runs for
-    :meth:`Database.ingest`. A database adopts one of all runs with the same ``identity``, a name;
-    without it, one of all runs with the same rows, unless ids were given automatically.
-
-    Raises ``InputError`` for an ``identity`` without ``runs_only``, and as :meth:`Database.add` and :func:`create`.
-    """
-    if identity is not None and not runs_only:
-        raise InputError("identity is for runs: runs_only=True")
-    line, width = line_and_width(recipe, width)
-    layout, of_kind = kind_of(kind, layout, recipe)
-    rows, width = _rows(fingerprints, ids, keys, texts, width, of_kind or 64)
-    settings = settings_of(
-        k_of_layout(k, similarity, layout, width),
-        width,
-        layout,
-        line,
-        keys is not None,
-        texts is not None,
-        threads=threads,
-        memory=memory,
-        memtable_rows=memtable_rows,
-        background_merges=background_merges,
-        first_id=first_id,
-    )
-    with listening(progress) as listener:
-        core = _nearprint.Core.build(path_of(path), width, settings, rows, (runs_only, identity), listener)
-    return Database(core, path, progress)
-
-
-def is_there(path: str) -> bool:
-    """Whether the path exists and is not an empty folder."""
-    return os.path.exists(path) and not (os.path.isdir(path) and not os.listdir(path))
-
-
-def repair(
-    path: Path,
-    dest: Path,
-    *,
-    k: int = 3,
-    layout: str = "auto",
-    threads: Optional[int] = None,
-    memory: Optional[int] = None,
-    progress: Progress = None,
-) -> Salvage:
-    """Saves what can be read of a damaged database into a new one at ``dest``.
-
-    ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
-    which is not changed; no writer may have it open. The new database has the settings of the old
-    one, or ``k`` and ``layout`` if the manifest is lost.
-
-    Damage is not an error: the result lists it. Raises ``Error`` if there is no file of a database.
-    """
-    settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
-    with listening(progress) as listener:
-        made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
-    rows, lost_rows, lost_fingerprints, recovered = counts
-    listed = [Finding(*finding) for finding in findings]
-    return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
 
 
 class Database:
@@ -264,7 +118,11 @@ class Database:
         """What near means: the distance of fingerprints, or an equal band and near sketches."""
         return "hamming" if self._bands is None else "bands"
 
-    def similarity(self, distances: Any) -> Any:
+    @overload
+    def similarity(self, distances: int) -> float: ...
+    @overload
+    def similarity(self, distances: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
+    def similarity(self, distances: npt.ArrayLike) -> Union[float, npt.NDArray[np.float64]]:
         """The Jaccard similarity of texts that distances of sketches suggest: 1 - 2 d / S, at least 0.
 
         S is the number of bits of a sketch. Takes and returns a number or an array. Raises
@@ -369,12 +227,12 @@ class Database:
         Columns ``id``, ``fingerprint``, ``distance`` and, if there are keys, ``key``. Rows are ordered
         by (distance, fingerprint, id).
         """
-        words = words_of_one(fingerprint, self._width)
+        words = self._words_of_one(fingerprint)
         result = result_of(self._open().query(words, self._k_of(k, similarity)))
         if limit is None:
             return result
         rows = check_count(limit, "limit")
-        return Result({name: array[:rows] for name, array in result.items()})
+        return result[:rows]
 
     def query_batch(
         self,
@@ -382,30 +240,75 @@ class Database:
         k: Optional[int] = None,
         *,
         similarity: Optional[float] = None,
+        fingerprint: Optional[str] = None,
+        signed: bool = False,
         progress: Progress = None,
     ) -> Result:
         """All rows within ``k`` bits of each fingerprint, on all threads.
 
-        Columns as in :meth:`query`, and ``query``: the index of the fingerprint, ascending.
+        Columns as in :meth:`query`, and ``query``: the index of the fingerprint, ascending. Fingerprints
+        may be a table or a stream, with the column ``fingerprint``; ``signed`` is as in :meth:`add`.
         """
-        words, _ = words_of(fingerprints, self._width)
+        k, first, results = self._k_of(k, similarity), 0, []
         with listening(self._listened(progress)) as listener:
-            return result_of(self._open().query_batch(words, self._k_of(k, similarity), listener))
+            for batch in fingerprint_batches(fingerprints, fingerprint):
+                words, _ = words_of(batch, self._width, signed=signed)
+                found = self._open().query_batch(words, k, listener)
+                found["query"] += first
+                first += len(words) * 64 // self._width
+                results.append(result_of(found))
+            if not results:
+                results.append(result_of(self._open().query_batch(np.empty(0, np.uint64), k, listener)))
+        return joined(results)
+
+    def find(
+        self,
+        texts: Union[str, Iterable[str]],
+        k: Optional[int] = None,
+        limit: Optional[int] = None,
+        *,
+        similarity: Optional[float] = None,
+    ) -> Result:
+        """All rows near a text, or near each of many, by the recipe of the database.
+
+        One text is as in :meth:`query`; many are as in :meth:`query_batch`, without a ``limit``.
+
+        Raises ``InputError`` for a database without a recipe, and for a ``limit`` of many texts.
+        """
+        recipe = self.recipe
+        if recipe is None:
+            raise InputError(
+                f"{self._path}: has no recipe, which would make fingerprints of texts; set_recipe adds one"
+            )
+        if isinstance(texts, str):
+            return self.query(fingerprint_texts([texts], recipe)[0], k, limit, similarity=similarity)
+        if limit is not None:
+            raise InputError("limit: is for one text")
+        return self.query_batch(fingerprint_texts(texts, recipe), k, similarity=similarity)
 
     def nearest(
-        self, fingerprints: Any, count: int = 1, max_k: Optional[int] = None, *, progress: Progress = None
+        self,
+        fingerprints: Any,
+        count: Optional[int] = None,
+        max_k: Optional[int] = None,
+        *,
+        k: Optional[int] = None,
+        progress: Progress = None,
     ) -> Result:
-        """The ``count`` nearest rows at most ``max_k`` bits away, for one fingerprint or each of many.
+        """The ``count`` nearest rows (1) at most ``max_k`` bits away, for one fingerprint or each of many.
 
-        ``max_k`` is unlimited by default. Columns as in :meth:`query` for one fingerprint, as in
-        :meth:`query_batch` for many. Of equal distances, the smaller fingerprint is first, then the
-        smaller id.
+        ``max_k`` is unlimited by default. ``k`` is another name of ``count``, as in libraries of nearest
+        neighbours. Columns as in :meth:`query` for one fingerprint, as in :meth:`query_batch` for many.
+        Of equal distances, the smaller fingerprint is first, then the smaller id.
         """
+        if count is not None and k is not None:
+            raise InputError("count and k: only one of them can be given")
+        wanted = 1 if count is None and k is None else check_count(k if count is None else count, "count")
         single = is_one(fingerprints, self._width)
-        words = words_of_one(fingerprints, self._width) if single else words_of(fingerprints, self._width)[0]
-        k = self._width if max_k is None else check_k(max_k, self._width)
+        words = self._words_of_one(fingerprints) if single else words_of(fingerprints, self._width)[0]
+        most = self._width if max_k is None else check_k(max_k, self._width)
         with listening(self._listened(progress)) as listener:
-            columns = self._open().nearest(words, check_count(count, "count"), k, listener)
+            columns = self._open().nearest(words, wanted, most, listener)
         if single:
             del columns["query"]
         return result_of(columns)
@@ -500,6 +403,11 @@ class Database:
         keys: Optional[Iterable[str]] = None,
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
+        fingerprint: Optional[str] = None,
+        id: Optional[str] = None,
+        key: Optional[str] = None,
+        text: Optional[str] = None,
+        signed: bool = False,
     ) -> Ids:
         """Inserts rows, and returns their ids: uint64, shape (n,).
 
@@ -507,13 +415,19 @@ class Database:
         of the key, or, without a key, 1 + the largest id so far. ``keys`` are texts; ``texts`` are
         stored with the keys. Rows are a set: a row that exists already is not changed.
 
+        Instead of columns, rows may be a table: of pandas, pyarrow, polars or DuckDB, a mapping, a
+        :class:`Result`, or a stream of Arrow data, which is read batch by batch. ``fingerprint`` (by
+        default ``"fingerprint"``), ``id``, ``key`` and ``text`` are the names of its columns. With
+        ``signed``, fingerprints and ids of int64 are bit patterns: -1 is the largest number.
+
         Durable and visible after the next :meth:`commit`. A call that is interrupted, or runs out of
         automatic ids or of memory, may have inserted a part of the rows.
 
         Raises ``LockedError`` while there is another writer; ``InputError`` for a wrong number of ids
         or keys, for keys or texts if the database stores none, and for keys of more than 65,536 bytes.
         """
-        return self._insert(fingerprints, ids, keys, texts, upsert=False)
+        names = Names(fingerprint, id, key, text)
+        return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=False)
 
     def upsert(
         self,
@@ -522,23 +436,38 @@ class Database:
         keys: Optional[Iterable[str]] = None,
         *,
         texts: Optional[Iterable[Union[str, bytes]]] = None,
+        fingerprint: Optional[str] = None,
+        id: Optional[str] = None,
+        key: Optional[str] = None,
+        text: Optional[str] = None,
+        signed: bool = False,
     ) -> Ids:
         """Replaces all rows with an id, or with the id of a key, by one row. Ids or keys are needed.
 
         Returns and raises as :meth:`add`.
         """
-        if ids is None and keys is None:
+        if ids is None and keys is None and id is None and key is None:
             raise InputError("upsert: ids or keys are needed")
-        return self._insert(fingerprints, ids, keys, texts, upsert=True)
+        names = Names(fingerprint, id, key, text)
+        return self._insert(Rows(fingerprints, ids, keys, texts), names, signed, upsert=True)
 
-    def _insert(self, fingerprints: Any, ids: Any, keys: Any, texts: Any, upsert: bool) -> Ids:
+    def _insert(self, rows: Rows, names: Names, signed: bool, upsert: bool) -> Ids:
         core = self._open()
-        if is_one(fingerprints, self._width):
-            fingerprints = words_of_one(fingerprints, self._width).reshape(1, -1)
-            keys = [keys] if isinstance(keys, str) else keys
-            texts = [texts] if isinstance(texts, (str, bytes)) else texts
-        rows, _ = _rows(fingerprints, ids, keys, texts, self._width)
-        return core.add(rows, upsert)
+        if is_one(rows.fingerprints, self._width):
+            one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
+            keys = [rows.keys] if isinstance(rows.keys, str) else rows.keys
+            texts = [rows.texts] if isinstance(rows.texts, (str, bytes)) else rows.texts
+            rows = Rows(one, rows.ids, keys, texts)
+        given = [core.add(batch.native(self._width, signed=signed)[0], upsert) for batch in rows.batches(names)]
+        return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
+
+    def _words_of_one(self, fingerprint: Fingerprint) -> npt.NDArray[np.uint64]:
+        try:
+            return words_of_one(fingerprint, self._width)
+        except InputError as error:
+            if isinstance(fingerprint, str):
+                raise InputError(f"{error}; find() takes texts") from None
+            raise
 
     def delete(self, ids: Any) -> None:
         """Deletes all rows with one id or several. An id without rows is not an error."""
@@ -601,33 +530,3 @@ class Database:
             core, self._core = self._core, None
             core.abandon()
         self.close()
-
-
-def _rows(
-    fingerprints: Any, ids: Any, keys: Any, texts: Any, width: Optional[int], of_lists: int = 64
-) -> tuple[dict[str, Any], int]:
-    """Rows for the native module, and their width."""
-    words, width = words_of(fingerprints, width, width_of_lists=of_lists)
-    count = len(words) * 64 // width
-    if texts is not None and keys is None:
-        raise InputError("texts: they are kept under keys, which are not given")
-    rows = {
-        "words": words,
-        "ids": None if ids is None else ids_of(ids, count),
-        "keys": None if keys is None else strings_of(keys, count, "keys"),
-        "texts": None if texts is None else _bytes_of(texts, count),
-    }
-    return rows, width
-
-
-def _bytes_of(texts: Any, count: int) -> list[bytes]:
-    """Texts in UTF-8, one for each row."""
-    listed = in_order(texts, "texts")
-    if len(listed) != count:
-        raise InputError(f"{len(listed)} texts for {count} fingerprints")
-    for index, text in enumerate(listed):
-        if isinstance(text, str):
-            listed[index] = encoded(text, "texts", index)
-        elif not isinstance(text, bytes):
-            raise TypeError(f"texts: item {index}: {type(text).__name__} is no text: a str or bytes is wanted")
-    return listed

@@ -23,3 +23,11 @@ class LockedError(Error):
 
 class InputError(Error, ValueError):
     """An argument is invalid, or does not fit the database; also a ``ValueError``."""
+
+
+class ExistsError(Error, FileExistsError):
+    """The path of a new database exists already; also a ``FileExistsError``."""
+
+
+class NotFoundError(Error, FileNotFoundError):
+    """There is no database at a path; also a ``FileNotFoundError``."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import check_k, check_threads, is_one, words_of, words_of_one
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
+
+if TYPE_CHECKING:
+    import pandas
+
+#: One fingerprint, but for rows of arrays.
+One = Union[int, str, bytes, "np.generic[Any]"]
 
 
 def find_all(
@@ -71,7 +79,13 @@ def find_clusters(
         ).table()
 
 
-def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
+@overload
+def distance(a: One, b: One, *, width: Optional[int] = None) -> int: ...
+@overload
+def distance(a: Iterable[Any], b: Any, *, width: Optional[int] = None) -> npt.NDArray[np.uint32]: ...
+@overload
+def distance(a: Any, b: Iterable[Any], *, width: Optional[int] = None) -> npt.NDArray[np.uint32]: ...
+def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Union[int, npt.NDArray[np.uint32]]:
     """The number of bits in which fingerprints differ.
 
     Returns an ``int`` for two fingerprints. For arrays or lists, as in :func:`find_all`, returns
@@ -97,9 +111,21 @@ def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
     return int(distances[0]) if one_a and one_b else distances
 
 
+@overload
 def distance_matrix(
-    fingerprints: Any, labels: Any = None, *, width: Optional[int] = None, threads: Optional[int] = None
-) -> Any:
+    fingerprints: Any, labels: None = None, *, width: Optional[int] = None, threads: Optional[int] = None
+) -> npt.NDArray[np.uint16]: ...
+@overload
+def distance_matrix(
+    fingerprints: Any, labels: Iterable[Any], *, width: Optional[int] = None, threads: Optional[int] = None
+) -> pandas.DataFrame: ...
+def distance_matrix(
+    fingerprints: Any,
+    labels: Optional[Iterable[Any]] = None,
+    *,
+    width: Optional[int] = None,
+    threads: Optional[int] = None,
+) -> Union[npt.NDArray[np.uint16], pandas.DataFrame]:
     """The distances between all fingerprints: uint16 of shape (n, n).
 
     With ``labels``, one for each fingerprint, returns a ``pandas.DataFrame`` with the labels as index

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,33 @@ class Salvage:
     #: Distinct fingerprints that were restored from other tables.
     recovered: int
     findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Deduplication:
+    """What became of documents. ``documents`` is the sum of ``kept``, ``duplicates``, ``bad`` and ``too_short``."""
+
+    documents: int
+    kept: int
+    #: Near-duplicates of kept documents, copies included.
+    duplicates: int
+    #: Near-duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts.
+    copies: Optional[int]
+    #: Near-duplicates by their similarity to the kept document: below 0.1, below 0.2, ..., from 0.9 to 1.
+    by_similarity: list[int]
+    #: Documents that were kept although a fingerprint is near, because their texts do not confirm it.
+    unconfirmed: int
+    #: Malformed records.
+    bad: int
+    #: Documents with too few tokens.
+    too_short: int
+    #: Documents without a token, except those with too few.
+    empty: int
+    #: Documents with invalid UTF-8, which was replaced.
+    invalid_utf8: int
+    #: The keys of kept documents with the most near-duplicates, and the sizes of these groups.
+    largest: list[tuple[str, int]]
+    #: Documents that an interrupted run had done before.
+    resumed_after: int
+    #: Whether this job was finished before, so that nothing was done.
+    already_complete: bool

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Optional, Union, overload
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
 Array = npt.NDArray[Any]
+
+#: Columns of fingerprints.
+FINGERPRINTS = ("fingerprint", "a", "b")
+
+_ROWS_AT_ONCE = 1 << 12
 
 
 class Result:
     """A table of results: names of columns to NumPy arrays of the same length.
 
     ``result["id"]`` is a column, ``dict(result)`` has all of them, ``result.columns`` their names;
-    ``len(result)`` is the number of rows, and ``result[:100]`` a table of the first ones. Each method
-    lists its columns; these are their types:
+    ``len(result)`` is the number of rows, ``result[:100]`` a table of the first ones, and iteration
+    yields a ``dict`` for each. Each method lists its columns; these are their types:
 
     =================================  ==================================================================
-    ``query``, ``cluster``             int64: the index of the query, the number of the cluster
+    ``query``, ``cluster``             int64: the index of the query, the number of the cluster (a fingerprint for
+                                       ``partition.components``)
     ``id``, ``id_a``, ``id_b``         uint64
     ``fingerprint``, ``a``, ``b``      uint64, shape (n,); (n, 2) for 128 bits, (n, 4) for 256, the least
                                        significant word first
@@ -44,6 +56,14 @@ class Result:
         return tuple(self._columns)
 
     @overload
+    def __getitem__(self, name: Literal["id", "id_a", "id_b", "fingerprint", "a", "b"]) -> npt.NDArray[np.uint64]: ...
+    @overload
+    def __getitem__(self, name: Literal["query", "duplicate_of"]) -> npt.NDArray[np.int64]: ...
+    @overload
+    def __getitem__(self, name: Literal["distance"]) -> npt.NDArray[np.uint32]: ...
+    @overload
+    def __getitem__(self, name: Literal["key"]) -> npt.NDArray[np.object_]: ...
+    @overload
     def __getitem__(self, name: str) -> Array: ...
     @overload
     def __getitem__(self, name: slice) -> Result: ...
@@ -55,8 +75,10 @@ class Result:
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, as in :meth:`to_pylist`."""
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            yield from self[start : start + _ROWS_AT_ONCE].to_pylist()
 
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()), ()))
@@ -82,6 +104,17 @@ class Result:
         columns = [_as_list(array) for array in self._columns.values()]
         return [dict(zip(self._columns, row)) for row in zip(*columns)]
 
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        rows = self.head(10).to_pylist()
+        head = "".join(f"<th>{escape(name)}</th>" for name in self._columns)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(_shown(name, value))}</td>' for name, value in row.items())}</tr>"
+            for row in rows
+        )
+        more = f"<p>{len(self)} rows</p>" if len(self) > len(rows) else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
     def __repr__(self) -> str:
         columns = ", ".join(self._columns)
         return f"<Result: {len(self)} rows of {columns}>"
@@ -91,7 +124,7 @@ class Result:
         given = [(name, *_for_arrow(array)) for name, array in self._columns.items()]
         return _nearprint.arrow_table(given).__arrow_c_stream__(requested_schema)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> pyarrow.Table:
         """A ``pyarrow.Table``.
 
         Raises ``ImportError`` without pyarrow. Other libraries read ``__arrow_c_stream__``.
@@ -100,13 +133,13 @@ class Result:
 
         return pyarrow.table(self)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """A ``pandas.DataFrame``. Raises ``ImportError`` without pandas."""
         import pandas
 
-        return pandas.DataFrame({name: _for_pandas(array) for name, array in self._columns.items()})
+        return pandas.DataFrame({name: _one_dimensional(array) for name, array in self._columns.items()})
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         """A ``polars.DataFrame``. Raises ``ImportError`` without polars."""
         import polars
 
@@ -142,9 +175,31 @@ class Blocks(Iterator[Result]):
     def table(self) -> Result:
         """All remaining blocks as one table."""
         blocks = list(self)
-        if len(blocks) < 2:
-            return blocks[0] if blocks else self._empty
-        return Result({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
+        return joined(blocks) if blocks else self._empty
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All remaining blocks as a ``pyarrow.Table``. Raises ``ImportError`` without pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All remaining blocks as a ``pandas.DataFrame``. Raises ``ImportError`` without pandas."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """All remaining blocks as a ``polars.DataFrame``. Raises ``ImportError`` without polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """All remaining rows, as in :meth:`Result.to_pylist`."""
+        return [row for block in self for row in block]
+
+    def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
+        """The remaining blocks as an Arrow stream, block by block, for any library that reads Arrow data."""
+        return _nearprint.arrow_reader(self._stream).__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:
         """Cancels the search."""
@@ -154,6 +209,13 @@ class Blocks(Iterator[Result]):
 def result_of(columns: dict[str, Any]) -> Result:
     """A result from the columns of the native module."""
     return Result(_with_arrays(columns))
+
+
+def joined(results: list[Result]) -> Result:
+    """The rows of one result or more as one table."""
+    if len(results) == 1:
+        return results[0]
+    return Result({name: np.concatenate([result[name] for result in results]) for name in results[0].columns})
 
 
 def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:
@@ -177,8 +239,14 @@ def _as_list(array: Array) -> list[Any]:
     return [sum(word << 64 * at for at, word in enumerate(words)) for words in values]
 
 
-def _for_pandas(array: Array) -> Any:
+def _one_dimensional(array: Array) -> Array:
     if array.ndim == 1:
         return array
     in_order = np.ascontiguousarray(array[:, ::-1].astype(">u8"))
-    return [row.tobytes() for row in in_order]
+    listed = np.empty(len(array), object)
+    listed[:] = [row.tobytes() for row in in_order]
+    return listed
+
+
+def _shown(name: str, value: Any) -> str:
+    return f"{value:#018x}" if name in FINGERPRINTS else str(value)

@@ -21,12 +21,13 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Callable, Optional
 
-from . import _database, _nearprint
+from . import _database, _making, _nearprint
 from ._arrays import check_k, path_of
-from ._database import Database, Path, is_there
+from ._database import Database, Path
 from ._errors import Error, InputError
 from ._html import text_of_html
 from ._identifiers import Place, key_of
+from ._making import is_there
 from ._nearprint import Deduplicator
 from ._progress import Listener, Progress, listening
 from ._settings import check_count
@@ -252,7 +253,7 @@ class _Work:
                 recipe = _with_html(recipe_line(name), self._job["clean_html"])
             k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
             if self._path is not None:
-                _database.create(self._path, k=k, recipe=recipe, keys=True).close()
+                _making.create(self._path, k=k, recipe=recipe, keys=True).close()
             self._deduplicator = Deduplicator.open(self._path, recipe, k)
         return self._deduplicator
 

@@ -11,6 +11,8 @@ assigned to tasks::
     for task in range(16):
         mine = tasks == task
         pairs = partition.join_blocks(keyed["group"][mine], keyed["fingerprint"][mine], k=3)
+
+``nearprint.spark`` is made of these functions.
 """
 
 from __future__ import annotations
@@ -20,14 +22,15 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Words, check_k, check_threads, words_of
+from ._arrays import Words, check_k, check_threads, check_width, words_of
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
 
-__all__ = ["block_keys", "forest", "join_blocks"]
+__all__ = ["Kept", "block_keys", "components", "forest", "join_between", "join_blocks", "split_blocks"]
 
 #: The most parts of a group.
 _MOST_PARTS = 256
@@ -57,6 +60,33 @@ def block_keys(
     return Result(_nearprint.block_keys(words, width, (check_k(k, width), bands), parts))
 
 
+def split_blocks(
+    groups: Any,
+    fingerprints: Any,
+    parts: Any,
+    k: int,
+    *,
+    width: Optional[int] = None,
+    bands: Optional[str] = None,
+) -> Result:
+    """Rows of :func:`block_keys` whose groups are split afterwards, as ``split`` does in advance.
+
+    ``parts`` has the number of parts of the group of each row; 1 leaves the row as it is. It has to be the same for
+    all rows of a group, in all tasks. Columns and exceptions as for ``block_keys``.
+    """
+    words, width = words_of(fingerprints, width)
+    counts = np.ascontiguousarray(parts)
+    numbers = _check_rows(groups, words, width)
+    if counts.shape != numbers.shape or counts.dtype.kind not in "ui":
+        raise InputError(
+            f"parts: {counts.dtype} of shape {counts.shape}, where each of {len(numbers)} rows has a number"
+        )
+    if counts.size and not 1 <= counts.min() <= counts.max() <= _MOST_PARTS:
+        raise InputError(f"{counts.min()} to {counts.max()} parts: a group has 1 to {_MOST_PARTS}")
+    near = check_k(k, width), bands
+    return Result(_nearprint.split_blocks(numbers, words, counts.astype(np.uint64), width, near))
+
+
 def join_blocks(
     groups: Any,
     fingerprints: Any,
@@ -81,16 +111,41 @@ def join_blocks(
     fingerprints.
     """
     words, width = words_of(fingerprints, width)
-    numbers = _groups(groups)
-    if len(numbers) * (width // 64) != len(words):
-        raise InputError(f"{len(numbers)} groups and {len(words) * 64 // width} fingerprints")
+    numbers = _check_rows(groups, words, width)
+    near = check_k(k, width), bands
     with listening(progress) as listener:
-        near = check_k(k, width), bands
-        stream = _nearprint.join_blocks(numbers, words, width, near, forest, check_threads(threads), listener)
-        return Blocks(stream).table()
+        rows = numbers, words
+        return Blocks(_nearprint.join_blocks(rows, width, near, forest, check_threads(threads), listener)).table()
 
 
-def forest(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
+def join_between(
+    groups: Any,
+    fingerprints: Any,
+    other_groups: Any,
+    other_fingerprints: Any,
+    k: int,
+    threads: Optional[int] = 1,
+    *,
+    width: Optional[int] = None,
+    bands: Optional[str] = None,
+    progress: Progress = None,
+) -> Result:
+    """The pairs between two lists that are reported at some groups: columns ``a``, ``b``, ``distance``.
+
+    ``a`` is a fingerprint of the first list and ``b`` one of the second; they may be equal. With bands, the fingerprint
+    0 is near nothing. Arguments and exceptions as for :func:`join_blocks`; groups that are split have the same number
+    of parts in both lists.
+    """
+    ones, width = words_of(fingerprints, width)
+    others, _ = words_of(other_fingerprints, width)
+    near = check_k(k, width), bands
+    rows = _check_rows(groups, ones, width), ones
+    other_rows = _check_rows(other_groups, others, width), others
+    with listening(progress) as listener:
+        return Blocks(_nearprint.join_between(rows, other_rows, width, near, check_threads(threads), listener)).table()
+
+
+def forest(a: Any, b: Any, *, width: Optional[int] = None) -> npt.NDArray[np.int64]:
     """Which of some pairs connect all that the pairs connect: a spanning forest.
 
     ``a`` and ``b`` are the ends of the pairs. Returns the indexes of the chosen pairs, ascending, as int64: a pair is
@@ -98,12 +153,54 @@ def forest(a: Any, b: Any, *, width: Optional[int] = None) -> Any:
 
     Raises ``InputError`` for ends of different numbers or widths.
     """
+    return _nearprint.forest(*_ends(a, b, width))
+
+
+def components(a: Any, b: Any, *, width: Optional[int] = None) -> Result:
+    """The connected components of some pairs: columns ``fingerprint``, ascending, and ``cluster``.
+
+    ``cluster`` is the smallest fingerprint of the component, so that it does not depend on the order of pairs.
+
+    Raises ``InputError`` for ends of different numbers or widths.
+    """
+    return Result(_nearprint.components(*_ends(a, b, width)))
+
+
+class Kept:
+    """The fingerprints of a stream that are near none that was kept before.
+
+    They are remembered in a temporary folder. Where a task has all fingerprints that are near each other, such as
+    those of whole components, it decides as one machine would.
+    """
+
+    def __init__(self, k: int, *, width: int = 64, bands: Optional[str] = None) -> None:
+        self._width = check_width(width)
+        self._kept = _nearprint.KeptFingerprints.temporary(width, (check_k(k, width), bands))
+
+    def decide(self, fingerprints: Any) -> Result:
+        """Decides fingerprints in order: columns ``index``, ``of``, ``distance``.
+
+        A fingerprint without a row is kept. Others have the nearest kept fingerprint, or several that are equally
+        near: ``index`` is their place in this call, ``of`` the number of the kept one, in the order of being kept.
+        """
+        words, _ = words_of(fingerprints, self._width)
+        return Result(self._kept.decide(words))
+
+
+def _ends(a: Any, b: Any, width: Optional[int]) -> tuple[Words, Words, int]:
     words_a, width_a = words_of(a, width)
     words_b, width_b = words_of(b, width)
     if width_a != width_b or len(words_a) != len(words_b):
         counts = len(words_a) * 64 // width_a, len(words_b) * 64 // width_b
         raise InputError(f"{counts[0]} ends of {width_a} bits, and {counts[1]} of {width_b}")
-    return _nearprint.forest(words_a, words_b, width_a)
+    return words_a, words_b, width_a
+
+
+def _check_rows(groups: Any, words: Words, width: int) -> Words:
+    numbers = _groups(groups)
+    if len(numbers) * (width // 64) != len(words):
+        raise InputError(f"{len(numbers)} groups and {len(words) * 64 // width} fingerprints")
+    return numbers
 
 
 def _groups(groups: Any) -> Words:

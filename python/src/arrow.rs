@@ -7,9 +7,10 @@ use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    UInt32Array, UInt64Array,
 };
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use nearprint::Width;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyChunkedArray, PyTable};
 
+use crate::columns::{Column, Columns};
 use crate::errors::input_error;
 use crate::words::Words;
 
@@ -26,6 +28,7 @@ use crate::words::Words;
 pub(crate) fn fingerprints_of_arrow<'py>(
     py: Python<'py>,
     array: AnyArray,
+    signed: bool,
 ) -> PyResult<(Bound<'py, PyAny>, u32)> {
     let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "fingerprints")?;
@@ -33,7 +36,7 @@ pub(crate) fn fingerprints_of_arrow<'py>(
         DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
             words_of_bytes(py, &array)?
         }
-        kind if kind.is_integer() => (Width::W64, numbers(py, &array, "fingerprints")?),
+        kind if kind.is_integer() => (Width::W64, numbers(py, &array, "fingerprints", signed)?),
         other => {
             return Err(PyTypeError::new_err(format!(
                 "an Arrow array of {other}: fingerprints are integers, or binary of 8, 16 or 32 bytes each"
@@ -45,10 +48,14 @@ pub(crate) fn fingerprints_of_arrow<'py>(
 
 /// The ids of an Arrow array.
 #[pyfunction]
-pub(crate) fn ids_of_arrow<'py>(py: Python<'py>, array: AnyArray) -> PyResult<Bound<'py, PyArray1<u64>>> {
+pub(crate) fn ids_of_arrow<'py>(
+    py: Python<'py>,
+    array: AnyArray,
+    signed: bool,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "ids")?;
-    Ok(numbers(py, &array, "ids")?.into_pyarray(py))
+    Ok(numbers(py, &array, "ids", signed)?.into_pyarray(py))
 }
 
 fn refuse_nulls(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<()> {
@@ -56,14 +63,18 @@ fn refuse_nulls(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<
     if nulls > 0 { Err(input_error(py, &format!("{what}: nulls among them: {nulls}"))) } else { Ok(()) }
 }
 
-fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<Vec<u64>> {
+/// The numbers of an array. With `signed`, those of 64 bits are bit patterns.
+fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str, signed: bool) -> PyResult<Vec<u64>> {
     let mut all = Vec::new();
     for chunk in array.chunks() {
         macro_rules! append {
             ($kind:ty) => {{
                 let values = chunk.as_primitive::<$kind>().values().iter();
                 let unsigned: Result<Vec<u64>, _> = values.map(|&number| u64::try_from(number)).collect();
-                all.extend(unsigned.map_err(|_| input_error(py, &format!("{what}: some are negative")))?);
+                all.extend(unsigned.map_err(|_| {
+                    let why = "some are negative; signed=True takes int64 as bit patterns";
+                    input_error(py, &format!("{what}: {why}"))
+                })?);
             }};
         }
         match chunk.data_type() {
@@ -71,6 +82,11 @@ fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<Vec<u
             DataType::UInt32 => append!(UInt32Type),
             DataType::UInt16 => append!(UInt16Type),
             DataType::UInt8 => append!(UInt8Type),
+            DataType::Int64 if signed => {
+                all.extend(
+                    chunk.as_primitive::<Int64Type>().values().iter().map(|word| word.cast_unsigned()),
+                );
+            }
             DataType::Int64 => append!(Int64Type),
             DataType::Int32 => append!(Int32Type),
             DataType::Int16 => append!(Int16Type),
@@ -124,6 +140,8 @@ pub(crate) enum Given<'py> {
     Unsigned(PyReadonlyArray1<'py, u64>),
     Signed(PyReadonlyArray1<'py, i64>),
     Short(PyReadonlyArray1<'py, u32>),
+    Numbers(PyReadonlyArray1<'py, f64>),
+    Flags(PyReadonlyArray1<'py, bool>),
     Texts(Vec<Option<String>>),
 }
 
@@ -131,30 +149,77 @@ pub(crate) enum Given<'py> {
 /// words become bytes.
 #[pyfunction]
 pub(crate) fn arrow_table(columns: Vec<(String, Given<'_>, usize)>) -> PyResult<PyTable> {
-    let mut fields = Vec::new();
-    let mut arrays: Vec<ArrayRef> = Vec::new();
+    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (name, column, words) in columns {
-        let array = arrow_column(&column, words)?;
-        fields.push(Field::new(name, array.data_type().clone(), matches!(column, Given::Texts(_))));
+        let is_nullable = matches!(column, Given::Texts(_));
+        let array: ArrayRef = match column {
+            Given::Unsigned(values) => unsigned(values.as_slice()?.to_vec(), words),
+            Given::Signed(values) => Arc::new(Int64Array::from(values.as_slice()?.to_vec())),
+            Given::Short(values) => Arc::new(UInt32Array::from(values.as_slice()?.to_vec())),
+            Given::Numbers(values) => Arc::new(Float64Array::from(values.as_slice()?.to_vec())),
+            Given::Flags(values) => Arc::new(BooleanArray::from(values.as_slice()?.to_vec())),
+            Given::Texts(texts) => Arc::new(StringArray::from_iter(texts)),
+        };
+        fields.push(Field::new(name, array.data_type().clone(), is_nullable));
         arrays.push(array);
     }
     let schema = Arc::new(Schema::new(fields));
-    let failed = |error: arrow_schema::ArrowError| PyTypeError::new_err(error.to_string());
-    let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(failed)?;
+    let batch = RecordBatch::try_new(schema.clone(), arrays)
+        .map_err(|error| PyTypeError::new_err(error.to_string()))?;
     PyTable::try_new(vec![batch], schema)
 }
 
-fn arrow_column(column: &Given<'_>, words: usize) -> PyResult<ArrayRef> {
-    Ok(match column {
-        Given::Unsigned(values) if words > 1 => {
-            let size = i32::try_from(words * 8).unwrap_or(i32::MAX);
-            let bytes = values.as_slice()?.chunks_exact(words).flat_map(|row| row.iter().rev());
-            let bytes: Vec<u8> = bytes.flat_map(|word| word.to_be_bytes()).collect();
-            Arc::new(FixedSizeBinaryArray::new(size, bytes.into(), None))
+/// The names and types of columns in Arrow.
+pub(crate) fn schema_of(columns: &Columns) -> Schema {
+    let field = |(name, column): &(&'static str, Column)| {
+        let kind = match column {
+            Column::Indices(_) => DataType::Int64,
+            Column::Ids(_) => DataType::UInt64,
+            Column::Distances(_) => DataType::UInt32,
+            Column::Keys(_) => DataType::Utf8,
+            Column::Fingerprints(words) => kind_of(words.num_words()),
+        };
+        Field::new(*name, kind, matches!(column, Column::Keys(_)))
+    };
+    Schema::new(columns.named().iter().map(field).collect::<Vec<_>>())
+}
+
+/// Columns as Arrow arrays, without a copy of numbers.
+pub(crate) fn record_batch(columns: Columns) -> Result<RecordBatch, ArrowError> {
+    let schema = schema_of(&columns);
+    let arrays = columns.into_named().into_iter().map(|(_, column)| -> ArrayRef {
+        match column {
+            Column::Indices(values) => Arc::new(Int64Array::from(values)),
+            Column::Ids(values) => Arc::new(UInt64Array::from(values)),
+            Column::Distances(values) => Arc::new(UInt32Array::from(values)),
+            Column::Keys(keys) => Arc::new(StringArray::from_iter(keys)),
+            Column::Fingerprints(words) => {
+                let num_words = words.num_words();
+                unsigned(words.into_words(), num_words)
+            }
         }
-        Given::Unsigned(values) => Arc::new(UInt64Array::from(values.as_slice()?.to_vec())),
-        Given::Signed(values) => Arc::new(Int64Array::from(values.as_slice()?.to_vec())),
-        Given::Short(values) => Arc::new(UInt32Array::from(values.as_slice()?.to_vec())),
-        Given::Texts(texts) => Arc::new(StringArray::from_iter(texts)),
-    })
+    });
+    RecordBatch::try_new(Arc::new(schema), arrays.collect())
+}
+
+/// The type of numbers, or of fingerprints of several words.
+fn kind_of(words: usize) -> DataType {
+    if words == 1 { DataType::UInt64 } else { DataType::FixedSizeBinary(size_of(words)) }
+}
+
+fn size_of(words: usize) -> i32 {
+    i32::try_from(words * 8).unwrap_or(i32::MAX)
+}
+
+/// Numbers, or fingerprints of several words as bytes with the most significant one first.
+fn unsigned(values: Vec<u64>, words: usize) -> ArrayRef {
+    if words == 1 {
+        return Arc::new(UInt64Array::from(values));
+    }
+    let bytes: Vec<u8> = values
+        .chunks_exact(words)
+        .flat_map(|row| row.iter().rev())
+        .flat_map(|word| word.to_be_bytes())
+        .collect();
+    Arc::new(FixedSizeBinaryArray::new(size_of(words), bytes.into(), None))
 }

@@ -33,6 +33,14 @@ impl Columns {
         self
     }
 
+    pub(crate) fn named(&self) -> &[(&'static str, Column)] {
+        &self.named
+    }
+
+    pub(crate) fn into_named(self) -> Vec<(&'static str, Column)> {
+        self.named
+    }
+
     /// A dict of arrays; keys are a list.
     pub(crate) fn into_dict(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let dict = PyDict::new(py);

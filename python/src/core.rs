@@ -14,7 +14,6 @@ use crate::errors::OrRaise;
 use crate::handle::{AnyHandle, Handle, typed};
 use crate::stream::{Search, Stream};
 use crate::watch::{Ticker, watch};
-use crate::writes::Build;
 
 /// Changes of fewer rows run on the calling thread: they end before a signal would be checked.
 const FEW_ROWS: usize = 256;
@@ -82,36 +81,6 @@ impl Core {
             AnyHandle::create(&path, Width::try_from(width)?, settings.schema()?, settings.options())
         });
         Ok(Self { handle: created.or_raise(py)? })
-    }
-
-    /// Makes a database of rows.
-    #[staticmethod]
-    #[pyo3(signature = (path, width, settings, rows, runs, listener))]
-    fn build(
-        py: Python<'_>,
-        path: PathBuf,
-        width: u32,
-        settings: Settings,
-        rows: Rows<'_>,
-        runs: (bool, Option<String>),
-        listener: Option<Py<PyAny>>,
-    ) -> PyResult<Self> {
-        let batch = rows.batch()?;
-        let ticker = Arc::new(Ticker::default());
-        let handle = watch(py, &ticker, listener.as_ref(), || {
-            Width::try_from(width)?.visit(Build {
-                path: &path,
-                schema: settings.schema()?,
-                options: settings.options(),
-                first_id: settings.first_id,
-                runs_only: runs.0,
-                identity: runs.1,
-                batch: &batch,
-                ticker: &ticker,
-            })?;
-            AnyHandle::open(&path, settings.options())
-        })?;
-        Ok(Self { handle })
     }
 
     fn width(&self) -> u32 {

@@ -14,6 +14,8 @@ static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static CORRUPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static LOCKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static EXISTS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// An exception of one of the classes.
 fn raise<'py>(
@@ -45,6 +47,8 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
             raise(py, &CORRUPTION, "CorruptionError", (why, place.0, place.1, place.2))
         }
         Error::Locked { .. } => raise(py, &LOCKED, "LockedError", (why,)),
+        Error::AlreadyExists { .. } => raise(py, &EXISTS, "ExistsError", (why,)),
+        Error::NotADatabase { .. } => raise(py, &NOT_FOUND, "NotFoundError", (why,)),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         error if is_input(error) => input_error(py, &why),
         _ => general_error(py, &why),

@@ -6,17 +6,22 @@
 mod arguments;
 mod arrow;
 mod blocks;
+mod build;
 mod columns;
+mod command;
 mod core;
 mod dedup;
 mod dicts;
 mod errors;
+mod file_job;
 mod folders;
 mod handle;
+mod kept;
 mod lists;
 mod numbers;
 mod reads;
 mod stream;
+mod tables;
 mod texts;
 mod watch;
 mod words;
@@ -33,19 +38,29 @@ mod _nearprint {
     #[pymodule_export]
     use crate::arrow::{arrow_table, fingerprints_of_arrow, ids_of_arrow};
     #[pymodule_export]
-    use crate::blocks::{block_keys, forest, join_blocks};
+    use crate::blocks::{block_keys, components, forest, join_between, join_blocks, split_blocks};
+    #[pymodule_export]
+    use crate::build::AnyBuilder;
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::core::Core;
     #[pymodule_export]
     use crate::dedup::Deduplicator;
     #[pymodule_export]
+    use crate::file_job::dedup_files;
+    #[pymodule_export]
     use crate::folders::{repair, width_of};
+    #[pymodule_export]
+    use crate::kept::KeptFingerprints;
     #[pymodule_export]
     use crate::lists::{distances, fill_distance_matrix, find_all, find_clusters, simhash, tuples};
     #[pymodule_export]
     use crate::numbers::words_of_list;
     #[pymodule_export]
     use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::tables::{Batches, arrow_reader, numbers_of_arrow, strings_of_arrow};
     #[pymodule_export]
     use crate::texts::{
         fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of, unsigned_hash,

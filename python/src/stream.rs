@@ -5,10 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arrow_schema::{Schema, SchemaRef};
 use nearprint::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arrow::schema_of;
 use crate::columns::{Collector, Columns};
 use crate::errors::{OrRaise, general_error};
 use crate::watch::Ticker;
@@ -46,6 +48,10 @@ impl Sink {
 pub(crate) struct Stream {
     /// Blocks, then an error or an inner `None`, which is the end; the outer `None` after that.
     blocks: Mutex<Option<Receiver<Result<Option<Columns>>>>>,
+    /// The next block, which somebody has looked at.
+    seen: Mutex<Option<Columns>>,
+    /// The columns of the first block that was looked at.
+    schema: Mutex<Option<SchemaRef>>,
     ticker: Arc<Ticker>,
     listener: Option<Py<PyAny>>,
     /// The process that the thread runs in.
@@ -71,7 +77,14 @@ impl Stream {
             // The channel is empty, and has room.
             let _ = sender.send(Err(Error::io("start", "a thread for results")(error)));
         }
-        Self { blocks: Mutex::new(Some(receiver)), ticker, listener, process: std::process::id() }
+        Self {
+            blocks: Mutex::new(Some(receiver)),
+            seen: Mutex::default(),
+            schema: Mutex::default(),
+            ticker,
+            listener,
+            process: std::process::id(),
+        }
     }
 
     /// Waits for the next block, at most for one tick.
@@ -89,13 +102,16 @@ impl Stream {
         ControlFlow::Break(end)
     }
 
-    /// The next block as a dict. Checks signals while it waits.
-    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    /// The next block. Checks signals while it waits.
+    pub(crate) fn next_columns(&self, py: Python<'_>) -> PyResult<Option<Columns>> {
         if std::process::id() != self.process {
             return Err(general_error(
                 py,
                 "the search was begun before a fork; begin it anew in this process",
             ));
+        }
+        if let Some(seen) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Ok(Some(seen));
         }
         loop {
             let waited = py.detach(|| self.wait());
@@ -105,9 +121,7 @@ impl Stream {
             }
             match waited {
                 ControlFlow::Continue(()) => {}
-                ControlFlow::Break(Ok(columns)) => {
-                    return columns.map(|columns| columns.into_dict(py)).transpose();
-                }
+                ControlFlow::Break(Ok(columns)) => return Ok(columns),
                 ControlFlow::Break(Err(Failure::Reported(error))) => return Err(error).or_raise(py),
                 ControlFlow::Break(Err(Failure::Disconnected)) => {
                     return Err(general_error(py, "the search has ended without a result"));
@@ -116,8 +130,22 @@ impl Stream {
         }
     }
 
+    /// The names and types of the columns. Waits for the next block, which the next call returns.
+    pub(crate) fn schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
+        let known = || self.schema.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = &*known() {
+            return Ok(schema.clone());
+        }
+        let next = self.next_columns(py)?;
+        let schema = Arc::new(next.as_ref().map_or_else(Schema::empty, schema_of));
+        *known() = Some(schema.clone());
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = next;
+        Ok(schema)
+    }
+
     fn end(&self) {
         self.ticker.cancel();
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.blocks.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
@@ -137,7 +165,7 @@ impl Stream {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.next(py)
+        self.next_columns(py)?.map(|columns| columns.into_dict(py)).transpose()
     }
 
     /// Cancels the search and drops the blocks that were not taken.

@@ -117,7 +117,8 @@ pub(crate) fn fingerprint_arrow<'py>(
     recipe.width().visit(FingerprintAll { py, recipe, threads, listener, total, source })
 }
 
-fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
+/// The texts of an array, `None` for nulls.
+pub(crate) fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
     Ok(match chunk.data_type() {
         DataType::Utf8 => chunk.as_string::<i32>().iter().collect(),
         DataType::LargeUtf8 => chunk.as_string::<i64>().iter().collect(),

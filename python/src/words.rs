@@ -46,9 +46,19 @@ impl Words {
         Self::from_words(self.width, std::mem::take(&mut self.words))
     }
 
+    /// The words row by row.
+    pub(crate) fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
+    /// The number of words of one fingerprint.
+    pub(crate) fn num_words(&self) -> usize {
+        self.width.bits() as usize / 64
+    }
+
     /// A NumPy array of shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256.
     pub(crate) fn into_array(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        let (columns, num_words) = (self.width.bits() as usize / 64, self.words.len());
+        let (columns, num_words) = (self.num_words(), self.words.len());
         let array = self.words.into_pyarray(py);
         if columns == 1 {
             return Ok(array.into_any());

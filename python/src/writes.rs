@@ -1,9 +1,8 @@
-//! Inserts and deletes rows, and builds databases of them.
+//! Inserts and deletes rows.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use nearprint::{Database, Fingerprint, Options, Result, Schema, WidthVisitor};
+use nearprint::{Fingerprint, Result};
 
 use crate::arguments::Batch;
 use crate::handle::Handle;
@@ -11,7 +10,7 @@ use crate::watch::Ticker;
 use crate::words::fingerprints;
 
 /// The number of rows inserted, or ids deleted, between two checks for cancellation.
-const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
+pub(crate) const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
 
 impl<F: Fingerprint> Handle<F> {
     /// Inserts rows and returns their ids. With `upsert` each becomes the only row with its id.
@@ -43,40 +42,5 @@ impl<F: Fingerprint> Handle<F> {
             }
             Ok(())
         })
-    }
-}
-
-/// Builds a database of rows.
-pub(crate) struct Build<'a> {
-    pub(crate) path: &'a Path,
-    pub(crate) schema: Schema,
-    pub(crate) options: Options,
-    pub(crate) first_id: u64,
-    pub(crate) runs_only: bool,
-    pub(crate) identity: Option<String>,
-    pub(crate) batch: &'a Batch<'a>,
-    pub(crate) ticker: &'a Arc<Ticker>,
-}
-
-impl WidthVisitor for Build<'_> {
-    type Output = Result<()>;
-
-    fn visit<F: Fingerprint>(self) -> Result<()> {
-        let options = self.options.progress(self.ticker.clone());
-        let builder = Database::build_with(self.path, self.schema, options)?.first_id(self.first_id);
-        let mut builder = if self.runs_only { builder.runs_only() } else { builder };
-        if let Some(name) = &self.identity {
-            builder = builder.identity(name);
-        }
-        for (index, fingerprint) in fingerprints::<F>(self.batch.words).enumerate() {
-            if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-                self.ticker.check()?;
-            }
-            match self.batch.row(index) {
-                (id, Some(key), text) => builder.push_keyed(fingerprint, id, key, text)?,
-                (id, None, _) => builder.push(fingerprint, id)?,
-            };
-        }
-        builder.finish().map(drop)
     }
 }

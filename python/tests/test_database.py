@@ -344,7 +344,7 @@ def test_tables_go_elsewhere(filled: Filled, width: int) -> None:
 
     database, numbers = filled
     result = database.query_batch(numbers[:10], 3)
-    assert dict(result).keys() == {"query", "id", "fingerprint", "distance"} == set(result)
+    assert dict(result).keys() == {"query", "id", "fingerprint", "distance"} == set(result.columns)
     assert "id" in result and "key" not in result and str(len(result)) in repr(result)
     table = result.to_arrow()
     frame = result.to_pandas()

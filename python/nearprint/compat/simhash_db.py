@@ -24,9 +24,10 @@ from typing import Any, Optional, Union, overload
 import numpy as np
 import numpy.typing as npt
 
-from .. import _database
-from .._database import Database, Path, is_there
+from .. import _database, _making
+from .._database import Database, Path
 from .._errors import Error, InputError
+from .._making import is_there
 from .._settings import settings_of
 
 __all__ = ["BackendUnsupported", "Client"]
@@ -213,7 +214,7 @@ class Client:
 
     def _made(self) -> Database:
         os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
-        self._database = _database.create(self._path, k=self.num_bits, **self._options)
+        self._database = _making.create(self._path, k=self.num_bits, **self._options)
         self._identity = _identity_of(self._path)
         return self._database
 

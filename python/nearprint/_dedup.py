@@ -1,0 +1,226 @@
+"""Deduplication of files, lists and tables: all by the job of ``nearprint dedup``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _nearprint
+from ._arrays import check_threads, encoded, listed_of, path_of
+from ._database import Path
+from ._errors import InputError
+from ._progress import Progress, listening
+from ._reports import Deduplication
+from ._result import Result
+from ._rows import Column, table_batches
+from ._settings import check_count
+
+_Number = Union[int, float]
+
+
+def dedup_files(
+    inputs: Union[Path, Sequence[Path]],
+    output: Path,
+    *,
+    database: Optional[Path] = None,
+    duplicates: Optional[Path] = None,
+    duplicates_header: bool = False,
+    rejects: Optional[Path] = None,
+    text_field: str = "text",
+    key_field: Optional[str] = None,
+    input_format: Optional[str] = None,
+    cut_after: Optional[str] = None,
+    recipe: Optional[str] = None,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
+    keep: str = "first",
+    min_tokens: int = 0,
+    annotate: bool = False,
+    add_fingerprint: Optional[str] = None,
+    dry_run: bool = False,
+    restart: bool = False,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Deduplication:
+    """Writes the documents of files that are near none that was kept before, as ``nearprint dedup`` does.
+
+    Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
+    TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
+    order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. ``keep`` is
+    ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or ``edit:X``. With a ``database``, documents
+    are compared with those of earlier jobs, too, and a job that was interrupted resumes when it is called again.
+    ``recipe`` is that of the database, or ``minhash``; ``similarity`` is 0.5 for MinHash.
+
+    Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
+    records without ``rejects``; otherwise as databases do.
+    """
+    if isinstance(inputs, (str, bytes, os.PathLike)):
+        inputs = [inputs]
+    description = _description(
+        [path_of(path) for path in inputs],
+        path_of(output),
+        database=_optional(database),
+        duplicates=_optional(duplicates),
+        rejects=_optional(rejects),
+        recipe=recipe,
+        k=k,
+        similarity=similarity,
+        confirm=confirm,
+        keep=keep,
+        text_field=text_field,
+        key_field=key_field,
+        input_format=input_format,
+        cut_after=cut_after,
+        min_tokens=min_tokens,
+        add_fingerprint=add_fingerprint,
+        annotate=annotate,
+        duplicates_header=duplicates_header,
+        dry_run=dry_run,
+        restart=restart,
+        threads=threads,
+        memory=memory,
+    )
+    with listening(progress) as listener:
+        return Deduplication(**_nearprint.dedup_files(description, listener))
+
+
+def dedup(
+    texts: Any,
+    *,
+    text: str = "text",
+    keep: Union[str, Iterable[Optional[_Number]], None] = None,
+    recipe: str = "minhash",
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
+    min_tokens: int = 0,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Result:
+    """Which of some texts are near one that was kept before: columns ``kept``, ``duplicate_of``, ``similarity``.
+
+    One row for each text, in order: ``duplicate_of`` (int64) is the index of the kept text that is nearest, the first
+    of equally near ones, or -1; ``kept`` is whether it is -1; ``similarity`` is that of the two texts as the
+    fingerprints or ``confirm`` have it, and NaN for a kept text. So ``frame[result["kept"]]`` is what
+    :func:`dedup_files` would write.
+
+    ``texts`` is a list, an array, a column, or a table whose column ``text`` has them; a stream is read batch by
+    batch. ``keep`` is ``"longest"``, a number for each text (``None`` is the smallest), or ``"max:COLUMN"`` of a
+    table; the first of near texts is kept otherwise. Other arguments are those of :func:`dedup_files`. The texts are
+    written to a temporary folder, so that memory does not grow with them.
+
+    Raises ``InputError`` for missing texts, and for invalid arguments.
+    """
+    with tempfile.TemporaryDirectory(prefix="nearprint-dedup-") as home:
+        spooled, found = os.path.join(home, "texts.jsonl"), os.path.join(home, "duplicates")
+        order = "first" if keep is None else "max:value"
+        if isinstance(keep, str):
+            kind, _, column = keep.partition(":")
+            order = "max:value" if kind == "max" else keep
+            count = _spool(texts, text, column or None, None, spooled)
+        else:
+            count = _spool(texts, text, None, None if keep is None else listed_of(keep, "keep"), spooled)
+        description = _description(
+            [spooled],
+            os.path.join(home, "kept"),
+            duplicates=found,
+            recipe=recipe,
+            k=k,
+            similarity=similarity,
+            confirm=confirm,
+            keep=order,
+            key_field="key",
+            min_tokens=min_tokens,
+            rejects=os.path.join(home, "short") if min_tokens else None,
+            threads=threads,
+            memory=memory,
+        )
+        with listening(progress) as listener:
+            _nearprint.dedup_files(description, listener)
+        duplicate_of, similarities = np.full(count, -1, np.int64), np.full(count, np.nan)
+        with open(found) as lines:
+            for line in lines:
+                key, of, _, alike, _ = line.split("\t")
+                duplicate_of[int(key)], similarities[int(key)] = int(of), float(alike)
+    return Result({"kept": duplicate_of < 0, "duplicate_of": duplicate_of, "similarity": similarities})
+
+
+def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
+    defaults: dict[str, Any] = dict.fromkeys(
+        ("database", "duplicates", "rejects", "recipe", "k", "similarity", "confirm", "key_field", "input_format")
+    )
+    defaults |= dict.fromkeys(("cut_after", "add_fingerprint", "threads", "memory"))
+    defaults |= dict.fromkeys(("annotate", "duplicates_header", "dry_run", "restart"), False)
+    description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
+    for name, least in (("k", 0), ("min_tokens", 0), ("memory", 1)):
+        if description[name] is not None:
+            description[name] = check_count(description[name], name, least)
+    if description["threads"] is not None:
+        check_threads(description["threads"])
+    similarity = description["similarity"]
+    if similarity is not None and not 0 <= similarity <= 1:
+        raise InputError(f"similarity = {similarity}: 0 to 1 is wanted")
+    return description
+
+
+def _spool(texts: Any, text: str, value: Optional[str], values: Optional[list[Any]], place: str) -> int:
+    """Writes texts, with their places as keys, and returns their number."""
+    batches = table_batches(texts)
+    if batches is None:
+        if isinstance(texts, (str, bytes)):
+            raise TypeError("texts: one text, where a list of texts is wanted")
+        if value is not None:
+            raise InputError(f"the column {value!r}: a table is wanted, not {type(texts).__name__}")
+        batches = iter([{text: texts}])
+    count = 0
+    with open(place, "wb") as file:
+        for batch in batches:
+            for name in (text, value):
+                if name is not None and name not in batch:
+                    raise InputError(f"the table has no column {name!r}, but {', '.join(map(str, batch)) or 'none'}")
+            numbers = None if value is None else _numbers(batch[value])
+            for index, one in enumerate(_texts(batch[text])):
+                if not isinstance(one, str):
+                    raise InputError(f"item {count}: {type(one).__name__}, where a text is wanted")
+                line: dict[str, Any] = {"key": str(count), "text": one}
+                ranks, at = (numbers, index) if numbers is not None else (values, count)
+                if ranks is not None and at < len(ranks):
+                    line["value"] = _number(ranks[at], count)
+                file.write(encoded(json.dumps(line, ensure_ascii=False), "texts", count) + b"\n")
+                count += 1
+    if values is not None and len(values) != count:
+        raise InputError(f"keep: {len(values)} numbers for {count} texts")
+    return count
+
+
+def _texts(column: Any) -> list[Any]:
+    return _nearprint.strings_of_arrow(column) if isinstance(column, Column) else listed_of(column, "texts")
+
+
+def _numbers(column: Any) -> list[Any]:
+    return _nearprint.numbers_of_arrow(column) if isinstance(column, Column) else listed_of(column, "keep")
+
+
+def _number(number: Any, index: int) -> float:
+    if number is None:
+        return -sys.float_info.max
+    try:
+        value = float(number)
+    except (TypeError, ValueError):
+        raise InputError(f"keep: item {index}: {type(number).__name__}, where a number is wanted") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise InputError(f"keep: item {index} is {value}")
+    return value
+
+
+def _optional(path: Optional[Path]) -> Optional[str]:
+    return None if path is None else path_of(path)

@@ -1,0 +1,170 @@
+"""Makes databases: empty ones, from rows, or from damaged ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, Literal, Optional, Union
+
+from . import _nearprint
+from ._arrays import check_width, path_of
+from ._database import Database, Path
+from ._errors import InputError
+from ._progress import Progress, check_progress, listening
+from ._reports import Finding, Salvage
+from ._rows import NOTHING, Names, Rows
+from ._settings import check_count, k_of_layout, kind_of, line_and_width, settings_of
+
+
+def create(
+    path: Path,
+    *,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    kind: Optional[Literal["hamming", "bands"]] = None,
+    width: Optional[int] = None,
+    layout: str = "auto",
+    recipe: Optional[str] = None,
+    keys: bool = False,
+    texts: bool = False,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    memtable_rows: Optional[int] = None,
+    background_merges: bool = True,
+    progress: Progress = None,
+) -> Database:
+    """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
+
+    ``kind`` says what near means: ``hamming``, the distance of fingerprints, or ``bands``, an equal
+    band and near sketches, for MinHash fingerprints; by default what the recipe makes. ``k`` is the
+    distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
+    that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
+    bits, by default that of the recipe, 256 for bands, or 64. ``layout`` is ``auto``,
+    ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of
+    texts. With
+    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All
+    other arguments are those of :func:`open`.
+
+    Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
+    options.
+    """
+    line, width = line_and_width(recipe, width)
+    layout, of_kind = kind_of(kind, layout, recipe)
+    width = check_width(width or of_kind or 64)
+    settings = settings_of(
+        k_of_layout(k, similarity, layout, width),
+        width,
+        layout,
+        line,
+        keys,
+        texts,
+        threads=threads,
+        memory=memory,
+        memtable_rows=memtable_rows,
+        background_merges=background_merges,
+    )
+    check_progress(progress)
+    return Database(_nearprint.Core.create(path_of(path), width, settings), path, progress)
+
+
+def build(
+    path: Path,
+    fingerprints: Any,
+    ids: Any = None,
+    keys: Optional[Iterable[str]] = None,
+    *,
+    fingerprint: Optional[str] = None,
+    id: Optional[str] = None,
+    key: Optional[str] = None,
+    text: Optional[str] = None,
+    signed: bool = False,
+    k: Optional[int] = None,
+    similarity: Optional[float] = None,
+    kind: Optional[Literal["hamming", "bands"]] = None,
+    width: Optional[int] = None,
+    layout: str = "auto",
+    recipe: Optional[str] = None,
+    texts: Optional[Iterable[Union[str, bytes]]] = None,
+    first_id: int = 0,
+    runs_only: bool = False,
+    identity: Optional[str] = None,
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    memtable_rows: Optional[int] = None,
+    background_merges: bool = True,
+    progress: Progress = None,
+) -> Database:
+    """Creates a database of rows, all or none of them, and opens it.
+
+    Rows are as in :meth:`Database.add`, settings as in :func:`create`. Without a width and a recipe,
+    an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
+    ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
+    ``numpy.memmap`` is read as needed, and a stream batch by batch. With ``runs_only`` the result is a
+    folder of runs for :meth:`Database.ingest`. A database adopts one of all runs with the same
+    ``identity``, a name; without it, one of all runs with the same rows, unless ids were given
+    automatically.
+
+    Raises ``InputError`` for an ``identity`` without ``runs_only``, and as :meth:`Database.add` and :func:`create`.
+    """
+    if identity is not None and not runs_only:
+        raise InputError("identity is for runs: runs_only=True")
+    line, width = line_and_width(recipe, width)
+    layout, of_kind = kind_of(kind, layout, recipe)
+    names = Names(fingerprint, id, key, text)
+    batches = Rows(fingerprints, ids, keys, texts).batches(names)
+    # A stream without a batch has no rows.
+    rows, width = next(batches, NOTHING).native(width, of_kind or 64, signed)
+    settings = settings_of(
+        k_of_layout(k, similarity, layout, width),
+        width,
+        layout,
+        line,
+        keys is not None or key is not None,
+        texts is not None or text is not None,
+        threads=threads,
+        memory=memory,
+        memtable_rows=memtable_rows,
+        background_merges=background_merges,
+        first_id=first_id,
+    )
+    with listening(progress) as listener:
+        builder = _nearprint.Builder.begin(path_of(path), width, settings, (runs_only, identity), listener)
+        try:
+            builder.push(rows)
+            for batch in batches:
+                builder.push(batch.native(width, signed=signed)[0])
+            builder.finish()
+        finally:
+            builder.abandon()
+    return Database(_nearprint.Core.open(path_of(path), settings), path, progress)
+
+
+def is_there(path: str) -> bool:
+    """Whether the path exists and is not an empty folder."""
+    return os.path.exists(path) and not (os.path.isdir(path) and not os.listdir(path))
+
+
+def repair(
+    path: Path,
+    dest: Path,
+    *,
+    k: int = 3,
+    layout: str = "auto",
+    threads: Optional[int] = None,
+    memory: Optional[int] = None,
+    progress: Progress = None,
+) -> Salvage:
+    """Saves what can be read of a damaged database into a new one at ``dest``.
+
+    ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
+    which is not changed; no writer may have it open. The new database has the settings of the old
+    one, or ``k`` and ``layout`` if the manifest is lost.
+
+    Damage is not an error: the result lists it. Raises ``NotFoundError`` if there is no file of a database.
+    """
+    settings = settings_of(check_count(k, "k", 0, 256), 256, layout, threads=threads, memory=memory)
+    with listening(progress) as listener:
+        made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
+    rows, lost_rows, lost_fingerprints, recovered = counts
+    listed = [Finding(*finding) for finding in findings]
+    return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)

@@ -1,0 +1,98 @@
+//! The class behind `partition.Kept`: decides which fingerprints are kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nearprint::{Fingerprint, Near, Options, Width, WidthVisitor};
+use nearprint_text::{Result, dedup};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::{Column, Columns};
+use crate::errors::{OrRaise, general_error};
+use crate::lists::near_of;
+use crate::watch::{Ticker, watch};
+use crate::words::fingerprints;
+
+/// Fingerprints of any width.
+trait Decider: Send {
+    fn decide(&mut self, words: &[u64], ticker: &Ticker) -> Result<Columns>;
+}
+
+impl<F: Fingerprint> Decider for dedup::KeptFingerprints<F> {
+    fn decide(&mut self, words: &[u64], ticker: &Ticker) -> Result<Columns> {
+        let (mut indices, mut of, mut distances) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, fingerprint) in (0..).zip(fingerprints::<F>(words)) {
+            ticker.check()?;
+            for found in self.decide(fingerprint)? {
+                indices.push(index);
+                of.push(found.id.cast_signed());
+                distances.push(found.distance);
+            }
+        }
+        let columns = Columns::default().with("index", Column::Indices(indices));
+        Ok(columns.with("of", Column::Indices(of)).with("distance", Column::Distances(distances)))
+    }
+}
+
+/// The fingerprints of a stream that are near none that was kept before. A call that is interrupted
+/// makes the object unusable.
+#[pyclass(frozen, module = "nearprint._nearprint")]
+pub(crate) struct KeptFingerprints {
+    decider: Mutex<Option<Box<dyn Decider>>>,
+    /// The process that made it.
+    process: u32,
+}
+
+#[pymethods]
+impl KeptFingerprints {
+    #[staticmethod]
+    fn temporary(py: Python<'_>, width: u32, near: (u32, Option<String>)) -> PyResult<Self> {
+        let near = near_of(py, near)?;
+        let width = Width::try_from(width).or_raise(py)?;
+        let decider = py.detach(|| width.visit(Make { near })).or_raise(py)?;
+        Ok(Self { decider: Mutex::new(Some(decider)), process: std::process::id() })
+    }
+
+    /// Decides fingerprints in order: the nearest kept ones of those that are not kept.
+    fn decide<'py>(&self, py: Python<'py>, words: PyReadonlyArray1<'_, u64>) -> PyResult<Bound<'py, PyDict>> {
+        if std::process::id() != self.process {
+            return Err(general_error(py, "was made before a fork; make another one in this process"));
+        }
+        let words = words.as_slice()?;
+        let ticker = Arc::new(Ticker::default());
+        let decided = watch(py, &ticker, None, || {
+            let mut slot = self.decider.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(slot.take().map(|mut decider| {
+                let decided = decider.decide(words, &ticker)?;
+                *slot = Some(decider);
+                Ok::<_, nearprint_text::Error>(decided)
+            }))
+        })?;
+        match decided {
+            Some(columns) => columns.or_raise(py)?.into_dict(py),
+            None => Err(general_error(py, "an earlier call was interrupted or has failed")),
+        }
+    }
+}
+
+impl Drop for KeptFingerprints {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            // After a fork the temporary folder belongs to the parent process.
+            std::mem::forget(self.decider.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+    }
+}
+
+struct Make {
+    near: Near,
+}
+
+impl WidthVisitor for Make {
+    type Output = Result<Box<dyn Decider>>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        Ok(Box::new(dedup::KeptFingerprints::<F>::new(self.near, Options::new().threads(1))?))
+    }
+}

@@ -1,0 +1,126 @@
+//! Tables in and out of Arrow, batch by batch.
+
+use std::sync::{Mutex, PoisonError};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
+use pyo3_arrow::{PyArray, PyRecordBatchReader};
+
+use crate::arrow::record_batch;
+use crate::errors::general_error;
+use crate::stream::Stream;
+use crate::texts::texts_of;
+
+/// The batches of a table or of a stream of Arrow data, each as a dict of columns.
+#[pyclass(frozen, module = "nearprint._nearprint")]
+pub(crate) struct Batches {
+    reader: Mutex<Box<dyn RecordBatchReader + Send>>,
+    schema: SchemaRef,
+}
+
+#[pymethods]
+impl Batches {
+    /// Reads whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
+    #[staticmethod]
+    fn of(table: AnyRecordBatch) -> PyResult<Self> {
+        let reader = table.into_reader()?;
+        Ok(Self { schema: reader.schema(), reader: Mutex::new(reader) })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let next = py.detach(|| self.reader.lock().unwrap_or_else(PoisonError::into_inner).next());
+        let Some(batch) = next else { return Ok(None) };
+        let batch = batch.map_err(|error| general_error(py, &format!("the table: {error}")))?;
+        let columns = PyDict::new(py);
+        for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
+            columns.set_item(field.name(), PyArray::new(column.clone(), field.clone()).into_pyobject(py)?)?;
+        }
+        Ok(Some(columns))
+    }
+}
+
+/// The texts of an Arrow array as a list, `None` for nulls.
+#[pyfunction]
+pub(crate) fn strings_of_arrow(py: Python<'_>, array: AnyArray) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for chunk in array.into_chunked_array()?.chunks() {
+        texts_of(chunk)?.into_iter().try_for_each(|text| list.append(text))?;
+    }
+    Ok(list)
+}
+
+/// The numbers of an Arrow array as a list, `None` for nulls.
+#[pyfunction]
+pub(crate) fn numbers_of_arrow(py: Python<'_>, array: AnyArray) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for chunk in array.into_chunked_array()?.chunks() {
+        macro_rules! append {
+            ($($kind:ident => $of:ty),*) => {
+                match chunk.data_type() {
+                    $(DataType::$kind => {
+                        chunk.as_primitive::<$of>().iter().try_for_each(|number| list.append(number))?;
+                    })*
+                    DataType::Null => (0..chunk.len()).try_for_each(|_| list.append(py.None()))?,
+                    other => {
+                        return Err(PyTypeError::new_err(format!("an Arrow array of {other}: numbers are wanted")));
+                    }
+                }
+            };
+        }
+        append!(
+            Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
+            UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type,
+            Float32 => Float32Type, Float64 => Float64Type
+        );
+    }
+    Ok(list)
+}
+
+/// A stream as a reader of Arrow data. Several readers of a stream share its blocks: some programs make
+/// one for the schema, and another one for the data.
+#[pyfunction]
+pub(crate) fn arrow_reader(py: Python<'_>, stream: Py<Stream>) -> PyResult<PyRecordBatchReader> {
+    let schema = stream.get().schema(py)?;
+    Ok(PyRecordBatchReader::new(Box::new(StreamReader { schema, stream })))
+}
+
+struct StreamReader {
+    schema: SchemaRef,
+    stream: Py<Stream>,
+}
+
+impl Iterator for StreamReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // The reader may be called on any thread, with or without the interpreter's lock.
+        let next = Python::attach(|py| self.stream.get().next_columns(py));
+        match next {
+            Ok(columns) => columns.map(record_batch),
+            Err(raised) => Some(Err(ArrowError::ExternalError(Box::new(raised)))),
+        }
+    }
+}
+
+impl RecordBatchReader for StreamReader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

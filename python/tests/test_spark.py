@@ -1,0 +1,474 @@
+"""Spark against one machine, on a cluster of two executors that the tests start."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import pytest
+
+import nearprint
+
+from .conftest import near_duplicates, numbers_of, rows_of
+
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    if os.environ.get("NEARPRINT_REQUIRE_ALL") and "java" not in os.environ.get("NEARPRINT_MAY_SKIP", "").split():
+        raise RuntimeError("Spark needs Java, and no test may be skipped here")
+    pytest.skip("Spark needs Java", allow_module_level=True)
+pytest.importorskip("pyspark", reason="this Python has no pyspark")
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+
+from nearprint import spark
+from nearprint._settings import settings_of
+from nearprint.spark import _runs
+
+FULL = bool(os.environ.get("NEARPRINT_FULL"))
+
+#: The classes of this module go to the executors, which cannot import it.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+
+
+class Kind(NamedTuple):
+    """What near means."""
+
+    width: int
+    k: int
+    bands: Optional[str] = None
+
+    @property
+    def spark(self) -> dict[str, Any]:
+        return {"k": self.k, "bands": self.bands, "width": self.width}
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        return {"k": self.k, "bands": self.bands}
+
+
+KINDS = [Kind(64, 3), Kind(256, 36, "6x16")]
+if FULL:
+    KINDS += [Kind(128, 2)] + [Kind(64, k) for k in (0, 1, 2, 4, 5, 6, 7, 8)]
+    KINDS += [Kind(width, k) for width in (128, 256) for k in (0, 4, 8)] + [Kind(64, 5, "2x8"), Kind(256, 60, "8x20")]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    home = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("nearprint")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(home),
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.sql.shuffle.partitions": "4",
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        # Compilation of small queries takes longer than they do.
+        "spark.sql.codegen.wholeStage": "false",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def column_of(numbers: list[Optional[int]], width: int) -> pa.Array:
+    """Fingerprints as Spark has them."""
+    if width == 64:
+        return pa.array([None if one is None else one - (one >> 63 << 64) for one in numbers], pa.int64())
+    return pa.array([None if one is None else one.to_bytes(width // 8, "big") for one in numbers], pa.binary())
+
+
+def frame(session: SparkSession, numbers: list[Optional[int]], width: int) -> DataFrame:
+    """Rows with ids from both ends of their range, fingerprints, and scores of which some are equal."""
+    ids = [index if index % 2 else -(2**62) + index for index in range(len(numbers))]
+    scores = [None if index % 7 == 3 else float(index * 7919 % 13) for index in range(len(numbers))]
+    table = pa.table({"id": pa.array(ids, pa.int64()), "fingerprint": column_of(numbers, width), "score": scores})
+    return session.createDataFrame(table)
+
+
+def numbers_in(column: Any, width: int) -> list[Any]:
+    if width == 64:
+        return [None if one is None else one % (1 << 64) for one in column.to_pylist()]
+    return [None if one is None else int.from_bytes(one, "big") for one in column.to_pylist()]
+
+
+def pairs_in(df: DataFrame, width: int) -> list[tuple[int, int, int]]:
+    table = df.toArrow()
+    return sorted(zip(numbers_in(table["a"], width), numbers_in(table["b"], width), table["distance"].to_pylist()))
+
+
+def sample(kind: Kind, count: int) -> list[Optional[int]]:
+    """Near numbers on both sides of the middle, a dense ball, equal ones, zero, the largest, and nulls."""
+    source = random.Random(kind.width + kind.k)
+    numbers: list[Optional[int]] = [*near_duplicates(kind.width, count)]
+    hub = source.getrandbits(kind.width)
+    numbers += [hub ^ 1 << source.randrange(kind.width) for _ in range(count // 8)]
+    numbers += [0, 0, (1 << kind.width) - 1, 1 << kind.width - 1, hub, hub, None, None]
+    source.shuffle(numbers)
+    return numbers
+
+
+def near(a: int, b: int, kind: Kind) -> Optional[int]:
+    """The distance of two numbers that are near, by the definition."""
+    if kind.bands is None:
+        found = bin(a ^ b).count("1")
+        return found if found <= kind.k else None
+    pair = nearprint.find_all([a, b], width=kind.width, **kind.plain)
+    if len(pair):
+        return int(pair["distance"][0])
+    return 0 if a == b != 0 else None
+
+
+def clusters_of(ids: list[int], numbers: list[Optional[int]], kind: Kind, path: Path) -> dict[int, int]:
+    """The smallest fingerprint of the cluster of each row, on one machine."""
+    rows = [(one, number) for one, number in zip(ids, numbers) if number is not None]
+    layout = "auto" if kind.bands is None else f"bands:{kind.bands}"
+    prints = rows_of([number for _, number in rows], kind.width)
+    with nearprint.build(path, prints, [one % (1 << 64) for one, _ in rows], k=kind.k, layout=layout) as database:
+        table = database.clusters(kind.k).table()
+    members = list(zip(table["cluster"].tolist(), numbers_of(table["fingerprint"]), table["id"].tolist()))
+    smallest: dict[int, int] = {}
+    for cluster, number, _ in members:
+        smallest[cluster] = min(number, smallest.get(cluster, number))
+    return {one - (one >> 63 << 64): smallest[cluster] for cluster, _, one in members}
+
+
+def kept_of(ids: list[int], numbers: list[Optional[int]], scores: list[Any], kind: Kind) -> dict[int, Any]:
+    """What each dropped row duplicates, and their distance: by the definition."""
+    order = sorted(range(len(ids)), key=lambda at: (-(float("-inf") if scores[at] is None else scores[at]), ids[at]))
+    kept: list[int] = []
+    dropped = {}
+    for at in order:
+        number = numbers[at]
+        found = []
+        for other in kept:
+            distance = None if number is None else near(numbers[other] or 0, number, kind)
+            if distance is not None:
+                found.append((distance, ids[other]))
+        if found:
+            dropped[ids[at]] = min(found)
+        elif number is not None:
+            kept.append(at)
+    return dropped
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_the_same_as_on_one_machine(kind: Kind, session: SparkSession, tmp_path: Path) -> None:
+    numbers = sample(kind, 120)
+    df = frame(session, numbers, kind.width).repartition(3).persist()
+    present = [number for number in numbers if number is not None]
+    expected = nearprint.find_all(present, width=kind.width, **kind.plain)
+    pairs = sorted(zip(numbers_of(expected["a"]), numbers_of(expected["b"]), expected["distance"].tolist()))
+    assert len(pairs) >= 10 * min(kind.k, 3)
+    ids = [row.id for row in df.collect()]
+    by_id = {row.id: row for row in df.collect()}
+    listed = numbers_in(df.toArrow()["fingerprint"], kind.width)
+    clusters = clusters_of(ids, listed, kind, tmp_path / "one.np")
+    dropped = kept_of(ids, listed, [by_id[one].score for one in ids], kind)
+    assert len(dropped) > 10
+    settings = [(4, 12), (1, None), (16, 40)]
+    for partitions, split_above in settings if FULL else settings[:1]:
+        options: dict[str, Any] = {**kind.spark, "partitions": partitions, "split_above": split_above}
+        assert pairs_in(spark.pairs(df, **options), kind.width) == pairs, options
+        found = spark.clusters(df, **options).toArrow()
+        assert dict(zip(found["id"].to_pylist(), numbers_in(found["cluster"], kind.width))) == clusters, options
+        assert len(found) == len(clusters)
+        rows = spark.dedup(df, keep="max:score", annotate=True, **options).collect()
+        assert len(rows) == len(ids)
+        assert {row.id: (row.distance, row.duplicate_of) for row in rows if row.duplicate_of is not None} == dropped
+        kept = spark.dedup(df, keep="max:score", **options)
+        assert kept.columns == df.columns
+        assert sorted(row.id for row in kept.collect()) == sorted(set(ids) - dropped.keys())
+    df.unpersist()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_pairs_between_two_tables(kind: Kind, session: SparkSession) -> None:
+    numbers = sample(kind, 120)
+    ones, others = numbers[::2], [*numbers[1::2], numbers[0]]
+    expected = []
+    for a in {one for one in ones if one is not None}:
+        for b in {one for one in others if one is not None}:
+            distance = near(a, b, kind)
+            if distance is not None:
+                expected.append((a, b, distance))
+    assert len(expected) > 5
+    tables = (frame(session, ones, kind.width), frame(session, others, kind.width))
+    for partitions, split_above in ((3, 12), (1, None)):
+        found = spark.pairs_between(*tables, **kind.spark, partitions=partitions, split_above=split_above)
+        assert pairs_in(found, kind.width) == sorted(expected)
+
+
+def path_of_length(count: int) -> list[Optional[int]]:
+    """Numbers each of which is near the one before it, on both sides of the middle."""
+    return [(index ^ index >> 1) << 49 for index in range(count)]
+
+
+def test_clusters_of_paths_and_balls(session: SparkSession) -> None:
+    ball = [1 << a | 1 << b for a in range(64) for b in range(a)]
+    long: list[Optional[int]] = path_of_length(20_000)
+    for numbers, k in ((ball, 4), (long, 1)):
+        found = spark.clusters(frame(session, [*numbers], 64), k, partitions=4, split_above=1000).toArrow()
+        assert len(found) == len(numbers)
+        assert set(numbers_in(found["cluster"], 64)) == {min(one for one in numbers if one is not None)}
+
+
+@pytest.mark.parametrize("kind", [KINDS[0], KINDS[1]], ids=str)
+def test_clusters_without_the_driver(kind: Kind, session: SparkSession) -> None:
+    numbers = sample(kind, 100)
+    if kind.width == 64:
+        numbers += path_of_length(20_000 if FULL else 200)
+    df = frame(session, numbers, kind.width)
+    united = spark.clusters(df, **kind.spark, partitions=2)
+    by_stars = spark.clusters(df, **kind.spark, partitions=2, driver_pairs=0)
+    assert sorted(map(str, united.collect())) == sorted(map(str, by_stars.collect()))
+
+
+def test_tables_without_pairs(session: SparkSession) -> None:
+    equal, alone = [7] * 50, [1, 0xFF << 40]
+    cases: list[tuple[list[Any], int, int]] = [(equal, 50, 1), (alone, 0, 2), ([], 0, 0), ([None, None], 0, 2)]
+    for numbers, clusters, kept in cases:
+        df = frame(session, [*numbers], 64).repartition(5)
+        assert spark.pairs(df, 3).count() == 0
+        assert spark.clusters(df, 3).count() == clusters
+        assert spark.dedup(df, 3).count() == kept
+
+
+def test_fingerprints_of_texts(session: SparkSession) -> None:
+    texts = [
+        "the quick brown fox jumps over the lazy dog",
+        None,
+        "",
+        "天地玄黄 宇宙洪荒",
+        "another text, of seven or eight words",
+    ]
+    df = session.createDataFrame(pa.table({"id": list(range(5)), "body": texts}))
+    for recipe in ("minhash", "simhash", "cjk width=128"):
+        width = 64 if recipe == "simhash" else 256 if recipe == "minhash" else 128
+        table = spark.fingerprint(df, "body", recipe=recipe, out="print").orderBy("id").toArrow()
+        expected: list[Any] = numbers_of(nearprint.fingerprint([text or "" for text in texts], recipe))
+        expected[1] = None
+        assert numbers_in(table["print"], width) == expected
+        assert table.column_names == ["id", "body", "print"]
+
+
+def test_documents_are_kept_as_by_the_library(session: SparkSession) -> None:
+    source = random.Random(5)
+    words = [f"word{number}" for number in range(400)]
+    texts: list[str] = []
+    for index in range(300):
+        text = source.choice(texts).split() if index % 2 and texts else source.choices(words, k=60)
+        for _ in range(source.randrange(6)):
+            text[source.randrange(len(text))] = source.choice(words)
+        texts.append(" ".join(text))
+    scores = [source.randrange(40) for _ in texts]
+    expected = nearprint.dedup(texts, keep=scores)
+    df = session.createDataFrame(pa.table({"id": list(range(300)), "text": texts, "score": scores}))
+    annotated = spark.dedup(
+        spark.fingerprint(df, "text").persist(), similarity=0.5, keep="max:score", annotate=True, partitions=3
+    )
+    rows = annotated.orderBy("id").collect()
+    of = [-1 if row.duplicate_of is None else row.duplicate_of for row in rows]
+    assert 50 < sum(one >= 0 for one in of) < 250
+    assert of == expected["duplicate_of"].tolist()
+
+
+@pytest.mark.parametrize("width", [64, 256])
+def test_look_ups_in_a_database(width: int, session: SparkSession, tmp_path: Path) -> None:
+    numbers = near_duplicates(width, 200)
+    keys = [f"key {index}" for index in range(200)]
+    with nearprint.build(tmp_path / "known.np", rows_of(numbers, width), keys=keys) as database:
+        expected = database.query_batch(rows_of(numbers[50:], width), 3)
+    df = frame(session, [None, *numbers[50:]], width)
+    table = spark.query(df.repartition(3), tmp_path / "known.np", 3).toArrow()
+    ids = [row.id for row in df.collect()][1:]
+    found = zip(*(table[name].to_pylist() for name in ("query", "key", "distance")))
+    assert sorted(found) == sorted(
+        zip([ids[at] for at in expected["query"]], expected["key"].tolist(), expected["distance"].tolist())
+    )
+    assert sorted(numbers_in(table["fingerprint"], width)) == sorted(numbers_of(expected["fingerprint"]))
+
+
+class Dying(_runs._Task):
+    """A task whose attempts die at some places, the first time that they come by."""
+
+    def _first(self, what: str) -> bool:
+        try:
+            os.close(os.open(f"{os.path.dirname(self.store.folder)}/{what}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
+
+    def _publish(self, built: str, part: str) -> None:
+        if part == "part-00000" and self._first("before"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        super()._publish(built, part)
+        if part == "part-00001" and self._first("after"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_runs_of_tasks_that_die_are_built_once(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = sample(KINDS[0], 800)
+    df = frame(session, numbers, 64)
+    home = tmp_path / "shared"
+    monkeypatch.setattr(_runs, "_Task", Dying)
+    runs = Path(spark.build_runs(df, str(home), partitions=4))
+    assert {path.name for path in home.iterdir()} == {runs.name, "before", "after"}
+    assert sorted(path.name for path in runs.iterdir()) == ["RUNS.json", *(f"part-0000{part}" for part in range(4))]
+    monkeypatch.undo()
+    database = tmp_path / "one.np"
+    rows = sum(number is not None for number in numbers)
+    assert spark.ingest(database, str(runs)) == nearprint.Ingested(4, 0, rows)
+    assert spark.ingest(database, str(runs)) == nearprint.Ingested(0, 4, 0)
+    again = spark.build_runs(df, str(home), partitions=4)
+    assert spark.ingest(database, again) == nearprint.Ingested(0, 4, 0)
+    with nearprint.open(database) as opened:
+        assert opened.stats()["rows"] == len(opened) == rows
+        assert sorted(numbers_of(opened.rows().table()["fingerprint"])) == sorted(
+            number for number in numbers if number is not None
+        )
+        assert opened.verify().damage == []
+
+
+def test_of_two_attempts_at_a_time_one_counts(tmp_path: Path) -> None:
+    """Spark begins no second attempt on the host of the first, and all executors of the tests have one host."""
+    (tmp_path / "unfinished").mkdir()
+    settings = settings_of(width=64, threads=1)
+    batch = pa.record_batch({"fingerprint": list(range(50_000)), "id": list(range(50_000))})
+    task = _runs._Task(_runs._Store(str(tmp_path), {}), 64, settings)
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(pool.map(lambda _: next(task.run([batch])).column(0).to_pylist(), range(4)))
+    assert parts == [["part-00000"]] * 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["part-00000", "unfinished"]
+    assert list((tmp_path / "unfinished").iterdir()) == []
+    with nearprint.create(tmp_path / "one.np") as database:
+        assert database.ingest(tmp_path / "part-00000").rows == 50_000
+
+
+class Failing(_runs._Task):
+    """A task that fails after it has published its run."""
+
+    def _publish(self, built: str, part: str) -> None:
+        super()._publish(built, part)
+        raise ValueError("as told")
+
+
+def test_a_job_that_fails_leaves_nothing(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_runs, "_Task", Failing)
+    with pytest.raises(Exception, match="as told"):
+        spark.build_runs(frame(session, [1, 2, 3], 64), str(tmp_path / "shared"))
+    assert list((tmp_path / "shared").iterdir()) == []
+
+
+def test_runs_have_keys_texts_and_bands(session: SparkSession, tmp_path: Path) -> None:
+    texts = ["one text of some words that is there twice", "one text of some words that is there twice", "another"]
+    df = session.createDataFrame(pa.table({"url": ["a", "b", "c"], "text": texts}))
+    runs = spark.build_runs(
+        spark.fingerprint(df, "text"), str(tmp_path), id=None, key="url", text="text", recipe="minhash", partitions=2
+    )
+    spark.ingest(tmp_path / "pages.np", runs)
+    with nearprint.open(tmp_path / "pages.np") as database:
+        assert database.kind == "bands" and database.keeps_texts
+        assert sorted(database.find(texts[0])["key"]) == ["a", "b"]
+    with pytest.raises(nearprint.NotFoundError, match=r"RUNS\.json"):
+        spark.ingest(tmp_path / "pages.np", str(tmp_path))
+
+
+def test_runs_go_through_object_storage(session: SparkSession, tmp_path: Path) -> None:
+    server_of = pytest.importorskip("moto.server", reason="moto has no wheel for every Python").ThreadedMotoServer
+    server = server_of(ip_address="127.0.0.1", port=0)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        options = {"key": "k", "secret": "s", "client_kwargs": {"endpoint_url": f"http://{host}:{port}"}}
+        s3fs = pytest.importorskip("s3fs")
+        files = s3fs.S3FileSystem(**options)
+        files.mkdir("bucket")
+        df = frame(session, sample(KINDS[0], 300), 64)
+        runs = spark.build_runs(df, "s3://bucket/runs/", partitions=3, storage_options=options)
+        assert runs.startswith("s3://bucket/runs/runs-")
+        spark.ingest(tmp_path / "stored.np", runs, storage_options=options)
+        plain = spark.build_runs(df, str(tmp_path / "plain"), partitions=3)
+        assert spark.ingest(tmp_path / "stored.np", plain) == nearprint.Ingested(0, 3, 0)
+        listed = files.find("bucket")
+        assert sum(name.endswith("/MANIFEST") for name in listed) == 3
+        folder = runs[len("s3://") :]
+        files.pipe_file(f"{folder}/part-00009-{'0' * 32}/..%2fescaped", b"")
+        files.pipe_file(
+            f"{folder}/RUNS.json",
+            json.dumps(
+                {**json.loads(files.cat_file(f"{folder}/RUNS.json")), "parts": [f"part-00009-{'0' * 32}"]}
+            ).encode(),
+        )
+        with pytest.raises(nearprint.InputError, match="is no file of a run"):
+            spark.ingest(tmp_path / "stored.np", runs, storage_options=options)
+    finally:
+        server.stop()
+
+
+def test_lists_of_runs_come_from_outside(tmp_path: Path) -> None:
+    schema = {"k": 3, "width": 64, "layout": "auto", "recipe": None, "keys": False, "texts": False}
+    for content, why in (
+        ({"parts": ["../../etc"], "schema": schema}, "'../../etc' is no run"),
+        ({"parts": ["part-00001/../.."], "schema": schema}, "is no run"),
+        ({"parts": [7], "schema": schema}, "7 is no run"),
+        ({"parts": [], "schema": {**schema, "threads": 1}}, "no settings"),
+        ([], "no list of runs"),
+    ):
+        (tmp_path / "RUNS.json").write_text(json.dumps(content))
+        with pytest.raises(nearprint.InputError, match=why):
+            spark.ingest(tmp_path / "one.np", str(tmp_path))
+    (tmp_path / "RUNS.json").write_text("{")
+    with pytest.raises(nearprint.InputError, match=r"RUNS\.json"):
+        spark.ingest(tmp_path / "one.np", str(tmp_path))
+    assert not (tmp_path / "one.np").exists()
+
+
+def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
+    df = frame(session, [1, 2], 64)
+    wide = frame(session, [1, 2], 128)
+    for why, call in (
+        ("no column 'print'", lambda: spark.pairs(df, 3, fingerprint="print")),
+        ("double, where fingerprints", lambda: spark.pairs(df, 3, fingerprint="score")),
+        ("k, or similarity", lambda: spark.pairs(df)),
+        ("width 256: fingerprint is bigint", lambda: spark.pairs(df, 3, width=256)),
+        ("different widths", lambda: spark.pairs_between(df, wide, 3)),
+        ("65", lambda: spark.pairs(df, 65)),
+        ("keep = 'best'", lambda: spark.dedup(df, 3, keep="best")),
+        ("no column 'best'", lambda: spark.dedup(df, 3, keep="max:best")),
+        ("occurs 2 times", lambda: spark.dedup(df.unionByName(df), 3)),
+        ("bigint, where texts", lambda: spark.fingerprint(df, "id")),
+        (
+            "is a column already",
+            lambda: spark.fingerprint(df.withColumnRenamed("id", "t").selectExpr("string(t) t"), "t", out="t"),
+        ),
+        ("id or key", lambda: spark.build_runs(df, str(tmp_path), id=None)),
+        ("no column 'url'", lambda: spark.build_runs(df, str(tmp_path), key="url")),
+        ("double, where ids", lambda: spark.build_runs(df, str(tmp_path), id="score")),
+    ):
+        with pytest.raises(nearprint.InputError, match=why):
+            call()
+    with pytest.raises(Exception, match=r"16 bytes|256 bits"):
+        spark.pairs(wide, 3).count()
+    nearprint.create(tmp_path / "wide.np", width=128).close()
+    with pytest.raises(nearprint.InputError, match="bigint, where the database has 128"):
+        spark.query(df, tmp_path / "wide.np", 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["wide.np"]

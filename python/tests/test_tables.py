@@ -1,0 +1,188 @@
+"""Results as tables of other libraries, and tables of other libraries as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import nearprint
+
+from .conftest import near_duplicates, numbers_of, rows_of
+
+
+def fetched(sql: str, **tables: Any) -> list[Any]:
+    """The rows of a query over some tables, by their names."""
+    with duckdb.connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        return connection.execute(sql).fetchall()
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[nearprint.Database]:
+    numbers = rows_of(near_duplicates(64, 70_000), 64)
+    with nearprint.build(path, numbers, keys=[f"k{index}" for index in range(len(numbers))]) as database:
+        yield database
+
+
+def test_results_are_tables_of_other_libraries() -> None:
+    for width in (64, 128, 256):
+        found = nearprint.find_all(rows_of(near_duplicates(width, 500), width), 3)
+        assert len(found) > 20
+        values = [row["distance"] for row in found]
+        for table in (pandas.DataFrame(found), polars.DataFrame(found), pyarrow.table(found), found.to_pandas()):
+            assert list(getattr(table, "column_names", None) or table.columns) == ["a", "b", "distance"]
+            assert list(np.asarray(table["distance"])) == values == found["distance"].tolist()
+        assert fetched("select count(*), sum(distance) from found", found=found) == [(len(found), sum(values))]
+        assert [row["a"] for row in found] == numbers_of(found["a"])
+    assert len(nearprint.find_all([], 3).to_polars()) == 0
+
+
+def test_streams_are_tables_of_other_libraries(database: nearprint.Database) -> None:
+    count = len(database)
+    assert count > 65_536, "more than one block"
+    counts = "select count(*), count(distinct id), max(key) from stream"
+    assert fetched(counts, stream=database.rows())[0][:2] == (count, count)
+    assert pyarrow.table(database.rows()).num_rows == polars.DataFrame(database.rows()).height == count
+    assert pyarrow.RecordBatchReader.from_stream(database.rows()).schema.names == ["id", "fingerprint", "key"]
+    assert len(database.rows().to_pandas()) == database.rows().to_arrow().num_rows == count
+    reader = database.rows()
+    pyarrow.RecordBatchReader.from_stream(reader)
+    assert sum(len(block) for block in reader) == count, "looking at the schema takes nothing away"
+    assert database.pairs(0).to_polars().columns == ["a", "b", "distance"]
+    assert database.rows().to_pylist()[0].keys() == {"id", "fingerprint", "key"}
+
+
+def test_an_error_of_a_stream_goes_through_arrow(database: nearprint.Database) -> None:
+    def stop(stage: str, done: int, total: Any) -> None:
+        raise ValueError("stop here")
+
+    with pytest.raises(Exception, match="stop here"):
+        pyarrow.table(database.pairs(5, progress=stop))
+
+
+def tables() -> dict[str, Any]:
+    """Rows with bit patterns of fingerprints and ids, and keys, in one form after the other."""
+    count = 3000
+    prints = rows_of(near_duplicates(64, count), 64).view(np.int64)
+    plain = {"print": prints, "number": np.arange(count) - 1000, "url": [f"u{index}" for index in range(count)]}
+    arrow = pyarrow.table(plain)
+    return {
+        "dict": plain,
+        "pandas": pandas.DataFrame(plain),
+        "pyarrow": arrow,
+        "batch": arrow.to_batches()[0],
+        "reader": arrow.to_reader(max_chunksize=700),
+        "polars": polars.DataFrame(plain),
+        "duckdb": duckdb.from_arrow(arrow),
+        "result": nearprint.Result({name: np.asarray(column) for name, column in plain.items()}),
+    }
+
+
+@pytest.mark.parametrize("kind", tables())
+def test_tables_are_rows(kind: str, tmp_path: Path) -> None:
+    names: dict[str, Any] = {"fingerprint": "print", "id": "number", "key": "url"}
+    plain = tables()["dict"]
+    with nearprint.build(tmp_path / "built.np", tables()[kind], **names, signed=True) as built:
+        assert len(built) == 3000
+        with nearprint.create(tmp_path / "added.np", keys=True) as added:
+            ids = added.add(tables()[kind], **names, signed=True)
+            assert ids.tolist() == plain["number"].view(np.uint64).tolist()
+            added.commit()
+            assert list(added.rows().table()) == list(built.rows().table())
+        found = built.query_batch(tables()[kind], 3, fingerprint="print", signed=True)
+        expected = built.query_batch(plain["print"].view(np.uint64), 3)
+        assert list(found) == list(expected) and found["query"].tolist()[-1] == 2999
+
+
+def test_batches_of_a_stream_are_not_collected(tmp_path: Path) -> None:
+    most = 0
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        nonlocal most
+        for _ in range(50):
+            yield pyarrow.record_batch({"fingerprint": np.random.default_rng(1).integers(0, 2**63, 20_000)})
+            most = max(most, pyarrow.total_allocated_bytes())
+
+    before = pyarrow.total_allocated_bytes()
+    schema = pyarrow.schema({"fingerprint": pyarrow.int64()})
+    with nearprint.build(tmp_path / "built.np", pyarrow.RecordBatchReader.from_batches(schema, batches())) as built:
+        assert built.stats()["rows"] == 1_000_000
+    assert most - before < 20 * 20_000 * 8
+    empty = pyarrow.RecordBatchReader.from_batches(schema, iter([]))
+    with nearprint.build(tmp_path / "empty.np", empty) as built:
+        assert len(built) == 0
+        assert len(built.query_batch(pyarrow.RecordBatchReader.from_batches(schema, iter([])))) == 0
+
+
+def test_misfits_of_tables_are_refused(tmp_path: Path) -> None:
+    table = pyarrow.table({"print": [1, -1], "key": ["a", None]})
+
+    def refused(why: str, given: Any, **options: Any) -> None:
+        with pytest.raises((nearprint.InputError, TypeError), match=why):
+            nearprint.build(tmp_path / "none.np", given, **options)
+
+    refused("no column 'fingerprint', but print, key", table)
+    refused("no column 'id'", table, fingerprint="print", id="id", signed=True)
+    refused("signed=True", table, fingerprint="print")
+    refused("item 1: NoneType is no str", table, fingerprint="print", key="key", signed=True)
+    refused("a table has them as columns", table, ids=[1, 2])
+    refused("a table is wanted, not list", [1, 2], fingerprint="print")
+    refused("nulls among them", pyarrow.table({"fingerprint": [1, None]}))
+    assert not (tmp_path / "none.np").exists()
+    with nearprint.create(tmp_path / "some.np") as database:
+        with pytest.raises(nearprint.InputError, match="only one of them"):
+            database.nearest(1, 2, k=2)
+        with pytest.raises(nearprint.InputError, match="ids or keys are needed"):
+            database.upsert(table, fingerprint="print", signed=True)
+
+
+def test_a_stream_that_fails_builds_nothing(tmp_path: Path) -> None:
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        yield pyarrow.record_batch({"fingerprint": [1, 2]})
+        raise ValueError("the source is gone")
+
+    reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"fingerprint": pyarrow.int64()}), batches())
+    with pytest.raises(Exception, match="the source is gone"):
+        nearprint.build(tmp_path / "none.np", reader)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_are_found_by_the_recipe(tmp_path: Path) -> None:
+    texts = ["the quick brown fox jumps over the lazy dog", "something else altogether, of seven words"]
+    prints = nearprint.fingerprint(texts)
+    with nearprint.build(tmp_path / "pages.np", prints, ids=[5, 6], recipe="minhash") as database:
+        assert database.find("The quick brown fox jumps over the lazy dog!")["id"].tolist() == [5]
+        found = database.find(texts[::-1], similarity=0.9)
+        assert (found["query"].tolist(), found["id"].tolist()) == ([0, 1], [6, 5])
+        with pytest.raises(nearprint.InputError, match=r"find\(\) takes texts"):
+            database.query(texts[0])
+        with pytest.raises(nearprint.InputError, match="limit"):
+            database.find(texts, limit=1)
+    with nearprint.create(tmp_path / "plain.np") as database, pytest.raises(nearprint.InputError, match="no recipe"):
+        database.find("text")
+
+
+def test_errors_of_paths_are_those_of_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no database there"):
+        nearprint.open(tmp_path / "none.np")
+    nearprint.create(tmp_path / "one.np").close()
+    with pytest.raises(FileExistsError, match="exists"):
+        nearprint.create(tmp_path / "one.np")
+    with pytest.raises(FileExistsError, match="exists"):
+        nearprint.build(tmp_path / "one.np", [1])
+
+
+def test_results_are_shown_in_notebooks() -> None:
+    result = nearprint.Result({"id": np.arange(20, dtype=np.uint64), "key": np.array(["<b>"] * 20, object)})
+    shown = result._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b>" not in shown and "<p>20 rows</p>" in shown
+    assert shown.count("<tr>") == 11
