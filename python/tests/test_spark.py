@@ -454,6 +454,7 @@ def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
         ("65", lambda: spark.pairs(df, 65)),
         ("keep = 'best'", lambda: spark.dedup(df, 3, keep="best")),
         ("no column 'best'", lambda: spark.dedup(df, 3, keep="max:best")),
+        ("there is one already", lambda: spark.dedup(df.withColumnRenamed("score", "distance"), 3, annotate=True)),
         ("occurs 2 times", lambda: spark.dedup(df.unionByName(df), 3)),
         ("bigint, where texts", lambda: spark.fingerprint(df, "id")),
         (

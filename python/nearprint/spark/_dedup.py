@@ -49,6 +49,8 @@ def dedup(
     id_type = type_of(df, id)
     if not isinstance(id_type, StringType) and id_type.simpleString() not in ("bigint", "int", "smallint", "tinyint"):
         raise InputError(f"{id}: {id_type.simpleString()}, where integers or texts are wanted")
+    if annotate and {"duplicate_of", "distance"} & set(df.columns):
+        raise InputError("duplicate_of, distance: annotate adds columns of these names, and there is one already")
     rank = _rank(df, keep)
     _check_ids(df, id)
     columns = [sf.col(id).alias("id"), rank.alias("rank")]
