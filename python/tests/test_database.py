@@ -381,7 +381,7 @@ def test_results_do_not_depend_on_threads(path: Path) -> None:
             tables.append([database.query_batch(array, 3), database.pairs().table(), database.clusters().table()])
     for table in zip(*tables):
         for other in table[1:]:
-            assert all(np.array_equal(table[0][name], other[name]) for name in other)
+            assert all(np.array_equal(table[0][name], other[name]) for name in other.columns)
 
 
 def test_a_damaged_database_is_repaired(filled: tuple[nearprint.Database, list[int]], tmp_path: Path) -> None:

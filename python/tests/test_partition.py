@@ -55,7 +55,7 @@ def spread(prints: Any, k: int, tasks: int, most: Optional[int], **kind: Any) ->
         for forest in (False, True):
             rows = keyed["group"][mine], keyed["fingerprint"][mine]
             found[forest].append(partition.join_blocks(*rows, k, forest, **kind))
-    tables = [{name: np.concatenate([part[name] for part in parts]) for name in parts[0]} for parts in found]
+    tables = [{name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns} for parts in found]
     return tables[0], tables[1]
 
 
