@@ -15,6 +15,7 @@ pub(crate) mod prepare;
 pub(crate) mod search;
 pub(crate) mod union_find;
 pub(crate) mod view;
+mod words;
 
 pub use blocks::{Blocks, components, spanning_forest};
 pub use join::Pair;

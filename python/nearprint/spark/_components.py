@@ -14,7 +14,7 @@ from .._settings import check_count
 from ._columns import Near, column_of, near_of, type_of, words_in
 from ._join import SPLIT_ABOVE, joined
 
-#: Up to this many pairs of local forests are united on the driver: 700 MB for 256 bits.
+#: Up to this many pairs of local forests are united on the driver: 640 MB of fingerprints of 256 bits.
 DRIVER_PAIRS = 10_000_000
 
 

@@ -40,7 +40,7 @@ def pairs(
     have 256 bits unless ``width`` says 128.
 
     The rows are shuffled by their groups: k + 1 of them a fingerprint, or one for each band. A task holds one
-    partition in memory, about 60 bytes a row of 64 bits; ``partitions`` is their number, by default Spark's choice.
+    partition in memory, several times over; ``partitions`` is their number, by default Spark's choice.
     A group of more than ``split_above`` fingerprints is split among several tasks, which costs a count of all groups;
     ``None`` splits none.
 
@@ -156,6 +156,7 @@ def joined(
     split_above: Optional[int],
     forest: bool,
 ) -> DataFrame:
+    """The pairs of one table, or a spanning forest of those of each task."""
     keyed = _split(_keyed(_distinct(df, fingerprint), near), near, split_above, [])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:
