@@ -18,7 +18,7 @@ from ._errors import InputError
 from ._progress import Progress, listening
 from ._reports import Deduplication
 from ._result import Result
-from ._rows import Column, table_batches
+from ._rows import table_batches
 from ._settings import check_count
 
 _Number = Union[int, float]
@@ -203,11 +203,17 @@ def _spool(texts: Any, text: str, value: Optional[str], values: Optional[list[An
 
 
 def _texts(column: Any) -> list[Any]:
-    return _nearprint.strings_of_arrow(column) if isinstance(column, Column) else listed_of(column, "texts")
+    return (
+        _nearprint.strings_of_arrow(column)
+        if isinstance(column, _nearprint.ArrowColumn)
+        else listed_of(column, "texts")
+    )
 
 
 def _numbers(column: Any) -> list[Any]:
-    return _nearprint.numbers_of_arrow(column) if isinstance(column, Column) else listed_of(column, "keep")
+    return (
+        _nearprint.numbers_of_arrow(column) if isinstance(column, _nearprint.ArrowColumn) else listed_of(column, "keep")
+    )
 
 
 def _number(number: Any, index: int) -> float:

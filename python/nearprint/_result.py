@@ -122,7 +122,7 @@ class Result:
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
         """The table as an Arrow stream, for any library that reads Arrow data."""
         given = [(name, *_for_arrow(array)) for name, array in self._columns.items()]
-        return _nearprint.arrow_table(given).__arrow_c_stream__(requested_schema)
+        return _nearprint.arrow_table(given)
 
     def to_arrow(self) -> pyarrow.Table:
         """A ``pyarrow.Table``.
@@ -199,7 +199,7 @@ class Blocks(Iterator[Result]):
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
         """The remaining blocks as an Arrow stream, block by block, for any library that reads Arrow data."""
-        return _nearprint.arrow_reader(self._stream).__arrow_c_stream__(requested_schema)
+        return _nearprint.arrow_stream(self._stream)
 
     def close(self) -> None:
         """Cancels the search."""

@@ -57,18 +57,6 @@ class Rows(NamedTuple):
         return rows, width
 
 
-class Column:
-    """A column of a batch, as Arrow data."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def __arrow_c_array__(self, requested_schema: Optional[object] = None) -> Any:
-        return self._array.__arrow_c_array__(requested_schema)
-
-
 def table_batches(value: Any) -> Optional[Iterator[Mapping[str, Any]]]:
     """The batches of a table, each with its columns by name; ``None`` for anything else.
 
@@ -84,7 +72,7 @@ def table_batches(value: Any) -> Optional[Iterator[Mapping[str, Any]]]:
     if not has_names or not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")):
         return None
     batches = _nearprint.Batches.of(value)
-    return ({name: Column(array) for name, array in batch.items()} for batch in batches)
+    return iter(batches)
 
 
 def fingerprint_batches(fingerprints: Any, name: Optional[str]) -> Iterator[Any]:
@@ -102,7 +90,7 @@ def _column(batch: Mapping[str, Any], name: Optional[str]) -> Any:
 
 
 def _listed(values: Any) -> Any:
-    return _nearprint.strings_of_arrow(values) if isinstance(values, Column) else values
+    return _nearprint.strings_of_arrow(values) if isinstance(values, _nearprint.ArrowColumn) else values
 
 
 def _bytes_of(texts: Any, count: int) -> list[bytes]:

@@ -7,17 +7,17 @@ use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int64Array, RecordBatch,
+    RecordBatchIterator, StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use nearprint::Width;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyArray;
-use pyo3_arrow::{PyChunkedArray, PyTable};
+use pyo3::types::PyCapsule;
 
+use crate::capsules::{ArrowArrays, stream_capsule};
 use crate::columns::{Column, Columns};
 use crate::errors::input_error;
 use crate::words::Words;
@@ -27,12 +27,11 @@ use crate::words::Words;
 #[pyfunction]
 pub(crate) fn fingerprints_of_arrow<'py>(
     py: Python<'py>,
-    array: AnyArray,
+    array: ArrowArrays,
     signed: bool,
 ) -> PyResult<(Bound<'py, PyAny>, u32)> {
-    let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "fingerprints")?;
-    let (width, words) = match array.data_type() {
+    let (width, words) = match &array.data_type {
         DataType::FixedSizeBinary(_) | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
             words_of_bytes(py, &array)?
         }
@@ -50,23 +49,22 @@ pub(crate) fn fingerprints_of_arrow<'py>(
 #[pyfunction]
 pub(crate) fn ids_of_arrow<'py>(
     py: Python<'py>,
-    array: AnyArray,
+    array: ArrowArrays,
     signed: bool,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let array = array.into_chunked_array()?;
     refuse_nulls(py, &array, "ids")?;
     Ok(numbers(py, &array, "ids", signed)?.into_pyarray(py))
 }
 
-fn refuse_nulls(py: Python<'_>, array: &PyChunkedArray, what: &str) -> PyResult<()> {
-    let nulls: usize = array.chunks().iter().map(|chunk| chunk.null_count()).sum();
+fn refuse_nulls(py: Python<'_>, array: &ArrowArrays, what: &str) -> PyResult<()> {
+    let nulls: usize = array.chunks.iter().map(|chunk| chunk.null_count()).sum();
     if nulls > 0 { Err(input_error(py, &format!("{what}: nulls among them: {nulls}"))) } else { Ok(()) }
 }
 
 /// The numbers of an array. With `signed`, those of 64 bits are bit patterns.
-fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str, signed: bool) -> PyResult<Vec<u64>> {
+fn numbers(py: Python<'_>, array: &ArrowArrays, what: &str, signed: bool) -> PyResult<Vec<u64>> {
     let mut all = Vec::new();
-    for chunk in array.chunks() {
+    for chunk in &array.chunks {
         macro_rules! append {
             ($kind:ty) => {{
                 let values = chunk.as_primitive::<$kind>().values().iter();
@@ -102,10 +100,10 @@ fn numbers(py: Python<'_>, array: &PyChunkedArray, what: &str, signed: bool) -> 
 }
 
 /// Fingerprints of one width, as bytes with the most significant one first.
-fn words_of_bytes(py: Python<'_>, array: &PyChunkedArray) -> PyResult<(Width, Vec<u64>)> {
+fn words_of_bytes(py: Python<'_>, array: &ArrowArrays) -> PyResult<(Width, Vec<u64>)> {
     let mut words = Vec::new();
     let mut len = None;
-    for chunk in array.chunks() {
+    for chunk in &array.chunks {
         let values: Vec<&[u8]> = match chunk.data_type() {
             DataType::FixedSizeBinary(_) => chunk.as_fixed_size_binary().iter().flatten().collect(),
             DataType::LargeBinary => chunk.as_binary::<i64>().iter().flatten().collect(),
@@ -122,7 +120,7 @@ fn words_of_bytes(py: Python<'_>, array: &PyChunkedArray) -> PyResult<(Width, Ve
             words.extend(bytes.as_chunks().0.iter().rev().map(|&word| u64::from_be_bytes(word)));
         }
     }
-    let len = match array.data_type() {
+    let len = match &array.data_type {
         DataType::FixedSizeBinary(len) => usize::try_from(*len).ok(),
         _ => len,
     };
@@ -145,10 +143,13 @@ pub(crate) enum Given<'py> {
     Texts(Vec<Option<String>>),
 }
 
-/// An Arrow table of columns: names, values, and the number of words in a row. Rows of several
-/// words become bytes.
+/// A stream of Arrow data of columns: names, values, and the number of words in a row. Rows of
+/// several words become bytes.
 #[pyfunction]
-pub(crate) fn arrow_table(columns: Vec<(String, Given<'_>, usize)>) -> PyResult<PyTable> {
+pub(crate) fn arrow_table<'py>(
+    py: Python<'py>,
+    columns: Vec<(String, Given<'py>, usize)>,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let (mut fields, mut arrays) = (Vec::new(), Vec::new());
     for (name, column, words) in columns {
         let is_nullable = matches!(column, Given::Texts(_));
@@ -166,7 +167,7 @@ pub(crate) fn arrow_table(columns: Vec<(String, Given<'_>, usize)>) -> PyResult<
     let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(schema.clone(), arrays)
         .map_err(|error| PyTypeError::new_err(error.to_string()))?;
-    PyTable::try_new(vec![batch], schema)
+    stream_capsule(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
 }
 
 /// The names and types of columns in Arrow.

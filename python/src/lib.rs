@@ -7,6 +7,7 @@ mod arguments;
 mod arrow;
 mod blocks;
 mod build;
+mod capsules;
 mod columns;
 mod command;
 mod core;
@@ -60,7 +61,7 @@ mod _nearprint {
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]
-    use crate::tables::{Batches, arrow_reader, numbers_of_arrow, strings_of_arrow};
+    use crate::tables::{ArrowColumn, Batches, arrow_stream, numbers_of_arrow, strings_of_arrow};
     #[pymodule_export]
     use crate::texts::{
         fingerprint_arrow, fingerprint_list, html_text, recipe_line, sketch_of, unsigned_hash,

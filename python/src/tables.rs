@@ -7,15 +7,14 @@ use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
-use pyo3_arrow::{PyArray, PyRecordBatchReader};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::arrow::record_batch;
+use crate::capsules::{ArrowArrays, array_capsules, record_batches, stream_capsule};
 use crate::errors::general_error;
 use crate::stream::Stream;
 use crate::texts::texts_of;
@@ -31,8 +30,8 @@ pub(crate) struct Batches {
 impl Batches {
     /// Reads whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
     #[staticmethod]
-    fn of(table: AnyRecordBatch) -> PyResult<Self> {
-        let reader = table.into_reader()?;
+    fn of(table: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let reader = record_batches(table)?;
         Ok(Self { schema: reader.schema(), reader: Mutex::new(reader) })
     }
 
@@ -50,17 +49,35 @@ impl Batches {
         let batch = batch.map_err(|error| general_error(py, &format!("the table: {error}")))?;
         let columns = PyDict::new(py);
         for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
-            columns.set_item(field.name(), PyArray::new(column.clone(), field.clone()).into_pyobject(py)?)?;
+            columns.set_item(field.name(), ArrowColumn(column.clone()))?;
         }
         Ok(Some(columns))
     }
 }
 
+/// A column of a batch, as Arrow data.
+#[pyclass(frozen, module = "nearprint._nearprint")]
+pub(crate) struct ArrowColumn(ArrayRef);
+
+#[pymethods]
+impl ArrowColumn {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // A producer may return its own types, and these are the only ones there are.
+        let _ = requested_schema;
+        array_capsules(py, &self.0)
+    }
+}
+
 /// The texts of an Arrow array as a list, `None` for nulls.
 #[pyfunction]
-pub(crate) fn strings_of_arrow(py: Python<'_>, array: AnyArray) -> PyResult<Bound<'_, PyList>> {
+pub(crate) fn strings_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for chunk in array.into_chunked_array()?.chunks() {
+    for chunk in &array.chunks {
         texts_of(chunk)?.into_iter().try_for_each(|text| list.append(text))?;
     }
     Ok(list)
@@ -68,9 +85,9 @@ pub(crate) fn strings_of_arrow(py: Python<'_>, array: AnyArray) -> PyResult<Boun
 
 /// The numbers of an Arrow array as a list, `None` for nulls.
 #[pyfunction]
-pub(crate) fn numbers_of_arrow(py: Python<'_>, array: AnyArray) -> PyResult<Bound<'_, PyList>> {
+pub(crate) fn numbers_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for chunk in array.into_chunked_array()?.chunks() {
+    for chunk in &array.chunks {
         macro_rules! append {
             ($($kind:ident => $of:ty),*) => {
                 match chunk.data_type() {
@@ -93,12 +110,12 @@ pub(crate) fn numbers_of_arrow(py: Python<'_>, array: AnyArray) -> PyResult<Boun
     Ok(list)
 }
 
-/// A stream as a reader of Arrow data. Several readers of a stream share its blocks: some programs make
+/// A stream as a stream of Arrow data. Several readers of a stream share its blocks: some programs make
 /// one for the schema, and another one for the data.
 #[pyfunction]
-pub(crate) fn arrow_reader(py: Python<'_>, stream: Py<Stream>) -> PyResult<PyRecordBatchReader> {
+pub(crate) fn arrow_stream(py: Python<'_>, stream: Py<Stream>) -> PyResult<Bound<'_, PyCapsule>> {
     let schema = stream.get().schema(py)?;
-    Ok(PyRecordBatchReader::new(Box::new(StreamReader { schema, stream })))
+    stream_capsule(py, Box::new(StreamReader { schema, stream }))
 }
 
 struct StreamReader {

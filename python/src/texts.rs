@@ -9,8 +9,8 @@ use nearprint_text::recipe::{self, Fingerprinter, Recipe, RecipeError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
-use pyo3_arrow::input::AnyArray;
 
+use crate::capsules::ArrowArrays;
 use crate::errors::{OrRaise, input_error};
 use crate::watch::{Ticker, report, watch};
 use crate::words::{Words, words, words_of};
@@ -100,16 +100,15 @@ fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> 
 #[pyfunction]
 pub(crate) fn fingerprint_arrow<'py>(
     py: Python<'py>,
-    texts: AnyArray,
+    texts: ArrowArrays,
     recipe: &str,
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Fingerprints<'py>> {
     let recipe = &parse(py, recipe)?;
-    let texts = texts.into_chunked_array()?;
-    let total = texts.chunks().iter().map(|chunk| chunk.len()).sum();
+    let total = texts.chunks.iter().map(|chunk| chunk.len()).sum();
     let source = |feed: Feed<'_>| {
-        for chunk in texts.chunks() {
+        for chunk in &texts.chunks {
             texts_of(chunk)?.chunks(TEXTS_AT_ONCE).try_for_each(&mut *feed)?;
         }
         Ok(())

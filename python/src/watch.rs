@@ -107,20 +107,43 @@ pub(crate) fn watch<T: Send>(
     listener: Option<&Py<PyAny>>,
     job: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let (result, raised) = py.detach(|| {
-        let job = Mutex::new(Some(job));
-        let take = || job.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let run = &|| take().map_or(Err(Error::Interrupted), |job| job());
+    let (mut job, mut result) = (Some(job), None);
+    let raised = run_beside(py, ticker, listener, &mut || result = job.take().map(|job| job()));
+    match raised {
+        Some(error) => Err(error),
+        None => {
+            let value = result.unwrap_or(Err(Error::Interrupted)).or_raise(py)?;
+            if let Err(raised) = ticker.report_reached(py, listener) {
+                raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
+            }
+            Ok(value)
+        }
+    }
+}
+
+/// Runs a job on a thread of its own. Returns what was raised meanwhile. Not generic, as the code
+/// that starts threads is large.
+fn run_beside(
+    py: Python<'_>,
+    ticker: &Ticker,
+    listener: Option<&Py<PyAny>>,
+    job: &mut (dyn FnMut() + Send),
+) -> Option<PyErr> {
+    py.detach(|| {
+        let job = Mutex::new(job);
+        let run = &|| (job.lock().unwrap_or_else(PoisonError::into_inner))();
         std::thread::scope(|scope| {
             let (done, finished) = sync_channel(1);
             let worker = std::thread::Builder::new().spawn_scoped(scope, move || {
-                let result = run();
+                run();
                 // The receiver outlives this thread: the scope joins it.
                 let _ = done.send(());
-                result
             });
             // Without a thread the job runs here, and reports at its end.
-            let Ok(worker) = worker else { return (run(), None) };
+            let Ok(worker) = worker else {
+                run();
+                return None;
+            };
             let mut raised = None;
             while finished.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none()
@@ -130,18 +153,8 @@ pub(crate) fn watch<T: Send>(
                     raised = Some(error);
                 }
             }
-            let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (result, raised)
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            raised
         })
-    });
-    match raised {
-        Some(error) => Err(error),
-        None => {
-            let value = result.or_raise(py)?;
-            if let Err(raised) = ticker.report_reached(py, listener) {
-                raised.write_unraisable(py, listener.map(|listener| listener.bind(py)));
-            }
-            Ok(value)
-        }
-    }
+    })
 }
