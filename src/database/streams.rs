@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::progress::{Progress, Stage};
 use crate::query::{Match, Pair};
+use crate::util::channel::{self, Receiver};
 
 /// Blocks that the thread may be ahead.
 const BLOCKS_AHEAD: usize = 4;
@@ -46,13 +46,13 @@ impl<T> Iterator for Stream<T> {
 
     fn next(&mut self) -> Option<Result<T>> {
         while self.block.is_empty() {
-            match self.blocks.as_ref()?.recv() {
-                Ok(Ok(block)) => self.block = block.into(),
-                Ok(Err(error)) => {
+            match self.blocks.as_mut()?.next() {
+                Some(Ok(block)) => self.block = block.into(),
+                Some(Err(error)) => {
                     self.blocks = None;
                     return Some(Err(error));
                 }
-                Err(_) => self.blocks = None,
+                None => self.blocks = None,
             }
         }
         self.block.pop_front().map(Ok)
@@ -82,7 +82,7 @@ impl Progress for UntilDropped {
 
 /// Collects items into blocks for the consumer.
 struct Sender<T> {
-    blocks: SyncSender<Result<Vec<T>>>,
+    blocks: channel::Sender<Result<Vec<T>>>,
     block: Vec<T>,
 }
 
@@ -206,15 +206,15 @@ impl<F: Fingerprint> Snapshot<F> {
         let progress = self.options().progress.clone();
         let until = UntilDropped { cancelled: cancelled.clone(), progress };
         let snapshot = self.with_progress(Arc::new(until));
-        let (blocks, receiver) = sync_channel(BLOCKS_AHEAD);
+        let (blocks, receiver) = channel::bounded(BLOCKS_AHEAD);
         let mut sender = Sender { blocks, block: Vec::new() };
-        let run = move || {
+        let run: Box<dyn FnOnce() + Send> = Box::new(move || {
             let end = work(&snapshot, &mut sender).and_then(|()| sender.send());
             if let Err(error) = end {
                 // A dropped stream needs no error.
                 let _ = sender.blocks.send(Err(error));
             }
-        };
+        });
         let thread = std::thread::Builder::new().name("nearprint-stream".into());
         thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
         Ok(Stream { blocks: Some(receiver), block: VecDeque::new(), cancelled })

@@ -1,6 +1,7 @@
 //! Tools that are independent of databases: number conversions, threads, sorting, random ids.
 
 pub(crate) mod cast;
+pub(crate) mod channel;
 pub(crate) mod parallel;
 pub(crate) mod random;
 pub(crate) mod sabotage;

@@ -4,9 +4,10 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Builder, Scope};
+use std::thread::Builder;
+
+use super::channel::{Receiver, Sender, bounded};
 
 /// Blocks that one work item may produce ahead of the consumer.
 const BLOCKS_AHEAD: usize = 4;
@@ -27,19 +28,16 @@ pub fn for_each<I>(threads: usize, items: impl Iterator<Item = I> + Send, work: 
             work(item);
         }
     };
-    std::thread::scope(|scope| {
-        start(scope, threads.saturating_sub(1), &worker);
-        worker();
-    });
+    beside(threads.saturating_sub(1), &worker, &mut |_| worker());
 }
 
-/// Starts threads that run `worker`. Returns how many the system has started.
-fn start<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    threads: usize,
-    worker: &'scope (impl Fn() + Sync),
-) -> usize {
-    (0..threads).take_while(|_| Builder::new().spawn_scoped(scope, worker).is_ok()).count()
+/// Runs `worker` on other threads, and `main` on this one, with the number of threads that the
+/// system has started. Not generic, as the code that starts threads is large.
+fn beside(threads: usize, worker: &(dyn Fn() + Sync), main: &mut dyn FnMut(usize)) {
+    std::thread::scope(|scope| {
+        let started = (0..threads).take_while(|_| Builder::new().spawn_scoped(scope, worker).is_ok()).count();
+        main(started);
+    });
 }
 
 /// Runs `work(item, state, sink)` for every item on `threads` threads, and passes the blocks of
@@ -76,7 +74,7 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
     if threads <= 1 {
         return sequential(source, state(), work, consume);
     }
-    let (announce, announced) = sync_channel::<Receiver<Result<T, E>>>(threads * ITEMS_AHEAD);
+    let (announce, announced) = bounded::<Receiver<Result<T, E>>>(threads * ITEMS_AHEAD);
     let claims = Mutex::new(Claims { source, announce: Some(announce) });
     let stop = AtomicBool::new(false);
     let worker = || {
@@ -94,19 +92,15 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
             }
         }
     };
-    let result = std::thread::scope(|scope| {
-        if start(scope, threads, &worker) == 0 {
-            return None;
-        }
+    let (mut announced, mut result) = (Some(announced), None);
+    beside(threads, &worker, &mut |started| {
+        let Some(announced) = announced.take().filter(|_| started > 0) else { return };
         // Workers claim items, and announce their channels, in order. The item that this loop waits
         // for is therefore always claimed by a worker that this loop does not block.
-        let mut blocks = announced.iter().flatten();
-        let result = blocks.try_for_each(|block| consume(block?));
+        let mut blocks = announced.flatten();
+        result = Some(blocks.try_for_each(|block| consume(block?)));
         stop.store(true, Ordering::Relaxed);
-        // Dropping the receivers makes pending sends of the workers fail.
-        drop(blocks);
-        drop(announced);
-        Some(result)
+        // The receivers are dropped here, which makes pending sends of the workers fail.
     });
     result.unwrap_or_else(|| {
         let claims = claims.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -118,10 +112,10 @@ pub fn ordered_from<I: Send, T: Send, S, E: Send>(
 struct Claims<S, T, E> {
     source: S,
     /// `None` after the last item.
-    announce: Option<SyncSender<Receiver<Result<T, E>>>>,
+    announce: Option<Sender<Receiver<Result<T, E>>>>,
 }
 
-type Claim<I, T, E> = (I, SyncSender<Result<T, E>>);
+type Claim<I, T, E> = (I, Sender<Result<T, E>>);
 
 /// Claims the next item and the channel for its blocks. `None` at the end, or once the consumer has
 /// stopped. An error of the source takes the place of an item.
@@ -130,7 +124,7 @@ fn next_claim<I, T, E>(
 ) -> Option<Claim<I, T, E>> {
     let mut claims = claims.lock().unwrap_or_else(PoisonError::into_inner);
     let announce = claims.announce.take()?;
-    let (sender, receiver) = sync_channel(BLOCKS_AHEAD);
+    let (sender, receiver) = bounded(BLOCKS_AHEAD);
     match (claims.source)() {
         Ok(None) => None,
         Ok(Some(item)) => {

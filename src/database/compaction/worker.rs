@@ -1,9 +1,8 @@
 //! One merge, on a separate thread or on the calling one.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::build::{Target, merge};
@@ -76,18 +75,17 @@ impl<F: Fingerprint> MergePlan<F> {
         let threads = (options.threads / 2).max(1);
         let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
         let replaces = self.replaces();
-        // The thread takes the plan through this channel, as a closure that is not run is lost.
-        let (give, take) = sync_channel::<Self>(1);
+        // The plan survives a closure that is not run.
+        let plan = Arc::new(Mutex::new(Some(self)));
+        let take = |plan: &Mutex<Option<Self>>| plan.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = plan.clone();
         let work = move || {
-            let plan = take.recv().map_err(|_| Error::Interrupted)?;
+            let plan = take(&taken).ok_or(Error::Interrupted)?;
             plan.run(&options).map(|merged| merged.record)
         };
         match std::thread::Builder::new().name("nearprint merge".into()).spawn(work) {
-            Err(_) => Err(self),
-            Ok(thread) => match give.send(self) {
-                Err(SendError(plan)) => Err(plan),
-                Ok(()) => Ok(MergeJob { thread, replaces, stop }),
-            },
+            Ok(thread) => Ok(MergeJob { thread, replaces, stop }),
+            Err(_) => Err(take(&plan).expect("nobody has taken it")),
         }
     }
 }
