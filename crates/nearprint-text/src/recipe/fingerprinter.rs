@@ -10,7 +10,7 @@ use super::parts::{HashFunction, StopWords, Weights};
 use super::tally::Tally;
 use super::tokenize::Tokens;
 use super::weight::{Weight, weighted};
-use super::{hash, keywords, stop_words};
+use super::{chinese, hash, stop_words};
 use nearprint::Fingerprint;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -113,7 +113,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
             tokens.retain(wanted);
         }
         match recipe.weights {
-            Weights::TfIdf { top } => Some(keywords::keywords(clean, top, wanted)),
+            Weights::TfIdf { top } => Some(chinese::keywords(clean, top, wanted)),
             Weights::One | Weights::Frequency => None,
         }
     }

@@ -26,6 +26,7 @@
 //!
 //! This module is independent of databases.
 
+mod chinese;
 mod clean;
 mod definition;
 mod error;
@@ -33,7 +34,6 @@ mod explain;
 mod fingerprinter;
 mod hash;
 mod html;
-mod keywords;
 mod minhash;
 mod parts;
 mod py;

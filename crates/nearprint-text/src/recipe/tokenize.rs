@@ -3,8 +3,8 @@
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::chinese;
 use super::clean::stretches;
-use super::keywords;
 
 /// The definition of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,7 +95,7 @@ impl Tokens {
                 let mut buffer = [0; 4];
                 text.chars().filter(|c| c.is_alphanumeric()).for_each(|c| push(c.encode_utf8(&mut buffer)));
             }
-            Tokenizer::Jieba => keywords::cut(text, push),
+            Tokenizer::Jieba => chinese::cut(text, push),
         }
     }
 }
