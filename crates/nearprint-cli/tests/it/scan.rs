@@ -55,11 +55,18 @@ fn expected<F: Fingerprint>(files: &[(String, String)], recipe: &str, k: u32) ->
             members
         })
         .collect();
-    groups.sort_by_key(|members| (usize::MAX - members.len(), members[0].1));
-    let lines = |members: &Vec<(u32, usize)>| -> String {
-        members.iter().map(|(distance, file)| format!("{distance}\t{}\n", files[*file].0)).collect()
+    let bytes = |file: usize| files[file].1.len();
+    let spare =
+        |members: &Vec<(u32, usize)>| members[1..].iter().map(|(_, file)| bytes(*file)).sum::<usize>();
+    groups.sort_by_key(|members| (usize::MAX - spare(members), members[0].1));
+    let line = |(distance, file): &(u32, usize)| {
+        format!("{distance}\t{}\t{}\n", files[*file].0.strip_prefix("d/").unwrap(), bytes(*file))
     };
-    groups.iter().map(|members| format!("{} files\n{}\n", members.len(), lines(members))).collect()
+    let lines = |members: &Vec<(u32, usize)>| members.iter().map(line).collect::<String>();
+    let group = |members: &Vec<(u32, usize)>| {
+        format!("{} files\t{}\n{}\n", members.len(), spare(members), lines(members))
+    };
+    groups.iter().map(group).collect()
 }
 
 #[test]
@@ -72,34 +79,36 @@ fn groups_are_exact_and_do_not_depend_on_threads() {
         assert!(expected.lines().count() > 20, "{expected}");
         for threads in [1, 2, 5] {
             assert_eq!(
-                succeeds(at, &format!("scan d -k {k} --recipe simhash --threads {threads}"), b""),
+                succeeds(at, &format!("scan d -k {k} --recipe simhash --all --threads {threads}"), b""),
                 expected,
                 "{k}"
             );
         }
     }
-    let plain = succeeds(at, "scan d -k 3 --recipe simhash", b"");
+    let plain = succeeds(at, "scan d -k 3 --all --recipe simhash", b"");
     let json = succeeds(at, "scan d -k 3 --json --recipe simhash", b"");
     let mut again = String::new();
     for line in json.lines() {
         let group: serde_json::Value = serde_json::from_str(line).unwrap();
         let members = group["files"].as_array().unwrap();
         assert_eq!(group["count"], members.len());
-        again += &format!("{} files\n", members.len());
+        again += &format!("{} files\t{}\n", members.len(), group["spare_bytes"]);
         for member in members {
-            again += &format!("{}\t{}\n", member["distance"], member["path"].as_str().unwrap());
+            let path = member["path"].as_str().unwrap().strip_prefix("d/").unwrap();
+            again += &format!("{}\t{path}\t{}\n", member["distance"], member["bytes"]);
         }
+        assert_eq!(group["exact"], members.iter().all(|member| member["exact"] == true));
         again += "\n";
     }
     assert_eq!(again, plain);
     let files_alone = succeeds(at, "scan d/0/000.txt d/1/001.txt d/0 -k 64 --recipe simhash", b"");
     let of_folder = fs::read_dir(at.join("d/0")).unwrap().count();
-    assert!(files_alone.starts_with(&format!("{} files\n", of_folder + 1)), "each file once: {files_alone}");
+    assert!(files_alone.starts_with(&format!("{} files\t", of_folder + 1)), "each file once: {files_alone}");
     let largest = plain.split_inclusive("\n\n").take(3).collect::<String>();
-    assert_eq!(succeeds(at, "scan d -k 3 --limit 3 --recipe simhash", b""), largest);
+    assert_eq!(succeeds(at, "scan d -k 3 --all --limit 3 --recipe simhash", b""), largest);
     let wide = expected::<u128>(&files, "width=128", 6);
     assert!(wide.lines().count() > 20, "{wide}");
-    assert_eq!(succeeds(at, "scan d --width 128 -k 6", b""), wide);
+    assert_eq!(succeeds(at, "scan d --all --width 128 -k 6", b""), wide);
 }
 
 #[test]
@@ -122,18 +131,24 @@ fn what_is_no_text_is_left_out_and_counted() {
     symlink(at.join("a"), at.join("b/loop")).unwrap();
     let outcome = nearprint(at, "scan . --max-size 100K", b"");
     assert_eq!(outcome.code, 0);
-    assert_eq!(outcome.out.lines().next(), Some("4 files"), "{}", outcome.out);
-    assert!(outcome.out.contains("0\t./a/.hidden\n0\t./a/one\n0\t./b/c/two\n"), "{}", outcome.out);
-    assert!(outcome.out.contains("\t./b/latin\n"), "{}", outcome.out);
+    let (len, latin) = (text.len(), text.len() + 4);
+    let expected =
+        format!("4 files\t{}\n0\ta/.hidden\t{len}\n0\ta/one\t{len}\n0\tb/c/two\t{len}\n", 2 * len + latin);
+    assert!(outcome.out.starts_with(&expected), "{}", outcome.out);
+    assert!(outcome.out.contains(&format!("\tb/latin\t{latin}\n")), "{}", outcome.out);
     let counted = "left out: 2 binary, 2 empty, 2 of fewer than 30 tokens, 1 too large\n";
     assert!(outcome.err.ends_with(counted), "{}", outcome.err);
     assert!(outcome.err.contains("11 files, 0.0 MB in "), "{}", outcome.err);
-    assert!(outcome.err.contains(": 4 near-duplicates in 1 groups\n"), "{}", outcome.err);
+    assert!(
+        outcome.err.contains(": 4 near-duplicates in 1 groups, 0 of them of exact copies; "),
+        "{}",
+        outcome.err
+    );
     let short = succeeds(at, "scan short --min-tokens 1", b"");
-    assert_eq!(short, "2 files\n0\tshort/1\n0\tshort/2\n\n");
+    assert_eq!(short, "2 copies\t9\t1\n");
     assert_eq!(nearprint(at, "-q scan short", b"").err, "");
     // Links that are named are followed.
-    assert!(succeeds(at, "scan b/loop a/link", b"").starts_with("2 files\n"));
+    assert!(succeeds(at, "scan b/loop a/link", b"").starts_with("2 copies\t"));
 }
 
 #[test]
@@ -151,7 +166,7 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
     if cfg!(target_os = "linux") {
         // Reading this fails for everybody.
         let outcome = nearprint(at, "scan a b /proc/self/mem", b"");
-        assert_eq!((outcome.code, &*outcome.out), (0, "2 files\n0\ta\n0\tb\n\n"));
+        assert_eq!((outcome.code, &*outcome.out), (0, &*format!("2 copies\t{}\ta\n", text.len())));
         assert!(outcome.err.contains("warning: cannot read /proc/self/mem"), "{}", outcome.err);
         assert!(outcome.err.contains("2 files, 0.0 MB"), "{}", outcome.err);
         assert!(outcome.err.ends_with("left out: 1 unreadable\n"), "{}", outcome.err);
@@ -165,7 +180,7 @@ fn what_cannot_be_read_is_told_and_not_the_end() {
     }
     let outcome = nearprint(at, "scan .", b"");
     fs::set_permissions(at.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!((outcome.code, &*outcome.out), (0, "2 files\n0\t./a\n0\t./b\n\n"));
+    assert_eq!((outcome.code, &*outcome.out), (0, &*format!("2 copies\t{}\ta\n", text.len())));
     assert!(outcome.err.contains("warning: cannot read ./d"), "{}", outcome.err);
     assert!(outcome.err.contains("warning: cannot list ./closed"), "{}", outcome.err);
     assert!(outcome.err.contains("2 unreadable"), "{}", outcome.err);
@@ -181,10 +196,45 @@ fn texts_decide_where_they_are_asked() {
         write(at, name, content.as_bytes());
     }
     let all = succeeds(at, "scan . -k 64", b"");
-    assert!(all.starts_with("3 files\n"));
+    assert!(all.starts_with("3 files\t"));
     let near = succeeds(at, "scan . -k 64 --confirm jaccard:0.9", b"");
     assert_eq!(near, all);
     let equal = succeeds(at, "scan . -k 64 --confirm edit:0", b"");
-    assert_eq!(equal, "2 files\n0\t./a.txt\n0\t./c.txt\n\n");
+    assert_eq!(equal, format!("2 copies\t{}\ta.txt\n", text.len()));
     fails(at, "scan . --confirm cosine:1", b"", 2, &["jaccard:X"]);
+}
+
+#[test]
+fn files_are_left_out_by_their_names_and_by_gitignore() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let text = words(1, 300);
+    for name in [
+        "a/LICENSE",
+        "b/license-mit",
+        "a/Cargo.lock",
+        "b/Cargo.lock",
+        "a/out/1",
+        "a/out/2",
+        "a/kept",
+        "b/kept",
+    ] {
+        write(at, name, text.as_bytes());
+    }
+    write(at, "a/.git/HEAD", b"");
+    write(at, "a/.gitignore", b"out/\n");
+    let copies =
+        |count: usize, first: &str| format!("{count} copies\t{}\t{first}\n", (count - 1) * text.len());
+    let outcome = nearprint(at, "scan .", b"");
+    assert_eq!(outcome.out, copies(2, "a/kept"));
+    assert!(outcome.err.contains(", 4 on the list of --ignore\n"), "{}", outcome.err);
+    assert_eq!(succeeds(at, "scan . --no-ignore", b""), copies(8, "a/Cargo.lock"));
+    assert_eq!(succeeds(at, "scan . --ignore kept,*.LOCK", b""), copies(2, "a/LICENSE"));
+    assert_eq!(
+        succeeds(at, "scan a/LICENSE b/license-mit", b""),
+        copies(2, "a/LICENSE"),
+        "what is named is read"
+    );
+    fails(at, "scan . --ignore a{", b"", 2, &["--ignore"]);
+    fails(at, "scan . --ignore x --no-ignore", b"", 2, &["--no-ignore"]);
 }

@@ -11,13 +11,14 @@ use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Stage};
 use nearprint_text::documents::looks_binary;
 use nearprint_text::recipe::Fingerprinter;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::ignored::Ignored;
 
 /// Files per item of work.
 const CHUNK_FILES: usize = 32;
 /// Bytes that decide whether a file is binary.
 const HEAD_BYTES: u64 = 8192;
-/// Folders of version control. They hold old versions of files, mostly compressed.
-const SKIPPED_FOLDERS: [&str; 3] = [".git", ".hg", ".svn"];
 
 /// The texts among the files, and how many files are something else.
 pub(super) struct ScannedFiles<F> {
@@ -28,6 +29,8 @@ pub(super) struct ScannedFiles<F> {
     /// Texts with too few tokens.
     pub(super) num_short: usize,
     pub(super) num_large: usize,
+    /// Files whose names are on the list.
+    pub(super) num_ignored: usize,
     /// A message for each file and folder that cannot be read.
     pub(super) unreadable: Vec<String>,
     /// The total length of all texts, including short ones.
@@ -38,6 +41,15 @@ pub(super) struct ScannedFiles<F> {
 pub(super) struct TextFile<F> {
     pub(super) path: PathBuf,
     pub(super) fingerprint: F,
+    pub(super) content: Content,
+}
+
+/// What a file has, as far as exact copies can be known by it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) len_bytes: u64,
+    /// XXH3 of its bytes.
+    pub(super) hash: u128,
 }
 
 impl<F> ScannedFiles<F> {
@@ -50,12 +62,13 @@ impl<F> ScannedFiles<F> {
 /// Reads all files under the paths, on all threads.
 pub(super) fn scan_all<F: Fingerprint>(
     paths: &[PathBuf],
+    ignored: &Ignored,
     reader: &FileReader<F>,
     options: &Options,
 ) -> Result<ScannedFiles<F>> {
-    let (found, unreadable) = list_files(paths)?;
-    let total = found.len() as u64;
-    let chunks: Vec<&[PathBuf]> = found.chunks(CHUNK_FILES).collect();
+    let found = list_files(paths, ignored)?;
+    let total = found.files.len() as u64;
+    let chunks: Vec<&[PathBuf]> = found.files.chunks(CHUNK_FILES).collect();
     let work = |chunk: usize, reader: &mut FileReader<F>, sink: parallel::Sink<'_, _>| {
         // The sink fails only after an interrupt, which `ordered` reports.
         let _ = sink(chunks[chunk].iter().map(|path| reader.read(path)).collect::<Vec<_>>());
@@ -67,10 +80,11 @@ pub(super) fn scan_all<F: Fingerprint>(
         num_empty: 0,
         num_short: 0,
         num_large: 0,
-        unreadable,
+        num_ignored: found.num_ignored,
+        unreadable: found.unreadable,
         len_bytes: 0,
     };
-    let mut paths = found.iter();
+    let mut paths = found.files.iter();
     parallel::ordered(
         options.num_threads(),
         chunks.len(),
@@ -88,9 +102,9 @@ pub(super) fn scan_all<F: Fingerprint>(
 impl<F> ScannedFiles<F> {
     fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) {
         match kind {
-            Ok(FileKind::Text { fingerprint, len_bytes }) => {
-                self.len_bytes += len_bytes;
-                self.texts.push(TextFile { path: path.to_path_buf(), fingerprint });
+            Ok(FileKind::Text { fingerprint, content }) => {
+                self.len_bytes += content.len_bytes;
+                self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, content });
             }
             Ok(FileKind::Short { len_bytes }) => {
                 self.len_bytes += len_bytes;
@@ -110,7 +124,7 @@ fn io_message(action: &'static str, path: &Path, source: io::Error) -> String {
 
 /// The kind of a file.
 enum FileKind<F> {
-    Text { fingerprint: F, len_bytes: u64 },
+    Text { fingerprint: F, content: Content },
     Short { len_bytes: u64 },
     Binary,
     Empty,
@@ -153,65 +167,62 @@ impl<F: Fingerprint> FileReader<F> {
         }
         let found = self.fingerprinter.fingerprint(&String::from_utf8_lossy(bytes));
         Ok(match found.num_tokens >= self.min_tokens {
-            true => FileKind::Text { fingerprint: found.value, len_bytes },
+            true => {
+                let content = Content { len_bytes, hash: xxh3_128(bytes) };
+                FileKind::Text { fingerprint: found.value, content }
+            }
             false => FileKind::Short { len_bytes },
         })
     }
 }
 
-/// Lists the files under the paths, sorted and each file once. Also returns a message for each
-/// folder that cannot be read. Follows a link only if it is one of the paths.
-fn list_files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<String>)> {
-    let mut walk = Walk { may_overlap: paths.len() > 1, ..Walk::default() };
-    for path in paths {
-        let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
-        walk.visit(path.clone(), &metadata);
-        while let Some(folder) = walk.folders.pop() {
-            if let Err(source) = walk.list_folder(&folder) {
-                walk.unreadable.push(io_message("list", &folder, source));
-            }
-        }
-    }
-    walk.files.sort_unstable();
-    walk.unreadable.sort_unstable();
-    Ok((walk.files, walk.unreadable))
-}
-
-/// A traversal of folders.
+/// What is under the paths.
 #[derive(Default)]
-struct Walk {
-    /// Folders that are not listed yet.
-    folders: Vec<PathBuf>,
+struct Found {
+    /// Sorted, each file once.
     files: Vec<PathBuf>,
-    /// Whether one path may be inside another one.
-    may_overlap: bool,
-    /// Device and inode of the files so far, if paths may overlap.
-    visited: HashSet<(u64, u64)>,
+    num_ignored: usize,
+    /// A message for each folder that cannot be read.
     unreadable: Vec<String>,
 }
 
-impl Walk {
-    fn list_folder(&mut self, folder: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            if SKIPPED_FOLDERS.iter().any(|name| entry.file_name() == *name) {
-                continue;
+/// Lists the files under the paths. Follows a link only if it is one of the paths.
+fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
+    let mut found = Found::default();
+    // Device and inode of the files so far, if one path may be inside another one.
+    let mut visited = HashSet::new();
+    for path in paths {
+        let root = fs::metadata(path).map_err(Error::io("open", path))?;
+        let mut add = |path: PathBuf, metadata: &fs::Metadata| {
+            if metadata.is_file() && (paths.len() == 1 || visited.insert((metadata.dev(), metadata.ino()))) {
+                found.files.push(path);
             }
-            match entry.metadata() {
-                Ok(metadata) => self.visit(entry.path(), &metadata),
-                Err(source) => self.unreadable.push(io_message("open", &entry.path(), source)),
+        };
+        if !root.is_dir() {
+            // What is named is not ignored.
+            add(path.clone(), &root);
+            continue;
+        }
+        for entry in ignored.walk(path) {
+            let read = entry.and_then(|entry| entry.metadata().map(|metadata| (entry.into_path(), metadata)));
+            match read {
+                Ok((path, metadata)) if metadata.is_file() && ignored.has(&path) => found.num_ignored += 1,
+                Ok((path, metadata)) => add(path, &metadata),
+                Err(error) => found.unreadable.push(listing_message(error, path)),
             }
         }
-        Ok(())
     }
+    found.files.sort_unstable();
+    found.unreadable.sort_unstable();
+    Ok(found)
+}
 
-    fn visit(&mut self, path: PathBuf, metadata: &fs::Metadata) {
-        if metadata.is_dir() {
-            self.folders.push(path);
-        } else if metadata.is_file()
-            && (!self.may_overlap || self.visited.insert((metadata.dev(), metadata.ino())))
-        {
-            self.files.push(path);
-        }
+/// The message of an error somewhere below `path`.
+fn listing_message(error: ignore::Error, path: &Path) -> String {
+    match error {
+        ignore::Error::WithPath { path, err } => listing_message(*err, &path),
+        ignore::Error::WithDepth { err, .. } => listing_message(*err, path),
+        ignore::Error::Io(source) => io_message("list", path, source),
+        other => other.to_string(),
     }
 }

@@ -12,6 +12,10 @@ use nearprint_text::dedup::Confirm;
 
 /// Near-duplicate files: connected by steps of at most k bits.
 pub(super) struct FileGroup {
+    /// The bytes of all files but the first one.
+    pub(super) spare_bytes: u64,
+    /// Whether all files have the same content.
+    pub(super) is_exact: bool,
     /// The first one has the smallest path. The others are sorted by (distance, path).
     pub(super) members: Vec<GroupMember>,
 }
@@ -19,12 +23,14 @@ pub(super) struct FileGroup {
 pub(super) struct GroupMember {
     /// The distance from the fingerprint of the first member.
     pub(super) distance: u32,
+    /// Whether it has the content of the first one.
+    pub(super) is_exact: bool,
     /// The index of the text.
     pub(super) text: usize,
 }
 
-/// Finds the groups of texts that are sorted by path. The groups are sorted by size, the largest
-/// first, then by their first path. With `confirm`, two files are connected only if that measure of
+/// Finds the groups of texts that are sorted by path. The groups are sorted by the bytes
+/// that could go, the most first, then by their first path. With `confirm`, two files are connected only if that measure of
 /// their texts agrees.
 pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
@@ -43,8 +49,8 @@ pub(super) fn find<F: Fingerprint>(
     if let Some(confirm) = confirm {
         clusters = confirmed(&clusters, texts, near, confirm, options)?;
     }
-    let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(near, cluster)).collect();
-    groups.sort_unstable_by_key(|group| (Reverse(group.members.len()), group.members[0].text));
+    let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(near, cluster, texts)).collect();
+    groups.sort_unstable_by_key(|group| (Reverse(group.spare_bytes), group.members[0].text));
     Ok(groups)
 }
 
@@ -54,17 +60,27 @@ fn index_of<F>(row: &Row<F>) -> usize {
 }
 
 /// The group of a cluster.
-fn group<F: Fingerprint>(near: Near, cluster: &[Row<F>]) -> FileGroup {
-    let first = cluster.iter().min_by_key(|row| row.id).map(|row| row.fingerprint).unwrap_or_default();
+fn group<F: Fingerprint>(near: Near, cluster: &[Row<F>], texts: &[TextFile<F>]) -> FileGroup {
+    let kept = cluster.iter().map(index_of).min().unwrap_or_default();
+    let (first, content) = (texts[kept].fingerprint, texts[kept].content);
     // Not all members are near the first one.
     let distance = |fingerprint: F| match near.bands {
         Some(bands) => bands.sketch_distance(fingerprint, first),
         None => fingerprint.distance(first),
     };
-    let member = |row: &Row<F>| GroupMember { distance: distance(row.fingerprint), text: index_of(row) };
+    let member = |row: &Row<F>| {
+        let text = index_of(row);
+        let is_exact = texts[text].content == content;
+        GroupMember { distance: distance(row.fingerprint), is_exact, text }
+    };
     let mut members: Vec<GroupMember> = cluster.iter().map(member).collect();
     members.sort_unstable_by_key(|member| (member.distance, member.text));
-    FileGroup { members }
+    let all_bytes: u64 = members.iter().map(|member| texts[member.text].content.len_bytes).sum();
+    FileGroup {
+        spare_bytes: all_bytes - content.len_bytes,
+        is_exact: members.iter().all(|member| member.is_exact),
+        members,
+    }
 }
 
 /// Reads the files of each cluster again, and splits the cluster where the texts differ.

@@ -2,10 +2,11 @@
 
 mod files;
 mod groups;
+mod ignored;
 mod print;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::args::values;
@@ -15,16 +16,21 @@ use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
 use files::{FileReader, ScannedFiles};
 use groups::FileGroup;
+use ignored::Ignored;
+use indicatif::DecimalBytes;
 use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
-use print::Style;
+use print::{GroupPrinter, Style};
 
 /// Find near-duplicate files under folders
 ///
-/// Prints groups of files, the largest groups first: the number of files, then the path of each
-/// file and its distance in bits from the first one. A group is connected by steps of at most K
-/// bits. Binary files, links, and the folders .git, .hg and .svn are left out.
+/// Prints groups of files, those first of which most bytes could go: the number of files and these
+/// bytes, then the distance in bits from the first file, the path, which is relative to PATH if that
+/// is one folder, and the size of each file. A group of exact copies is one line: their number, the
+/// bytes, and the first one. A group is connected by steps of at most K bits. Whole files are
+/// compared: similar sections of different files are not found. Binary files, links, the folders
+/// .git, .hg and .svn, what .gitignore names, and files on the list of --ignore are left out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,10 +53,19 @@ pub(super) struct Args {
     /// Leave out files of more than SIZE bytes; each thread holds one file in memory
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size)]
     max_size: usize,
-    /// Print only the N largest groups; all are counted
+    /// Leave out files with these names: patterns as in .gitignore, between commas
+    #[arg(long, value_name = "PATTERNS", default_value = ignored::DEFAULT)]
+    ignore: String,
+    /// Leave out no file because of its name or of .gitignore
+    #[arg(long, conflicts_with = "ignore")]
+    no_ignore: bool,
+    /// Print all files of groups of exact copies, and of large groups on a terminal
+    #[arg(long)]
+    all: bool,
+    /// Print only the first N groups; all are counted
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Print one JSON object for each group
+    /// Print one JSON object for each group, with all files and their whole paths
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -70,8 +85,10 @@ impl TypedCommand<&Recipe> for &Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
+        let ignored = if self.no_ignore { Ignored::nothing() } else { Ignored::new(&self.ignore)? };
         let reader = FileReader::new(recipe.fingerprinter::<F>()?, self.min_tokens, self.max_size);
-        let scanned = files::scan_all(&self.paths, &reader, &options).inspect_err(|_| bars.clear())?;
+        let scanned =
+            files::scan_all(&self.paths, &ignored, &reader, &options).inspect_err(|_| bars.clear())?;
         let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);
         bars.clear();
         let groups = groups?;
@@ -79,31 +96,42 @@ impl TypedCommand<&Recipe> for &Args {
             global.note(format_args!("warning: {why}"));
         }
         let mut out = OutputStream::stdout();
-        let style = Style::of_stdout(self.json);
+        let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root_of(&self.paths));
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
-        out.write(|out| shown.iter().try_for_each(|group| style.write_group(out, group, &scanned.texts)))?;
+        out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned.texts)))?;
         out.flush()?;
         global.note(format_args!("{}", summary(&scanned, &groups, self.min_tokens, started.elapsed())));
         Ok(())
     }
 }
 
+/// The folder that printed paths are relative to.
+fn root_of(paths: &[PathBuf]) -> Option<&Path> {
+    let [root] = paths else { return None };
+    root.is_dir().then_some(root)
+}
+
 /// The numbers of files scanned, grouped and left out.
 fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], min_tokens: usize, time: Duration) -> String {
     let num_grouped: usize = groups.iter().map(|group| group.members.len()).sum();
+    let num_exact = groups.iter().filter(|group| group.is_exact).count();
+    let spare_bytes: u64 = groups.iter().map(|group| group.spare_bytes).sum();
     let mut text = format!(
-        "{} files, {:.1} MB in {:.1} s: {} near-duplicates in {} groups",
+        "{} files, {:.1} MB in {:.1} s: {} near-duplicates in {} groups, {num_exact} of them of exact copies; \
+         {} could go",
         scanned.num_files(),
         scanned.len_bytes as f64 / 1e6,
         time.as_secs_f64(),
         num_grouped,
         groups.len(),
+        DecimalBytes(spare_bytes),
     );
     let left_out = [
         (scanned.num_binary, "binary".to_string()),
         (scanned.num_empty, "empty".into()),
         (scanned.num_short, format!("of fewer than {min_tokens} tokens")),
         (scanned.num_large, "too large".into()),
+        (scanned.num_ignored, "on the list of --ignore".into()),
         (scanned.unreadable.len(), "unreadable".into()),
     ];
     let mut separator = "\nleft out: ";

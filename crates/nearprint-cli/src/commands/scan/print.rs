@@ -1,6 +1,9 @@
 //! Prints groups of files, for terminals and for programs.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use indicatif::DecimalBytes;
 
 use super::files::TextFile;
 use super::groups::{FileGroup, GroupMember};
@@ -9,7 +12,8 @@ use crate::terminal::results::{escape, json};
 /// The format of printed groups.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
-    /// A line with the number of files, a line `distance<tab>path` for each, and an empty line.
+    /// A line with the number of files and the bytes that could go, a line of distance, path and
+    /// bytes for each file, and an empty line. Exact copies are one line.
     Plain,
     /// The same with aligned columns. Large groups are cut.
     Terminal {
@@ -30,40 +34,81 @@ impl Style {
             (false, true) => Self::Terminal { colours: std::env::var_os("NO_COLOR").is_none() },
         }
     }
+}
 
-    pub(super) fn write_group<F>(
-        self,
+/// Prints one group after another.
+pub(super) struct GroupPrinter<'a> {
+    style: Style,
+    /// Whether no file is left out.
+    all: bool,
+    /// The folder that paths are relative to.
+    root: Option<&'a Path>,
+    /// Whether the last group was one line.
+    was_line: bool,
+}
+
+impl<'a> GroupPrinter<'a> {
+    pub(super) fn new(style: Style, all: bool, root: Option<&'a Path>) -> Self {
+        Self { style, all, root, was_line: false }
+    }
+
+    pub(super) fn write<F>(
+        &mut self,
         out: &mut dyn Write,
         group: &FileGroup,
         texts: &[TextFile<F>],
     ) -> io::Result<()> {
-        let path = |member: &GroupMember| texts[member.text].path.to_string_lossy();
-        let members = &group.members;
-        match self {
-            Self::Plain => {
-                writeln!(out, "{} files", members.len())?;
+        let FileGroup { spare_bytes, is_exact, members } = group;
+        let (count, spare) = (members.len(), DecimalBytes(*spare_bytes).to_string());
+        let is_line = *is_exact && !self.all;
+        if self.was_line && !is_line && !matches!(self.style, Style::Json) {
+            writeln!(out)?;
+        }
+        self.was_line = is_line;
+        let path = |member: &GroupMember| {
+            let path = &texts[member.text].path;
+            self.root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path).to_string_lossy()
+        };
+        let bytes = |member: &GroupMember| texts[member.text].content.len_bytes;
+        match self.style {
+            Style::Plain if is_line => {
+                writeln!(out, "{count} copies\t{spare_bytes}\t{}", escape(&path(&members[0])))
+            }
+            Style::Plain => {
+                writeln!(out, "{count} files\t{spare_bytes}")?;
                 for member in members {
-                    writeln!(out, "{}\t{}", member.distance, escape(&path(member)))?;
+                    writeln!(out, "{}\t{}\t{}", member.distance, escape(&path(member)), bytes(member))?;
                 }
                 writeln!(out)
             }
-            Self::Terminal { colours } => {
+            Style::Terminal { colours } => {
                 let (bold, end) = if colours { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-                writeln!(out, "{bold}{} files{end}", members.len())?;
-                let shown = if members.len() > SHOWN { SHOWN - 1 } else { SHOWN };
-                for member in members.iter().take(shown) {
-                    writeln!(out, "{:>4}  {}", member.distance, printable(&path(member)))?;
+                if is_line {
+                    let first = printable(&path(&members[0]));
+                    return writeln!(out, "{bold}{spare:>9} could go{end}  {count} exact copies of {first}");
                 }
-                if members.len() > shown {
-                    writeln!(out, "   …  and {} more", members.len() - shown)?;
+                writeln!(out, "{bold}{spare:>9} could go{end}  {count} files")?;
+                let shown = if self.all || count <= SHOWN { count } else { SHOWN - 1 };
+                for member in &members[..shown] {
+                    let distance = if member.is_exact { "=".into() } else { member.distance.to_string() };
+                    let (size, path) = (DecimalBytes(bytes(member)).to_string(), printable(&path(member)));
+                    writeln!(out, "{distance:>9} {size:>9}  {path}")?;
+                }
+                if count > shown {
+                    writeln!(out, "                     … and {} more", count - shown)?;
                 }
                 writeln!(out)
             }
-            Self::Json => {
-                write!(out, r#"{{"count":{},"files":["#, members.len())?;
+            Style::Json => {
+                write!(out, r#"{{"count":{count},"spare_bytes":{spare_bytes},"exact":{is_exact},"files":["#)?;
                 for (index, member) in members.iter().enumerate() {
-                    let (comma, path) = (if index == 0 { "" } else { "," }, json(&path(member)));
-                    write!(out, r#"{comma}{{"distance":{},"path":{path}}}"#, member.distance)?;
+                    let comma = if index == 0 { "" } else { "," };
+                    let path = json(&texts[member.text].path.to_string_lossy());
+                    let (distance, exact, bytes) = (member.distance, member.is_exact, bytes(member));
+                    write!(
+                        out,
+                        r#"{comma}{{"distance":{distance},"path":{path},"bytes":{bytes},"exact":{exact}}}"#
+                    )?;
                 }
                 writeln!(out, "]}}")
             }
@@ -78,33 +123,65 @@ fn printable(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::Content;
     use super::*;
 
-    fn printed(style: Style, members: usize) -> String {
-        let texts: Vec<TextFile<u64>> =
-            (0..members).map(|n| TextFile { path: format!("{n}\t\x1b\"x").into(), fingerprint: 0 }).collect();
-        let member = |text| GroupMember { distance: u32::from(text > 0), text };
+    fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
+        let content = |hash| Content { len_bytes: 1500, hash };
+        let texts: Vec<TextFile<u64>> = (0..40)
+            .map(|n| TextFile { path: format!("d/{n}\t\x1b\"x").into(), fingerprint: 0, content: content(0) })
+            .collect();
+        let mut printer = GroupPrinter::new(style, all, Some(Path::new("d")));
         let mut out = Vec::new();
-        style
-            .write_group(&mut out, &FileGroup { members: (0..members).map(member).collect() }, &texts)
-            .unwrap();
+        for are_exact in groups {
+            let member = |(text, &is_exact): (usize, &bool)| GroupMember {
+                distance: 4 * u32::from(!is_exact),
+                is_exact,
+                text,
+            };
+            let group = FileGroup {
+                spare_bytes: 1500 * (are_exact.len() as u64 - 1),
+                is_exact: are_exact.iter().all(|&is_exact| is_exact),
+                members: are_exact.iter().enumerate().map(member).collect(),
+            };
+            printer.write(&mut out, &group, &texts).unwrap();
+        }
         String::from_utf8(out).unwrap()
     }
 
+    const NEAR: &[bool] = &[true, false];
+    const EXACT: &[bool] = &[true, true, true];
+
     #[test]
-    fn each_reader_gets_a_style_of_its_own() {
-        assert_eq!(printed(Style::Plain, 2), "2 files\n0\t0\\t\\x1b\"x\n1\t1\\t\\x1b\"x\n\n");
-        let json = r#"{"count":2,"files":[{"distance":0,"path":"0\t\u001b\"x"},{"distance":1,"path":"1\t\u001b\"x"}]}"#;
-        assert_eq!(printed(Style::Json, 2), format!("{json}\n"));
-        let shown = printed(Style::Terminal { colours: true }, 2);
+    fn programs_get_columns_or_objects() {
+        let plain = "2 files\t1500\n0\t0\\t\\x1b\"x\t1500\n4\t1\\t\\x1b\"x\t1500\n\n";
+        assert_eq!(printed(Style::Plain, false, &[NEAR]), plain);
+        let copies = "3 copies\t3000\t0\\t\\x1b\"x\n";
         assert_eq!(
-            shown,
-            "\x1b[1m2 files\x1b[0m\n   0  0\u{fffd}\u{fffd}\"x\n   1  1\u{fffd}\u{fffd}\"x\n\n"
+            printed(Style::Plain, false, &[EXACT, EXACT, NEAR, EXACT]),
+            format!("{copies}{copies}\n{plain}{copies}")
+        );
+        let all = printed(Style::Plain, true, &[EXACT]);
+        assert!(all.starts_with("3 files\t3000\n0\t0") && all.lines().count() == 5, "{all}");
+        let json = r#"{"count":2,"spare_bytes":1500,"exact":false,"files":[{"distance":0,"path":"d/0\t\u001b\"x","bytes":1500,"exact":true},{"distance":4,"path":"d/1\t\u001b\"x","bytes":1500,"exact":false}]}"#;
+        assert_eq!(printed(Style::Json, false, &[NEAR]), format!("{json}\n"));
+        assert!(printed(Style::Json, false, &[EXACT]).contains(r#""exact":true,"files":[{"#));
+    }
+
+    #[test]
+    fn people_get_aligned_columns_and_the_beginning_of_large_groups() {
+        assert_eq!(
+            printed(Style::Terminal { colours: true }, false, &[EXACT, NEAR]),
+            "\x1b[1m  3.00 kB could go\x1b[0m  3 exact copies of 0\u{fffd}\u{fffd}\"x\n\n\
+             \x1b[1m  1.50 kB could go\x1b[0m  2 files\n\
+             \x20       =   1.50 kB  0\u{fffd}\u{fffd}\"x\n        4   1.50 kB  1\u{fffd}\u{fffd}\"x\n\n"
         );
         let colourless = Style::Terminal { colours: false };
-        assert_eq!(printed(colourless, SHOWN).lines().count(), 1 + SHOWN + 1);
-        let long = printed(colourless, SHOWN + 1);
-        assert_eq!(long.lines().count(), 1 + SHOWN + 1);
-        assert!(long.contains("\n   …  and 2 more\n") && long.starts_with("13 files\n"), "{long}");
+        let large = [false; SHOWN + 1];
+        assert_eq!(printed(colourless, false, &[&large[..SHOWN]]).lines().count(), 1 + SHOWN + 1);
+        let cut = printed(colourless, false, &[&large]);
+        assert_eq!(cut.lines().count(), 1 + SHOWN + 1);
+        assert!(cut.contains("\n                     … and 2 more\n"), "{cut}");
+        assert_eq!(printed(colourless, true, &[&large]).lines().count(), 1 + SHOWN + 1 + 1);
     }
 }
