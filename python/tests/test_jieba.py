@@ -85,7 +85,7 @@ def test_words_are_those_of_jieba(texts: list[str], tmp_path: Path) -> None:
     found = explained(texts, "chinese clean=none weights=one", "token", tmp_path)
     assert len(found) == len(texts)
     for text, words in zip(texts, found):
-        assert [word for (word,) in words] == list(filter(has_letters, jieba.cut(text))), text
+        assert [word for word, *_ in words] == list(filter(has_letters, jieba.cut(text))), text
 
 
 def test_keywords_are_those_of_jieba_in_its_order(texts: list[str], tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ use crate::terminal::results::{ResultFormat, escape, json};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
-use nearprint_text::recipe::{Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight, weighted};
+use nearprint_text::recipe::{
+    Explained, Feature, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight, weighted,
+};
 
 /// Compute the fingerprints of texts
 ///
@@ -26,17 +28,18 @@ Examples:
   nearprint fingerprint pages.jsonl.gz --text-field body --key-field url
   nearprint fingerprint page.html --clean html,nfc,lower --shingle 3
   echo 'one two three' | nearprint fingerprint --recipe seomoz-cpp --explain
-  printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features")]
+  printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features
+  printf '0x25\\t3\\n0x2b\\t5\\n' | nearprint fingerprint --features --explain")]
 pub(super) struct Args {
     /// Files and folders of documents; - or none for standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of
-    /// each bit
-    #[arg(long, conflicts_with_all = ["features", "format", "min_tokens"])]
+    /// each bit; with --features, also what each one adds to each sum, the most significant bit first
+    #[arg(long, conflicts_with_all = ["format", "min_tokens"])]
     explain: bool,
     /// Read documents as lists of features instead of texts: lines of WORD or 0xHASH, a tab, and
-    /// the weight
+    /// the weight, which is not 0; a negative one counts for the opposite of each bit
     #[arg(long)]
     features: bool,
     /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects
@@ -123,11 +126,21 @@ impl Processor<'_> {
         };
         let invalid_utf8 = record.invalid_utf8;
         if self.args.explain {
-            let (text, is_empty) = explain(fingerprinter, &record.key, &record.text);
+            let explained = match self.args.features {
+                true => match parse_features(fingerprinter, &record, self.format) {
+                    Ok(features) => explain_features(fingerprinter, &record.key, features),
+                    Err(bad) => return Processed::Bad(bad),
+                },
+                false => explain(fingerprinter, &record.key, &record.text),
+            };
+            let (text, is_empty) = explained;
             return Processed::Explanation { text, is_empty, invalid_utf8 };
         }
         let fingerprinted = match self.args.features {
-            true => from_features(fingerprinter, &record, self.format),
+            true => parse_features(fingerprinter, &record, self.format).map(|features| {
+                let num_features = features.len();
+                (weighted(features.into_iter().map(|(_, hash, weight)| (hash, weight))), num_features)
+            }),
             false => {
                 let Fingerprinted { value, num_tokens, .. } = fingerprinter.fingerprint(&record.text);
                 Ok((value, num_tokens))
@@ -195,21 +208,17 @@ impl Printer {
     }
 }
 
-/// The fingerprint of a document with `--features`, and the number of features.
-fn from_features<F: Fingerprint>(
+/// The features of a document with `--features`.
+fn parse_features<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     record: &Record,
     format: documents::Format,
-) -> Result<(F, usize), BadRecord> {
-    let mut features = Vec::new();
-    for (number, line) in (0..).zip(record.text.lines()) {
+) -> Result<Vec<(String, F, Weight)>, BadRecord> {
+    let parse = |(number, line)| {
         let feature = parse_feature(fingerprinter, line);
-        features.push(
-            feature.map_err(|why| bad_feature(record, format, number, &format!("{why}: {line:.120?}")))?,
-        );
-    }
-    let num_features = features.len();
-    Ok((weighted(features), num_features))
+        feature.map_err(|why| bad_feature(record, format, number, &format!("{why}: {line:.120?}")))
+    };
+    (0..).zip(record.text.lines()).map(parse).collect()
 }
 
 /// A bad record: line `number` of its text, counted from 0, is not a feature.
@@ -228,14 +237,17 @@ fn bad_feature(record: &Record, format: documents::Format, number: u64, why: &st
 fn parse_feature<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     line: &str,
-) -> Result<(F, Weight), String> {
+) -> Result<(String, F, Weight), String> {
     let (feature, weight) = line.rsplit_once('\t').ok_or("no tab, where a weight should follow")?;
-    let weight = weight.trim().parse().map_err(|error: ParseWeightError| error.to_string())?;
+    let weight: Weight = weight.trim().parse().map_err(|error: ParseWeightError| error.to_string())?;
+    if weight == Weight::default() {
+        return Err("a weight of 0, which counts for nothing".into());
+    }
     let hash = match feature.strip_prefix("0x") {
         Some(_) => F::parse(feature).map_err(|error| error.to_string())?,
         None => fingerprinter.hash(feature),
     };
-    Ok((hash, weight))
+    Ok((feature.to_string(), hash, weight))
 }
 
 fn write_fingerprint<F: Fingerprint>(
@@ -254,14 +266,50 @@ fn write_fingerprint<F: Fingerprint>(
 /// The text of `--explain`, one item a line, and whether the document has no token.
 fn explain<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, key: &str, text: &str) -> (String, bool) {
     let explained = fingerprinter.explain(text);
-    let mut lines = vec![format!("key\t{}", escape(key)), format!("recipe\t{}", fingerprinter.recipe())];
-    lines.extend(explained.tokens.iter().map(|token| format!("token\t{}", escape(token))));
-    lines.extend(explained.features.iter().map(|feature| {
-        let (text, hash) = (escape(&feature.text), Printed(feature.hash));
-        format!("feature\t{text}\tweight {}\thash {hash}", feature.weight)
-    }));
-    let bits = (0..F::BITS).rev().zip(&explained.sums);
-    lines.extend(bits.map(|(bit, sum)| format!("bit {bit}\tsum {sum}\t{}", u8::from(sum.is_positive()))));
-    lines.push(format!("fingerprint\t{}\n", Printed(explained.value)));
+    let mut lines = first_lines(fingerprinter, key);
+    // The hashes of words, and of a text as a whole, make no MinHash.
+    let hash = |text: &str| match fingerprinter.recipe().bands() {
+        None => format!("\thash {}", Printed(fingerprinter.hash(text))),
+        Some(_) => String::new(),
+    };
+    lines.extend(explained.tokens.iter().map(|token| format!("token\t{}{}", escape(token), hash(token))));
+    lines.extend(explained.features.iter().map(feature_line));
+    if fingerprinter.recipe().bands().is_none() {
+        lines.push(format!("text{}", hash(text.strip_suffix('\n').unwrap_or(text))));
+    }
+    lines.extend(last_lines(&explained));
     (lines.join("\n"), explained.tokens.is_empty())
+}
+
+/// The same for a document that is a list of features.
+fn explain_features<F: Fingerprint>(
+    fingerprinter: &Fingerprinter<F>,
+    key: &str,
+    features: Vec<(String, F, Weight)>,
+) -> (String, bool) {
+    let explained = Explained::of_features(features);
+    let mut lines = first_lines(fingerprinter, key);
+    for feature in &explained.features {
+        let signed = |weight: Weight| format!("{}{weight}", if weight.is_positive() { "+" } else { "" });
+        let adds: Vec<String> = feature.contributions().map(signed).collect();
+        lines.extend([feature_line(feature), format!("adds\t{}\t{}", escape(&feature.text), adds.join(" "))]);
+    }
+    lines.extend(last_lines(&explained));
+    (lines.join("\n"), explained.features.is_empty())
+}
+
+fn first_lines<F: Fingerprint>(fingerprinter: &Fingerprinter<F>, key: &str) -> Vec<String> {
+    vec![format!("key\t{}", escape(key)), format!("recipe\t{}", fingerprinter.recipe())]
+}
+
+fn feature_line<F: Fingerprint>(feature: &Feature<F>) -> String {
+    let (text, hash) = (escape(&feature.text), Printed(feature.hash));
+    format!("feature\t{text}\tweight {}\thash {hash}", feature.weight)
+}
+
+/// The sums of the bits, and the fingerprint.
+fn last_lines<F: Fingerprint>(explained: &Explained<F>) -> impl Iterator<Item = String> {
+    let bits = (0..F::BITS).rev().zip(&explained.sums);
+    let bits = bits.map(|(bit, sum)| format!("bit {bit}\tsum {sum}\t{}", u8::from(sum.is_positive())));
+    bits.chain([format!("fingerprint\t{}\n", Printed(explained.value))])
 }

@@ -162,9 +162,12 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
     let expected = [[0, 1, 2], [3, 4, 5]].map(|group| {
         let mut members: Vec<(u32, usize)> = group.iter().map(|&at| (distance(group[0], at), at)).collect();
         members.sort_unstable();
-        let lines: String =
-            members.iter().map(|(distance, at)| format!("{distance}\t./{}\n", names[*at])).collect();
-        format!("3 files\n{lines}\n")
+        let line =
+            |(distance, at): &(u32, usize)| format!("{distance}\t{}\t{}\n", names[*at], texts[*at].len());
+        let spare = members[1..].iter().map(|(_, at)| texts[*at].len()).sum::<usize>();
+        (spare, format!("3 files\t{spare}\n{}\n", members.iter().map(line).collect::<String>()))
     });
-    assert_eq!(groups, expected.concat());
+    let mut expected = expected.to_vec();
+    expected.sort_by_key(|(spare, _)| std::cmp::Reverse(*spare));
+    assert_eq!(groups, expected.into_iter().map(|(_, group)| group).collect::<String>());
 }

@@ -70,8 +70,42 @@ fn features_may_be_given() {
     assert_eq!(succeeds(at, line, b"a word\t0.5\n0x0\t0.25"), format!("{word}\t-\n"));
     fails(at, "fingerprint --features f.txt bad.txt", b"", 5, &["bad.txt:2", "no tab"]);
     fails(at, line, b"x\theavy\n", 5, &["standard input:1", "not a weight"]);
+    fails(at, line, b"x\t1\ny\t0.0\n", 5, &["standard input:2", "weight of 0"]);
+    assert_eq!(succeeds(at, line, b"0x0\t-1"), format!("{}\t-\n", u64::MAX), "the opposite of each bit");
     fails(at, line, b"0xx\t1\n", 5, &["standard input:1", "hexadecimal"]);
     fails(at, line, b"0x10000000000000000\t1\n", 5, &["standard input:1", "64 bits"]);
+}
+
+#[test]
+fn contributions_of_features_add_up() {
+    let home = home_with(&[("f.txt", "0x25\t3\n0x2b\t5\nword\t-0.5\n")]);
+    let out = succeeds(home.path(), "fingerprint --features --explain f.txt", b"");
+    let numbers = |line: &str| -> Vec<f64> {
+        line.rsplit('\t').next().unwrap().split(' ').map(|number| number.parse().unwrap()).collect()
+    };
+    let adds: Vec<Vec<f64>> = out.lines().filter(|line| line.starts_with("adds\t")).map(numbers).collect();
+    assert_eq!(adds.len(), 3);
+    assert!(out.contains("feature\t0x25\tweight 3\thash 37\nadds\t0x25\t-3 -3 "), "{out}");
+    assert!(out.contains(" -3 -3 +3 -3 -3 +3 -3 +3\n"), "{out}");
+    for bit in 0..64 {
+        let sum: f64 = adds.iter().map(|adds| adds[63 - bit]).sum();
+        let line = format!("bit {bit}\tsum {sum}\t{}\n", u8::from(sum > 0.0));
+        assert!(out.contains(&line), "{line} is not in {out}");
+    }
+    assert!(out.ends_with("fingerprint\t43\n"), "{out}");
+    fails(home.path(), "fingerprint --features --explain", b"x\t0\n", 5, &["weight of 0"]);
+}
+
+#[test]
+fn hashes_of_words_and_of_lines_can_be_seen() {
+    let home = home_with(&[]);
+    let out = succeeds(home.path(), "fingerprint --recipe seomoz-cpp --explain", b"one two\n");
+    for (name, text) in [("token\tone\t", "one"), ("token\ttwo\t", "two"), ("text\t", "one two")] {
+        let line = format!("{name}hash {}\n", nearprint_text::recipe::jenkins(text.as_bytes()));
+        assert!(out.contains(&line), "{line} is not in {out}");
+    }
+    let minhash = succeeds(home.path(), "fingerprint --recipe minhash --explain", b"one two\n");
+    assert!(minhash.contains("token\ttwo\n") && !minhash.contains("\ntext\t"), "{minhash}");
 }
 
 #[test]
@@ -115,7 +149,7 @@ fn what_cannot_be_done_is_refused() {
         ("fingerprint a.txt --weights tfidf:30", "jieba"),
         ("fingerprint a.txt --recipe seomoz-cpp --width 128", "jenkins"),
         ("fingerprint a.txt --width 512", "256"),
-        ("fingerprint a.txt --explain --features", "--features"),
+        ("fingerprint a.txt --explain --format json", "--format"),
         ("compare a.txt", "<B>"),
         ("compare a.txt a.txt -k 65 --recipe simhash", "at most 64"),
         ("compare a.txt a.txt -k 161", "160 bits"),

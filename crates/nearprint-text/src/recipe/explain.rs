@@ -37,6 +37,37 @@ pub struct Feature<F> {
     pub hash: F,
 }
 
+impl<F: Fingerprint> Feature<F> {
+    /// What it adds to the sum of each bit, the most significant bit first: its weight where its
+    /// hash has a one, minus its weight elsewhere.
+    pub fn contributions(&self) -> impl Iterator<Item = Weight> {
+        (0..F::BITS).map(|bit| if self.hash.bits(bit, 1) == 1 { self.weight } else { -self.weight })
+    }
+}
+
+impl<F: Fingerprint> Explained<F> {
+    /// The steps from features with their hashes and weights to the simhash.
+    ///
+    /// ```
+    /// use nearprint_text::recipe::Explained;
+    /// let features = [("a".to_string(), 0b100101_u64, 3.into()), ("b".to_string(), 0b101011, 5.into())];
+    /// let explained = Explained::of_features(features);
+    /// assert_eq!(explained.value, 0b101011);
+    /// let last_bits: Vec<String> =
+    ///     explained.features[0].contributions().skip(61).map(|weight| weight.to_string()).collect();
+    /// assert_eq!(last_bits, ["3", "-3", "3"]);
+    /// ```
+    pub fn of_features(features: impl IntoIterator<Item = (String, F, Weight)>) -> Self {
+        let feature = |(text, hash, weight)| Feature { text, weight, hash };
+        Self::of(Vec::new(), features.into_iter().map(feature).collect())
+    }
+
+    fn of(tokens: Vec<String>, features: Vec<Feature<F>>) -> Self {
+        let sums = bit_sums(features.iter().map(|feature| (feature.hash, feature.weight)));
+        Self { tokens, value: majority(&sums), features, sums }
+    }
+}
+
 impl<F: Fingerprint> Fingerprinter<F> {
     /// The steps from a text to its fingerprint. Slower than
     /// [`fingerprint`](Fingerprinter::fingerprint), with the same result.
@@ -61,8 +92,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
         if self.recipe.bands().is_some() {
             return Explained { tokens, value: self.fingerprint(text).value, features, sums: Vec::new() };
         }
-        let sums = bit_sums(features.iter().map(|feature| (feature.hash, feature.weight)));
-        Explained { tokens, value: majority(&sums), features, sums }
+        Explained::of(tokens, features)
     }
 
     /// The distinct shingles, with their frequencies or the weight 1.

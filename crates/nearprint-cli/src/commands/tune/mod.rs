@@ -21,50 +21,55 @@ use nearprint_text::recipe::DEFAULT_SIMILARITY;
 use nearprint_text::tune::Goal;
 use tried::Tried;
 
+/// The help, whose lines are wrapped where they are shown.
+const HELP: &str = "\
+Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best\n\
+\n\
+Tries recipes on your documents, and recommends the options of the best one for `dedup`. What \
+is a near-duplicate comes from a file of pairs, or from a field that near-duplicates share. \
+Without either, near-duplicates are the pairs whose sets of three-word shingles have an exact \
+Jaccard similarity of --similarity or more. Pairs a little below count as different documents, \
+and those a little above as near-duplicates, although a fingerprint can hardly separate them. \
+So neither precision nor recall is near 1 if many pairs are close to the limit.\n\
+\n\
+Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both \
+without --confirm and with jaccard:S, S being the similarity. Prints a line for each of them, \
+each shingle size and each k from 0 to half of the bits:\n\
+\n\
+\x20 shingle k precision recall f1 found hits precision_low precision_high recall_low \
+recall_high similarity confirm cpu_us query_us bytes recipe\n\
+\n\
+\x20 found           pairs of documents within k bits, for MinHash with an equal band\n\
+\x20 hits            those of them that are near-duplicates\n\
+\x20 precision       hits / found (1 if nothing is found)\n\
+\x20 recall          hits / all near-duplicates\n\
+\x20 f1              the harmonic mean of both\n\
+\x20 *_low, *_high   95 % confidence intervals\n\
+\x20 similarity      what --similarity has to be for this k, for MinHash; otherwise -\n\
+\x20 confirm         what --confirm has to be; - for none\n\
+\x20 cpu_us          microseconds of processor time to make the fingerprint of a document, \
+measured, and to compare its text with those of the pairs found here\n\
+\x20 query_us        microseconds to look a fingerprint up in ten million, by the model of \
+`explain`\n\
+\x20 bytes           bytes of a row on disk in a database of ten million, without its key\n\
+\x20 recipe          the other options that select the recipe\n\
+\n\
+The recommended line is printed to standard error, as options for `dedup` besides those that \
+read the documents, such as --text-field; with --format json it has \"recommended\":true. So is \
+the best line of each other kind of recipe and confirmation, and a warning where the best value \
+is the smallest or largest that was tried.\n\
+\n\
+Documents of a group are not independent, nor are near-duplicates of near-duplicates. The \
+intervals take each such set of documents as one case.\n\
+\n\
+The precision holds for these documents. In a collection ten times as large, ten times as many \
+pairs are near by chance, but a document has no more near-duplicates. Tune on as many documents \
+as you can, and choose a smaller k for a much larger collection.";
+
 /// Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best
-///
-/// Tries recipes on your documents, and recommends the options of the best one for `dedup`. What is
-/// a near-duplicate comes from a file of pairs, or from a field that near-duplicates share. Without
-/// either, near-duplicates are the pairs whose sets of three-word shingles have an exact Jaccard
-/// similarity of --similarity or more. Pairs a little below count as different documents, and those
-/// a little above as near-duplicates, although a fingerprint can hardly separate them. So neither
-/// precision nor recall is near 1 if many pairs are close to the limit.
-///
-/// Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both
-/// without --confirm and with jaccard:S, S being the similarity. Prints a line for each of them,
-/// each shingle size and each k from 0 to half of the bits:
-///
-///   shingle k precision recall f1 found hits precision_low precision_high recall_low recall_high
-///   similarity confirm cpu_us query_us bytes recipe
-///
-///   found           pairs of documents within k bits, for MinHash with an equal band
-///   hits            those of them that are near-duplicates
-///   precision       hits / found (1 if nothing is found)
-///   recall          hits / all near-duplicates
-///   f1              the harmonic mean of both
-///   *_low, *_high   95 % confidence intervals
-///   similarity      what --similarity has to be for this k, for MinHash; otherwise -
-///   confirm         what --confirm has to be; - for none
-///   cpu_us          microseconds of processor time to make the fingerprint of a document, measured,
-///                   and to compare its text with those of the pairs found here
-///   query_us        microseconds to look a fingerprint up in ten million, by the model of `explain`
-///   bytes           bytes of a row on disk in a database of ten million, without its key
-///   recipe          the other options that select the recipe
-///
-/// The recommended line is printed to standard error, as options for `dedup` besides those that read
-/// the documents, such as --text-field; with --format json it has "recommended":true. So is the best
-/// line of each other kind of recipe and confirmation, and a warning where the best value is the
-/// smallest or largest that was tried.
-///
-/// Documents of a group are not independent, nor are near-duplicates of near-duplicates. The
-/// intervals take each such set of documents as one case.
-///
-/// The precision holds for these documents. In a collection ten times as large, ten times as many
-/// pairs are near by chance, but a document has no more near-duplicates. Tune on as many documents
-/// as you can, and choose a smaller k for a much larger collection.
 #[derive(Debug, clap::Args)]
 #[command(
-    verbatim_doc_comment,
+    long_about = HELP,
     after_help = "\
 Examples:
   nearprint tune pages.jsonl --plot curves.svg
