@@ -1,0 +1,496 @@
+// The list of groups, the members of a group, and the difference of two texts.
+//
+// Names and texts come from documents and are hostile. They reach the page only as text nodes.
+
+'use strict';
+
+/** Items per screen do not depend on the number of items: this is the height of any of them. */
+const ROW_HEIGHT = 52;
+/** Rows above and below the visible ones that are in the document as well. */
+const EXTRA_ROWS = 5;
+/** Browsers limit the height of elements. Above this, a scroll bar moves by more than its rows. */
+const MAX_HEIGHT = 10_000_000;
+/** Equal lines that are shown around changed ones. */
+const CONTEXT = 3;
+
+const byId = id => document.getElementById(id);
+
+/** An element with a class and contents: elements, or texts. */
+function element(name, className, ...contents) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.append(...contents);
+  return made;
+}
+
+/** A text whose control characters and direction overrides can be seen. Line ends and tabs stay. */
+function visible(text) {
+  return text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, char => {
+    const code = char.charCodeAt(0);
+    if (code < 32) return String.fromCharCode(0x2400 + code);
+    return `‹U+${code.toString(16).toUpperCase().padStart(4, '0')}›`;
+  });
+}
+
+/** A name on one line. */
+const oneLine = name => visible(name).replace(/\n/g, '␊').replace(/\t/g, '␉') || '(no name)';
+
+const count = number => number.toLocaleString('en');
+
+function plural(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function size(bytes) {
+  if (bytes < 1000) return plural(bytes, 'byte');
+  const units = ['kB', 'MB', 'GB', 'TB', 'PB'];
+  let unit = -1;
+  do {
+    bytes /= 1000;
+    unit += 1;
+  } while (bytes >= 999.95 && unit < units.length - 1);
+  return `${bytes.toFixed(1)} ${units[unit]}`;
+}
+
+// ---------------------------------------------------------------------------- data
+
+const blocks = kind => [...document.querySelectorAll(`script.${kind}`)];
+const parsed = block => JSON.parse(block.textContent);
+
+/** The groups, in chunks. Only the blocks of the list are parsed at once. */
+class Groups {
+  constructor() {
+    const lists = blocks('list').map(parsed);
+    const column = name => lists.flatMap(list => list[name]);
+    this.name = column('names');
+    this.members = column('members');
+    this.bytes = column('bytes');
+    this.similarity = column('similarities');
+    this.distance = column('distances');
+    this.chunkLengths = lists.map(list => list.names.length);
+    this.memberBlocks = blocks('members');
+    this.textBlocks = blocks('texts');
+    this.memberChunks = [];
+    this.textChunk = { index: -1 };
+  }
+
+  get length() {
+    return this.name.length;
+  }
+
+  /** The chunk of a group, and the group's index in it. */
+  place(group) {
+    let chunk = 0;
+    while (group >= this.chunkLengths[chunk]) group -= this.chunkLengths[chunk++];
+    return [chunk, group];
+  }
+
+  membersOfChunk(chunk) {
+    return (this.memberChunks[chunk] ??= parsed(this.memberBlocks[chunk]));
+  }
+
+  /** The kept member and the others that are listed. */
+  detail(group) {
+    const [chunk, index] = this.place(group);
+    const [bytes, others] = this.membersOfChunk(chunk)[index];
+    return {
+      kept: { name: this.name[group], bytes },
+      others: others.map(([name, bytes, distance, similarity, isExact]) =>
+        ({ name, bytes, distance, similarity, isExact })),
+    };
+  }
+
+  /** The texts of a group, or null. */
+  texts(group) {
+    const [chunk, index] = this.place(group);
+    if (this.textChunk.index !== chunk) {
+      this.textChunk = { index: chunk, texts: parsed(this.textBlocks[chunk]) };
+    }
+    return this.textChunk.texts[index];
+  }
+
+  /** The names of all members of each group, in small letters. Made by the first search. */
+  searchable() {
+    if (!this.searched) {
+      this.searched = this.memberBlocks.flatMap((_, chunk) =>
+        this.membersOfChunk(chunk).map(([, others]) => others.map(([name]) => name).join('\n')));
+      for (let group = 0; group < this.length; group++) {
+        this.searched[group] = `${this.name[group]}\n${this.searched[group]}`.toLowerCase();
+      }
+    }
+    return this.searched;
+  }
+}
+
+// ---------------------------------------------------------------------------- lists
+
+/** A list box whose rows are in the document only while they can be seen. */
+class ListBox {
+  /** `fill(row, item)` makes the contents of a row. `choose(item, isByKey)` is called for a choice. */
+  constructor(box, fill, choose) {
+    Object.assign(this, { box, fill, choose, items: [], active: 0, chosen: undefined });
+    this.space = element('div', 'space');
+    this.space.setAttribute('role', 'presentation');
+    box.replaceChildren(this.space);
+    box.addEventListener('scroll', () => this.later());
+    box.addEventListener('keydown', event => this.key(event));
+    box.addEventListener('click', event => {
+      const row = event.target.closest('.row');
+      if (row) this.pick(Number(row.dataset.index), false);
+    });
+    new ResizeObserver(() => this.later()).observe(box);
+  }
+
+  /** Shows other items, from the first one. */
+  show(items) {
+    this.items = items;
+    this.active = 0;
+    this.height = Math.min(items.length * ROW_HEIGHT, MAX_HEIGHT);
+    this.space.style.height = `${this.height}px`;
+    this.box.scrollTop = 0;
+    this.render();
+  }
+
+  later() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      this.render();
+    });
+  }
+
+  /** Rows that the box has room for, and how many pixels of rows a pixel of the scroll bar is. */
+  view() {
+    const height = this.box.clientHeight;
+    const hidden = this.items.length * ROW_HEIGHT - height;
+    const scale = hidden > 0 ? hidden / Math.max(this.height - height, 1) : 1;
+    return { height, scale, top: this.box.scrollTop * scale };
+  }
+
+  render() {
+    const { height, top } = this.view();
+    const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - EXTRA_ROWS);
+    const end = Math.min(this.items.length, Math.ceil((top + height) / ROW_HEIGHT) + EXTRA_ROWS);
+    const rows = [];
+    for (let index = first; index < end; index++) {
+      const row = element('div', 'row');
+      row.id = `${this.box.id}-${index}`;
+      row.dataset.index = index;
+      row.setAttribute('role', 'option');
+      row.setAttribute('aria-posinset', index + 1);
+      row.setAttribute('aria-setsize', this.items.length);
+      row.setAttribute('aria-selected', this.items[index] === this.chosen);
+      row.classList.toggle('active', index === this.active);
+      row.style.transform = `translateY(${Math.round(index * ROW_HEIGHT - top + this.box.scrollTop)}px)`;
+      this.fill(row, this.items[index]);
+      rows.push(row);
+    }
+    this.space.replaceChildren(...rows);
+    // A reader of the screen may refer only to a row of the document.
+    const has = first <= this.active && this.active < end;
+    if (has) this.box.setAttribute('aria-activedescendant', `${this.box.id}-${this.active}`);
+    else this.box.removeAttribute('aria-activedescendant');
+  }
+
+  /** Makes a row the active one, and scrolls until it can be seen. */
+  move(index) {
+    this.active = Math.max(0, Math.min(index, this.items.length - 1));
+    const { height, scale, top } = this.view();
+    const start = this.active * ROW_HEIGHT;
+    if (start < top) this.box.scrollTop = Math.floor(start / scale);
+    if (start + ROW_HEIGHT > top + height) this.box.scrollTop = Math.ceil((start + ROW_HEIGHT - height) / scale);
+    this.render();
+  }
+
+  /** Chooses a row. */
+  pick(index, isByKey) {
+    if (!(index in this.items)) return;
+    this.chosen = this.items[index];
+    this.move(index);
+    this.choose(this.chosen, isByKey);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const page = Math.max(1, Math.floor(this.box.clientHeight / ROW_HEIGHT) - 1);
+    const targets = {
+      ArrowDown: this.active + 1,
+      ArrowUp: this.active - 1,
+      PageDown: this.active + page,
+      PageUp: this.active - page,
+      Home: 0,
+      End: this.items.length - 1,
+    };
+    if (event.key in targets) this.move(targets[event.key]);
+    else if (event.key === 'Enter' || event.key === ' ') this.pick(this.active, true);
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** Fills a row with a name and what is known of it. */
+function fillRow(row, name, notes) {
+  const shown = oneLine(name);
+  const line = element('div', 'name', shown);
+  line.title = shown;
+  row.append(line, element('div', 'notes', notes.filter(note => note !== null).join(' · ')));
+}
+
+const similarityNote = similarity => (similarity === null ? null : `similarity ${similarity.toFixed(2)}`);
+const distanceNote = distance => (distance === null ? null : `distance ${distance}`);
+const sizeNote = bytes => (bytes === null ? null : size(bytes));
+
+// ---------------------------------------------------------------------------- differences
+
+/** The difference as rows: what each of the texts has of it. A row ends where both texts have a line end. */
+function differenceRows(kept, runs) {
+  const rows = [];
+  let row = { left: [], right: [], isChanged: false };
+  let at = 0;
+  const close = () => {
+    rows.push(row);
+    row = { left: [], right: [], isChanged: false };
+  };
+  for (const run of runs) {
+    if (typeof run === 'string') {
+      row.right.push(['ins', run]);
+      row.isChanged = true;
+    } else if (run < 0) {
+      row.left.push(['del', kept.slice(at, at - run)]);
+      row.isChanged = true;
+      at -= run;
+    } else {
+      const lines = kept.slice(at, at + run).split('\n');
+      at += run;
+      lines.forEach((line, index) => {
+        if (index > 0) close();
+        row.left.push([null, line]);
+        row.right.push([null, line]);
+      });
+    }
+  }
+  close();
+  return rows;
+}
+
+/** A part of a text. Changed line ends can be seen; in other parts a carriage return says nothing. */
+function part([name, text]) {
+  if (name === null) return visible(text.replace(/\r$/, ''));
+  return element(name, '', visible(text).replace(/\n/g, '↵\n'));
+}
+
+function cell(side, parts) {
+  const made = element('div', side, ...parts.map(part));
+  made.dir = 'auto';
+  return made;
+}
+
+/** The elements of rows, two for each. */
+function cells(rows) {
+  return rows.flatMap(({ left, right, isChanged }) => {
+    const pair = [cell('old', left), cell('new', right)];
+    for (const made of pair) made.classList.toggle('same', !isChanged);
+    return pair;
+  });
+}
+
+/** A button that gives way to the equal rows it stands for. */
+function folded(rows) {
+  const button = element('button', 'folded', `Show ${plural(rows.length, 'equal line')}`);
+  button.type = 'button';
+  button.addEventListener('click', () => {
+    const made = cells(rows);
+    button.replaceWith(...made);
+    byId('difference').focus({ preventScroll: true });
+  });
+  return button;
+}
+
+/** The elements of a difference, in which equal rows far from all changes are folded. */
+function differenceCells(rows) {
+  const isNear = new Uint8Array(rows.length);
+  rows.forEach((row, index) => {
+    if (row.isChanged) isNear.fill(1, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+  });
+  const made = [];
+  for (let start = 0, end; start < rows.length; start = end) {
+    for (end = start + 1; end < rows.length && isNear[end] === isNear[start];) end++;
+    const run = rows.slice(start, end);
+    // A button is as high as a few lines.
+    if (isNear[start] || run.length <= CONTEXT) made.push(...cells(run));
+    else made.push(folded(run));
+  }
+  return made;
+}
+
+/** What is shown for two members of a group: their difference, one text, or why there is none. */
+function differenceContents(texts, index) {
+  if (!texts) return [element('p', 'note', 'The texts of this group are not in this page.')];
+  const [kept, isKeptCut] = texts.kept;
+  const other = index === undefined ? null : texts.others[index];
+  if (!other) return [element('p', 'note', 'The text of this document is not in this page.')];
+  const [runs, isOtherCut] = other;
+  const rows = differenceRows(kept, runs);
+  const notes = [];
+  if (rows.some(row => row.isChanged)) {
+    const [del, ins] = [element('del', '', 'only here'), element('ins', '', 'only here')];
+    const legend = element('div', 'columns head', element('div', 'old', 'Kept: ', del),
+      element('div', 'new', 'Other: ', ins));
+    notes.push(legend, element('div', 'columns', ...differenceCells(rows)));
+  } else {
+    const lines = rows.map(row => row.left.map(part)).flatMap((parts, at) => (at ? ['\n', ...parts] : parts));
+    const text = element('div', 'text', ...lines);
+    text.dir = 'auto';
+    notes.push(element('p', 'note', kept ? 'The texts are equal.' : 'The texts are empty.'), text);
+  }
+  if (isKeptCut || isOtherCut) notes.push(element('p', 'note', 'The texts are cut after 20,000 characters.'));
+  return notes;
+}
+
+// ---------------------------------------------------------------------------- the page
+
+const groups = new Groups();
+const search = byId('search');
+const sort = byId('sort');
+const direction = byId('direction');
+const difference = byId('difference');
+let isAscending = false;
+let current;
+
+const groupList = new ListBox(byId('group-list'), (row, group) => {
+  const { members, bytes, similarity, distance } = groups;
+  fillRow(row, groups.name[group], [
+    plural(members[group], 'member'),
+    bytes[group] === null ? null : `${size(bytes[group])} in copies`,
+    similarityNote(similarity[group]) ?? distanceNote(distance[group]),
+  ]);
+}, showGroup);
+
+const memberList = new ListBox(byId('member-list'), (row, index) => {
+  const member = current.others[index];
+  fillRow(row, member.name, [
+    member.isExact ? 'exact copy' : null,
+    similarityNote(member.similarity),
+    distanceNote(member.distance),
+    sizeNote(member.bytes),
+  ]);
+}, showDifference);
+
+/** On narrow screens the detail is below the list. */
+const reveal = made => made.scrollIntoView({ block: 'nearest' });
+
+function showGroup(group, isByKey) {
+  current = { group, ...groups.detail(group) };
+  const { kept, others } = current;
+  const title = byId('group-title');
+  title.textContent = oneLine(kept.name);
+  const unlisted = groups.members[group] - 1 - others.length;
+  byId('group-note').textContent = [
+    'the kept document',
+    sizeNote(kept.bytes),
+    plural(groups.members[group] - 1, 'other member'),
+    unlisted > 0 ? `${count(unlisted)} of them are not listed` : null,
+  ].filter(note => note !== null).join(' · ');
+  byId('group-detail').hidden = others.length === 0;
+  memberList.box.style.height = `${Math.min(others.length, 4.5) * ROW_HEIGHT + 2}px`;
+  memberList.chosen = others.length ? 0 : undefined;
+  memberList.show(others.map((_, index) => index));
+  if (others.length) showDifference(0, false);
+  (isByKey && others.length ? memberList.box : title).focus({ preventScroll: true });
+  reveal(title);
+}
+
+function showDifference(index, isByKey) {
+  const title = element('h3', '', 'Difference from ', element('span', 'name', oneLine(current.others[index].name)));
+  title.id = 'difference-title';
+  difference.replaceChildren(title, ...differenceContents(groups.texts(current.group), index));
+  if (!isByKey) return;
+  difference.focus({ preventScroll: true });
+  reveal(title);
+}
+
+const columns = {
+  bytes: groups.bytes,
+  members: groups.members,
+  similarity: groups.similarity,
+  distance: groups.distance,
+  name: groups.name.map(name => name.toLowerCase()),
+};
+
+/** Shows the groups that are searched for, in the chosen order. Groups without a value come last. */
+function showGroups() {
+  const wanted = search.value.trim().toLowerCase();
+  const searchable = wanted && groups.searchable();
+  const found = [];
+  for (let group = 0; group < groups.length; group++) {
+    if (!wanted || searchable[group].includes(wanted)) found.push(group);
+  }
+  const values = columns[sort.value];
+  const sign = isAscending ? 1 : -1;
+  found.sort((a, b) => {
+    const [x, y] = [values[a], values[b]];
+    if (x === y) return a - b;
+    if (x === null || y === null) return x === null ? 1 : -1;
+    return x < y ? -sign : sign;
+  });
+  byId('count').textContent = found.length === groups.length
+    ? plural(groups.length, 'group')
+    : `${count(found.length)} of ${plural(groups.length, 'group')}`;
+  groupList.show(found);
+}
+
+/** Sets the direction of the order, which is read from the button. */
+function setDirection(ascending) {
+  isAscending = ascending;
+  direction.textContent = ascending ? '↑' : '↓';
+  const name = ascending ? 'Ascending' : 'Descending';
+  direction.setAttribute('aria-label', `${name}: reverse the order`);
+  direction.title = name;
+}
+
+search.addEventListener('input', showGroups);
+sort.addEventListener('change', () => {
+  setDirection(sort.value === 'name' || sort.value === 'distance');
+  showGroups();
+});
+direction.addEventListener('click', () => {
+  setDirection(!isAscending);
+  showGroups();
+});
+search.addEventListener('keydown', event => {
+  if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
+  event.preventDefault();
+  groupList.box.focus();
+});
+
+document.addEventListener('keydown', event => {
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  const at = document.activeElement;
+  if (event.key === '/' && at !== search) {
+    event.preventDefault();
+    search.focus();
+    search.select();
+  } else if (event.key === 'Escape') {
+    if (at === search) {
+      event.preventDefault();
+      search.value = '';
+      showGroups();
+      groupList.box.focus();
+    } else if (difference.contains(at)) memberList.box.focus();
+    else if (byId('group-detail').parentElement.contains(at)) groupList.box.focus();
+  }
+});
+
+for (const option of [...sort.options]) {
+  if (columns[option.value].every(value => value === null)) option.remove();
+}
+setDirection(sort.value === 'name' || sort.value === 'distance');
+byId('groups').hidden = false;
+showGroups();
+if (groups.length === 1) {
+  groupList.chosen = 0;
+  groupList.render();
+  current = undefined;
+  showGroup(0, false);
+  document.activeElement.blur();
+  scrollTo(0, 0);
+}

@@ -1,0 +1,153 @@
+//! The page but for its data.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::texts::MAX_CHARS;
+use super::writer::MAX_MEMBERS;
+use super::{Histogram, Report};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page may use its own style sheet and script, and nothing else. Names and texts of documents
+/// could not become code even if the script made HTML of them.
+const POLICY: &str = "default-src 'none'; \
+    style-src 'sha256-2LPYL4q/yD1trsZ4nhexDjkKM4XcV9X9oHDw1QqcSI4='; \
+    script-src 'sha256-XVBvzoXNpQbjRU7PWRbD9mJ/3ghxBuMAxkCx4BHB4M8='; \
+    base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
+
+/// The head of a page.
+pub(super) fn head(title: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
+
+/// The heading, the facts and the charts.
+pub(super) fn body(report: &Report, histograms: &[(&Histogram, String)]) -> Markup {
+    html! {
+        header {
+            h1 { (report.title) }
+            @if !report.facts.is_empty() {
+                dl.facts {
+                    @for (name, value) in &report.facts {
+                        div { dt { (name) } dd { (value) } }
+                    }
+                }
+            }
+        }
+        @if !histograms.is_empty() || !report.charts.is_empty() {
+            section.charts aria-label="Charts" {
+                @for (histogram, svg) in histograms {
+                    figure.histogram {
+                        figcaption { (histogram.caption) }
+                        div role="img" aria-label=(description(histogram)) { (PreEscaped(svg)) }
+                    }
+                }
+                @for chart in &report.charts {
+                    figure.chart {
+                        figcaption { (chart.caption) }
+                        div role="img" aria-label=(chart.caption) { (PreEscaped(&chart.svg)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A histogram in words.
+fn description(histogram: &Histogram) -> String {
+    let bins: Vec<String> = histogram.bins.iter().map(|(label, count)| format!("{label}: {count}")).collect();
+    format!("{}. {}", histogram.caption, bins.join("; "))
+}
+
+/// What the script fills with the groups. It stands before their data.
+pub(super) fn groups() -> Markup {
+    html! {
+        noscript { p.note { "The list of groups needs JavaScript." } }
+        main id="groups" hidden {
+            section.left aria-labelledby="groups-title" {
+                h2 id="groups-title" { "Groups" }
+                div.tools {
+                    input id="search" type="search" placeholder="Search names (press /)"
+                        aria-label="Search names" autocomplete="off" spellcheck="false";
+                    label for="sort" { "Sort by" }
+                    select id="sort" {
+                        option value="bytes" { "bytes" }
+                        option value="members" { "members" }
+                        option value="similarity" { "similarity" }
+                        option value="distance" { "distance" }
+                        option value="name" { "name" }
+                    }
+                    button id="direction" type="button" {}
+                }
+                p id="count" role="status" {}
+                div.list id="group-list" role="listbox" tabindex="0" aria-labelledby="groups-title" {}
+            }
+            section.right aria-live="off" aria-labelledby="group-title" {
+                h2 id="group-title" tabindex="-1" { "No group is chosen" }
+                p id="group-note" { "Choose a group with the arrow keys and Enter, or with a click." }
+                div id="group-detail" hidden {
+                    h3 id="members-title" { "Other members" }
+                    div.list id="member-list" role="listbox" tabindex="0" aria-labelledby="members-title" {}
+                    section id="difference" tabindex="-1" aria-labelledby="difference-title" {}
+                }
+            }
+        }
+    }
+}
+
+/// What follows the data: a note on what is left out, and the script.
+pub(super) fn end(num_groups: u64, num_groups_with_texts: u64) -> Markup {
+    html! {
+        footer {
+            p {
+                "Texts of " (num_groups_with_texts) " of " (num_groups) " groups are in this page, cut after "
+                (grouped(MAX_CHARS)) " characters. At most " (grouped(MAX_MEMBERS))
+                " members of a group are listed."
+            }
+            p.keys {
+                kbd { "/" } " search  " kbd { "↑" } " " kbd { "↓" } " move  "
+                kbd { "Enter" } " choose  " kbd { "Esc" } " back"
+            }
+        }
+        script { (PreEscaped(SCRIPT)) }
+    }
+}
+
+/// A number below a million with commas.
+fn grouped(number: usize) -> String {
+    if number < 1000 { number.to_string() } else { format!("{},{:03}", number / 1000, number % 1000) }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn the_policy_has_the_hashes() {
+        for (kind, text) in [("style", STYLE), ("script", SCRIPT)] {
+            let hash = BASE64_STANDARD.encode(Sha256::digest(text));
+            let source = format!("{kind}-src 'sha256-{hash}';");
+            assert!(POLICY.contains(&source), "POLICY needs {source}");
+        }
+    }
+
+    #[test]
+    fn the_script_makes_no_html() {
+        for name in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+            assert!(!SCRIPT.contains(name), "{name}");
+        }
+    }
+}

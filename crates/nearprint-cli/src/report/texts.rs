@@ -1,0 +1,136 @@
+//! The texts of a group as the page holds them: the kept one in full, the others as changes of it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::ReportGroup;
+use crate::words::{self, Change};
+
+/// The length after which a text is cut, in characters.
+pub(super) const MAX_CHARS: usize = 20_000;
+/// The texts of a group that are embedded, in bytes. It also limits what a chunk holds in memory.
+const MAX_GROUP_BYTES: u64 = 1 << 20;
+/// How long two texts of [`MAX_CHARS`] are compared.
+const TIME_LIMIT: Duration = Duration::from_millis(25);
+
+/// The texts of a group.
+#[derive(Debug, Serialize)]
+pub(super) struct GroupTexts {
+    kept: ShownText,
+    /// Those of the other members, in their order. Members beyond the end have no text.
+    others: Vec<Option<ShownChanges>>,
+}
+
+/// A text, and whether its end was cut off.
+#[derive(Debug, Serialize)]
+struct ShownText(String, bool);
+
+/// The changes that make a text of the kept one, and whether the end of the text was cut off.
+#[derive(Debug, Serialize)]
+struct ShownChanges(Vec<Run>, bool);
+
+/// A part of a text. Lengths are in UTF-16 units, as in the page's script.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Run {
+    /// A length of the kept text: positive if the text has it too, negative if not.
+    Kept(i64),
+    /// What the kept text does not have.
+    Added(String),
+}
+
+impl GroupTexts {
+    /// The texts of a group as far as they fit into a budget, and their share of it: the length of
+    /// each text or of its JSON, whichever is larger. `None` if the kept one has no text or no room.
+    pub(super) fn new(group: &ReportGroup, num_listed: usize, budget: u64) -> Option<(Self, u64)> {
+        let budget = budget.min(MAX_GROUP_BYTES);
+        let (kept, is_cut) = cut(group.kept.text.as_deref()?);
+        let text = ShownText(kept.to_string(), is_cut);
+        let mut used = share(kept, &text);
+        if used > budget {
+            return None;
+        }
+        let mut others = Vec::new();
+        for member in group.others.iter().take(num_listed) {
+            let shown = member.text.as_deref().map(cut).filter(|(text, _)| used + len(text) <= budget);
+            let changes = shown.and_then(|(text, is_cut)| {
+                let changes = ShownChanges(runs(kept, text), is_cut);
+                let share = share(text, &changes);
+                (used + share <= budget).then(|| {
+                    used += share;
+                    changes
+                })
+            });
+            others.push(changes);
+        }
+        let num_others = others.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        others.truncate(num_others);
+        Some((Self { kept: text, others }, used))
+    }
+}
+
+/// The start of a text that is shown, and whether something follows it.
+fn cut(text: &str) -> (&str, bool) {
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => (&text[..end], true),
+        None => (text, false),
+    }
+}
+
+fn len(text: &str) -> u64 {
+    text.len() as u64
+}
+
+/// What a text takes of the budget. Its own length limits the time for comparisons, too.
+fn share(text: &str, shown: &impl Serialize) -> u64 {
+    len(text).max(len(&script_json(shown)))
+}
+
+/// The changes that make `other` of `kept`.
+fn runs(kept: &str, other: &str) -> Vec<Run> {
+    let length = |text: &str| i64::try_from(text.encode_utf16().count()).unwrap_or(i64::MAX);
+    let run = |change| match change {
+        Change::Equal(text) => Run::Kept(length(text)),
+        Change::Removed(text) => Run::Kept(-length(text)),
+        Change::Added(text) => Run::Added(text.to_string()),
+    };
+    words::differences_within(kept, other, TIME_LIMIT).into_iter().map(run).collect()
+}
+
+/// JSON that cannot end the script element in which it stands, nor a line of a script.
+pub(super) fn script_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
+    if !json.contains(['<', '\u{2028}', '\u{2029}']) {
+        return json;
+    }
+    // JSON has these characters only in strings.
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_runs_of_utf16() {
+        let found = runs("a 𝄞 old word", "a 𝄞 new word");
+        assert_eq!(found, [Run::Kept(5), Run::Kept(-3), Run::Added("new".into()), Run::Kept(5)]);
+        assert_eq!(script_json(&found), r#"[5,-3,"new",5]"#);
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let text = "é".repeat(MAX_CHARS);
+        assert_eq!(cut(&text), (text.as_str(), false));
+        assert_eq!(cut(&format!("{text}é")), (text.as_str(), true));
+    }
+
+    #[test]
+    fn json_cannot_leave_its_element() {
+        let hostile = "</script><!--\u{2028}\u{2029}\0\u{7}\r\"\\";
+        let json = script_json(&hostile);
+        assert!(!json.contains(['<', '\u{2028}', '\u{2029}', '\0', '\u{7}', '\r']), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
+    }
+}

@@ -1,0 +1,200 @@
+//! Writes a page group by group.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::texts::{GroupTexts, script_json};
+use super::{Report, ReportGroup, ReportMember, histogram, page};
+
+/// The usual budget for texts.
+pub(crate) const DEFAULT_TEXT_BYTES: u64 = 40 << 20;
+/// The members of a group that are listed, with the kept one.
+pub(super) const MAX_MEMBERS: usize = 1000;
+/// A chunk ends with this many groups, or with so many bytes of members and texts.
+const MAX_CHUNK_GROUPS: usize = 1000;
+const MAX_CHUNK_BYTES: usize = 1 << 20;
+
+/// Writes a page. Its memory is a chunk of groups, however many follow.
+pub(crate) struct ReportWriter<W: Write> {
+    out: W,
+    chunk: Chunk,
+    /// What is left of the budget for texts.
+    text_bytes_left: u64,
+    has_room: bool,
+    num_groups: u64,
+    num_groups_with_texts: u64,
+}
+
+impl<W: Write> ReportWriter<W> {
+    /// Writes the head of a page. `text_bytes` is the budget for texts of documents, usually
+    /// [`DEFAULT_TEXT_BYTES`]; names are embedded in any case.
+    ///
+    /// # Errors
+    ///
+    /// What `out` returns, or that a chart cannot be drawn.
+    pub(crate) fn create(mut out: W, report: &Report, text_bytes: u64) -> io::Result<Self> {
+        let drawn = report.histograms.iter().filter(|histogram| !histogram.bins.is_empty());
+        let drawn = drawn.map(|histogram| Ok((histogram, histogram::svg(histogram)?)));
+        let drawn =
+            drawn.collect::<histogram::Drawn<Vec<_>>>().map_err(|e| io::Error::other(e.to_string()))?;
+        let (head, body) = (page::head(&report.title), page::body(report, &drawn));
+        write!(out, "<!DOCTYPE html>\n<html lang=\"en\">{}\n<body>{}", head.0, body.0)?;
+        Ok(Self {
+            out,
+            chunk: Chunk::default(),
+            text_bytes_left: text_bytes,
+            has_room: text_bytes > 0,
+            num_groups: 0,
+            num_groups_with_texts: 0,
+        })
+    }
+
+    /// Whether texts of further groups may be embedded. Without room, groups need not have any.
+    pub(crate) fn has_room_for_texts(&self) -> bool {
+        self.has_room
+    }
+
+    /// Adds a group.
+    ///
+    /// # Errors
+    ///
+    /// What the output returns.
+    pub(crate) fn group(&mut self, group: &ReportGroup) -> io::Result<()> {
+        if self.num_groups == 0 {
+            self.out.write_all(page::groups().0.as_bytes())?;
+        }
+        self.num_groups += 1;
+        let texts = self.texts(group);
+        self.chunk.push(group, texts.as_ref());
+        if self.chunk.is_full() {
+            self.chunk.write(&mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// The texts of a group that are embedded, if it has any. The first group whose kept text does
+    /// not fit is the last one that is tried: what follows depends on no later small text.
+    fn texts(&mut self, group: &ReportGroup) -> Option<GroupTexts> {
+        let text = group.kept.text.as_ref().filter(|_| self.has_room)?;
+        let Some((texts, used)) = GroupTexts::new(group, MAX_MEMBERS - 1, self.text_bytes_left) else {
+            self.has_room = false;
+            return None;
+        };
+        debug_assert!(used <= self.text_bytes_left && used >= text.len().min(1) as u64);
+        self.text_bytes_left -= used;
+        self.num_groups_with_texts += 1;
+        Some(texts)
+    }
+
+    /// Writes the end of the page, and returns the output after a flush.
+    ///
+    /// # Errors
+    ///
+    /// What the output returns.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        if self.chunk.num_groups() > 0 {
+            self.chunk.write(&mut self.out)?;
+        }
+        if self.num_groups > 0 {
+            let end = page::end(self.num_groups, self.num_groups_with_texts);
+            self.out.write_all(end.0.as_bytes())?;
+        }
+        self.out.write_all(b"</body>\n</html>\n")?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// Groups that are written together.
+#[derive(Default)]
+struct Chunk {
+    list: List,
+    /// The groups' [`Members`], as items of a JSON array.
+    members: String,
+    /// The groups' [`GroupTexts`] or null, likewise.
+    texts: String,
+}
+
+/// What the list shows of each group.
+#[derive(Default, Serialize)]
+struct List {
+    /// The names of the kept members.
+    names: Vec<String>,
+    /// The numbers of members, with the kept one and those that are not listed.
+    members: Vec<usize>,
+    /// The bytes of the members but for the kept one, as far as they are known.
+    bytes: Vec<Option<u64>>,
+    /// The lowest similarities.
+    similarities: Vec<Option<f64>>,
+    /// The largest distances.
+    distances: Vec<Option<u32>>,
+}
+
+/// The bytes of the kept member, and the others that are listed.
+#[derive(Serialize)]
+struct Members<'a>(Option<u64>, Vec<Member<'a>>);
+
+/// Name, bytes, distance, similarity, and whether it is an exact copy.
+#[derive(Serialize)]
+struct Member<'a>(&'a str, Option<u64>, Option<u32>, Option<f64>, bool);
+
+impl<'a> Member<'a> {
+    fn new(member: &'a ReportMember) -> Self {
+        let similarity = member.similarity.map(rounded);
+        Self(&member.name, member.bytes, member.distance, similarity, member.is_exact)
+    }
+}
+
+impl Chunk {
+    fn num_groups(&self) -> usize {
+        self.list.names.len()
+    }
+
+    fn is_full(&self) -> bool {
+        let num_bytes = self.members.len() + self.texts.len();
+        self.num_groups() >= MAX_CHUNK_GROUPS || num_bytes >= MAX_CHUNK_BYTES
+    }
+
+    fn push(&mut self, group: &ReportGroup, texts: Option<&GroupTexts>) {
+        self.list.push(group);
+        let listed = group.others.iter().take(MAX_MEMBERS - 1).map(Member::new).collect();
+        for (items, json) in [
+            (&mut self.members, script_json(&Members(group.kept.bytes, listed))),
+            (&mut self.texts, script_json(&texts)),
+        ] {
+            if !items.is_empty() {
+                items.push(',');
+            }
+            items.push_str(&json);
+        }
+    }
+
+    /// Writes the blocks of the chunk, and starts a new one.
+    fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let (members, texts) = (format!("[{}]", self.members), format!("[{}]", self.texts));
+        for (class, json) in [("list", &script_json(&self.list)), ("members", &members), ("texts", &texts)] {
+            writeln!(out, r#"<script type="application/json" class="{class}">{json}</script>"#)?;
+        }
+        *self = Self::default();
+        Ok(())
+    }
+}
+
+impl List {
+    fn push(&mut self, group: &ReportGroup) {
+        let others = &group.others;
+        let known = others.iter().filter_map(|member| member.bytes);
+        self.names.push(group.kept.name.clone());
+        self.members.push(1 + others.len());
+        self.bytes.push(known.reduce(u64::saturating_add));
+        self.similarities
+            .push(others.iter().filter_map(|member| member.similarity).reduce(f64::min).map(rounded));
+        self.distances.push(others.iter().filter_map(|member| member.distance).max());
+    }
+}
+
+/// A similarity with the digits that a page needs.
+fn rounded(similarity: f64) -> f64 {
+    (similarity * 1e4).round() / 1e4
+}

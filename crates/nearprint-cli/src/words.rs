@@ -1,0 +1,187 @@
+//! The words in which two texts differ.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// How long [`differences`] searches for a short list of changes.
+const TIME_LIMIT: Duration = Duration::from_secs(1);
+
+/// A part of the difference of a text and another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change<'a> {
+    /// In both texts.
+    Equal(&'a str),
+    /// In the first text only.
+    Removed(&'a str),
+    /// In the second text only.
+    Added(&'a str),
+}
+
+/// The changes that make `b` of `a`, in the order of the texts. Words, spaces and punctuation marks
+/// are compared as wholes, as Unicode (UAX #29) separates them.
+///
+/// `Equal` and `Removed` joined are `a`, `Equal` and `Added` joined are `b`. No change is empty. The
+/// search ends after a second; what is left of the texts then counts as changed.
+pub(crate) fn differences<'a>(a: &'a str, b: &'a str) -> Vec<Change<'a>> {
+    differences_within(a, b, TIME_LIMIT)
+}
+
+/// [`differences`] with another time limit.
+pub(crate) fn differences_within<'a>(a: &'a str, b: &'a str, limit: Duration) -> Vec<Change<'a>> {
+    let mut ids = HashMap::new();
+    let (words_a, words_b) = (Words::new(a, &mut ids), Words::new(b, &mut ids));
+    let deadline = Instant::now().checked_add(limit);
+    // Myers is the algorithm that stays closest to its deadline.
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &words_a.ids, &words_b.ids, deadline);
+    let mut changes = Vec::with_capacity(ops.len());
+    let mut open = Replacement { removed: "", added: "" };
+    for (at, op) in ops.iter().enumerate() {
+        let (old, new) = (words_a.text(op.old_range()), words_b.text(op.new_range()));
+        let is_equal = matches!(op, DiffOp::Equal { .. });
+        let joins_replacements = is_equal
+            && old.trim().is_empty()
+            && open.is_full()
+            && matches!(ops.get(at + 1), Some(DiffOp::Replace { .. }));
+        if !is_equal || joins_replacements {
+            open = Replacement { removed: joined(a, open.removed, old), added: joined(b, open.added, new) };
+        } else {
+            open.close(&mut changes);
+            changes.push(Change::Equal(old));
+        }
+    }
+    open.close(&mut changes);
+    changes
+}
+
+/// Changes without an equal part between them. Spaces between replaced words belong to them, as one
+/// replaced sentence reads better than many replaced words.
+struct Replacement<'a> {
+    removed: &'a str,
+    added: &'a str,
+}
+
+impl<'a> Replacement<'a> {
+    fn is_full(&self) -> bool {
+        !self.removed.is_empty() && !self.added.is_empty()
+    }
+
+    /// Appends the changes, and starts anew.
+    fn close(&mut self, changes: &mut Vec<Change<'a>>) {
+        let parts = [Change::Removed(self.removed), Change::Added(self.added)];
+        changes.extend(parts.into_iter().filter(|part| !part.text().is_empty()));
+        *self = Self { removed: "", added: "" };
+    }
+}
+
+impl<'a> Change<'a> {
+    /// The text of the part.
+    pub(crate) fn text(self) -> &'a str {
+        match self {
+            Self::Equal(text) | Self::Removed(text) | Self::Added(text) => text,
+        }
+    }
+}
+
+/// A part of `text` and the part right after it as one; either may be empty.
+fn joined<'a>(text: &'a str, first: &'a str, second: &'a str) -> &'a str {
+    if first.is_empty() {
+        return second;
+    }
+    let start = first.as_ptr() as usize - text.as_ptr() as usize;
+    &text[start..start + first.len() + second.len()]
+}
+
+/// The words of a text.
+struct Words<'a> {
+    text: &'a str,
+    /// Where each word starts, and the end of the text.
+    offsets: Vec<usize>,
+    /// Equal for equal words, of this text or another one with the same map.
+    ids: Vec<usize>,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a str, ids: &mut HashMap<&'a str, usize>) -> Self {
+        let (mut offsets, mut found) = (Vec::new(), Vec::new());
+        for (offset, word) in text.split_word_bound_indices() {
+            let next = ids.len();
+            offsets.push(offset);
+            found.push(*ids.entry(word).or_insert(next));
+        }
+        offsets.push(text.len());
+        Self { text, offsets, ids: found }
+    }
+
+    /// The text of a range of words.
+    fn text(&self, words: Range<usize>) -> &'a str {
+        &self.text[self.offsets[words.start]..self.offsets[words.end]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Change::{Added, Equal, Removed};
+    use super::*;
+
+    /// The texts that changes were made of.
+    fn restored(changes: &[Change<'_>]) -> (String, String) {
+        let a = changes.iter().filter(|change| !matches!(change, Added(_)));
+        let b = changes.iter().filter(|change| !matches!(change, Removed(_)));
+        (a.map(|change| change.text()).collect(), b.map(|change| change.text()).collect())
+    }
+
+    #[test]
+    fn words_are_compared_as_wholes() {
+        let changes = differences("The old house, by the sea.", "The new house by the sea.");
+        let house = [Equal("The "), Removed("old"), Added("new"), Equal(" house")];
+        assert_eq!(changes[..4], house);
+        assert_eq!(changes[4..], [Removed(","), Equal(" by the sea.")]);
+        assert_eq!(differences("same", "same"), [Equal("same")]);
+        assert_eq!(differences("", "new"), [Added("new")]);
+        assert_eq!(differences("", ""), []);
+    }
+
+    #[test]
+    fn spaces_join_replaced_words() {
+        let changes = differences("say one two now", "say three four now");
+        assert_eq!(changes, [Equal("say "), Removed("one two"), Added("three four"), Equal(" now")]);
+    }
+
+    #[test]
+    fn hostile_texts_end_in_time() {
+        let letter = |at: u32, step: u32| char::from_u32(0x4e00 + at * step % 19_997).unwrap();
+        let text = |step| (0..20_000).map(|at| letter(at, step)).collect::<String>();
+        let pairs = [
+            (text(1), text(7919)),
+            (text(1), text(1).chars().rev().collect()),
+            ("a ".repeat(10_000), "b a ".repeat(5_000)),
+            ("x".repeat(1_000_000), "y".repeat(1_000_000)),
+        ];
+        for (a, b) in &pairs {
+            let start = Instant::now();
+            let changes = differences_within(a, b, Duration::from_millis(50));
+            assert_eq!(restored(&changes), (a.clone(), b.clone()));
+            assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn changes_restore_both_texts(a in "[ab\n ,é漢]{0,60}", b in "[ab\n ,é漢]{0,60}") {
+            prop_assert_eq!(restored(&differences(&a, &b)), (a, b));
+        }
+
+        #[test]
+        fn changes_restore_any_texts(a in any::<String>(), b in any::<String>()) {
+            let changes = differences(&a, &b);
+            prop_assert!(changes.iter().all(|change| !change.text().is_empty()));
+            prop_assert_eq!(restored(&changes), (a, b));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+"""Opens reports in a headless Chromium and uses them as a reader does.
+
+    NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --lib report
+    python tests/report/browser.py /tmp/report/small.html /tmp/report/large.html [--shots FOLDER]
+
+Needs chromium, its driver, and `pip install selenium`. small.html and large.html are the pages of the
+tests in crates/nearprint-cli/src/report/tests.rs. Other pages are opened and their lists are used.
+"""
+
+import argparse
+import pathlib
+import shutil
+import time
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+MAX_OPENING_SECONDS = 2.0
+HOSTILE_NAME = "<img src=x onerror=window.hacked=1>"
+HOSTILE_TEXT = "</script><script>window.hacked=1</script>"
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    for option in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1400,1000"]:
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    # `get` returns at once, so that the time of the first rows can be measured.
+    options.page_load_strategy = "none"
+    # Selenium need not look for a browser in the network if the system has one.
+    options.binary_location = shutil.which("chromium") or ""
+    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
+    return webdriver.Chrome(options=options, service=service)
+
+
+class Page:
+    """A report that is open."""
+
+    def __init__(self, driver, path):
+        self.driver = driver
+        driver.get("about:blank")
+        driver.get_log("browser")
+        start = time.monotonic()
+        driver.get(path.resolve().as_uri())
+        while not self.run("return document.querySelector('#group-list .row') !== null"):
+            assert time.monotonic() - start < 60, "no rows after a minute"
+            time.sleep(0.01)
+        self.opening_seconds = time.monotonic() - start
+        while self.run("return document.readyState") != "complete":
+            time.sleep(0.01)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def texts(self, selector):
+        script = "return [...document.querySelectorAll(arguments[0])].map(found => found.textContent)"
+        return self.run(script, selector)
+
+    def names(self):
+        return self.texts("#group-list .name")
+
+    def count(self):
+        return self.texts("#count")[0]
+
+    def press(self, *keys):
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+            # Rows follow the scroll bar in the next frame.
+            self.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+
+    def focus(self):
+        return self.run("return document.activeElement.id")
+
+    def check(self, condition, what):
+        assert condition, what
+        errors = [entry["message"] for entry in self.driver.get_log("browser")]
+        assert not errors, f"{what}: {errors}"
+        assert self.run("return window.hacked === undefined"), f"{what}: a document ran a script"
+        print(f"ok  {what}")
+
+    def shot(self, folder, name):
+        if folder:
+            self.driver.save_screenshot(str(folder / f"{name}.png"))
+
+
+def emulate(driver, scheme, width=1400, height=1000):
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def check_any(page):
+    """What holds for every page with groups."""
+    page.check(page.names(), "has rows, and no error in the console")
+    page.check(page.run("return document.querySelectorAll('svg').length") >= 1, "has charts")
+    num_rows = len(page.names())
+    page.check(num_rows < 60, f"has {num_rows} rows in the document")
+    first = page.names()[0]
+    page.driver.find_element(By.ID, "direction").click()
+    reversed_first = page.names()[0]
+    page.driver.find_element(By.ID, "direction").click()
+    page.check(page.names()[0] == first, f"sorts: {first!r} is first, or {reversed_first!r}")
+
+
+def check_keyboard(page):
+    """Sorts, searches and chooses on the small page, without a mouse but for the order."""
+    page.check(page.count() == "6 groups", "counts the groups")
+    Select(page.driver.find_element(By.ID, "sort")).select_by_value("name")
+    names = page.names()
+    page.check(names == sorted(names, key=str.lower), "sorts by name")
+    Select(page.driver.find_element(By.ID, "sort")).select_by_value("members")
+    page.check(page.names()[0] == "many", "sorts by the number of members")
+
+    page.press("/")
+    page.check(page.focus() == "search", "/ goes to the search")
+    page.press(*"EDITED")
+    page.check(page.names() == ["news/article.txt"], "finds the name of another member")
+    page.check(page.count() == "1 of 6 groups", "counts what it finds")
+    page.press(Keys.ENTER, Keys.ENTER)
+    page.check(page.focus() == "member-list", "Enter chooses the group")
+    page.check(page.texts("#difference .note") == ["The texts are equal."], "shows that a copy is equal")
+    page.press(Keys.ARROW_DOWN, Keys.ENTER)
+    page.check(page.focus() == "difference", "Enter chooses a member")
+    page.check("New York" in page.texts("#difference ins"), "shows words that were added")
+    page.check("Hamburg" in page.texts("#difference del"), "shows words that were removed")
+    page.press(Keys.ESCAPE)
+    page.check(page.focus() == "member-list", "Escape goes back to the members")
+    page.press(Keys.ESCAPE)
+    page.check(page.focus() == "group-list", "Escape goes back to the groups")
+    page.press("/", Keys.ESCAPE)
+    page.check(page.count() == "6 groups", "Escape ends the search")
+
+
+def choose(page, name):
+    """Searches a name and chooses the first group, by keys only."""
+    page.press("/")
+    page.run("document.activeElement.select()")
+    page.press(*name, Keys.ENTER, Keys.ENTER)
+
+
+def check_hostile(page):
+    choose(page, "<img")
+    page.check(page.names() == [HOSTILE_NAME], "shows a hostile name as it is")
+    page.press(Keys.ENTER)
+    text = page.texts("#difference .columns:not(.head) .old")[0]
+    page.check(HOSTILE_TEXT in text, "shows a hostile text as it is")
+    page.check("‹U+202E›" in text and "\u202e" not in text and "␛" in text, "shows what cannot be seen")
+    page.check("␊" in page.texts("#member-list .name")[0], "shows a name on one line")
+    unsafe = page.run("try { document.body.innerHTML = '<b>'; return true } catch { return false }")
+    page.driver.get_log("browser")
+    page.check(not unsafe, "forbids HTML from text")
+
+
+def check_limits(page):
+    choose(page, "long.txt")
+    page.check(any("cut after" in note for note in page.texts("#difference .note")), "says that texts are cut")
+    before = len(page.texts("#difference .old"))
+    page.run("document.querySelector('.folded').focus()")
+    page.press(Keys.ENTER)
+    page.check(len(page.texts("#difference .old")) > before, "opens lines that are folded")
+    choose(page, "many")
+    page.check("are not listed" in page.texts("#group-note")[0], "says that members are not listed")
+    page.check(len(page.texts("#member-list .row")) < 60, "has few members in the document")
+    page.press(Keys.END)
+    page.check("many/998" in page.texts("#member-list .name"), "goes to the last member")
+    page.press(Keys.ESCAPE)
+    choose(page, "no text")
+    page.check(page.texts("#difference .note"), "says that there are no texts")
+
+
+def check_themes(page, shots):
+    choose(page, "edited")
+    page.press(Keys.ARROW_DOWN, Keys.ENTER)
+    colors = {}
+    for scheme in ["light", "dark"]:
+        emulate(page.driver, scheme)
+        colors[scheme] = page.run("return getComputedStyle(document.body).backgroundColor")
+        page.shot(shots, f"difference-{scheme}")
+        page.run("scrollTo({ top: 0, behavior: 'instant' })")
+        page.shot(shots, scheme)
+    page.check(colors["light"] != colors["dark"], f"has a dark background: {colors['dark']}")
+    for width in [1400, 800, 400]:
+        emulate(page.driver, "light", width)
+        overflow = page.run("return document.documentElement.scrollWidth - innerWidth")
+        page.check(overflow <= 0, f"fits into {width} px")
+    page.run("scrollTo({ top: 0, behavior: 'instant' })")
+    page.shot(shots, "narrow-top")
+    for selector, name in [("#groups", "narrow-list"), ("#group-title", "narrow-group")]:
+        page.run("document.querySelector(arguments[0]).scrollIntoView({ behavior: 'instant' })", selector)
+        page.shot(shots, name)
+    page.run("document.querySelector('#difference ins').scrollIntoView({ behavior: 'instant', block: 'center' })")
+    page.shot(shots, "narrow-difference")
+    emulate(page.driver, "light")
+
+
+def check_large(page):
+    page.check(page.count() == "100,000 groups", "counts 100,000 groups")
+    page.driver.find_element(By.ID, "group-list").send_keys(Keys.END)
+    page.check(len(page.names()) < 60, "goes to the last of them")
+    start = time.monotonic()
+    choose(page, "copy-077777")
+    page.check(page.count() == "1 of 100,000 groups", f"finds one in {time.monotonic() - start:.1f} s, with the keys")
+    page.check(page.texts("#difference ins"), "shows its difference")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="+", type=pathlib.Path)
+    parser.add_argument("--shots", type=pathlib.Path, help="a folder for screenshots")
+    arguments = parser.parse_args()
+    driver = browser()
+    try:
+        for path in arguments.pages:
+            emulate(driver, "light")
+            page = Page(driver, path)
+            megabytes = path.stat().st_size / 1e6
+            page.check(
+                page.opening_seconds < MAX_OPENING_SECONDS,
+                f"{path.name}: {megabytes:.1f} MB open in {page.opening_seconds:.2f} s",
+            )
+            check_any(page)
+            if path.name == "small.html":
+                check_keyboard(page)
+                check_hostile(page)
+                check_limits(page)
+                check_themes(page, arguments.shots)
+            elif path.name == "large.html":
+                check_large(page)
+                page.shot(arguments.shots, "large")
+    finally:
+        driver.quit()
+
+
+if __name__ == "__main__":
+    main()
