@@ -1,10 +1,11 @@
 """Opens reports in a headless Chromium and uses them as a reader does.
 
     NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --lib report
-    python tests/report/browser.py /tmp/report/small.html /tmp/report/large.html [--shots FOLDER]
+    python tests/report/browser.py /tmp/report/*.html [--shots FOLDER]
 
-Needs chromium, its driver, and `pip install selenium`. small.html and large.html are the pages of the
-tests in crates/nearprint-cli/src/report/tests.rs. Other pages are opened and their lists are used.
+Needs chromium, its driver, and `pip install selenium`. The tests in
+crates/nearprint-cli/src/report/tests.rs make small.html, pair.html and large.html. Any other page is opened, and
+its list is sorted.
 """
 
 import argparse
@@ -227,6 +228,11 @@ def main():
                 check_hostile(page)
                 check_limits(page)
                 check_themes(page, arguments.shots)
+            elif path.name == "pair.html":
+                ins = page.texts("#difference ins")
+                page.check("Oslo" in ins, "shows the difference of the only group at once")
+                page.check(page.run("return scrollY") == 0, "starts at its top")
+                page.shot(arguments.shots, "pair")
             elif path.name == "large.html":
                 check_large(page)
                 page.shot(arguments.shots, "large")

@@ -8,11 +8,12 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Histogram;
+use super::page::grouped;
 
 pub(super) type Drawn<T> = Result<T, Box<dyn Error>>;
 
-const SIZE: (u32, u32) = (480, 220);
-const FONT: (&str, u32) = ("sans-serif", 13);
+const SIZE: (u32, u32) = (480, 200);
+const FONT: (&str, u32) = ("sans-serif", 16);
 /// The page's style sheet replaces this colour by that of the theme.
 const BAR: RGBColor = RGBColor(0, 100, 170);
 
@@ -50,7 +51,7 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, bins: &[(Str
     let style = TextStyle::from(FONT).pos(Pos::new(HPos::Center, VPos::Bottom));
     let numbers = counts.map(|(at, count)| {
         let place = EmptyElement::at((SegmentValue::CenterOf(at), count));
-        place + Text::new(count.to_string(), (0, -3), style.clone())
+        place + Text::new(grouped(count), (0, -3), style.clone())
     });
     chart.draw_series(numbers).map_err(failed)?;
     Ok(())

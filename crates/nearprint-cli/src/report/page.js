@@ -4,7 +4,7 @@
 
 'use strict';
 
-/** Items per screen do not depend on the number of items: this is the height of any of them. */
+/** The height of a row in pixels, as in the style sheet. */
 const ROW_HEIGHT = 52;
 /** Rows above and below the visible ones that are in the document as well. */
 const EXTRA_ROWS = 5;
@@ -298,8 +298,7 @@ function folded(rows) {
   const button = element('button', 'folded', `Show ${plural(rows.length, 'equal line')}`);
   button.type = 'button';
   button.addEventListener('click', () => {
-    const made = cells(rows);
-    button.replaceWith(...made);
+    button.replaceWith(...cells(rows));
     byId('difference').focus({ preventScroll: true });
   });
   return button;
@@ -326,23 +325,26 @@ function differenceCells(rows) {
 function differenceContents(texts, index) {
   if (!texts) return [element('p', 'note', 'The texts of this group are not in this page.')];
   const [kept, isKeptCut] = texts.kept;
-  const other = index === undefined ? null : texts.others[index];
+  const other = texts.others[index];
   if (!other) return [element('p', 'note', 'The text of this document is not in this page.')];
   const [runs, isOtherCut] = other;
   const rows = differenceRows(kept, runs);
   const notes = [];
   if (rows.some(row => row.isChanged)) {
-    const [del, ins] = [element('del', '', 'only here'), element('ins', '', 'only here')];
-    const legend = element('div', 'columns head', element('div', 'old', 'Kept: ', del),
-      element('div', 'new', 'Other: ', ins));
-    notes.push(legend, element('div', 'columns', ...differenceCells(rows)));
+    const names = [current.kept.name, current.others[index].name].map(name => element('span', 'name', oneLine(name)));
+    const head = element('div', 'columns head',
+      element('div', 'old', names[0], ' has ', element('del', '', 'this')),
+      element('div', 'new', names[1], ' has ', element('ins', '', 'this')));
+    notes.push(head, element('div', 'columns', ...differenceCells(rows)));
   } else {
     const lines = rows.map(row => row.left.map(part)).flatMap((parts, at) => (at ? ['\n', ...parts] : parts));
     const text = element('div', 'text', ...lines);
     text.dir = 'auto';
     notes.push(element('p', 'note', kept ? 'The texts are equal.' : 'The texts are empty.'), text);
   }
-  if (isKeptCut || isOtherCut) notes.push(element('p', 'note', 'The texts are cut after 20,000 characters.'));
+  if (isKeptCut || isOtherCut) {
+    notes.push(element('p', 'note', `The texts are cut after ${byId('groups').dataset.maxChars} characters.`));
+  }
   return notes;
 }
 
@@ -375,8 +377,10 @@ const memberList = new ListBox(byId('member-list'), (row, index) => {
   ]);
 }, showDifference);
 
-/** On narrow screens the detail is below the list. */
-const reveal = made => made.scrollIntoView({ block: 'nearest' });
+/** Scrolls to what was chosen. On narrow screens it is below the list. */
+function reveal(chosen) {
+  chosen.scrollIntoView({ block: matchMedia('(max-width: 52rem)').matches ? 'start' : 'nearest' });
+}
 
 function showGroup(group, isByKey) {
   current = { group, ...groups.detail(group) };
@@ -391,21 +395,18 @@ function showGroup(group, isByKey) {
     unlisted > 0 ? `${count(unlisted)} of them are not listed` : null,
   ].filter(note => note !== null).join(' · ');
   byId('group-detail').hidden = others.length === 0;
-  memberList.box.style.height = `${Math.min(others.length, 4.5) * ROW_HEIGHT + 2}px`;
   memberList.chosen = others.length ? 0 : undefined;
   memberList.show(others.map((_, index) => index));
   if (others.length) showDifference(0, false);
-  (isByKey && others.length ? memberList.box : title).focus({ preventScroll: true });
+  if (isByKey && others.length) memberList.box.focus({ preventScroll: true });
   reveal(title);
 }
 
 function showDifference(index, isByKey) {
-  const title = element('h3', '', 'Difference from ', element('span', 'name', oneLine(current.others[index].name)));
-  title.id = 'difference-title';
-  difference.replaceChildren(title, ...differenceContents(groups.texts(current.group), index));
+  difference.replaceChildren(...differenceContents(groups.texts(current.group), index));
   if (!isByKey) return;
   difference.focus({ preventScroll: true });
-  reveal(title);
+  reveal(difference);
 }
 
 const columns = {
@@ -487,10 +488,6 @@ setDirection(sort.value === 'name' || sort.value === 'distance');
 byId('groups').hidden = false;
 showGroups();
 if (groups.length === 1) {
-  groupList.chosen = 0;
-  groupList.render();
-  current = undefined;
-  showGroup(0, false);
-  document.activeElement.blur();
-  scrollTo(0, 0);
+  groupList.pick(0, false);
+  scrollTo({ top: 0, behavior: 'instant' });
 }

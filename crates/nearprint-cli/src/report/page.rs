@@ -12,8 +12,8 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page may use its own style sheet and script, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-2LPYL4q/yD1trsZ4nhexDjkKM4XcV9X9oHDw1QqcSI4='; \
-    script-src 'sha256-XVBvzoXNpQbjRU7PWRbD9mJ/3ghxBuMAxkCx4BHB4M8='; \
+    style-src 'sha256-Vi0LothSwQBVcMKlpKTOO0R45KcqpMFqxpLp2DMSyOI='; \
+    script-src 'sha256-EizptBmpj2psDXJgZrNA4oYdbTbeK5CUsFQL2aBSGKk='; \
     base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
@@ -64,7 +64,8 @@ pub(super) fn body(report: &Report, histograms: &[(&Histogram, String)]) -> Mark
 
 /// A histogram in words.
 fn description(histogram: &Histogram) -> String {
-    let bins: Vec<String> = histogram.bins.iter().map(|(label, count)| format!("{label}: {count}")).collect();
+    let bins: Vec<String> =
+        histogram.bins.iter().map(|(label, count)| format!("{label}: {}", grouped(*count))).collect();
     format!("{}. {}", histogram.caption, bins.join("; "))
 }
 
@@ -72,7 +73,7 @@ fn description(histogram: &Histogram) -> String {
 pub(super) fn groups() -> Markup {
     html! {
         noscript { p.note { "The list of groups needs JavaScript." } }
-        main id="groups" hidden {
+        main id="groups" data-max-chars=(grouped(MAX_CHARS as u64)) hidden {
             section.left aria-labelledby="groups-title" {
                 h2 id="groups-title" { "Groups" }
                 div.tools {
@@ -80,8 +81,8 @@ pub(super) fn groups() -> Markup {
                         aria-label="Search names" autocomplete="off" spellcheck="false";
                     label for="sort" { "Sort by" }
                     select id="sort" {
-                        option value="bytes" { "bytes" }
-                        option value="members" { "members" }
+                        option value="bytes" { "bytes in copies" }
+                        option value="members" { "number of members" }
                         option value="similarity" { "similarity" }
                         option value="distance" { "distance" }
                         option value="name" { "name" }
@@ -97,7 +98,8 @@ pub(super) fn groups() -> Markup {
                 div id="group-detail" hidden {
                     h3 id="members-title" { "Other members" }
                     div.list id="member-list" role="listbox" tabindex="0" aria-labelledby="members-title" {}
-                    section id="difference" tabindex="-1" aria-labelledby="difference-title" {}
+                    h3 { "Difference" }
+                    section id="difference" tabindex="-1" aria-label="Difference" {}
                 }
             }
         }
@@ -109,8 +111,8 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64) -> Markup {
     html! {
         footer {
             p {
-                "Texts of " (num_groups_with_texts) " of " (num_groups) " groups are in this page, cut after "
-                (grouped(MAX_CHARS)) " characters. At most " (grouped(MAX_MEMBERS))
+                "Texts of " (grouped(num_groups_with_texts)) " of " (grouped(num_groups)) " groups are in this page, cut after "
+                (grouped(MAX_CHARS as u64)) " characters. At most " (grouped(MAX_MEMBERS as u64))
                 " members of a group are listed."
             }
             p.keys {
@@ -122,9 +124,11 @@ pub(super) fn end(num_groups: u64, num_groups_with_texts: u64) -> Markup {
     }
 }
 
-/// A number below a million with commas.
-fn grouped(number: usize) -> String {
-    if number < 1000 { number.to_string() } else { format!("{},{:03}", number / 1000, number % 1000) }
+/// A number with commas.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -142,6 +146,12 @@ mod tests {
             let source = format!("{kind}-src 'sha256-{hash}';");
             assert!(POLICY.contains(&source), "POLICY needs {source}");
         }
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        let numbers = [0, 999, 1000, 20_000, 1_234_567].map(grouped);
+        assert_eq!(numbers, ["0", "999", "1,000", "20,000", "1,234,567"]);
     }
 
     #[test]

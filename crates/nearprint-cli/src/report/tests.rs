@@ -124,12 +124,27 @@ fn small_page() {
     assert!(page.contains("corpus/&lt;b&gt;news&lt;/b&gt;"));
     assert_eq!(page.matches("<svg").count(), 2);
     assert_eq!(page.matches("#0064AA").count(), 1 + 6 + 5, "the style sheet's, and a bar for each bin");
-    assert!(page.contains("Groups by number of members. 2: 41870; 3: 9214"));
+    assert!(page.contains("Groups by number of members. 2: 41,870; 3: 9,214"));
     assert!(page.contains("Texts of 5 of 6 groups"));
     let list = &blocks(&page, "list")[0];
     assert_eq!(list["members"], serde_json::json!([3, 2, 2, 2, 2501, 2]));
     let members = &blocks(&page, "members")[0];
     assert_eq!(members[4][1].as_array().unwrap().len(), writer::MAX_MEMBERS - 1);
+}
+
+#[test]
+fn page_of_a_pair() {
+    let (folder, _temporary) = folder();
+    let mut report = report();
+    report.title = "nearprint compare".into();
+    report.histograms.clear();
+    let svg = r#"<svg width="300" height="60" viewBox="0 0 300 60"><text x="9" y="30">curve</text></svg>"#;
+    report.charts.push(Chart { caption: "Curves".into(), svg: svg.into() });
+    let mut writer = ReportWriter::create(Vec::new(), &report, DEFAULT_TEXT_BYTES).unwrap();
+    writer.group(&groups()[2]).unwrap();
+    let page = writer.finish().unwrap();
+    assert!(String::from_utf8_lossy(&page).contains(svg));
+    fs::write(folder.join("pair.html"), page).unwrap();
 }
 
 #[test]

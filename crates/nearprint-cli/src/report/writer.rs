@@ -76,12 +76,14 @@ impl<W: Write> ReportWriter<W> {
     /// The texts of a group that are embedded, if it has any. The first group whose kept text does
     /// not fit is the last one that is tried: what follows depends on no later small text.
     fn texts(&mut self, group: &ReportGroup) -> Option<GroupTexts> {
-        let text = group.kept.text.as_ref().filter(|_| self.has_room)?;
+        if !self.has_room || group.kept.text.is_none() {
+            return None;
+        }
         let Some((texts, used)) = GroupTexts::new(group, MAX_MEMBERS - 1, self.text_bytes_left) else {
             self.has_room = false;
             return None;
         };
-        debug_assert!(used <= self.text_bytes_left && used >= text.len().min(1) as u64);
+        debug_assert!(used <= self.text_bytes_left);
         self.text_bytes_left -= used;
         self.num_groups_with_texts += 1;
         Some(texts)
