@@ -11,12 +11,10 @@ mod commands;
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
-#[cfg_attr(not(test), expect(dead_code, reason = "no command has an option for it"))]
 mod report;
 mod simhash_cpp;
 mod terminal;
 mod typed;
-#[cfg_attr(not(test), expect(dead_code, reason = "only `report` compares words"))]
 mod words;
 
 use std::borrow::Cow;

@@ -6,6 +6,7 @@ mod global;
 mod join;
 mod near;
 mod recipe;
+mod report;
 mod schema;
 pub(crate) mod values;
 
@@ -15,4 +16,5 @@ pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;
 pub(crate) use near::NearArgs;
 pub(crate) use recipe::RecipeArgs;
+pub(crate) use report::{GroupWriter, ReportArgs};
 pub(crate) use schema::SchemaArgs;

@@ -1,17 +1,23 @@
 //! `nearprint compare`
 
-use std::path::PathBuf;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use crate::args::{GlobalArgs, NearArgs, RecipeArgs, values};
+use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::{for_each_text, warn};
+use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
+use crate::terminal::results::ResultFormat;
+use crate::terminal::without_controls;
+use crate::words::{Change, differences};
 use nearprint::{BandLayout, Fingerprint, Width, WidthVisitor};
 use nearprint_text::recipe::Recipe;
 
-/// Print in how many bits the fingerprints of two texts differ
+/// Print in how many bits the fingerprints of two texts differ, and where the texts differ
 ///
-/// The fingerprints are MinHash by default, of which the bits of the sketches are compared. The exit
+/// Prints the distance; on a terminal also the similarity, whether the texts are near-duplicates,
+/// and the words in which they differ. With --quiet, only the exit code says it. The fingerprints are MinHash by default, of which the bits of the sketches are compared. The exit
 /// code says whether the texts are near-duplicates: 0 for a distance of at most K and, for MinHash,
 /// an equal band; 6 otherwise. A and B can also be fingerprints: of 64 or 128 bits in decimal or
 /// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe says that
@@ -21,6 +27,7 @@ use nearprint_text::recipe::Recipe;
 Examples:
   nearprint compare old.txt new.txt -k 6
   nearprint compare page-1.html page-2.html --clean html,nfc,lower
+  nearprint compare old.txt new.txt --report difference.html
   nearprint compare 0x1f3a 0x1f3b")]
 pub(super) struct Args {
     /// A file of text, - for standard input; or a fingerprint, if B is one too
@@ -29,6 +36,14 @@ pub(super) struct Args {
     /// The other text or fingerprint
     #[arg(value_name = "B")]
     b: PathBuf,
+    /// Print the words in which the texts differ, where standard output is no terminal, too
+    #[arg(long, conflicts_with = "format")]
+    words: bool,
+    /// Format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    format: ResultFormat,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     near: NearArgs,
     #[command(flatten)]
@@ -38,19 +53,82 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        let (distance, is_near) = match self.compared_fingerprints()? {
-            Some(found) => found,
+        self.report.check(&[&self.a, &self.b])?;
+        let compared = match self.compared_fingerprints()? {
+            Some(compared) => compared,
             None => recipe.width().visit(TextComparison { args: &self, recipe: &recipe, global })?,
         };
-        let mut out = OutputStream::stdout();
-        out.write(|out| writeln!(out, "{distance}"))?;
-        out.flush()?;
-        if is_near { Ok(()) } else { Err(Failure::NotNearDuplicates) }
+        self.print(&compared, global)?;
+        let report = || self.report_of(&compared, &recipe);
+        self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
+        if compared.verdict == Verdict::Near { Ok(()) } else { Err(Failure::NotNearDuplicates) }
     }
 
-    /// The distance, and whether they are near, if both arguments are fingerprints and not names of
-    /// files. Their width is the smallest one in which both can be parsed.
-    fn compared_fingerprints(&self) -> Result<Option<(u32, bool)>, Failure> {
+    fn print(&self, compared: &Compared, global: GlobalArgs) -> Result<(), Failure> {
+        if global.quiet {
+            return Ok(());
+        }
+        let is_terminal = io::stdout().is_terminal();
+        let mut out = OutputStream::stdout();
+        let Compared { distance, bits, k, similarity, verdict, .. } = compared;
+        if self.format == ResultFormat::Json {
+            let similarity = similarity.map_or("null".into(), |similarity| similarity.to_string());
+            let near = *verdict == Verdict::Near;
+            out.write(|out| {
+                writeln!(
+                    out,
+                    r#"{{"distance":{distance},"bits":{bits},"k":{k},"similarity":{similarity},"near":{near}}}"#
+                )
+            })?;
+            return Ok(out.flush()?);
+        }
+        let summary = compared.summary();
+        if is_terminal {
+            out.write(|out| writeln!(out, "{distance}  {summary}"))?;
+        } else {
+            global.note(format_args!("{summary}"));
+            out.write(|out| writeln!(out, "{distance}"))?;
+        }
+        if let Some([a, b]) = compared.texts.as_ref().filter(|_| self.words || is_terminal) {
+            let has_colours = is_terminal && std::env::var_os("NO_COLOR").is_none();
+            out.write(|out| write_words(out, &differences(a, b), has_colours))?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn report_of(&self, compared: &Compared, recipe: &Recipe) -> Report {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let facts = vec![
+            fact("First", self.a.to_string_lossy().into_owned()),
+            fact("Second", self.b.to_string_lossy().into_owned()),
+            fact("Recipe", recipe.to_string()),
+            fact("Distance", format!("{} of {} bits", compared.distance, compared.bits)),
+            fact("Result", compared.summary()),
+        ];
+        Report { title: "nearprint compare".into(), facts, ..Report::default() }
+    }
+
+    fn group_of(&self, compared: &Compared) -> ReportGroup {
+        let [a, b] = [0, 1].map(|at| compared.texts.as_ref().map(|texts| texts[at].clone()));
+        let member = |path: &Path, text: Option<String>| ReportMember {
+            name: path.to_string_lossy().into_owned(),
+            bytes: text.as_ref().map(|text| text.len() as u64),
+            text,
+            ..ReportMember::default()
+        };
+        let is_exact = a.is_some() && a == b;
+        let other = ReportMember {
+            distance: Some(compared.distance),
+            similarity: compared.similarity,
+            is_exact,
+            ..member(&self.b, b)
+        };
+        ReportGroup { kept: member(&self.a, a), others: vec![other] }
+    }
+
+    /// What was found if both arguments are fingerprints and not names of files. Their width is the
+    /// smallest one in which both can be parsed.
+    fn compared_fingerprints(&self) -> Result<Option<Compared>, Failure> {
         if self.a.exists() || self.b.exists() {
             return Ok(None);
         }
@@ -62,17 +140,24 @@ impl Args {
         let parsed = widths.find_map(|width| width.visit(Parsed { a, b, recipe: recipe.as_ref() }));
         let Some((distance, width, bands, shares_band)) = parsed else { return Ok(None) };
         let default =
-            recipe.filter(|_| bands.is_some()).map_or(values::DEFAULT_K, |recipe| recipe.default_k());
+            recipe.as_ref().filter(|_| bands.is_some()).map_or(values::DEFAULT_K, Recipe::default_k);
         let k = self.near.k(bands, width)?.unwrap_or(default);
-        Ok(Some((distance, shares_band && distance <= k)))
+        Ok(Some(Compared {
+            distance,
+            bits: bands.map_or(width.bits(), |bands| bands.sketch_bits(width)),
+            k,
+            similarity: recipe.map(|recipe| recipe.similarity(distance)),
+            verdict: Verdict::of(distance <= k, shares_band),
+            texts: None,
+        }))
     }
 
-    /// The distance of the texts in two files, and whether they are near.
+    /// What was found about the texts in two files.
     fn compared_texts<F: Fingerprint>(
         &self,
         recipe: &Recipe,
         global: GlobalArgs,
-    ) -> Result<(u32, bool), Failure> {
+    ) -> Result<Compared, Failure> {
         let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
         if self.a == self.b && self.a.as_os_str() == "-" {
             return Err(Failure::Usage("only one of the two can be standard input".into()));
@@ -80,27 +165,98 @@ impl Args {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
-        let num_replaced =
-            for_each_text(&inputs, &mut |record| found.push(fingerprinter.fingerprint(&record.text)))?;
-        let [a, b] = found[..] else {
-            return Err(Failure::Usage(format!(
-                "`compare` needs two texts, but the inputs have {}",
-                found.len()
-            )));
+        let num_replaced = for_each_text(&inputs, &mut |record| {
+            found.push((fingerprinter.fingerprint(&record.text), record.text.clone()));
+        })?;
+        let count = found.len();
+        let Ok([(a, text_a), (b, text_b)]) = <[_; 2]>::try_from(found) else {
+            return Err(Failure::Usage(format!("`compare` needs two texts, but the inputs have {count}")));
         };
-        warn(global, num_replaced, [a, b].iter().filter(|found| found.num_tokens == 0).count() as u64);
+        let num_empty = [a, b].iter().filter(|found| found.num_tokens == 0).count();
+        warn(global, num_replaced, num_empty as u64);
         let distance = recipe.distance(a.value, b.value);
-        if let Some(bands) = recipe.bands() {
-            let similarity = bands.similarity(F::WIDTH, distance);
-            if [a, b].iter().any(|text| text.value == F::default()) {
-                global.note(format_args!("a text without a token is near no other"));
-            } else if bands.shares_band(a.value, b.value) {
-                global.note(format_args!("similarity about {similarity:.2}"));
-            } else {
-                global.note(format_args!("similarity about {similarity:.2}; not near, as no band is equal"));
-            }
+        let bands = recipe.bands();
+        // By MinHash, a text without a token is near nothing.
+        let is_empty = bands.is_some() && num_empty > 0;
+        let shares_band = bands.is_none_or(|bands| bands.shares_band(a.value, b.value));
+        Ok(Compared {
+            distance,
+            bits: bands.map_or(F::BITS, |bands| bands.sketch_bits(F::WIDTH)),
+            k,
+            similarity: (!is_empty).then(|| recipe.similarity(distance)),
+            verdict: if is_empty { Verdict::NoToken } else { Verdict::of(distance <= k, shares_band) },
+            texts: Some([text_a, text_b]),
+        })
+    }
+}
+
+/// What was found about two texts or fingerprints.
+struct Compared {
+    distance: u32,
+    /// The largest distance there is.
+    bits: u32,
+    /// The largest distance that is near.
+    k: u32,
+    /// `None` if the recipe is unknown, or a text has no token.
+    similarity: Option<f64>,
+    verdict: Verdict,
+    /// `None` for fingerprints.
+    texts: Option<[String; 2]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Near,
+    TooFar,
+    /// No band of the MinHash fingerprints is equal.
+    NoEqualBand,
+    /// One of the texts has no token.
+    NoToken,
+}
+
+impl Verdict {
+    fn of(is_within: bool, shares_band: bool) -> Self {
+        match (is_within, shares_band) {
+            (true, true) => Self::Near,
+            (false, _) => Self::TooFar,
+            (true, false) => Self::NoEqualBand,
         }
-        Ok((distance, recipe.near(k).distance(a.value, b.value).is_some()))
+    }
+}
+
+impl Compared {
+    /// The similarity and the verdict in words.
+    fn summary(&self) -> String {
+        let similarity =
+            self.similarity.map_or(String::new(), |similarity| format!("similarity about {similarity:.2}; "));
+        let Self { k, bits, .. } = self;
+        match self.verdict {
+            Verdict::Near => format!("{similarity}near-duplicates: at most {k} of {bits} bits differ"),
+            Verdict::TooFar => format!("{similarity}not near: more than {k} of {bits} bits differ"),
+            Verdict::NoEqualBand => format!("{similarity}not near, as no band is equal"),
+            Verdict::NoToken => "a text without a token is near no other".into(),
+        }
+    }
+}
+
+/// Prints two texts as one. Without colours, `[-` and `-]` are around words of the first one, `{+`
+/// and `+}` around those of the second.
+fn write_words(out: &mut dyn Write, changes: &[Change<'_>], has_colours: bool) -> io::Result<()> {
+    let around = |first: &'static str, last: &'static str, colour: &'static str| match has_colours {
+        true => (colour, "\x1b[0m"),
+        false => (first, last),
+    };
+    for change in changes {
+        let (before, after) = match change {
+            Change::Equal(_) => ("", ""),
+            Change::Removed(_) => around("[-", "-]", "\x1b[31;9m"),
+            Change::Added(_) => around("{+", "+}", "\x1b[32m"),
+        };
+        write!(out, "{before}{}{after}", without_controls(change.text()))?;
+    }
+    match changes.last() {
+        Some(last) if last.text().ends_with('\n') => Ok(()),
+        _ => writeln!(out),
     }
 }
 
@@ -138,7 +294,7 @@ struct TextComparison<'a> {
 }
 
 impl WidthVisitor for TextComparison<'_> {
-    type Output = Result<(u32, bool), Failure>;
+    type Output = Result<Compared, Failure>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
         self.args.compared_texts::<F>(self.recipe, self.global)

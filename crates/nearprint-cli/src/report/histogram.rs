@@ -17,6 +17,49 @@ const FONT: (&str, u32) = ("sans-serif", 16);
 /// The page's style sheet replaces this colour by that of the theme.
 const BAR: RGBColor = RGBColor(0, 100, 170);
 
+/// The last sizes of the bins of [`Histogram::of_sizes`].
+const SIZES: [usize; 9] = [2, 3, 4, 5, 10, 20, 50, 100, 1000];
+
+impl Histogram {
+    /// Groups by their number of members.
+    pub(crate) fn of_sizes(sizes: impl IntoIterator<Item = usize>) -> Self {
+        let mut counts = [0; SIZES.len() + 1];
+        for size in sizes {
+            counts[SIZES.partition_point(|last| *last < size)] += 1;
+        }
+        let label = |bin: usize| match (bin.checked_sub(1).map_or(1, |before| SIZES[before]), SIZES.get(bin))
+        {
+            (before, Some(last)) if before + 1 == *last => last.to_string(),
+            (before, Some(last)) => format!("{}–{last}", before + 1),
+            (before, None) => format!("> {before}"),
+        };
+        let bins = counts.iter().enumerate().map(|(bin, count)| (label(bin), *count)).collect();
+        Self { caption: "Groups by number of documents".into(), bins }.without_ends()
+    }
+
+    /// Documents by their similarity to the kept one, in tenths.
+    pub(crate) fn of_similarities(similarities: impl IntoIterator<Item = f64>) -> Self {
+        let mut counts = [0; 10];
+        for similarity in similarities {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10")]
+            let tenth = (similarity.clamp(0.0, 1.0) * 10.0 + 1e-9) as usize;
+            counts[tenth.min(9)] += 1;
+        }
+        let label = |tenth: usize| format!("0.{tenth}–{}.{}", (tenth + 1) / 10, (tenth + 1) % 10);
+        let bins = counts.iter().enumerate().map(|(tenth, count)| (label(tenth), *count)).collect();
+        Self { caption: "Documents by similarity to the kept one".into(), bins }.without_ends()
+    }
+
+    /// Without the empty bins before the first and behind the last that is not.
+    fn without_ends(mut self) -> Self {
+        let end = self.bins.iter().rposition(|(_, count)| *count > 0).map_or(0, |last| last + 1);
+        self.bins.truncate(end);
+        let start = self.bins.iter().position(|(_, count)| *count > 0).unwrap_or(0);
+        self.bins.drain(..start);
+        self
+    }
+}
+
 /// Draws bars with their labels below and their counts above them, on no background.
 pub(super) fn svg(histogram: &Histogram) -> Drawn<String> {
     let mut text = String::new();
@@ -60,4 +103,23 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, bins: &[(Str
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err needs")]
 fn failed(error: DrawingAreaErrorKind<io::Error>) -> String {
     error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_have_all_values_and_no_empty_ends() {
+        let bins = |histogram: Histogram| {
+            let bins = histogram.bins.into_iter().map(|(label, count)| format!("{label}: {count}"));
+            bins.collect::<Vec<_>>()
+        };
+        assert_eq!(bins(Histogram::of_sizes([3, 3, 6, 10])), ["3: 2", "4: 0", "5: 0", "6–10: 2"]);
+        assert_eq!(bins(Histogram::of_sizes([1000, 1001])), ["101–1000: 1", "> 1000: 1"]);
+        assert_eq!(bins(Histogram::of_sizes([2])), ["2: 1"]);
+        assert_eq!(bins(Histogram::of_sizes([])), [] as [&str; 0]);
+        let similarities = Histogram::of_similarities([1.0, 0.9, 0.3 + 0.5, 0.799, 0.8]);
+        assert_eq!(bins(similarities), ["0.7–0.8: 1", "0.8–0.9: 2", "0.9–1.0: 2"]);
+    }
 }

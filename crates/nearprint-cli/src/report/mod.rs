@@ -14,6 +14,7 @@ mod tests;
 mod texts;
 mod writer;
 
+pub(crate) use texts::read_text;
 pub(crate) use writer::{DEFAULT_TEXT_BYTES, ReportWriter};
 
 /// What a page says before its list of groups.

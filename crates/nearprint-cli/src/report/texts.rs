@@ -1,5 +1,8 @@
 //! The texts of a group as the page holds them: the kept one in full, the others as changes of it.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,6 +16,15 @@ pub(super) const MAX_CHARS: usize = 20_000;
 const MAX_GROUP_BYTES: u64 = 1 << 20;
 /// How long two texts of [`MAX_CHARS`] are compared.
 const TIME_LIMIT: Duration = Duration::from_millis(25);
+
+/// What the page may show of the text in a file, without reading more. Bytes that are no UTF-8 are
+/// replaced.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    // A character has at most four bytes. One more shows that the end was cut off.
+    let mut bytes = Vec::new();
+    File::open(path)?.take(4 * (MAX_CHARS as u64 + 1)).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
 
 /// The texts of a group.
 #[derive(Debug, Serialize)]

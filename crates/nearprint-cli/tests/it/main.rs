@@ -18,6 +18,7 @@ mod keys;
 mod living;
 mod minhash;
 mod outcomes;
+mod report;
 mod scan;
 mod text;
 mod tune;

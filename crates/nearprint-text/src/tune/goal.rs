@@ -123,6 +123,16 @@ impl Goal {
     }
 }
 
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Balance => f.write_str("balance"),
+            Self::Precision(wanted) => write!(f, "precision:{wanted}"),
+            Self::Recall(wanted) => write!(f, "recall:{wanted}"),
+        }
+    }
+}
+
 impl FromStr for Goal {
     type Err = ParseGoalError;
 
@@ -157,7 +167,11 @@ mod tests {
     fn goals_select_the_best_point() {
         let points =
             [point(0, 10, 10), point(1, 60, 57), point(2, 90, 81), point(3, 90, 81), point(4, 300, 99)];
-        let best = |goal: &str| goal.parse::<Goal>().unwrap().best(&points).unwrap().k;
+        let best = |text: &str| {
+            let goal: Goal = text.parse().unwrap();
+            assert_eq!(goal.to_string(), text);
+            goal.best(&points).unwrap().k
+        };
         assert_eq!(best("balance"), 2);
         assert_eq!(best("precision:0.95"), 1);
         assert_eq!(best("precision:0.9"), 2);

@@ -4,13 +4,14 @@ mod files;
 mod groups;
 mod ignored;
 mod print;
+mod report;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::args::values;
-use crate::args::{GlobalArgs, NearArgs, RecipeArgs};
+use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
@@ -22,6 +23,7 @@ use nearprint::Fingerprint;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::recipe::Recipe;
 use print::{GroupPrinter, Style};
+use report::ScanReport;
 
 /// Find near-duplicate files under folders
 ///
@@ -36,6 +38,7 @@ use print::{GroupPrinter, Style};
 Examples:
   nearprint scan .
   nearprint scan ~/.cargo/registry/src -k 6
+  nearprint scan articles --report near.html
   nearprint scan articles --min-tokens 100 --json | head -1")]
 pub(super) struct Args {
     /// Folders and files
@@ -69,6 +72,8 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
     recipe: RecipeArgs,
 }
 
@@ -82,6 +87,8 @@ impl Args {
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
+        let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
+        self.report.check(&paths)?;
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
@@ -96,7 +103,10 @@ impl TypedCommand<&Recipe> for &Args {
             global.note(format_args!("warning: {why}"));
         }
         let mut out = OutputStream::stdout();
-        let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root_of(&self.paths));
+        let root = root_of(&self.paths);
+        let report = ScanReport { paths: &self.paths, root, recipe, k, scanned: &scanned, groups: &groups };
+        self.report.write(|| report.head(), |out| report.write_groups(out))?;
+        let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
         out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned.texts)))?;
         out.flush()?;

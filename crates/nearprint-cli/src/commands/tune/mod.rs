@@ -11,7 +11,7 @@ mod tried;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, values};
+use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, ReportArgs, values};
 use crate::input::documents::warn;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::ResultFormat;
@@ -72,7 +72,7 @@ as you can, and choose a smaller k for a much larger collection.";
     long_about = HELP,
     after_help = "\
 Examples:
-  nearprint tune pages.jsonl --plot curves.svg
+  nearprint tune pages.jsonl --plot curves.svg --report curves.html
   nearprint tune pages.jsonl --similarity 0.7 --goal precision:0.99
   nearprint tune pages.jsonl --group-field group --recipe notebook --shingles 1,2
   nearprint tune pages.jsonl --key-field url --pairs same.tsv --bands 6x16,2 --bands 8x16,3"
@@ -114,6 +114,8 @@ pub(super) struct Args {
     /// Draw the best curves as an SVG picture
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,

@@ -1,12 +1,12 @@
 //! The table, the recommendation and the warnings.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use super::border::borders;
 use super::tried::{Choice, Tried};
 use super::{Args, plot};
 use crate::args::GlobalArgs;
+use crate::report::{Chart, Report};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
@@ -18,10 +18,10 @@ pub(super) fn report(args: &Args, tried: &Tried, study: &Study, global: GlobalAr
     let mut out = OutputStream::stdout();
     out.write(|out| write_points(args.format, out, tried, best))?;
     out.flush()?;
-    if let Some(path) = &args.plot {
-        write_plot(path, args, tried, best)?;
+    if args.plot.is_some() || args.report.path().is_some() {
+        write_pictures(args, tried, study, best)?;
     }
-    note_documents(args, study, global);
+    global.note(format_args!("{}", documents_text(args, study)));
     note_choices(args, tried, best, global);
     note_limits(tried, study, best, global);
     Ok(())
@@ -104,7 +104,7 @@ impl<'a> Line<'a> {
 }
 
 /// What was compared.
-fn note_documents(args: &Args, study: &Study, global: GlobalArgs) {
+fn documents_text(args: &Args, study: &Study) -> String {
     let (len, sampled) = (study.num_documents(), study.num_sampled());
     let (positives, pairs) = (study.num_positives(), study.num_pairs());
     let what = match args.known.is_given() {
@@ -112,19 +112,17 @@ fn note_documents(args: &Args, study: &Study, global: GlobalArgs) {
         false => format!("with a similarity of {} or more", args.similarity()),
     };
     if sampled == len {
-        global.note(format_args!("{len} documents, {positives} of their {pairs} pairs {what}"));
+        format!("{len} documents, {positives} of their {pairs} pairs {what}")
     } else {
-        global.note(format_args!(
+        format!(
             "{len} documents, {sampled} of them compared with all others: {positives} of {pairs} pairs {what}"
-        ));
+        )
     }
 }
 
 /// The options of the best line, and of the best one of each other kind of recipe and confirmation.
 fn note_choices(args: &Args, tried: &Tried, best: Choice<'_>, global: GlobalArgs) {
-    let is_reached = args.goal.is_reached(best.point);
-    let what = if is_reached { "recommended" } else { "nothing reaches the goal; nearest" };
-    global.note(format_args!("{what}: {}", summary(tried, best)));
+    global.note(format_args!("{}: {}", verdict(args, best), summary(tried, best)));
     let kind = |tried: &Tried, at: usize| {
         let curve = &tried.curves[at];
         (curve.recipe.bands().is_some(), curve.confirm)
@@ -132,6 +130,11 @@ fn note_choices(args: &Args, tried: &Tried, best: Choice<'_>, global: GlobalArgs
     for other in tried.best_by(args.goal, kind).into_iter().skip(1) {
         global.note(format_args!("otherwise: {}", summary(tried, other)));
     }
+}
+
+/// What the best line is.
+fn verdict(args: &Args, best: Choice<'_>) -> &'static str {
+    if args.goal.is_reached(best.point) { "recommended" } else { "nothing reaches the goal; nearest" }
 }
 
 /// The options of a point, its quality and its costs.
@@ -186,14 +189,31 @@ fn note_limits(tried: &Tried, study: &Study, best: Choice<'_>, global: GlobalArg
     }
 }
 
-fn write_plot(path: &Path, args: &Args, tried: &Tried, best: Choice<'_>) -> Result<(), Failure> {
+/// Writes the plot, and the report that shows it.
+fn write_pictures(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -> Result<(), Failure> {
     let failed = |error: Box<dyn std::error::Error>| nearprint::Error::Io {
         action: "draw",
-        path: path.to_path_buf(),
+        path: "the curves".into(),
         source: io::Error::other(error.to_string()),
     };
     let svg = plot::svg(tried, args.goal, best, &options(tried, best)).map_err(failed)?;
-    let mut out = OutputStream::create(Some(path))?;
-    out.write(|out| out.write_all(svg.as_bytes()))?;
-    Ok(out.flush()?)
+    if let Some(path) = &args.plot {
+        let mut out = OutputStream::create(Some(path))?;
+        out.write(|out| out.write_all(svg.as_bytes()))?;
+        out.flush()?;
+    }
+    let report = || {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let facts = vec![
+            fact("Compared", documents_text(args, study)),
+            fact("Goal", args.goal.to_string()),
+            fact("Result", verdict(args, best).into()),
+            fact("Options", options(tried, best)),
+            fact("Quality", summary(tried, best)),
+        ];
+        let caption = "Precision and recall of the best curves; circles mark the recommended one".into();
+        let charts = vec![Chart { caption, svg }];
+        Report { title: "nearprint tune".into(), facts, charts, ..Report::default() }
+    };
+    Ok(args.report.write(report, |_| Ok(()))?)
 }

@@ -1,0 +1,52 @@
+//! The option for a report.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportWriter};
+use crate::terminal::output::CompleteFile;
+use nearprint::{Error, Result};
+use nearprint_text::documents::check_outputs;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// Also write a page for a browser, which needs no network: what was compared, totals and
+    /// groups, and the words in which two texts differ
+    #[arg(long = "report", value_name = "FILE.html")]
+    path: Option<PathBuf>,
+}
+
+/// Writes the groups of a report.
+pub(crate) type GroupWriter = ReportWriter<BufWriter<File>>;
+
+impl ReportArgs {
+    /// Where the report goes, if one is wanted.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Fails if the report is an input, or its folder does not exist.
+    pub(crate) fn check(&self, inputs: &[&Path]) -> nearprint_text::Result<()> {
+        check_outputs(self.path().map(|path| ("--report", path)), inputs, &[])
+    }
+
+    /// Writes the report, if one is wanted: what `report` returns, and the groups that `write` adds.
+    /// The file takes its name when it is complete.
+    pub(crate) fn write(
+        &self,
+        report: impl FnOnce() -> Report,
+        write: impl FnOnce(&mut GroupWriter) -> io::Result<()>,
+    ) -> Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let file = CompleteFile::create(path)?;
+        let write_file = || {
+            let out = File::options().write(true).truncate(true).open(file.path())?;
+            let mut writer = ReportWriter::create(BufWriter::new(out), &report(), DEFAULT_TEXT_BYTES)?;
+            write(&mut writer)?;
+            writer.finish().map(drop)
+        };
+        write_file().map_err(Error::io("write", path))?;
+        file.complete()
+    }
+}

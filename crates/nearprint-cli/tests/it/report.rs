@@ -1,0 +1,122 @@
+//! Pages of `--report`, and what `compare` prints, from outside.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::cli::{fails, nearprint, succeeds};
+
+fn words(from: u32, to: u32) -> String {
+    (from..to).map(|word| format!("word{word} ")).collect()
+}
+
+/// Two texts that differ in a few words, an exact copy, and another text.
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let near = words(0, 200).replace("word100 ", "word100 <script>new</script> ");
+    fs::create_dir(home.path().join("d")).unwrap();
+    for (name, text) in [("a", words(0, 200)), ("b", near), ("c", words(0, 200)), ("z", words(900, 1100))] {
+        fs::write(home.path().join("d").join(name), text).unwrap();
+    }
+    home
+}
+
+fn page(at: &Path, name: &str) -> String {
+    let page = fs::read_to_string(at.join(name)).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    assert!(!page.contains("<script>new") && !page.contains("http-equiv=\"refresh\""));
+    let partial = fs::read_dir(at)
+        .unwrap()
+        .find(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("partial"));
+    assert!(partial.is_none(), "nothing is left behind");
+    page
+}
+
+#[test]
+fn a_scan_becomes_a_page() {
+    let home = home();
+    let at = home.path();
+    // A page of an earlier run is replaced, not scanned beside its new version.
+    for _ in 0..2 {
+        succeeds(at, "scan d --report d/near.html", b"");
+        let page = page(&at.join("d"), "near.html");
+        for part in
+            ["nearprint scan", "2 files, 2.78 kB", "1 are exact copies", "\\u003cscript>new", "recipe"]
+        {
+            assert!(page.to_lowercase().contains(&part.to_lowercase()), "{part} is not in {page}");
+        }
+    }
+    let nothing = succeeds(at, "scan d/z --report none.html", b"");
+    assert_eq!(nothing, "");
+    assert!(page(at, "none.html").contains("nearprint scan"));
+}
+
+#[test]
+fn a_comparison_becomes_a_page() {
+    let home = home();
+    let at = home.path().join("d");
+    let outcome = nearprint(&at, "compare a b --report page.html", b"");
+    let page = page(&at, "page.html");
+    assert_eq!(outcome.code, 0);
+    assert!(page.contains("\\u003cscript>new"), "{page}");
+    assert!(page.contains("similarity about 0.9"), "{page}");
+    let outcome = nearprint(&at, "compare 0 15 -k 3 --report bits.html", b"");
+    assert_eq!(outcome.code, 6);
+    assert!(fs::read_to_string(at.join("bits.html")).unwrap().contains("4 of 64 bits"));
+}
+
+#[test]
+fn curves_become_a_page() {
+    let home = tempfile::tempdir().unwrap();
+    let text = |group: u32, copy: u32| words(group * 1000 + copy, group * 1000 + 150);
+    let pages: String = (0..40)
+        .map(|page| format!("{{\"site\":\"{}\",\"text\":\"{}\"}}\n", page / 2, text(page / 2, page % 2)))
+        .collect();
+    fs::write(home.path().join("pages.jsonl"), pages).unwrap();
+    let line = "tune pages.jsonl --group-field site --shingles 3 --report curves.html";
+    let outcome = nearprint(home.path(), line, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let page = page(home.path(), "curves.html");
+    assert!(page.contains("<svg") && page.contains("--similarity") && page.contains("balance"), "{page}");
+    assert!(outcome.err.contains("recommended: "), "{}", outcome.err);
+}
+
+#[test]
+fn a_report_overwrites_no_input_and_needs_a_folder() {
+    let home = home();
+    let at = home.path().join("d");
+    for line in ["compare a b --report b", "scan a b --report a"] {
+        fails(&at, line, b"", 2, &["--report", "input"]);
+    }
+    for line in ["compare a b --report none/x.html", "scan . --report none/x.html"] {
+        fails(&at, line, b"", 1, &["none"]);
+    }
+    assert_eq!(fs::read_to_string(at.join("a")).unwrap(), words(0, 200));
+}
+
+#[test]
+fn a_comparison_says_what_differs() {
+    let home = home();
+    let at = home.path().join("d");
+    let outcome = nearprint(&at, "compare a b --words", b"");
+    let (distance, text) = outcome.out.split_once('\n').unwrap();
+    assert!(distance.parse::<u32>().is_ok_and(|distance| distance <= 36));
+    assert_eq!(text.matches("{+").count(), 1, "{text}");
+    assert!(text.contains("word100 {+<script>new</script> +}word101 "), "{text}");
+    assert!(outcome.err.starts_with("similarity about 0.9"), "{}", outcome.err);
+    assert!(outcome.err.contains("near-duplicates: at most 36 of 160 bits differ"), "{}", outcome.err);
+    assert!(nearprint(&at, "compare a z", b"").err.contains("not near: more than 36 of 160 bits differ"));
+    let quiet = nearprint(&at, "-q compare a b", b"");
+    assert_eq!((quiet.code, quiet.out, quiet.err), (0, String::new(), String::new()));
+    assert_eq!(nearprint(&at, "-q compare a z", b"").code, 6);
+    let json =
+        |line: &str| serde_json::from_str::<serde_json::Value>(&nearprint(&at, line, b"").out).unwrap();
+    let near = json("compare a b --format json");
+    assert_eq!((&near["near"], &near["k"], &near["bits"]), (&true.into(), &36.into(), &160.into()));
+    assert_eq!(near["distance"].to_string(), distance);
+    assert!(near["similarity"].as_f64().unwrap() > 0.9);
+    let prints = json("compare 0 15 -k 3 --format json");
+    assert_eq!((&prints["near"], &prints["similarity"]), (&false.into(), &serde_json::Value::Null));
+    fs::write(at.join("bell"), "\x1b[2J text \u{9b}").unwrap();
+    let out = nearprint(&at, "compare bell bell --words", b"").out;
+    assert!(out.ends_with("\\x1b[2J text \\x9b\n"), "{out}");
+}
