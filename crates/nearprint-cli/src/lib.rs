@@ -1,9 +1,9 @@
 //! The command line of nearprint.
 //!
 //! [`commands`] has one file per command. The other modules do not depend on it: [`args`] are
-//! options that several commands share, [`input`] reads files, and [`terminal`] writes results,
-//! messages and progress. [`simhash_cpp`] holds two further programs with the interface of
-//! simhash-cpp.
+//! options that several commands share, [`input`] reads files, [`terminal`] writes results, messages
+//! and progress, and [`report`] writes HTML pages with the differences that [`words`] finds.
+//! [`simhash_cpp`] holds two further programs with the interface of simhash-cpp.
 
 mod args;
 mod commands;

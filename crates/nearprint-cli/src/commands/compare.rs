@@ -217,9 +217,9 @@ enum Verdict {
 impl Verdict {
     fn of(is_within: bool, shares_band: bool) -> Self {
         match (is_within, shares_band) {
+            (_, false) => Self::NoEqualBand,
             (true, true) => Self::Near,
-            (false, _) => Self::TooFar,
-            (true, false) => Self::NoEqualBand,
+            (false, true) => Self::TooFar,
         }
     }
 }

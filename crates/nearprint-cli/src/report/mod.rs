@@ -68,7 +68,7 @@ pub(crate) struct ReportMember {
     pub(crate) distance: Option<u32>,
     /// The similarity with the kept document, from 0 to 1.
     pub(crate) similarity: Option<f64>,
-    /// Whether the document is an exact copy of the kept one.
+    /// Whether the document is an exact copy of the kept one. It then needs no text.
     pub(crate) is_exact: bool,
     /// The text. `None` if it is not to be shown, see [`ReportWriter::has_room_for_texts`].
     pub(crate) text: Option<String>,

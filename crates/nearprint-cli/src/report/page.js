@@ -325,7 +325,8 @@ function differenceCells(rows) {
 function differenceContents(texts, index) {
   if (!texts) return [element('p', 'note', 'The texts of this group are not in this page.')];
   const [kept, isKeptCut] = texts.kept;
-  const other = texts.others[index];
+  // The page has no second text for a copy.
+  const other = texts.others[index] ?? (current.others[index].isExact ? [[kept.length], isKeptCut] : null);
   if (!other) return [element('p', 'note', 'The text of this document is not in this page.')];
   const [runs, isOtherCut] = other;
   const rows = differenceRows(kept, runs);
@@ -333,8 +334,8 @@ function differenceContents(texts, index) {
   if (rows.some(row => row.isChanged)) {
     const names = [current.kept.name, current.others[index].name].map(name => element('span', 'name', oneLine(name)));
     const head = element('div', 'columns head',
-      element('div', 'old', names[0], ' has ', element('del', '', 'this')),
-      element('div', 'new', names[1], ' has ', element('ins', '', 'this')));
+      element('div', 'old', names[0], ' ', element('del', '', 'only here')),
+      element('div', 'new', names[1], ' ', element('ins', '', 'only here')));
     notes.push(head, element('div', 'columns', ...differenceCells(rows)));
   } else {
     const lines = rows.map(row => row.left.map(part)).flatMap((parts, at) => (at ? ['\n', ...parts] : parts));
@@ -389,9 +390,8 @@ function showGroup(group, isByKey) {
   title.textContent = oneLine(kept.name);
   const unlisted = groups.members[group] - 1 - others.length;
   byId('group-note').textContent = [
-    'the kept document',
     sizeNote(kept.bytes),
-    plural(groups.members[group] - 1, 'other member'),
+    `compared with ${plural(groups.members[group] - 1, 'other member')}`,
     unlisted > 0 ? `${count(unlisted)} of them are not listed` : null,
   ].filter(note => note !== null).join(' · ');
   byId('group-detail').hidden = others.length === 0;
@@ -406,7 +406,7 @@ function showDifference(index, isByKey) {
   difference.replaceChildren(...differenceContents(groups.texts(current.group), index));
   if (!isByKey) return;
   difference.focus({ preventScroll: true });
-  reveal(difference);
+  reveal(byId('difference-title'));
 }
 
 const columns = {
@@ -488,6 +488,7 @@ setDirection(sort.value === 'name' || sort.value === 'distance');
 byId('groups').hidden = false;
 showGroups();
 if (groups.length === 1) {
+  byId('groups').classList.add('single');
   groupList.pick(0, false);
   scrollTo({ top: 0, behavior: 'instant' });
 }

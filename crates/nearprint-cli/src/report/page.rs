@@ -12,8 +12,8 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page may use its own style sheet and script, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-Vi0LothSwQBVcMKlpKTOO0R45KcqpMFqxpLp2DMSyOI='; \
-    script-src 'sha256-EizptBmpj2psDXJgZrNA4oYdbTbeK5CUsFQL2aBSGKk='; \
+    style-src 'sha256-YchlZJNB54Df03dfGdxCTwoBmff0Uws2WJiC80CnPIc='; \
+    script-src 'sha256-rICqMlESas9SnucUJ+b/E9+mzfpO8oHjatovfhqzbZ8='; \
     base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
@@ -92,14 +92,14 @@ pub(super) fn groups() -> Markup {
                 p id="count" role="status" {}
                 div.list id="group-list" role="listbox" tabindex="0" aria-labelledby="groups-title" {}
             }
-            section.right aria-live="off" aria-labelledby="group-title" {
+            section.right aria-labelledby="group-title" {
                 h2 id="group-title" tabindex="-1" { "No group is chosen" }
                 p id="group-note" { "Choose a group with the arrow keys and Enter, or with a click." }
                 div id="group-detail" hidden {
                     h3 id="members-title" { "Other members" }
                     div.list id="member-list" role="listbox" tabindex="0" aria-labelledby="members-title" {}
-                    h3 { "Difference" }
-                    section id="difference" tabindex="-1" aria-label="Difference" {}
+                    h3 id="difference-title" { "Difference" }
+                    section id="difference" tabindex="-1" aria-labelledby="difference-title" {}
                 }
             }
         }

@@ -30,7 +30,7 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 #[derive(Debug, Serialize)]
 pub(super) struct GroupTexts {
     kept: ShownText,
-    /// Those of the other members, in their order. Members beyond the end have no text.
+    /// Those of the other members, in their order. Exact copies and members beyond the end have none.
     others: Vec<Option<ShownChanges>>,
 }
 
@@ -65,7 +65,8 @@ impl GroupTexts {
         }
         let mut others = Vec::new();
         for member in group.others.iter().take(num_listed) {
-            let shown = member.text.as_deref().map(cut).filter(|(text, _)| used + len(text) <= budget);
+            let text = member.text.as_deref().filter(|_| !member.is_exact);
+            let shown = text.map(cut).filter(|(text, _)| used + len(text) <= budget);
             let changes = shown.and_then(|(text, is_cut)| {
                 let changes = ShownChanges(runs(kept, text), is_cut);
                 let share = share(text, &changes);
