@@ -227,10 +227,17 @@ class ListBox {
   }
 }
 
-/** Fills a row with a name and what is known of it. */
+/** The characters at the end of a name that are shown in any case. */
+const END_LENGTH = 28;
+
+/** Fills a row with a name and what is known of it. Of a long name the end is shown, where paths differ. */
 function fillRow(row, name, notes) {
   const shown = oneLine(name);
-  const line = element('div', 'name', shown);
+  const characters = [...shown];
+  const start = Math.max(0, characters.length - END_LENGTH);
+  const line = element('div', 'name',
+    element('span', 'start', characters.slice(0, start).join('')),
+    element('span', 'end', characters.slice(start).join('')));
   line.title = shown;
   row.append(line, element('div', 'notes', notes.filter(note => note !== null).join(' · ')));
 }

@@ -12,8 +12,8 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page may use its own style sheet and script, and nothing else. Names and texts of documents
 /// could not become code even if the script made HTML of them.
 const POLICY: &str = "default-src 'none'; \
-    style-src 'sha256-YchlZJNB54Df03dfGdxCTwoBmff0Uws2WJiC80CnPIc='; \
-    script-src 'sha256-rICqMlESas9SnucUJ+b/E9+mzfpO8oHjatovfhqzbZ8='; \
+    style-src 'sha256-l3FM3AmvwurlwAZtg4f2c9WdcTC0W4ApbHbtSInpYEw='; \
+    script-src 'sha256-qVT0LdSIuD43T5kMtez2DqTUdtUOvngt1Pz5ABIuij0='; \
     base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types";
 
 /// The head of a page.
