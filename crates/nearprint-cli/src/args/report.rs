@@ -26,9 +26,9 @@ impl ReportArgs {
         self.path.as_deref()
     }
 
-    /// Fails if the report is an input, or its folder does not exist.
-    pub(crate) fn check(&self, inputs: &[&Path]) -> nearprint_text::Result<()> {
-        check_outputs(self.path().map(|path| ("--report", path)), inputs, &[])
+    /// Fails if the report is an input or lies in a database, or if its folder does not exist.
+    pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> nearprint_text::Result<()> {
+        check_outputs(self.path().map(|path| ("--report", path)), inputs, databases)
     }
 
     /// Writes the report, if one is wanted: what `report` returns, and the groups that `write` adds.

@@ -1,23 +1,30 @@
 //! `nearprint clusters`
 
+use std::io;
+use std::path::{Path, PathBuf};
+
 use crate::args::values::DEFAULT_K;
-use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs};
+use crate::args::{FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs};
 use crate::input::fingerprints::read_rows;
+use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Error, Fingerprint, Row, Snapshot, visit_all_row_clusters};
+use nearprint::{
+    BandLayout, Database, Error, Fingerprint, Options, Printed, Row, Snapshot, visit_all_row_clusters,
+};
 
 /// Group the rows into clusters, connected by steps of at most K bits
 ///
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
 /// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
 /// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
-/// column, the key, and print one line for each key of a row.
+/// column, the key, and print one line for each key of a row. A report finds the clusters twice.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint clusters corpus.np -k 6 > clusters.tsv
+  nearprint clusters corpus.np --report clusters.html > clusters.tsv
   nearprint clusters --input fingerprints.txt
   nearprint clusters --input pdq-hashes.txt --width 256 -k 31")]
 pub(super) struct Args {
@@ -28,6 +35,8 @@ pub(super) struct Args {
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     input: FingerprintArgs,
 }
@@ -41,26 +50,118 @@ impl Args {
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let format = self.format;
+        let database = self.source.database();
+        let inputs: Vec<&Path> = self.source.list().iter().map(PathBuf::as_path).collect();
+        self.report.check(&inputs, database.as_slice())?;
         global.print_results(|out, options| {
-            let mut number = 0;
-            let mut print = |cluster: &[Row<F>], snapshots: &[Snapshot<F>]| -> Result<(), Error> {
+            let source = match database {
+                Some(path) => Source::Database(Database::<F>::open_with(path, options)?.snapshot()?),
+                None => Source::List(read_rows(&self.input, self.source.list())?, options),
+            };
+            let k = self.near.k(source.bands(), F::WIDTH)?.unwrap_or(source.default_k());
+            let (snapshots, again) =
+                (source.snapshots().to_vec(), self.report.path().map(|_| source.clone()));
+            let (mut number, mut sizes) = (0, Vec::new());
+            source.visit(k, &mut |cluster| {
                 for row in cluster {
-                    each_key(snapshots, *row, |key| {
+                    each_key(&snapshots, *row, |key| {
                         out.write(|out| format.cluster_member(out, number, row, key))
                     })?;
                 }
                 number += 1;
+                sizes.push(cluster.len());
                 Ok(())
-            };
-            if let Some(path) = self.source.database() {
-                let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
-                let snapshots = [snapshot.clone()];
-                let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
-                return Ok(snapshot.visit_clusters(k, |cluster| print(cluster, &snapshots))?);
-            }
-            let k = self.near.k(None, F::WIDTH)?.unwrap_or(DEFAULT_K);
-            let rows = read_rows(&self.input, self.source.list())?;
-            Ok(visit_all_row_clusters(rows, k, &options, |cluster| print(cluster, &[]))?)
+            })?;
+            out.flush()?;
+            let Some(again) = again else { return Ok(()) };
+            Ok(self.report.write(|| self.head(k, &sizes), |page| again.write_groups(k, page))?)
         })
+    }
+}
+
+impl Args {
+    /// The page without its groups.
+    fn head(&self, k: u32, sizes: &[usize]) -> Report {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let inputs = self.source.database().map(Path::to_path_buf).into_iter();
+        let inputs = inputs.chain(self.source.list().iter().cloned());
+        let inputs: Vec<String> = inputs.map(|path| path.to_string_lossy().into_owned()).collect();
+        let facts = vec![
+            fact("Fingerprints of", inputs.join(", ")),
+            fact("Near", format!("at most {k} bits")),
+            fact("Clusters", format!("{} of {} rows", sizes.len(), sizes.iter().sum::<usize>())),
+        ];
+        let histograms = vec![Histogram::of_sizes(sizes.iter().copied())];
+        Report { title: "nearprint clusters".into(), facts, histograms, charts: Vec::new() }
+    }
+}
+
+/// Receives a cluster.
+type Visit<'a, F> = &'a mut dyn FnMut(&[Row<F>]) -> Result<(), Error>;
+
+/// Where the rows come from.
+#[derive(Clone)]
+enum Source<F: Fingerprint> {
+    Database(Snapshot<F>),
+    List(Vec<Row<F>>, Options),
+}
+
+impl<F: Fingerprint> Source<F> {
+    fn snapshots(&self) -> &[Snapshot<F>] {
+        match self {
+            Self::Database(snapshot) => std::slice::from_ref(snapshot),
+            Self::List(..) => &[],
+        }
+    }
+
+    fn bands(&self) -> Option<BandLayout> {
+        self.snapshots().first().and_then(Snapshot::bands)
+    }
+
+    fn default_k(&self) -> u32 {
+        self.snapshots().first().map_or(DEFAULT_K, Snapshot::default_k)
+    }
+
+    fn visit(self, k: u32, visit: Visit<'_, F>) -> Result<(), Error> {
+        match self {
+            Self::Database(snapshot) => snapshot.visit_clusters(k, visit),
+            Self::List(rows, options) => visit_all_row_clusters(rows, k, &options, visit),
+        }
+    }
+
+    /// Finds the clusters again, and writes them to a page.
+    fn write_groups(self, k: u32, page: &mut GroupWriter) -> io::Result<()> {
+        let (bands, snapshots) = (self.bands(), self.snapshots().to_vec());
+        self.visit(k, &mut |cluster| {
+            let [first, rest @ ..] = cluster else { return Ok(()) };
+            let kept = ReportMember { name: name(&snapshots, first)?, ..ReportMember::default() };
+            let other = |row: &Row<F>| {
+                let distance = match bands {
+                    Some(bands) => bands.sketch_distance(row.fingerprint, first.fingerprint),
+                    None => row.fingerprint.distance(first.fingerprint),
+                };
+                let name = name(&snapshots, row)?;
+                Ok(ReportMember { name, distance: Some(distance), ..ReportMember::default() })
+            };
+            // What a page does not list needs no name.
+            let listed = &rest[..rest.len().min(MAX_MEMBERS)];
+            let others = listed.iter().map(other).collect::<Result<_, Error>>()?;
+            let group = ReportGroup { kept, others, num_unlisted: rest.len() - listed.len() };
+            page.group(&group).map_err(Error::io("write", "the report"))
+        })
+        .map_err(io::Error::other)
+    }
+}
+
+/// The keys of a row; without keys, its id and its fingerprint.
+fn name<F: Fingerprint>(snapshots: &[Snapshot<F>], row: &Row<F>) -> Result<String, Error> {
+    let mut keys: Vec<String> = Vec::new();
+    each_key(snapshots, *row, |key| {
+        keys.extend(key.filter(|key| !key.is_empty()).map(str::to_string));
+        Ok::<(), Error>(())
+    })?;
+    match keys.is_empty() {
+        true => Ok(format!("id {}, {}", row.id, Printed(row.fingerprint))),
+        false => Ok(keys.join(", ")),
     }
 }

@@ -53,7 +53,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
-        self.report.check(&[&self.a, &self.b])?;
+        self.report.check(&[&self.a, &self.b], &[])?;
         let compared = match self.compared_fingerprints()? {
             Some(compared) => compared,
             None => recipe.width().visit(TextComparison { args: &self, recipe: &recipe, global })?,
@@ -123,7 +123,7 @@ impl Args {
             is_exact,
             ..member(&self.b, b)
         };
-        ReportGroup { kept: member(&self.a, a), others: vec![other] }
+        ReportGroup { kept: member(&self.a, a), others: vec![other], num_unlisted: 0 }
     }
 
     /// What was found if both arguments are fingerprints and not names of files. Their width is the

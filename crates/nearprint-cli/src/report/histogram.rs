@@ -39,12 +39,17 @@ impl Histogram {
 
     /// Documents by their similarity to the kept one, in tenths.
     pub(crate) fn of_similarities(similarities: impl IntoIterator<Item = f64>) -> Self {
-        let mut counts = [0; 10];
+        let mut counts = [0u64; 10];
         for similarity in similarities {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 10")]
             let tenth = (similarity.clamp(0.0, 1.0) * 10.0 + 1e-9) as usize;
             counts[tenth.min(9)] += 1;
         }
+        Self::of_tenths(counts)
+    }
+
+    /// Documents by their similarity to the kept one: below 0.1, below 0.2, …, from 0.9 on.
+    pub(crate) fn of_tenths(counts: [u64; 10]) -> Self {
         let label = |tenth: usize| format!("0.{tenth}–{}.{}", (tenth + 1) / 10, (tenth + 1) % 10);
         let bins = counts.iter().enumerate().map(|(tenth, count)| (label(tenth), *count)).collect();
         Self { caption: "Documents by similarity to the kept one".into(), bins }.without_ends()

@@ -14,8 +14,8 @@ mod tests;
 mod texts;
 mod writer;
 
-pub(crate) use texts::read_text;
-pub(crate) use writer::{DEFAULT_TEXT_BYTES, ReportWriter};
+pub(crate) use texts::{MAX_CHARS as MAX_TEXT_CHARS, read_text};
+pub(crate) use writer::{DEFAULT_TEXT_BYTES, MAX_MEMBERS, ReportWriter};
 
 /// What a page says before its list of groups.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,8 @@ pub(crate) struct Chart {
 pub(crate) struct ReportGroup {
     /// The document with which the others are compared.
     pub(crate) kept: ReportMember,
+    /// Further members, of which nothing is known but their number.
+    pub(crate) num_unlisted: usize,
     /// The other documents. The page lists at most [`writer::MAX_MEMBERS`] members of a group.
     pub(crate) others: Vec<ReportMember>,
 }

@@ -70,24 +70,32 @@ fn groups() -> Vec<ReportGroup> {
     let arabic = "وصلت السفينة إلى الميناء في الصباح";
     let without_texts = ReportMember { name: "no text".into(), ..ReportMember::default() };
     vec![
-        ReportGroup { kept: member("news/article.txt", &article), others: vec![copy, edited] },
         ReportGroup {
+            num_unlisted: 0,
+            kept: member("news/article.txt", &article),
+            others: vec![copy, edited],
+        },
+        ReportGroup {
+            num_unlisted: 0,
             kept: member(HOSTILE_NAME, &format!("quiet {HOSTILE_TEXT} words")),
             others: vec![near("</script>\u{202e}gpj.exe\n", &format!("loud {HOSTILE_TEXT} words"), 3)],
         },
         ReportGroup {
+            num_unlisted: 0,
             kept: member("long.txt", &lines(1000, "Bergen")),
             others: vec![near("long-2.txt", &lines(1000, "Oslo"), 9)],
         },
         ReportGroup {
+            num_unlisted: 0,
             kept: member("arabic.txt", arabic),
             others: vec![near("漢字.txt", &format!("{arabic} 漢字かな"), 12)],
         },
         ReportGroup {
+            num_unlisted: 0,
             kept: member("many", "one text"),
             others: (0..2500).map(|at| near(&format!("many/{at}"), "one text more", 1)).collect(),
         },
-        ReportGroup { kept: without_texts.clone(), others: vec![without_texts] },
+        ReportGroup { num_unlisted: 0, kept: without_texts.clone(), others: vec![without_texts] },
     ]
 }
 
@@ -174,6 +182,7 @@ fn texts_are_changes_of_the_kept_one() {
 #[test]
 fn the_budget_decides_which_groups_have_texts() {
     let group = |at| ReportGroup {
+        num_unlisted: 0,
         kept: member(&format!("{at}"), &lines(10, "Bergen")),
         others: vec![near(&format!("copy of {at}"), &lines(10, "Oslo"), 2)],
     };
@@ -244,7 +253,9 @@ fn hundred_thousand_groups() {
         if at % 5 == 0 {
             others.push(ReportMember { text: None, ..near(&name("third"), &text.repeat(2), 7) });
         }
-        writer.group(&ReportGroup { kept: member(&name("document"), text), others }).unwrap();
+        writer
+            .group(&ReportGroup { num_unlisted: 0, kept: member(&name("document"), text), others })
+            .unwrap();
     }
     let counter = writer.finish().unwrap();
     assert!(counter.num_bytes <= 50_000_000, "{} bytes", counter.num_bytes);

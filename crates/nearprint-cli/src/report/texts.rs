@@ -11,7 +11,7 @@ use super::ReportGroup;
 use crate::words::{self, Change};
 
 /// The length after which a text is cut, in characters.
-pub(super) const MAX_CHARS: usize = 20_000;
+pub(crate) const MAX_CHARS: usize = 20_000;
 /// The texts of a group that are embedded, in bytes. It also limits what a chunk holds in memory.
 const MAX_GROUP_BYTES: u64 = 1 << 20;
 /// How long two texts of [`MAX_CHARS`] are compared.

@@ -10,7 +10,7 @@ use super::{Report, ReportGroup, ReportMember, histogram, page};
 /// The usual budget for texts.
 pub(crate) const DEFAULT_TEXT_BYTES: u64 = 40 << 20;
 /// The members of a group that are listed, with the kept one.
-pub(super) const MAX_MEMBERS: usize = 1000;
+pub(crate) const MAX_MEMBERS: usize = 1000;
 /// A chunk ends with this many groups, or with so many bytes of members and texts.
 const MAX_CHUNK_GROUPS: usize = 1000;
 const MAX_CHUNK_BYTES: usize = 1 << 20;
@@ -188,7 +188,7 @@ impl List {
         let others = &group.others;
         let known = others.iter().filter_map(|member| member.bytes);
         self.names.push(group.kept.name.clone());
-        self.members.push(1 + others.len());
+        self.members.push(1 + others.len() + group.num_unlisted);
         self.bytes.push(known.reduce(u64::saturating_add));
         self.similarities
             .push(others.iter().filter_map(|member| member.similarity).reduce(f64::min).map(rounded));

@@ -81,6 +81,71 @@ fn curves_become_a_page() {
 }
 
 #[test]
+fn a_deduplication_becomes_a_page() {
+    let home = home();
+    let at = home.path();
+    let lines: String = ["a", "b", "c", "z", "b", "b"]
+        .iter()
+        .enumerate()
+        .map(|(at, name)| {
+            let text = fs::read_to_string(home.path().join("d").join(name)).unwrap();
+            serde_json::json!({ "key": format!("{name}\t{at}"), "text": text }).to_string() + "\n"
+        })
+        .collect();
+    fs::write(at.join("in.jsonl"), &lines).unwrap();
+    let line =
+        "dedup in.jsonl -o out.jsonl --key-field key --db seen.np --duplicates dup.tsv --duplicates-header";
+    let again = format!("{line} --report again.html");
+    succeeds(at, &format!("{line} --report groups.html"), b"");
+    let first = page(at, "groups.html");
+    for part in [
+        "nearprint dedup",
+        "6, of which 2 were kept",
+        "4; 1 are exact copies",
+        "\\u003cscript>new",
+        "in.jsonl",
+    ] {
+        assert!(first.contains(part), "{part} is not in {first}");
+    }
+    assert!(first.contains(r#""names":["a\t0"],"members":[5]"#), "{first}");
+    // A job that is complete is reported again.
+    let outcome = nearprint(at, &again, b"");
+    assert!(outcome.err.contains("already complete"), "{}", outcome.err);
+    assert_eq!(page(at, "again.html"), first);
+    // Without the inputs, there are the names.
+    let piped = "dedup - -o piped.jsonl --key-field key --duplicates piped.tsv --report piped.html";
+    succeeds(at, piped, lines.as_bytes());
+    let names = page(at, "piped.html");
+    assert!(names.contains(r#""names":["a\t0"],"members":[5]"#) && !names.contains("u003cscript"), "{names}");
+    for line in ["-o x --report r.html", "-o x --duplicates - --report r.html", "--dry-run --report r.html"] {
+        fails(at, &format!("dedup in.jsonl {line}"), b"", 2, &["--report", "--duplicates"]);
+    }
+    for report in ["in.jsonl", "x", "y"] {
+        let line = format!("dedup in.jsonl -o x --duplicates y --report {report}");
+        fails(at, &line, b"", 2, &["--report", report]);
+    }
+    assert_eq!(fs::read_to_string(at.join("in.jsonl")).unwrap(), lines);
+}
+
+#[test]
+fn clusters_become_a_page() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("prints.txt"), "0\n1\n3\n0xff00000000000000\n0xff00000000000001\n0xabcdef\n").unwrap();
+    let expected = succeeds(at, "clusters --input prints.txt -k 3", b"");
+    assert_eq!(succeeds(at, "clusters --input prints.txt -k 3 --report list.html", b""), expected);
+    let list = page(at, "list.html");
+    succeeds(at, "build corpus.np prints.txt", b"");
+    assert_eq!(succeeds(at, "clusters corpus.np -k 3 --report corpus.html", b""), expected);
+    for page in [&list, &page(at, "corpus.html")] {
+        for part in ["2 of 5 rows", r#""members":[3,2]"#, "id 0, 0", "at most 3 bits"] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+    }
+    fails(at, "clusters corpus.np --report corpus.np/x.html", b"", 2, &["corpus.np"]);
+}
+
+#[test]
 fn a_report_overwrites_no_input_and_needs_a_folder() {
     let home = home();
     let at = home.path().join("d");

@@ -88,7 +88,7 @@ impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
-        self.report.check(&paths)?;
+        self.report.check(&paths, &[])?;
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());

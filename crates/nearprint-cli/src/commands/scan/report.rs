@@ -60,7 +60,8 @@ impl<F> ScanReport<'_, F> {
             let (kept, others) = (&group.members[0], &group.members[1..]);
             let kept = ReportMember { distance: None, similarity: None, ..self.member(kept, with_texts) };
             let other = |member: &GroupMember| self.member(member, with_texts && !member.is_exact);
-            out.group(&ReportGroup { kept, others: others.iter().map(other).collect() })?;
+            let others = others.iter().map(other).collect();
+            out.group(&ReportGroup { kept, others, num_unlisted: 0 })?;
         }
         Ok(())
     }

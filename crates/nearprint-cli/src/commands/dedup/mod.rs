@@ -1,18 +1,21 @@
 //! `nearprint dedup`
 
-use std::path::PathBuf;
+mod report;
+
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs};
+use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::{interrupt, print_message};
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
-use nearprint_text::documents::Position;
+use nearprint_text::documents::{Position, check_outputs};
 use nearprint_text::recipe::Recipe;
+use report::DedupReport;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
@@ -29,6 +32,7 @@ use nearprint_text::recipe::Recipe;
 #[command(after_help = "\
 Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
+  nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
@@ -56,6 +60,8 @@ pub(super) struct Args {
     /// cluster (the key of the kept document, for that one too) and similarity to each document
     #[arg(long)]
     annotate: bool,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
     /// read the inputs twice
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep)]
@@ -96,6 +102,7 @@ fn keep(text: &str) -> Result<Keep, String> {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
+        self.check_report()?;
         let recipe = self.recipe_or_that_of_database()?;
         let k = self.near.k(recipe.bands(), recipe.width())?;
         let mut dedup = DedupOptions::new(recipe);
@@ -104,6 +111,7 @@ impl Args {
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens;
         dedup.engine = global.options();
+        let report = self.report.path().map(|_| self.dedup_report(&dedup));
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
@@ -120,24 +128,25 @@ impl Args {
         let mut bar = Bar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
-        let report = &mut |counts: &DocumentCounts, position| {
+        let progress = &mut |counts: &DocumentCounts, position| {
             seen = counts.records;
             bar.show(position);
             interrupt::check()
         };
-        let done = job.run(report);
+        let done = job.run(progress);
         interrupt::set_cancellable(false);
         bar.clear();
         match done {
-            Ok(FileReport {
-                counts: DocumentCounts { records, kept, .. }, already_complete: true, ..
-            }) => {
-                global.note(format_args!("already complete: {records} documents, {kept} kept"));
-                Ok(())
-            }
-            Ok(report) => {
-                summarize(global, &report, started);
-                Ok(())
+            Ok(done) => {
+                if done.already_complete {
+                    let DocumentCounts { records, kept, .. } = done.counts;
+                    global.note(format_args!("already complete: {records} documents, {kept} kept"));
+                } else {
+                    summarize(global, &done, started);
+                }
+                let Some(report) = report else { return Ok(()) };
+                let (head, groups) = report.read(&done)?;
+                Ok(self.report.write(|| head, |out| report::write(&groups, out))?)
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 Err(Failure::Interrupted { records: seen, resumable: remembers })
@@ -149,6 +158,43 @@ impl Args {
 }
 
 impl Args {
+    /// Checks what a report needs, and that it overwrites no other file of the job.
+    fn check_report(&self) -> Result<(), Failure> {
+        let Some(path) = self.report.path() else { return Ok(()) };
+        let no_file = |path: &PathBuf| path.as_os_str() == "-";
+        if self.dry_run || self.duplicates.as_ref().is_none_or(no_file) {
+            let why = "--report: shows what is in a file of --duplicates, which is not written";
+            return Err(Failure::Usage(why.into()));
+        }
+        let outputs = [
+            ("--report", Some(path)),
+            ("--output", self.output.as_deref()),
+            ("--duplicates", self.duplicates.as_deref()),
+            ("--rejects", self.documents.rejects.as_deref()),
+        ];
+        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
+        let databases: Vec<&Path> = self.db.iter().map(PathBuf::as_path).collect();
+        Ok(check_outputs(outputs, &inputs, &databases)?)
+    }
+
+    /// The report of a job with these options.
+    fn dedup_report(&self, dedup: &DedupOptions) -> DedupReport {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let k = dedup.k.unwrap_or(dedup.recipe.default_k());
+        let near = format!("similarity about {:.2} or more (-k {k})", dedup.recipe.similarity(k));
+        let mut settings = vec![fact("Near", near)];
+        settings.extend(dedup.confirm.map(|confirm| fact("Confirmed by", confirm.to_string())));
+        settings.push(fact("Recipe", dedup.recipe.to_string()));
+        DedupReport {
+            inputs: self.inputs.clone(),
+            reader: self.documents.options(),
+            duplicates: self.duplicates.clone().unwrap_or_default(),
+            has_header: self.duplicates_header,
+            settings,
+        }
+    }
+
     /// The recipe of the options; without `--recipe` that of the database, if it exists, with the parts
     /// that other options set.
     fn recipe_or_that_of_database(&self) -> Result<Recipe, Failure> {

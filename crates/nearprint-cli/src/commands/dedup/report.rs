@@ -1,0 +1,191 @@
+//! The report of a deduplication: the groups of its file of duplicates, with texts of its inputs.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::args::GroupWriter;
+use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
+use crate::terminal::results::unescape;
+use nearprint::Error;
+use nearprint_text::dedup::{DocumentCounts, FileReport};
+use nearprint_text::documents::{Item, Reader, ReaderOptions};
+
+/// The groups of a page, the largest ones, have at most this many documents together. What follows
+/// is counted, and named in the file of duplicates.
+const MAX_DOCUMENTS: u64 = 200_000;
+/// The bytes of texts that are held until they are written.
+const MAX_TEXT_BYTES: usize = 64 << 20;
+
+/// What is reported.
+pub(super) struct DedupReport {
+    pub(super) inputs: Vec<PathBuf>,
+    pub(super) reader: ReaderOptions,
+    /// The file of duplicates.
+    pub(super) duplicates: PathBuf,
+    pub(super) has_header: bool,
+    /// How documents were compared: names and values.
+    pub(super) settings: Vec<(String, String)>,
+}
+
+/// The sizes of all groups.
+struct Sizes {
+    /// By the hash of the key of the kept document: the near-duplicates, and the place of the first
+    /// one in the file.
+    groups: HashMap<u64, (u64, u64)>,
+}
+
+impl DedupReport {
+    /// The page without its groups, and the groups. Memory: 32 bytes for each group of the file of
+    /// duplicates, and what the page shows. Reads that file and the inputs again.
+    pub(super) fn read(
+        &self,
+        done: &FileReport,
+    ) -> Result<(Report, Vec<ReportGroup>), nearprint_text::Error> {
+        let sizes = self.sizes()?;
+        let mut groups = self.groups(&sizes.largest())?;
+        self.add_texts(&mut groups)?;
+        Ok((self.head(done, &sizes, groups.len()), groups))
+    }
+
+    fn head(&self, done: &FileReport, sizes: &Sizes, num_shown: usize) -> Report {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let DocumentCounts { records, kept, duplicates, copies, by_similarity, .. } = done.counts;
+        let inputs: Vec<String> =
+            self.inputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let copies = if done.counts_copies { format!("; {copies} are exact copies") } else { String::new() };
+        let num_groups = sizes.groups.len();
+        let shown = match num_groups - num_shown {
+            0 => String::new(),
+            rest => format!("; {rest} small ones are only in the file of duplicates"),
+        };
+        let mut facts = vec![
+            fact("Inputs", inputs.join(", ")),
+            fact("Documents", format!("{records}, of which {kept} were kept")),
+            fact("Left out", format!("{duplicates}{copies}")),
+            fact("Groups", format!("{num_groups}{shown}")),
+        ];
+        facts.extend(self.settings.iter().cloned());
+        let sizes =
+            sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
+        let similarities = Histogram::of_tenths(by_similarity);
+        let histograms = vec![Histogram::of_sizes(sizes), similarities];
+        Report { title: "nearprint dedup".into(), facts, histograms, charts: Vec::new() }
+    }
+
+    fn sizes(&self) -> nearprint::Result<Sizes> {
+        let (mut groups, mut at) = (HashMap::new(), 0);
+        self.for_each_duplicate(|[_, kept, ..]| {
+            groups.entry(xxh3_64(kept.as_bytes())).or_insert((0, at)).0 += 1;
+            at += 1;
+        })?;
+        Ok(Sizes { groups })
+    }
+
+    /// The groups with these hashes of keys, in this order.
+    fn groups(&self, chosen: &[u64]) -> nearprint::Result<Vec<ReportGroup>> {
+        let places: HashMap<u64, usize> = chosen.iter().zip(0..).map(|(&hash, at)| (hash, at)).collect();
+        let none = ReportGroup { kept: ReportMember::default(), others: Vec::new(), num_unlisted: 0 };
+        let mut groups = vec![none; chosen.len()];
+        self.for_each_duplicate(|[key, kept, distance, similarity, ..]| {
+            let Some(&at) = places.get(&xxh3_64(kept.as_bytes())) else { return };
+            let group = &mut groups[at];
+            if group.others.len() + 1 >= MAX_MEMBERS {
+                group.num_unlisted += 1;
+                return;
+            }
+            group.kept.name = unescape(kept).into_owned();
+            group.others.push(ReportMember {
+                name: unescape(key).into_owned(),
+                distance: distance.parse().ok(),
+                similarity: similarity.parse().ok(),
+                ..ReportMember::default()
+            });
+        })?;
+        Ok(groups)
+    }
+
+    /// Calls `visit` with the columns of each line of the file of duplicates.
+    fn for_each_duplicate(&self, mut visit: impl FnMut([&str; 4])) -> nearprint::Result<()> {
+        let failed = Error::io("read", &self.duplicates);
+        let mut read = || {
+            let mut file = BufReader::new(File::open(&self.duplicates)?);
+            let mut line = String::new();
+            let mut is_header = self.has_header;
+            while file.read_line(&mut line)? > 0 {
+                let mut columns = line.trim_end_matches('\n').split('\t');
+                let columns = [(); 4].map(|()| columns.next().unwrap_or_default());
+                if !std::mem::take(&mut is_header) {
+                    visit(columns);
+                }
+                line.clear();
+            }
+            Ok(())
+        };
+        read().map_err(failed)
+    }
+
+    /// Reads the inputs again, and adds the texts of the first groups. Standard input is gone.
+    fn add_texts(&self, groups: &mut [ReportGroup]) -> Result<(), nearprint_text::Error> {
+        if self.inputs.iter().any(|input| input == Path::new("-")) {
+            return Ok(());
+        }
+        // Where a document with a key belongs.
+        let mut wanted: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+        for (at, group) in groups.iter().enumerate() {
+            let members = std::iter::once(&group.kept).chain(&group.others);
+            for (member, place) in members.zip(0..) {
+                wanted.entry(member.name.clone()).or_default().push((at, place));
+            }
+        }
+        let (mut reader, mut len_bytes) = (Reader::open(&self.inputs, self.reader.clone())?, 0);
+        while len_bytes < MAX_TEXT_BYTES
+            && !wanted.is_empty()
+            && let Some(item) = reader.next_item()?
+        {
+            let Item::Record(record) = item else { continue };
+            for (at, place) in wanted.remove(&record.key).unwrap_or_default() {
+                let group = &mut groups[at];
+                let member = place.checked_sub(1).map_or(&mut group.kept, |other| &mut group.others[other]);
+                // One more character shows that the end was cut off.
+                let shown = record.text.chars().take(MAX_TEXT_CHARS + 1).collect::<String>();
+                len_bytes += shown.len();
+                member.bytes = Some(record.text.len() as u64);
+                member.text = Some(shown);
+            }
+        }
+        for ReportGroup { kept, others, .. } in groups {
+            for other in others {
+                other.is_exact = kept.text.is_some() && kept.text == other.text && kept.bytes == other.bytes;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sizes {
+    /// The largest groups that a page has room for, the largest first; of equal ones, that which was
+    /// first to have a near-duplicate.
+    fn largest(&self) -> Vec<u64> {
+        let mut order: Vec<_> =
+            self.groups.iter().map(|(&hash, &(others, first))| (Reverse(others), first, hash)).collect();
+        order.sort_unstable();
+        let mut room = MAX_DOCUMENTS;
+        let fits = |(Reverse(others), ..): &(Reverse<u64>, u64, u64)| {
+            let listed = (1 + others).min(MAX_MEMBERS as u64);
+            let fits = listed <= room;
+            room = room.saturating_sub(listed);
+            fits
+        };
+        order.into_iter().take_while(fits).map(|(.., hash)| hash).collect()
+    }
+}
+
+/// Writes the groups.
+pub(super) fn write(groups: &[ReportGroup], out: &mut GroupWriter) -> io::Result<()> {
+    groups.iter().try_for_each(|group| out.group(group))
+}
