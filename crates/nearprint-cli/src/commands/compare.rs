@@ -14,7 +14,7 @@ use crate::words::{Change, differences};
 use nearprint::{BandLayout, Fingerprint, Width, WidthVisitor};
 use nearprint_text::recipe::Recipe;
 
-/// Print in how many bits the fingerprints of two texts differ, and where the texts differ
+/// Compare two texts: the distance of their fingerprints, and the words that differ
 ///
 /// Prints the distance; on a terminal also the similarity, whether the texts are near-duplicates,
 /// and the words in which they differ. With --quiet, only the exit code says it. The fingerprints are MinHash by default, of which the bits of the sketches are compared. The exit

@@ -10,6 +10,7 @@ mod commands;
 mod cross;
 mod dedup;
 mod documents;
+mod examples;
 mod files;
 mod formats;
 mod hostile;
