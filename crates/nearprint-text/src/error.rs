@@ -124,6 +124,11 @@ pub enum OutputProblem {
         /// The name of the format.
         format: &'static str,
     },
+    /// A column that is to be kept does not exist in the input.
+    NoColumn {
+        /// The column.
+        column: String,
+    },
     /// A column that is to be added exists in the input.
     ColumnExists {
         /// The column.
@@ -307,6 +312,7 @@ impl fmt::Display for OutputProblem {
             Self::NoFields { format } => {
                 write!(f, "{format} has no fields, and so none can be added")
             }
+            Self::NoColumn { column } => write!(f, "there is no column {column:?}"),
             Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
         }
     }

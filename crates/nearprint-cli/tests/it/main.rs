@@ -11,6 +11,7 @@ mod cross;
 mod dedup;
 mod documents;
 mod examples;
+mod fields;
 mod files;
 mod formats;
 mod hostile;

@@ -16,6 +16,7 @@ use crate::documents::{
     check_outputs, escape,
 };
 use crate::error::{Error, Result, ResumeProblem};
+use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
 /// The most records between two checkpoints.
@@ -51,6 +52,8 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     output: Option<DocumentWriter>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
+    /// Cleans texts that are written.
+    cleaner: Fingerprinter<F>,
     /// Of the near-duplicates since the run was begun or resumed.
     groups: GroupSizes,
     /// Of the documents kept since then.
@@ -97,6 +100,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let value = unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest);
         let engine = &job.dedup.engine;
         let bands = deduplicator.recipe().bands().map(BandCounts::new);
+        let cleaner = deduplicator.recipe().fingerprinter()?;
         let groups = GroupSizes::new(engine.memory_budget() / 16, engine.num_threads())?;
         Ok(Self {
             job,
@@ -107,6 +111,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             output: None,
             duplicates: None,
             rejects: None,
+            cleaner,
             groups,
             bands,
             hash: RecordHash { value, ..RecordHash::default() },
@@ -154,7 +159,9 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     fn writer_options(&self) -> WriterOptions {
         let is_temporary = self.deduplicator.is_temporary();
         let mut options = WriterOptions::default();
-        options.added.extend(self.job.add_fingerprint.iter().map(AddedField::text));
+        options.fields.clone_from(&self.job.keep_fields);
+        let FileJob { add_fingerprint, old_id, cleaned, .. } = self.job;
+        options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
         if self.job.annotate {
             let fields =
                 [AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER), AddedField::number(SIMILARITY)];
@@ -303,6 +310,12 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let mut values = Vec::new();
         if self.job.add_fingerprint.is_some() {
             values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
+        }
+        if self.job.old_id.is_some() {
+            values.push(FieldValue::Text(record.key.as_str().into()));
+        }
+        if self.job.cleaned.is_some() {
+            values.push(FieldValue::Text(self.cleaner.cleaned(&record.text).trim().into()));
         }
         if self.job.annotate {
             values.extend(match of {

@@ -47,6 +47,12 @@ pub struct FileJob {
     pub output: PathBuf,
     /// Adds the fingerprint to each kept document, as a last field of this name.
     pub add_fingerprint: Option<String>,
+    /// Writes only the fields of these names, all if it is empty.
+    pub keep_fields: Vec<String>,
+    /// Adds the key to each written document, as a field of this name.
+    pub old_id: Option<String>,
+    /// Adds the text as the recipe cleans it, without white space around it, to each written document, as a field of this name.
+    pub cleaned: Option<String>,
     /// Writes near-duplicates, too, and adds three fields to each document, as the last ones:
     /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
     /// same key for all of them; `similarity`, from 0 to 1, none for the kept document.
@@ -84,6 +90,9 @@ impl FileJob {
             reader: ReaderOptions::default(),
             output,
             add_fingerprint: None,
+            keep_fields: Vec::new(),
+            old_id: None,
+            cleaned: None,
             annotate: false,
             duplicates: None,
             duplicates_header: false,
@@ -135,6 +144,14 @@ impl FileJob {
                 let _ = write!(identity, " {option}");
             }
         }
+        if !self.keep_fields.is_empty() {
+            let _ = write!(identity, " keep_fields {:?}", self.keep_fields);
+        }
+        for (field, option) in [(&self.old_id, "old_id"), (&self.cleaned, "cleaned")] {
+            if let Some(field) = field {
+                let _ = write!(identity, " {option} {field:?}");
+            }
+        }
         identity
     }
 }
@@ -172,8 +189,13 @@ mod tests {
         job.dedup.confirm = Some(Confirm::Jaccard(0.8));
         job.dedup.min_tokens = 9;
         (job.annotate, job.duplicates_header) = (true, true);
+        let before = job.identity_text(&[], 6, &recipe);
+        job.keep_fields = vec!["a".into(), "b".into()];
+        (job.old_id, job.cleaned) = (Some("old".into()), Some("clean".into()));
+        let fields = r#" keep_fields ["a", "b"] old_id "old" cleaned "clean""#;
+        assert_eq!(job.identity_text(&[], 6, &recipe), before.clone() + fields);
         assert_eq!(
-            job.identity_text(&[], 6, &recipe),
+            before,
             format!(
                 "[] Fields {{ text: \"text\", key: Some(\"id\"), key_is_optional: false, value: None }} \
                  Some(Jsonl) Some(\"--\") \"/out\" Some(\"f\") Some(\"/d\") Some(\"/r\") 6 {recipe} \

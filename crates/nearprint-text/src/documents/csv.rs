@@ -17,10 +17,24 @@ pub(super) struct CsvColumns {
     wanted: [Option<usize>; 3],
 }
 
-/// Whether a header has a column of this name.
-pub(super) fn has_column(header: &[u8], delimiter: u8, name: &str) -> bool {
+/// The place of the first column of this name in a header, from 0.
+pub(super) fn column_of(header: &[u8], delimiter: u8, name: &str) -> Option<usize> {
     Cells::new(without_mark(without_line_end(header)), delimiter)
-        .any(|cell| *cell.content() == *name.as_bytes())
+        .position(|cell| *cell.content() == *name.as_bytes())
+}
+
+/// Appends a record to `out`, with the cells of these columns, which are sorted.
+pub(super) fn only_cells(record: &[u8], delimiter: u8, columns: &[usize], out: &mut Vec<u8>) {
+    let bare = without_line_end(record);
+    let cells = Cells::new(bare, delimiter).enumerate();
+    let kept = cells.filter(|(column, _)| columns.binary_search(column).is_ok());
+    for (at, (_, cell)) in kept.enumerate() {
+        if at > 0 {
+            out.push(delimiter);
+        }
+        out.extend(cell.0);
+    }
+    out.extend(&record[bare.len()..]);
 }
 
 impl CsvColumns {
@@ -214,6 +228,21 @@ mod tests {
         let error = |header: &[u8]| CsvColumns::new(header, b',', &fields, "f").unwrap_err().to_string();
         assert_eq!(error(b"a,b"), "f:1: no column named \"a.x\"");
         assert_eq!(error(b"b,b"), "f:1: two columns named \"b\"");
+    }
+
+    #[test]
+    fn cells_are_chosen_as_they_are() {
+        let only = |record: &str, columns: &[usize]| {
+            let mut out = Vec::new();
+            only_cells(record.as_bytes(), b',', columns, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(only("a,\"b,c\",,d\r\n", &[0, 1]), "a,\"b,c\"\r\n");
+        assert_eq!(only("a,\"b,c\",,d", &[2, 3]), ",d");
+        assert_eq!(only("a,b\n", &[]), "\n");
+        assert_eq!(column_of(b"\xef\xbb\xbfa,\"b\"\n", b',', "a"), Some(0));
+        assert_eq!(column_of(b"a,\"b\"\n", b',', "b"), Some(1));
+        assert_eq!(column_of(b"a,b\n", b',', "c"), None);
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::{not_a_key, number};
+use super::lines::{without_line_end, without_mark};
 
 /// The requested fields: text, key, value.
 const NUM_FIELDS: usize = 3;
@@ -261,6 +263,53 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
+/// Appends an object to `out`, with those of its members that have one of these names. `None` if it
+/// is no object.
+pub(super) fn only_members(line: &[u8], names: &[String], out: &mut Vec<u8>) -> Option<()> {
+    let object = without_line_end(line);
+    let RawMembers(members) = serde_json::from_slice(without_mark(object)).ok()?;
+    out.push(b'{');
+    let kept = members.iter().filter(|(name, _)| names.contains(name));
+    for (at, (name, value)) in kept.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend(serde_json::Value::from(name.as_str()).to_string().bytes());
+        out.push(b':');
+        out.extend(value.get().bytes());
+    }
+    out.push(b'}');
+    out.extend(&line[object.len()..]);
+    Some(())
+}
+
+/// The members of an object, in their order.
+struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for RawMembers<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = RawMembers<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(member) = members.next_entry()? {
+                    all.push(member);
+                }
+                Ok(RawMembers(all))
+            }
+        }
+
+        json.deserialize_map(Members)
+    }
+}
+
 /// Appends an object to `out`, with more members before its last brace. `None` without a brace.
 pub(super) fn with_members<'a>(
     object: &[u8],
@@ -358,6 +407,21 @@ mod tests {
         let deep = format!("{{\"x\":{}{},\"a\":\"t\"}}", "[".repeat(100_000), "]".repeat(100_000));
         let [text, ..] = find(&deep, [Some("a"), None, None]).unwrap();
         assert_eq!(text, Some(JsonField::Text("t".into())));
+    }
+
+    #[test]
+    fn members_are_chosen_in_their_order() {
+        let only = |line: &str, names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+            let mut out = Vec::new();
+            only_members(line.as_bytes(), &names, &mut out).map(|()| String::from_utf8(out).unwrap())
+        };
+        let line = "{\"a\" : 1e2, \"b\":{\"a\": [1, 2]},\"\\u0063\":\"}\",\"a\":null}\r\n";
+        assert_eq!(only(line, &["a"]).unwrap(), "{\"a\":1e2,\"a\":null}\r\n");
+        assert_eq!(only(line, &["c", "b"]).unwrap(), "{\"b\":{\"a\": [1, 2]},\"c\":\"}\"}\r\n");
+        assert_eq!(only(line, &["x"]).unwrap(), "{}\r\n");
+        assert_eq!(only("\u{feff}{\"a\":1}", &["a"]).unwrap(), "{\"a\":1}");
+        assert_eq!(only("[1]", &["a"]), None);
     }
 
     #[test]

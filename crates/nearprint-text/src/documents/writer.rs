@@ -9,9 +9,11 @@ use std::sync::Arc;
 use super::added::{AddedField, FieldValue, with_fields};
 #[cfg(feature = "parquet")]
 use super::compression::Compression;
-use super::csv::{has_column, with_cells};
+use super::csv::{self, only_cells, with_cells};
 use super::format::Format;
+use super::json::only_members;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
+use super::lines::without_mark;
 #[cfg(feature = "parquet")]
 use super::parquet::RowCopier;
 use super::parser::Parser;
@@ -28,6 +30,9 @@ pub struct WriterOptions {
     /// Fields to add to each record, behind its own. An existing JSON member of the same name stays
     /// before them; an existing column of CSV or Parquet is an error.
     pub added: Vec<AddedField>,
+    /// Keeps only the fields of these names; all if it is empty. They stay in the order of the input.
+    /// A column of CSV or Parquet must exist, a JSON member need not.
+    pub fields: Vec<String>,
     /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of
     /// standard output, compressed files and Parquet.
     pub keep_texts: bool,
@@ -41,7 +46,7 @@ impl Span {
     const NOWHERE: Self = Self { offset: 0, len_bytes: 0 };
 }
 
-/// Writes documents unchanged, in the format of their input.
+/// Writes documents unchanged but for [options](WriterOptions), in the format of their input.
 ///
 /// Records of JSON lines, CSV and lines are copied byte for byte; the header of CSV is written
 /// once. A last record without a line feed receives one if another record follows. Of plain files
@@ -72,10 +77,14 @@ pub struct DocumentWriter {
     path: PathBuf,
     parser: Arc<Parser>,
     options: WriterOptions,
+    /// The columns of CSV and Parquet that are kept, sorted.
+    columns: Vec<usize>,
     target: Target,
     /// The texts, if they cannot be read back from the target.
     texts: Option<TextFile>,
     line: Vec<u8>,
+    /// The kept fields of the current record.
+    kept: Vec<u8>,
 }
 
 enum Target {
@@ -102,13 +111,15 @@ impl DocumentWriter {
         if reader.reads(path) {
             return Err(OutputProblem::IsInput { output: path.display().to_string() }.into());
         }
+        let columns = kept_columns(reader, &options)?;
         for (number, AddedField { name, .. }) in options.added.iter().enumerate() {
-            if has_field(reader, name) || options.added[..number].iter().any(|earlier| earlier.name == *name)
-            {
+            let exists = column_of(reader, name)
+                .is_some_and(|column| options.fields.is_empty() || columns.binary_search(&column).is_ok());
+            if exists || options.added[..number].iter().any(|earlier| earlier.name == *name) {
                 return Err(OutputProblem::ColumnExists { column: name.clone() }.into());
             }
         }
-        let target = Target::create(path, reader, &options)?;
+        let target = Target::create(path, reader, &options, &columns)?;
         let mut output = Self::to_target(path, reader, options, target)?;
         if !reader.header().is_empty() {
             output.write_header(reader.header())?;
@@ -131,23 +142,34 @@ impl DocumentWriter {
     }
 
     fn to_target(path: &Path, reader: &Reader, options: WriterOptions, target: Target) -> Result<Self> {
-        let format = reader.format();
-        if !options.added.is_empty() && !format.has_fields() {
+        let (format, columns) = (reader.format(), kept_columns(reader, &options)?);
+        let is_changed = !options.added.is_empty() || !options.fields.is_empty();
+        if is_changed && !format.has_fields() {
             return Err(OutputProblem::NoFields { format: format.name() }.into());
         }
         let texts = match &target {
-            Target::Lines(lines) if lines.is_readable() => None,
+            // Records without the text cannot be read back.
+            Target::Lines(lines) if lines.is_readable() && options.fields.is_empty() => None,
             _ if options.keep_texts => Some(TextFile::new()?),
             _ => None,
         };
         let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
-        Ok(Self { path, parser: reader.parser().clone(), options, target, texts, line: Vec::new() })
+        let parser = reader.parser().clone();
+        Ok(Self { path, parser, options, columns, target, texts, line: Vec::new(), kept: Vec::new() })
     }
 
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
         let delimiter = self.parser.format.delimiter();
         self.line.clear();
         let names = self.options.added.iter().map(|field| &field.name);
+        let mut kept = Vec::new();
+        let header = match self.options.fields.is_empty() {
+            true => header,
+            false => {
+                only_cells(without_mark(header), delimiter, &self.columns, &mut kept);
+                &kept
+            }
+        };
         with_cells(header, delimiter, names, &mut self.line);
         self.write_line().map(drop)
     }
@@ -168,10 +190,21 @@ impl DocumentWriter {
                 Span::NOWHERE
             }
             Target::Lines(_) => {
+                let (format, WriterOptions { added, fields, .. }) = (self.parser.format, &self.options);
+                let mut fields_of_record = record.raw();
+                if !fields.is_empty() {
+                    self.kept.clear();
+                    match format {
+                        // A record is an object.
+                        Format::Jsonl => drop(only_members(record.raw(), fields, &mut self.kept)),
+                        _ => only_cells(record.raw(), format.delimiter(), &self.columns, &mut self.kept),
+                    }
+                    fields_of_record = &self.kept;
+                }
                 self.line.clear();
-                match &*self.options.added {
-                    [] => self.line.extend(record.raw()),
-                    added => with_fields(self.parser.format, record.raw(), added, values, &mut self.line),
+                match &**added {
+                    [] => self.line.extend(fields_of_record),
+                    added => with_fields(format, fields_of_record, added, values, &mut self.line),
                 }
                 self.write_line()?
             }
@@ -250,24 +283,39 @@ impl DocumentWriter {
     }
 }
 
-/// Whether the inputs have a column of this name.
-fn has_field(reader: &Reader, name: &str) -> bool {
+/// The place of the column of this name in the inputs.
+fn column_of(reader: &Reader, name: &str) -> Option<usize> {
     #[cfg(feature = "parquet")]
     if let Some(source) = reader.parquet() {
-        return source.schema().column_with_name(name).is_some();
+        return source.schema().column_with_name(name).map(|(column, _)| column);
     }
-    has_column(reader.header(), reader.format().delimiter(), name)
+    csv::column_of(reader.header(), reader.format().delimiter(), name)
+}
+
+/// The columns that are kept, sorted; none of JSON.
+fn kept_columns(reader: &Reader, options: &WriterOptions) -> Result<Vec<usize>> {
+    if !matches!(reader.format(), Format::Csv | Format::Tsv | Format::Parquet) {
+        return Ok(Vec::new());
+    }
+    let find = |name: &String| {
+        let found = column_of(reader, name);
+        found.ok_or_else(|| OutputProblem::NoColumn { column: name.clone() }.into())
+    };
+    let mut columns = options.fields.iter().map(find).collect::<Result<Vec<_>>>()?;
+    columns.sort_unstable();
+    columns.dedup();
+    Ok(columns)
 }
 
 impl Target {
     #[cfg(feature = "parquet")]
-    fn create(path: &Path, reader: &Reader, options: &WriterOptions) -> Result<Self> {
+    fn create(path: &Path, reader: &Reader, options: &WriterOptions, columns: &[usize]) -> Result<Self> {
         match reader.parquet() {
             Some(_) if Compression::of(path).is_some() => {
                 Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
             }
             Some(source) => {
-                let copier = RowCopier::create(path, source, &options.added)?;
+                let copier = RowCopier::create(path, source, &options.added, columns)?;
                 Ok(Self::Rows(copier))
             }
             None => Self::lines(path, options),
@@ -275,7 +323,7 @@ impl Target {
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn create(path: &Path, _: &Reader, options: &WriterOptions) -> Result<Self> {
+    fn create(path: &Path, _: &Reader, options: &WriterOptions, _: &[usize]) -> Result<Self> {
         Self::lines(path, options)
     }
 

@@ -69,6 +69,12 @@ impl<F: Fingerprint> Fingerprinter<F> {
         &self.recipe
     }
 
+    /// The text as the recipe cleans it: without HTML, normalized, in lower case, whichever of these
+    /// it has.
+    pub fn cleaned<'a>(&'a mut self, text: &'a str) -> &'a str {
+        self.cleaner.clean(self.recipe.clean, text)
+    }
+
     /// The fingerprint of a text.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
         let keywords = self.tokenize(text);

@@ -78,6 +78,15 @@ pub(super) struct Args {
     /// Add the fingerprint to each kept document, in a last field with this name
     #[arg(long, value_name = "FIELD")]
     add_fingerprint: Option<String>,
+    /// Write only these fields of documents: a list of names
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    keep_fields: Vec<String>,
+    /// Add the key to each written document, in a field with this name
+    #[arg(long, value_name = "FIELD")]
+    old_id: Option<String>,
+    /// Add the text as the recipe cleans it to each written document, in a field with this name
+    #[arg(long, value_name = "FIELD")]
+    cleaned: Option<String>,
     /// Write nothing, and print the counts of a real run
     #[arg(long)]
     dry_run: bool,
@@ -115,6 +124,9 @@ impl Args {
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
+        job.keep_fields = self.keep_fields;
+        job.old_id = self.old_id;
+        job.cleaned = self.cleaned;
         job.annotate = self.annotate;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;

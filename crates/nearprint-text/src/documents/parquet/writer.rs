@@ -96,6 +96,8 @@ pub(in super::super) struct RowCopier {
     batches: Vec<Arc<RecordBatch>>,
     rows: Vec<(usize, usize)>,
     added: Vec<AddedColumn>,
+    /// The columns that are copied; all if it is empty.
+    columns: Vec<usize>,
 }
 
 /// The values of an added column in rows that wait to be written.
@@ -131,17 +133,26 @@ impl AddedColumn {
 }
 
 impl RowCopier {
-    /// Creates a file with the columns and the compression of `source`, and one more column for
-    /// each added field.
+    /// Creates a file with these columns of `source`, all if there are none, and its compression,
+    /// and one more column for each added field.
     pub(in super::super) fn create(
         path: &Path,
         source: &ParquetReader,
         added: &[AddedField],
+        columns: &[usize],
     ) -> Result<Self> {
-        let schema = with_fields(source.schema(), added);
+        let kept;
+        let schema = match columns {
+            [] => source.schema(),
+            columns => {
+                kept = source.schema().project(columns).map_err(ParquetError::from);
+                &kept.map_err(write_error(path))?
+            }
+        };
+        let schema = with_fields(schema, added);
         let writer = ParquetWriter::create(path, &schema, source.compression())?;
         let added = added.iter().map(AddedColumn::of).collect();
-        Ok(Self { writer, batches: Vec::new(), rows: Vec::new(), added })
+        Ok(Self { writer, batches: Vec::new(), rows: Vec::new(), added, columns: columns.to_vec() })
     }
 
     pub(in super::super) fn append(&mut self, row: &ParquetRow, values: &[FieldValue<'_>]) -> Result<()> {
@@ -161,7 +172,13 @@ impl RowCopier {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let batches: Vec<&RecordBatch> = self.batches.iter().map(|batch| &**batch).collect();
+        let kept = |batch: &Arc<RecordBatch>| match &*self.columns {
+            [] => Ok((**batch).clone()),
+            columns => batch.project(columns).map_err(ParquetError::from),
+        };
+        let kept = self.batches.iter().map(kept).collect::<std::result::Result<Vec<_>, _>>();
+        let kept = kept.map_err(write_error(&self.writer.path))?;
+        let batches: Vec<&RecordBatch> = kept.iter().collect();
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
         let mut columns = rows.map_err(write_error(&self.writer.path))?.columns().to_vec();
         columns.extend(self.added.iter_mut().map(AddedColumn::take));

@@ -1,0 +1,93 @@
+//! The fields that `dedup` writes, from outside.
+
+use std::fs::{self, File};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, Int64Array, StringArray};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::formats::write_parquet;
+use crate::common::cli::{fails, nearprint, succeeds};
+
+const OPTIONS: &str = "--key-field id --recipe chinese --keep-fields id,title --old-id old --cleaned text";
+
+#[test]
+fn documents_are_written_as_the_usual_script_does() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page =
+        r#"{"_id":{"$oid":"5f1"},"title":"A \u003c B","text":"<p>One <b>TWO</b> three four</p>","n":1}"#;
+    let again = page.replace("5f1", "5f2");
+    fs::write(at.join("in.jsonl"), format!("{page}\r\n{again}\n")).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --key-field _id.$oid --clean html,nfc,lower --keep-fields title,none \
+                --old-id old_id --cleaned content --add-fingerprint fingerprint";
+    succeeds(at, line, b"");
+    let out = fs::read_to_string(at.join("out.jsonl")).unwrap();
+    let written: serde_json::Value = serde_json::from_str(out.trim_end()).unwrap();
+    assert!(
+        out.starts_with("{\"title\":\"A \\u003c B\",\"fingerprint\":") && out.ends_with("}\r\n"),
+        "{out}"
+    );
+    assert_eq!(written["old_id"], "5f1");
+    assert_eq!(written["content"], "one two three four");
+    assert_eq!(written.as_object().unwrap().len(), 4);
+    // With confirmation, texts are compared that are not in the output.
+    succeeds(at, &format!("{line} --confirm jaccard:0.9").replace("out.jsonl", "confirmed.jsonl"), b"");
+    assert_eq!(fs::read_to_string(at.join("confirmed.jsonl")).unwrap(), out);
+    fails(at, "dedup in.jsonl -o x --input-format lines --keep-fields a", b"", 2, &["fields"]);
+}
+
+#[test]
+fn columns_are_chosen_and_added() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let rows = [("7", "<p>One <b>TWO</b> three</p>", "\"a, b\""), ("8", "other words here", "c")];
+    let csv: String = rows.iter().map(|(id, text, title)| format!("{id},{text},{title}\n")).collect();
+    fs::write(at.join("in.csv"), format!("\u{feff}id,text,title\n{csv}")).unwrap();
+    // A column that is left out may be added anew.
+    succeeds(at, &format!("dedup in.csv -o out.csv {OPTIONS}"), b"");
+    let expected = "id,title,old,text\n7,\"a, b\",7,one two three\n8,c,8,other words here\n";
+    assert_eq!(fs::read_to_string(at.join("out.csv")).unwrap(), expected);
+    fails(at, "dedup in.csv -o x --keep-fields id,none", b"", 2, &["no column \"none\""]);
+    fails(at, "dedup in.csv -o x --cleaned title", b"", 2, &["column \"title\" already"]);
+    fails(at, "dedup in.csv -o x --keep-fields id --cleaned a --old-id a", b"", 2, &["column \"a\" already"]);
+
+    let column = |at: usize| {
+        let cells = rows.map(|row| [row.0, row.1, row.2][at].trim_matches('"'));
+        Arc::new(StringArray::from(cells.to_vec())) as ArrayRef
+    };
+    let numbers = Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+    let columns = vec![("id", column(0)), ("n", numbers), ("text", column(1)), ("title", column(2))];
+    write_parquet(at, "in.parquet", columns);
+    succeeds(at, &format!("dedup in.parquet -o out.parquet {OPTIONS}"), b"");
+    let file = File::open(at.join("out.parquet")).unwrap();
+    let mut reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let batch = reader.next().unwrap().unwrap();
+    let names: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["id", "title", "old", "text"]);
+    let cells: Vec<_> = batch.columns().iter().map(|column| column.as_string::<i32>().value(0)).collect();
+    assert_eq!(cells, ["7", "a, b", "7", "one two three"]);
+    assert_eq!(batch.num_rows(), 2);
+}
+
+#[test]
+fn a_finished_run_with_chosen_fields_is_recognized() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page = |n: u32| {
+        let text: String = (0..60).map(|word| format!("w{} ", n * 100 + word)).collect();
+        format!("{{\"id\":\"{n}\",\"text\":\"{text}\",\"more\":{n}}}\n")
+    };
+    fs::write(at.join("in.jsonl"), (0..80).map(page).collect::<String>()).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --db seen.np --key-field id --keep-fields id --old-id old";
+    let expected: String = (0..80).map(|n| format!("{{\"id\":\"{n}\",\"old\":\"{n}\"}}\n")).collect();
+    for again in ["80 documents, 80 kept", "already complete: 80 documents, 80 kept"] {
+        let outcome = nearprint(at, line, b"");
+        assert!(outcome.err.contains(again), "{}", outcome.err);
+        assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), expected);
+    }
+    // Other fields are another job, whose documents were seen before.
+    let outcome = nearprint(at, &line.replace("--keep-fields id", "--keep-fields more"), b"");
+    assert!(outcome.err.contains("80 documents, 0 kept"), "{}", outcome.err);
+}
