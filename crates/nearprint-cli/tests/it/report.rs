@@ -112,6 +112,9 @@ fn a_deduplication_becomes_a_page() {
     let outcome = nearprint(at, &again, b"");
     assert!(outcome.err.contains("already complete"), "{}", outcome.err);
     assert_eq!(page(at, "again.html"), first);
+    let compressed = line.replace("dup.tsv", "dup.tsv.gz").replace("seen.np", "other.np");
+    succeeds(at, &format!("{compressed} --report compressed.html"), b"");
+    assert_eq!(page(at, "compressed.html"), first);
     // Without the inputs, there are the names.
     let piped = "dedup - -o piped.jsonl --key-field key --duplicates piped.tsv --report piped.html";
     succeeds(at, piped, lines.as_bytes());

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +11,10 @@ use crate::args::GroupWriter;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
 use nearprint::Error;
+use nearprint_text::Result;
 use nearprint_text::dedup::{DocumentCounts, FileReport};
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
+use nearprint_text::internal::open_compressed;
 
 /// The groups of a page, the largest ones, have at most this many documents together. What follows
 /// is counted, and named in the file of duplicates.
@@ -42,10 +43,7 @@ struct Sizes {
 impl DedupReport {
     /// The page without its groups, and the groups. Memory: 32 bytes for each group of the file of
     /// duplicates, and what the page shows. Reads that file and the inputs again.
-    pub(super) fn read(
-        &self,
-        done: &FileReport,
-    ) -> Result<(Report, Vec<ReportGroup>), nearprint_text::Error> {
+    pub(super) fn read(&self, done: &FileReport) -> Result<(Report, Vec<ReportGroup>)> {
         let sizes = self.sizes()?;
         let mut groups = self.groups(&sizes.largest())?;
         self.add_texts(&mut groups)?;
@@ -77,7 +75,7 @@ impl DedupReport {
         Report { title: "nearprint dedup".into(), facts, histograms, charts: Vec::new() }
     }
 
-    fn sizes(&self) -> nearprint::Result<Sizes> {
+    fn sizes(&self) -> Result<Sizes> {
         let (mut groups, mut at) = (HashMap::new(), 0);
         self.for_each_duplicate(|[_, kept, ..]| {
             groups.entry(xxh3_64(kept.as_bytes())).or_insert((0, at)).0 += 1;
@@ -87,7 +85,7 @@ impl DedupReport {
     }
 
     /// The groups with these hashes of keys, in this order.
-    fn groups(&self, chosen: &[u64]) -> nearprint::Result<Vec<ReportGroup>> {
+    fn groups(&self, chosen: &[u64]) -> Result<Vec<ReportGroup>> {
         let places: HashMap<u64, usize> = chosen.iter().zip(0..).map(|(&hash, at)| (hash, at)).collect();
         let none = ReportGroup { kept: ReportMember::default(), others: Vec::new(), num_unlisted: 0 };
         let mut groups = vec![none; chosen.len()];
@@ -110,27 +108,22 @@ impl DedupReport {
     }
 
     /// Calls `visit` with the columns of each line of the file of duplicates.
-    fn for_each_duplicate(&self, mut visit: impl FnMut([&str; 4])) -> nearprint::Result<()> {
-        let failed = Error::io("read", &self.duplicates);
-        let mut read = || {
-            let mut file = BufReader::new(File::open(&self.duplicates)?);
-            let mut line = String::new();
-            let mut is_header = self.has_header;
-            while file.read_line(&mut line)? > 0 {
-                let mut columns = line.trim_end_matches('\n').split('\t');
-                let columns = [(); 4].map(|()| columns.next().unwrap_or_default());
-                if !std::mem::take(&mut is_header) {
-                    visit(columns);
-                }
-                line.clear();
+    fn for_each_duplicate(&self, mut visit: impl FnMut([&str; 4])) -> Result<()> {
+        let mut file = BufReader::new(open_compressed(&self.duplicates)?);
+        let (mut line, mut is_header) = (String::new(), self.has_header);
+        while file.read_line(&mut line).map_err(Error::io("read", &self.duplicates))? > 0 {
+            let mut columns = line.trim_end_matches('\n').split('\t');
+            let columns = [(); 4].map(|()| columns.next().unwrap_or_default());
+            if !std::mem::take(&mut is_header) {
+                visit(columns);
             }
-            Ok(())
-        };
-        read().map_err(failed)
+            line.clear();
+        }
+        Ok(())
     }
 
     /// Reads the inputs again, and adds the texts of the first groups. Standard input is gone.
-    fn add_texts(&self, groups: &mut [ReportGroup]) -> Result<(), nearprint_text::Error> {
+    fn add_texts(&self, groups: &mut [ReportGroup]) -> Result<()> {
         if self.inputs.iter().any(|input| input == Path::new("-")) {
             return Ok(());
         }
