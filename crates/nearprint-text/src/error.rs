@@ -124,6 +124,11 @@ pub enum OutputProblem {
         /// The name of the format.
         format: &'static str,
     },
+    /// An option is for whole documents, and units are compared.
+    NotWithUnits {
+        /// The name of the option.
+        option: &'static str,
+    },
     /// A column that is to be kept does not exist in the input.
     NoColumn {
         /// The column.
@@ -309,8 +314,11 @@ impl fmt::Display for OutputProblem {
             Self::ParquetCompressed { path } => {
                 write!(f, "{}: Parquet compresses by itself", path.display())
             }
+            Self::NotWithUnits { option } => {
+                write!(f, "{option} is for whole documents, and not for paragraphs or lines")
+            }
             Self::NoFields { format } => {
-                write!(f, "{format} has no fields, and so none can be added")
+                write!(f, "{format} has no fields that can be added or changed")
             }
             Self::NoColumn { column } => write!(f, "there is no column {column:?}"),
             Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),

@@ -17,6 +17,11 @@ pub(crate) struct NearArgs {
 }
 
 impl NearArgs {
+    /// Whether an option is given.
+    pub(crate) fn is_given(self) -> bool {
+        self.k.is_some() || self.similarity.is_some()
+    }
+
     /// The largest distance, if an option sets it, between fingerprints of a width with these bands
     /// or none.
     pub(crate) fn k(self, bands: Option<BandLayout>, width: Width) -> Result<Option<u32>, Failure> {

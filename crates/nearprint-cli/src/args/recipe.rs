@@ -7,7 +7,7 @@ use nearprint_text::recipe::Recipe;
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {
     /// How texts become fingerprints: minhash, simhash, simhash-py, seomoz-cpp, notebook, chinese,
-    /// cjk, or a complete recipe in its printed form [default: minhash, for `fingerprint` and where
+    /// cjk, exact, or a complete recipe in its printed form [default: minhash, for `fingerprint` and where
     /// another option is for simhashes alone simhash]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct RecipeArgs {
     /// Stop words to drop: none, or english (NLTK's list)
     #[arg(long, value_name = "WORDS")]
     stop: Option<String>,
-    /// Number of consecutive tokens in a feature
+    /// Number of consecutive tokens in a feature, or all: the whole text is one
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
     /// How the tokens of a feature are joined: space, nothing, or cyclic (a rolling hash)

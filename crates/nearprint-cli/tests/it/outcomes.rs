@@ -97,7 +97,7 @@ fn tables_are_annotated() {
     let twice = "dedup in.csv -o x.csv --annotate --add-fingerprint cluster";
     fails(at, twice, b"", 2, &["a column \"cluster\" already"]);
     fs::write(at.join("one.txt"), "one").unwrap();
-    fails(at, "dedup one.txt -o out --annotate", b"", 2, &["has no fields, and so none can be added"]);
+    fails(at, "dedup one.txt -o out --annotate", b"", 2, &["has no fields that can be added or changed"]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::error::{Result, ResumeProblem};
 
 /// The number of documents by outcome.
 ///
-/// `records` is the sum of `kept`, `duplicates`, `bad` and `aside`.
+/// `records` is the sum of `kept`, `duplicates`, `bad` and `aside`. If a job compares
+/// [units](super::FileJob::units), `copies`, `unconfirmed` and `by_similarity` count units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DocumentCounts {
@@ -14,7 +15,8 @@ pub struct DocumentCounts {
     pub records: u64,
     /// Documents kept.
     pub kept: u64,
-    /// Near-duplicates of kept documents, copies included.
+    /// Near-duplicates of kept documents, copies included; with units, documents of which nothing is
+    /// left.
     pub duplicates: u64,
     /// Malformed records.
     pub bad: u64,
@@ -35,13 +37,35 @@ pub struct DocumentCounts {
     /// to 1.
     #[serde(default)]
     pub by_similarity: [u64; 10],
+    /// The units, if a job compares [units](super::FileJob::units).
+    #[serde(default)]
+    pub units: UnitCounts,
+}
+
+/// The number of units by outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnitCounts {
+    /// Units with enough tokens.
+    pub compared: u64,
+    /// Units that were removed.
+    pub removed: u64,
+    /// The texts of all documents, in bytes of UTF-8.
+    pub text_bytes: u64,
+    /// The texts of removed units, in bytes of UTF-8.
+    pub removed_bytes: u64,
 }
 
 impl DocumentCounts {
-    /// Counts a near-duplicate.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
+    /// Counts a document that is a near-duplicate.
     pub(super) fn push_duplicate(&mut self, similarity: f64, is_copy: bool) {
         self.duplicates += 1;
+        self.push_similarity(similarity, is_copy);
+    }
+
+    /// Counts how similar a document or a unit and the kept one are.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
+    pub(super) fn push_similarity(&mut self, similarity: f64, is_copy: bool) {
         self.copies += u64::from(is_copy);
         // Shares such as 0.3 are not exact: the tenth that is printed counts.
         self.by_similarity[((similarity * 10.0 + 1e-9) as usize).min(9)] += 1;
@@ -104,7 +128,7 @@ mod tests {
 
     #[test]
     fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2]},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
+        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15}},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
         let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
         assert_eq!((checkpoint.first_sequence, checkpoint.counts.invalid_utf8), (7, 7));
         assert_eq!(checkpoint.encode(), json.as_bytes());

@@ -15,7 +15,7 @@ use crate::documents::{
     AddedField, BadRecord, DocumentWriter, FieldValue, LineFile, Reader, Record, Span, WriterOptions,
     check_outputs, escape,
 };
-use crate::error::{Error, Result, ResumeProblem};
+use crate::error::{Error, OutputProblem, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
@@ -26,6 +26,8 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The first line of the file of duplicates.
 const HEADER: &[u8] = b"key\tduplicate_of\tdistance\tsimilarity\tcluster\n";
+/// The characters of a unit that name its group.
+const GROUP_NAME_CHARS: usize = 80;
 /// The fields of annotated documents.
 const DUPLICATE_OF: &str = "duplicate_of";
 const CLUSTER: &str = "cluster";
@@ -124,6 +126,10 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
 
     /// Creates the output files, or opens them at the lengths of a checkpoint. A dry run has none.
     pub(super) fn open_files(&mut self, reader: &Reader) -> Result<()> {
+        let format = reader.format();
+        if self.job.units.is_some() && !format.has_fields() {
+            return Err(OutputProblem::NoFields { format: format.name() }.into());
+        }
         if self.job.dry_run {
             return Ok(());
         }
@@ -168,7 +174,8 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             options.added.extend(fields);
         }
         // Confirmation compares with texts of the output, unless a database keeps them.
-        options.keep_texts = self.confirms_by_output() && self.job.keep == Keep::First;
+        options.keep_texts =
+            self.confirms_by_output() && self.job.keep == Keep::First && self.job.units.is_none();
         // A resumed run writes everything since the last checkpoint again.
         options.hold = !is_temporary;
         options
@@ -272,7 +279,8 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         if let Some(bands) = &mut self.bands {
             bands.push(document.fingerprint);
         }
-        let span = self.write_document(document.fingerprint, record, None)?;
+        let values = self.added_values(Some(document.fingerprint), record, &record.text, None);
+        let span = self.write_document(record, None, &values)?;
         let stored = match span.filter(|_| self.confirms_by_output()) {
             Some(span) => Stored::place(span, document.text_hash),
             None => self.deduplicator.stored(document)?,
@@ -289,33 +297,74 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     /// annotated.
     pub(super) fn leave_out(&mut self, fingerprint: F, record: &Record, of: &Original<'_>) -> Result<()> {
         self.counts.push_duplicate(of.similarity, of.is_copy);
-        self.groups.push(of.key)?;
+        self.groups.push(of.key, of.key)?;
         if self.job.annotate {
-            self.write_document(fingerprint, record, Some(of))?;
+            let values = self.added_values(Some(fingerprint), record, &record.text, Some(of));
+            self.write_document(record, None, &values)?;
         }
+        self.list_duplicate(&record.key, of)
+    }
+
+    /// Writes a line about a near-duplicate.
+    fn list_duplicate(&mut self, key: &str, of: &Original<'_>) -> Result<()> {
         let Some(file) = &mut self.duplicates else { return Ok(()) };
-        let (key, kept) = (escape(&record.key), escape(of.key));
+        let (key, kept) = (escape(key), escape(of.key));
         let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\n", of.distance, of.similarity);
         file.append(line.as_bytes()).map(drop)
     }
 
-    /// Writes a document to the output, with what is to be added to it.
-    fn write_document(
+    /// The nearest kept unit.
+    pub(super) fn nearest_unit(&mut self, unit: Document<'_, F>) -> Result<Verdict<Candidate>> {
+        // Whole documents are read back from the output; units are stored.
+        self.deduplicator.nearest(unit, |candidate| candidate.stored.decompress(&candidate.key))
+    }
+
+    /// Remembers a unit.
+    pub(super) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
+        if let Some(bands) = &mut self.bands {
+            bands.push(unit.fingerprint);
+        }
+        let stored = self.deduplicator.stored(unit)?;
+        self.deduplicator.remember(unit, &stored)
+    }
+
+    /// Counts a unit that is removed, and writes a line about it.
+    pub(super) fn remove_unit(&mut self, unit: Document<'_, F>, of: &Original<'_>) -> Result<()> {
+        self.counts.units.removed += 1;
+        self.counts.units.removed_bytes += unit.text.len() as u64;
+        self.counts.push_similarity(of.similarity, of.is_copy);
+        let shown = unit.text.char_indices().nth(GROUP_NAME_CHARS).map_or(unit.text.len(), |(end, _)| end);
+        self.groups.push(of.key, &unit.text[..shown])?;
+        self.list_duplicate(unit.key, of)
+    }
+
+    /// Writes a document of which units may have been removed, with the text that is left of it.
+    pub(super) fn write_rest(&mut self, record: &Record, text: Option<&str>) -> Result<()> {
+        self.counts.kept += 1;
+        let values = self.added_values(None, record, text.unwrap_or(&record.text), None);
+        self.write_document(record, text, &values).map(drop)
+    }
+
+    /// What is to be added to a document.
+    fn added_values<'r>(
         &mut self,
-        fingerprint: F,
-        record: &Record,
-        of: Option<&Original<'_>>,
-    ) -> Result<Option<Span>> {
-        let Some(output) = &mut self.output else { return Ok(None) };
+        fingerprint: Option<F>,
+        record: &'r Record,
+        text: &str,
+        of: Option<&Original<'r>>,
+    ) -> Vec<FieldValue<'r>> {
         let mut values = Vec::new();
-        if self.job.add_fingerprint.is_some() {
+        if self.output.is_none() {
+            return values;
+        }
+        if let Some(fingerprint) = fingerprint.filter(|_| self.job.add_fingerprint.is_some()) {
             values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
         }
         if self.job.old_id.is_some() {
             values.push(FieldValue::Text(record.key.as_str().into()));
         }
         if self.job.cleaned.is_some() {
-            values.push(FieldValue::Text(self.cleaner.cleaned(&record.text).trim().into()));
+            values.push(FieldValue::Text(self.cleaner.cleaned(text).trim().to_string().into()));
         }
         if self.job.annotate {
             values.extend(match of {
@@ -329,7 +378,22 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
                 }
             });
         }
-        output.append(record, &values).map(Some)
+        values
+    }
+
+    /// Writes a document to the output, with another text if there is one.
+    fn write_document(
+        &mut self,
+        record: &Record,
+        text: Option<&str>,
+        values: &[FieldValue<'_>],
+    ) -> Result<Option<Span>> {
+        let Some(output) = &mut self.output else { return Ok(None) };
+        let written = match text {
+            Some(text) => output.append_with_text(record, text, values),
+            None => output.append(record, values),
+        };
+        written.map(Some)
     }
 
     /// Writes a malformed record to the rejects, or ends the run.

@@ -11,20 +11,20 @@ use xxhash_rust::xxh3::xxh3_128;
 /// The groups to report.
 const REPORTED: usize = 5;
 
-/// A kept document, and the documents that were left out because of it.
+/// A kept document or unit, and those that were left out because of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
-    /// The key of the kept document.
-    pub key: String,
-    /// All documents of the group.
-    pub documents: u64,
+    /// The key of the kept document; of units, the beginning of the text that was left out first.
+    pub name: String,
+    /// All documents or units of the group.
+    pub size: u64,
 }
 
-/// Counts near-duplicates by the document that was kept instead, in bounded memory.
+/// Counts near-duplicates by what was kept instead, in bounded memory.
 pub(super) struct GroupSizes {
-    keys: StringFile,
-    /// A row for each near-duplicate: the hash of the key, and its place among `keys`.
+    names: StringFile,
+    /// A row for each near-duplicate: the hash of the key, and the place of the name among `names`.
     rows: Sorter<SortRow<u64, 3>>,
     /// Removed with the rows.
     _folder: WorkFolder,
@@ -34,20 +34,20 @@ impl GroupSizes {
     pub(super) fn new(memory_bytes: usize, threads: usize) -> Result<Self> {
         let folder = WorkFolder::new()?;
         let rows = Sorter::in_folder(folder.path(), 0, memory_bytes, threads)?;
-        Ok(Self { keys: StringFile::new()?, rows, _folder: folder })
+        Ok(Self { names: StringFile::new()?, rows, _folder: folder })
     }
 
-    /// Counts a near-duplicate of the document with this key.
+    /// Counts a near-duplicate of what has this key. The group has the name of its first one.
     #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
-    pub(super) fn push(&mut self, key: &str) -> Result<()> {
-        let (hash, at) = (xxh3_128(key.as_bytes()), self.keys.push(key)?);
+    pub(super) fn push(&mut self, key: &str, name: &str) -> Result<()> {
+        let (hash, at) = (xxh3_128(key.as_bytes()), self.names.push(name)?);
         Ok(self.rows.push(SortRow([(hash >> 64) as u64, hash as u64, at], 0))?)
     }
 
     /// The largest groups, the largest first; of equal ones, that which was first to have a
     /// near-duplicate.
     pub(super) fn largest(self) -> Result<Vec<Group>> {
-        let Self { mut keys, rows, _folder } = self;
+        let Self { mut names, rows, _folder } = self;
         let mut largest: Vec<(Reverse<u64>, u64)> = Vec::new();
         let mut add = |group: (Reverse<u64>, u64)| {
             largest.push(group);
@@ -71,10 +71,7 @@ impl GroupSizes {
         if group.0.0 > 1 {
             add(group);
         }
-        largest
-            .into_iter()
-            .map(|(Reverse(documents), at)| Ok(Group { key: keys.get(at)?, documents }))
-            .collect()
+        largest.into_iter().map(|(Reverse(size), at)| Ok(Group { name: names.get(at)?, size })).collect()
     }
 }
 
@@ -91,13 +88,13 @@ mod tests {
         for round in 0..2000u32 {
             for key in 0..10 {
                 if round % (key + 1) == 0 {
-                    sizes.push(&format!("key {key}")).unwrap();
+                    sizes.push(&format!("key {key}"), &format!("name {key}")).unwrap();
                 }
             }
         }
         let largest = sizes.largest().unwrap();
-        let found: Vec<_> = largest.iter().map(|group| (&*group.key, group.documents)).collect();
-        let expected = [("key 0", 2001), ("key 1", 1001), ("key 2", 668), ("key 3", 501), ("key 4", 401)];
+        let found: Vec<_> = largest.iter().map(|group| (&*group.name, group.size)).collect();
+        let expected = [("name 0", 2001), ("name 1", 1001), ("name 2", 668), ("name 3", 501), ("name 4", 401)];
         assert_eq!(found, expected);
     }
 }

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::options::DedupOptions;
+use super::units::Unit;
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
+use crate::error::{OutputProblem, Result};
 use crate::recipe::Recipe;
 
 /// Which of several near-duplicates is kept.
@@ -77,6 +79,14 @@ pub struct FileJob {
     pub restart: bool,
     /// Which of several near-duplicates is kept.
     pub keep: Keep,
+    /// Compares these units of texts in the place of whole documents, and writes documents without the
+    /// units that were there before. A document of which nothing is left is not written; one that loses
+    /// nothing is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
+    /// that of the document, `#` and the number of the unit, from 1. Units with fewer
+    /// [tokens](DedupOptions::min_tokens), or without any, are not compared and stay. Needs inputs with
+    /// fields. If texts are [cut](ReaderOptions::cut_after), a document that loses units is written with
+    /// the text that was compared.
+    pub units: Option<Unit>,
     /// How documents are compared.
     pub dedup: DedupOptions,
 }
@@ -101,8 +111,23 @@ impl FileJob {
             dry_run: false,
             restart: false,
             keep: Keep::First,
+            units: None,
             dedup,
         }
+    }
+
+    /// Checks that no option for whole documents is set with units.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.units.is_none() {
+            return Ok(());
+        }
+        let whole = [
+            (self.keep != Keep::First, "keep"),
+            (self.annotate, "annotate"),
+            (self.add_fingerprint.is_some(), "add_fingerprint"),
+        ];
+        let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
+        option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
     }
 
     /// A hash that only jobs with the same inputs, outputs and options have. Checkpoints include
@@ -152,6 +177,9 @@ impl FileJob {
                 let _ = write!(identity, " {option} {field:?}");
             }
         }
+        if let Some(unit) = self.units {
+            let _ = write!(identity, " units {}", unit.name());
+        }
         identity
     }
 }
@@ -194,6 +222,8 @@ mod tests {
         (job.old_id, job.cleaned) = (Some("old".into()), Some("clean".into()));
         let fields = r#" keep_fields ["a", "b"] old_id "old" cleaned "clean""#;
         assert_eq!(job.identity_text(&[], 6, &recipe), before.clone() + fields);
+        job.units = Some(Unit::Paragraph);
+        assert_eq!(job.identity_text(&[], 6, &recipe), before.clone() + fields + " units paragraph");
         assert_eq!(
             before,
             format!(

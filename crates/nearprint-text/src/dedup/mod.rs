@@ -8,11 +8,12 @@
 //! Both can be interrupted at any time. A checkpoint makes derived data durable first, such as
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
-//! Each of the modules uses only those before it: `confirm`, `options`, `temporary`, `stored`,
+//! Each of the modules uses only those before it: `confirm`, `options`, `units`, `temporary`, `stored`,
 //! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
 //! `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `recent`, `fingerprinting`, `groups`;
-//! `file_run`; `in_order`, `ranked`; `run`.
+//! `file_run`; `in_order`, `ranked`, `by_unit`; `run`.
 
+mod by_unit;
 mod candidates;
 mod checkpoint;
 mod completed;
@@ -35,8 +36,9 @@ mod run;
 mod sort_row;
 mod stored;
 mod temporary;
+mod units;
 
-pub use checkpoint::DocumentCounts;
+pub use checkpoint::{DocumentCounts, UnitCounts};
 pub use confirm::{Confirm, ParseConfirmError};
 pub use crowding::Crowding;
 pub use deduplicator::{Decision, Deduplicator};
@@ -45,3 +47,4 @@ pub use job::{FileJob, Keep};
 pub use kept_fingerprints::KeptFingerprints;
 pub use options::{DedupOptions, recipe_of};
 pub use run::FileReport;
+pub use units::Unit;

@@ -10,7 +10,7 @@ use super::groups::Group;
 use super::job::{FileJob, Keep};
 use super::report::Report;
 use super::temporary::SpooledInput;
-use super::{in_order, ranked};
+use super::{by_unit, in_order, ranked};
 use crate::documents::{Position, Reader, Recording, StdinSource};
 use crate::error::Result;
 use nearprint::{Fingerprint, WidthVisitor};
@@ -67,6 +67,7 @@ impl FileJob {
         mut self,
         mut report: impl FnMut(&DocumentCounts, Position) -> ControlFlow<()>,
     ) -> Result<FileReport> {
+        self.check()?;
         let spooled;
         if self.keep != Keep::First && self.reads_stdin() {
             spooled = SpooledInput::read()?;
@@ -118,9 +119,10 @@ impl WidthVisitor for Run<'_> {
         let reader = &mut input.reader;
         run.open_files(reader)?;
         let resumed_after = run.counts.records;
-        match job.keep {
-            Keep::First => in_order::run(&mut run, reader, report)?,
-            _ => ranked::run(&mut run, reader, report)?,
+        match (job.units, &job.keep) {
+            (Some(unit), _) => by_unit::run(&mut run, unit, reader, report)?,
+            (None, Keep::First) => in_order::run(&mut run, reader, report)?,
+            (None, _) => ranked::run(&mut run, reader, report)?,
         }
         let counts_copies = run.deduplicator.counts_copies();
         let crowding = run.crowding();

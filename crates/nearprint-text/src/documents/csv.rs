@@ -37,6 +37,18 @@ pub(super) fn only_cells(record: &[u8], delimiter: u8, columns: &[usize], out: &
     out.extend(&record[bare.len()..]);
 }
 
+/// Appends a cell with this content, in quotation marks if it needs them.
+fn push_cell(content: &str, delimiter: u8, out: &mut Vec<u8>) {
+    let special = |byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+    if content.bytes().any(special) {
+        out.push(b'"');
+        out.extend(content.replace('"', "\"\"").bytes());
+        out.push(b'"');
+    } else {
+        out.extend(content.bytes());
+    }
+}
+
 impl CsvColumns {
     /// Finds the columns in the header of an input.
     pub(super) fn new(header: &[u8], delimiter: u8, fields: &Fields, name: &str) -> Result<Self> {
@@ -79,6 +91,21 @@ impl CsvColumns {
     /// The text of a record as it is read or as it is written, with one more column.
     pub(super) fn text<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         Cells::new(without_line_end(record), self.delimiter).nth(self.wanted[0]?).map(Cell::content)
+    }
+
+    /// Appends a record to `out`, with another text.
+    pub(super) fn with_text(&self, record: &[u8], text: &str, out: &mut Vec<u8>) {
+        let bare = without_line_end(record);
+        for (column, cell) in Cells::new(bare, self.delimiter).enumerate() {
+            if column > 0 {
+                out.push(self.delimiter);
+            }
+            match self.wanted[0] == Some(column) {
+                true => push_cell(text, self.delimiter, out),
+                false => out.extend(cell.0),
+            }
+        }
+        out.extend(&record[bare.len()..]);
     }
 }
 
@@ -170,17 +197,9 @@ pub(super) fn with_cells<S: AsRef<str>>(
 ) {
     let bare = without_line_end(record);
     out.extend(bare);
-    let special = |byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
     for content in contents {
-        let content = content.as_ref();
         out.push(delimiter);
-        if content.bytes().any(special) {
-            out.push(b'"');
-            out.extend(content.replace('"', "\"\"").bytes());
-            out.push(b'"');
-        } else {
-            out.extend(content.bytes());
-        }
+        push_cell(content.as_ref(), delimiter, out);
     }
     out.extend(&record[bare.len()..]);
 }
@@ -243,6 +262,20 @@ mod tests {
         assert_eq!(column_of(b"\xef\xbb\xbfa,\"b\"\n", b',', "a"), Some(0));
         assert_eq!(column_of(b"a,\"b\"\n", b',', "b"), Some(1));
         assert_eq!(column_of(b"a,b\n", b',', "c"), None);
+    }
+
+    #[test]
+    fn the_text_is_replaced_in_its_cell() {
+        let fields = Fields { text: "b".into(), ..Fields::default() };
+        let columns = CsvColumns::new(b"a,b,c\n", b',', &fields, "f").unwrap();
+        for (record, expected) in [
+            (&b"1,\"old, \"\"text\",\"3,\"\r\n"[..], "1,\"x\ny\",\"3,\"\r\n"),
+            (b",,", ",\"x\ny\","),
+        ] {
+            let mut out = Vec::new();
+            columns.with_text(record, "x\ny", &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -43,12 +43,12 @@ impl Format {
     }
 
     /// Whether records have fields besides their text.
-    pub(super) fn has_fields(self) -> bool {
+    pub(crate) fn has_fields(self) -> bool {
         !matches!(self, Self::Text | Self::Lines)
     }
 
     /// The name in messages.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "JSON lines",
             Self::Csv => "CSV",

@@ -283,6 +283,19 @@ pub(super) fn only_members(line: &[u8], names: &[String], out: &mut Vec<u8>) -> 
     Some(())
 }
 
+/// Appends an object to `out`, with another string as the value of a field that it has. `None` if it is
+/// no object with this field.
+pub(super) fn with_text(object: &str, field: &str, text: &str, out: &mut Vec<u8>) -> Option<()> {
+    let [_, found, _] = find(object, [None, Some(field), None]).ok()?;
+    let Some(JsonField::Json(value)) = found else { return None };
+    // The value is a part of the object.
+    let start = value.as_ptr().addr() - object.as_ptr().addr();
+    out.extend(&object.as_bytes()[..start]);
+    serde_json::to_writer(&mut *out, text).ok()?;
+    out.extend(&object.as_bytes()[start + value.len()..]);
+    Some(())
+}
+
 /// The members of an object, in their order.
 struct RawMembers<'a>(Vec<(String, &'a RawValue)>);
 
@@ -422,6 +435,24 @@ mod tests {
         assert_eq!(only(line, &["x"]).unwrap(), "{}\r\n");
         assert_eq!(only("\u{feff}{\"a\":1}", &["a"]).unwrap(), "{\"a\":1}");
         assert_eq!(only("[1]", &["a"]), None);
+    }
+
+    #[test]
+    fn the_text_is_replaced_at_its_place() {
+        let with = |object: &str, field: &str| {
+            let mut out = Vec::new();
+            with_text(object, field, "new \"\n", &mut out).map(|()| String::from_utf8(out).unwrap())
+        };
+        let new = r#""new \"\n""#;
+        for (object, field) in [
+            (r#" { "a":1, "t" : "old" ,"z":[2]} "#, "t"),
+            (r#"{"t":"first","x":{"t":"other"},"\u0074":"old"}"#, "t"),
+            (r#"{"x":{"y":{"t":"old"},"t":"other"}}"#, "x.y.t"),
+        ] {
+            assert_eq!(with(object, field).unwrap(), object.replace("\"old\"", new), "{object}");
+        }
+        assert_eq!(with(r#"{"a":"b"}"#, "t"), None);
+        assert_eq!(with("[1]", "t"), None);
     }
 
     #[test]

@@ -85,6 +85,16 @@ impl Parser {
         Ok(text)
     }
 
+    /// Appends a record of JSON lines or CSV to `out`, with another text. Invalid UTF-8 of JSON lines is
+    /// replaced.
+    pub(super) fn with_text(&self, record: &[u8], text: &str, out: &mut Vec<u8>) {
+        match &self.columns {
+            Some(columns) => columns.with_text(record, text, out),
+            // The record was parsed, so it has the field.
+            None => drop(json::with_text(&lossy(without_mark(record)).0, &self.fields.text, text, out)),
+        }
+    }
+
     fn cut(&self, text: &mut String) {
         if let Some(marker) = &self.marker {
             text.truncate(cut_after(text, marker).len());

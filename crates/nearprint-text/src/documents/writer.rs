@@ -85,6 +85,8 @@ pub struct DocumentWriter {
     line: Vec<u8>,
     /// The kept fields of the current record.
     kept: Vec<u8>,
+    /// The current record with another text.
+    changed: Vec<u8>,
 }
 
 enum Target {
@@ -155,7 +157,8 @@ impl DocumentWriter {
         };
         let path = if is_stdout(path) { STDOUT.into() } else { path.to_path_buf() };
         let parser = reader.parser().clone();
-        Ok(Self { path, parser, options, columns, target, texts, line: Vec::new(), kept: Vec::new() })
+        let (line, kept, changed) = <(Vec<u8>, Vec<u8>, Vec<u8>)>::default();
+        Ok(Self { path, parser, options, columns, target, texts, line, kept, changed })
     }
 
     fn write_header(&mut self, header: &[u8]) -> Result<()> {
@@ -181,23 +184,50 @@ impl DocumentWriter {
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
     pub fn append(&mut self, record: &Record, values: &[FieldValue<'_>]) -> Result<Span> {
+        self.write(record, None, values)
+    }
+
+    /// Writes a record of JSON lines, CSV or Parquet with another text in its
+    /// [field](super::Fields::text), and [otherwise](Self::append) unchanged. Of a JSON record with
+    /// invalid UTF-8, invalid bytes are replaced.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if records have no fields; [`Error::Engine`] with an I/O error.
+    pub fn append_with_text(
+        &mut self,
+        record: &Record,
+        text: &str,
+        values: &[FieldValue<'_>],
+    ) -> Result<Span> {
+        if !self.parser.format.has_fields() {
+            return Err(OutputProblem::NoFields { format: self.parser.format.name() }.into());
+        }
+        self.write(record, Some(text), values)
+    }
+
+    fn write(&mut self, record: &Record, text: Option<&str>, values: &[FieldValue<'_>]) -> Result<Span> {
         let written = match &mut self.target {
             #[cfg(feature = "parquet")]
             Target::Rows(rows) => {
                 if let Content::Row(row) = &record.content {
-                    rows.append(row, values)?;
+                    rows.append(row, text, values)?;
                 }
                 Span::NOWHERE
             }
             Target::Lines(_) => {
                 let (format, WriterOptions { added, fields, .. }) = (self.parser.format, &self.options);
                 let mut fields_of_record = record.raw();
+                if let Some(text) = text {
+                    self.changed.clear();
+                    self.parser.with_text(fields_of_record, text, &mut self.changed);
+                    fields_of_record = &self.changed;
+                }
                 if !fields.is_empty() {
                     self.kept.clear();
                     match format {
                         // A record is an object.
-                        Format::Jsonl => drop(only_members(record.raw(), fields, &mut self.kept)),
-                        _ => only_cells(record.raw(), format.delimiter(), &self.columns, &mut self.kept),
+                        Format::Jsonl => drop(only_members(fields_of_record, fields, &mut self.kept)),
+                        _ => only_cells(fields_of_record, format.delimiter(), &self.columns, &mut self.kept),
                     }
                     fields_of_record = &self.kept;
                 }
@@ -210,7 +240,7 @@ impl DocumentWriter {
             }
         };
         match &mut self.texts {
-            Some(texts) => texts.append(&record.text),
+            Some(texts) => texts.append(text.unwrap_or(&record.text)),
             None => Ok(written),
         }
     }
@@ -315,7 +345,8 @@ impl Target {
                 Err(OutputProblem::ParquetCompressed { path: path.to_path_buf() }.into())
             }
             Some(source) => {
-                let copier = RowCopier::create(path, source, &options.added, columns)?;
+                let text = &reader.parser().fields.text;
+                let copier = RowCopier::create(path, source, text, &options.added, columns)?;
                 Ok(Self::Rows(copier))
             }
             None => Self::lines(path, options),

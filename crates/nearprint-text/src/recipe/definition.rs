@@ -14,7 +14,7 @@ use super::tokenize::Tokenizer;
 use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 
 /// The named recipes and their lines. The first is the default.
-const NAMED: [(&str, &str); 7] = [
+const NAMED: [(&str, &str); 8] = [
     (
         "minhash",
         "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:6x16,2 width=256",
@@ -43,6 +43,10 @@ const NAMED: [(&str, &str); 7] = [
         "cjk",
         "clean=nfc,lower tokens=char stop=none shingle=2 join=nothing short=one weights=frequency hash=xxh3 width=64",
     ),
+    (
+        "exact",
+        "clean=nfc,lower tokens=unicode stop=none shingle=all join=space short=one weights=frequency hash=xxh3 width=128",
+    ),
 ];
 
 /// The distance of near-duplicates by a simhash, in bits.
@@ -64,7 +68,7 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 /// | `clean` | `none`, or some of `html` (the visible text), `nfc` (Unicode normalization), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `word` (Python's `\w+`), `unicode` (words by UAX #29), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words, dropped before shingling |
-/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000 |
+/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
 /// | `join` | `space`, `nothing`, or `cyclic`: a rolling hash over the hashes of the tokens, from the first token on |
 /// | `short` | a text with fewer tokens than a shingle is `one` feature, has `none`, or its `tokens` are the features |
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
@@ -166,10 +170,14 @@ impl Recipe {
         }
     }
 
-    /// The largest distance of near-duplicates, unless another one is given: 3 bits, and for MinHash
-    /// the distance of sketches that stands for a similarity of [`DEFAULT_SIMILARITY`].
+    /// The largest distance of near-duplicates, unless another one is given: 3 bits; for MinHash the
+    /// distance of sketches that stands for a similarity of [`DEFAULT_SIMILARITY`]; 0 if a text is
+    /// one feature.
     #[must_use]
     pub fn default_k(&self) -> u32 {
+        if self.window.len == Window::WHOLE_TEXT {
+            return 0;
+        }
         self.bands().map_or(DEFAULT_K, |bands| bands.distance_of(self.width(), DEFAULT_SIMILARITY))
     }
 
@@ -189,11 +197,15 @@ impl Recipe {
     /// The similarity that a distance of two fingerprints of this recipe suggests, from 0 to 1: for
     /// MinHash that of Jaccard, see [`BandLayout::similarity`]; for simhash the cosine of the angle
     /// between the weighted features, cos(pi d / W) at a distance of d of W bits (Charikar,
-    /// "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002).
+    /// "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002); if a text is one feature,
+    /// 1 for equal fingerprints and 0 for others.
     #[must_use]
     pub fn similarity(&self, distance: u32) -> f64 {
         if let Some(bands) = self.bands() {
             return bands.similarity(self.width(), distance);
+        }
+        if self.window.len == Window::WHOLE_TEXT {
+            return if distance == 0 { 1.0 } else { 0.0 };
         }
         let bits = match self.hash {
             HashFunction::Md5 { bits } => bits,
@@ -224,6 +236,7 @@ impl Recipe {
             "clean" => self.clean = parse_clean(value)?,
             "tokens" => self.tokens = choice(&TOKENIZERS, value)?,
             "stop" => self.stop = choice(&STOP_WORDS, value)?,
+            "shingle" if value == "all" => self.window.len = Window::WHOLE_TEXT,
             "shingle" => self.window.len = number(value, MAX_SHINGLE)?,
             "join" => self.window.join = choice(&JOINS, value)?,
             "short" => self.window.short = choice(&SHORT, value)?,
@@ -272,7 +285,10 @@ impl Recipe {
         if window.len == 1 && window.join == Join::Nothing {
             window.join = Join::Space;
         }
-        if window.len == 1 || window.join == Join::Cyclic {
+        if window.len == Window::WHOLE_TEXT && window.join == Join::Cyclic {
+            return refuse("join", "shingle=all needs space or nothing".into());
+        }
+        if window.len == 1 || window.len == Window::WHOLE_TEXT || window.join == Join::Cyclic {
             window.short = Short::One;
         }
         Ok(self)
@@ -329,7 +345,11 @@ impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { clean, tokens, stop, window, weights, hash, width } = self;
         write!(f, "clean={clean} tokens={}", name_of(&TOKENIZERS, *tokens))?;
-        write!(f, " stop={} shingle={}", name_of(&STOP_WORDS, *stop), window.len)?;
+        write!(f, " stop={} shingle=", name_of(&STOP_WORDS, *stop))?;
+        match window.len {
+            Window::WHOLE_TEXT => write!(f, "all")?,
+            len => write!(f, "{len}")?,
+        }
         write!(f, " join={} short={}", name_of(&JOINS, window.join), name_of(&SHORT, window.short))?;
         write!(f, " weights={weights} hash={hash} width={width}")
     }
@@ -366,6 +386,7 @@ mod tests {
             ("seomoz-cpp short=none", "seomoz-cpp"),
             ("clean=lower,html", "clean=html,lower"),
             ("notebook hash=md5:128", "notebook width=128 hash=md5:128"),
+            ("exact short=none", "simhash shingle=all width=128"),
         ] {
             assert_eq!(recipe(a), recipe(b), "{a}");
         }
@@ -389,6 +410,7 @@ mod tests {
             ("simhash color=red", "part", "color"),
             ("shingle=2 shingle=2", "shingle", "twice"),
             ("shingle=0", "shingle", "1 to 1000"),
+            ("simhash shingle=all join=cyclic", "join", "shingle=all"),
             ("shingle=+2", "shingle", "1 to 1000"),
             ("clean=", "clean", "html, nfc, lower"),
             ("clean=lower,none", "clean", "alone"),
@@ -416,13 +438,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_equal_texts_have_equal_exact_fingerprints() {
+        let mut fingerprinter = recipe("exact").fingerprinter::<u128>().unwrap();
+        let mut of = |text: &str| fingerprinter.fingerprint(text).value;
+        let long = "word ".repeat(3000);
+        for (a, b) in [("One, two\n three!", "one two three"), ("", " -- "), (&*long, long.trim())] {
+            assert_eq!(of(a), of(b), "{a:.20}");
+        }
+        let more = long.clone() + "more";
+        for (a, b) in [("one two", "two one"), ("one two", "onetwo"), ("one one", "one"), (&long, &more)] {
+            assert!((of(a) ^ of(b)).count_ones() > 30, "{a:.20}");
+        }
+        assert_eq!(of("one two three"), xxhash_rust::xxh3::xxh3_128(b"one two three"));
+        assert_eq!(recipe("exact").default_k(), 0);
+    }
+
     proptest! {
         #[test]
         fn lines_are_read_as_they_were_written(
             clean in "none|html|nfc|lower|html,nfc|html,lower|nfc,lower|html,nfc,lower",
             tokens in "non-alpha|word|unicode|whitespace|space|char|jieba",
             stop in "none|english",
-            shingle in 1..=MAX_SHINGLE,
+            shingle in "[1-9][0-9]{0,2}|1000|all",
             join in "space|nothing|cyclic",
             short in "one|none|tokens",
             weights in "one|frequency|tfidf:[1-9][0-9]?",

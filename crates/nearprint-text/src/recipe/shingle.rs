@@ -26,7 +26,7 @@ impl Join {
 /// The runs of tokens that are features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Window {
-    /// Tokens in a window, at least 1.
+    /// Tokens in a window, at least 1, or [`WHOLE_TEXT`](Self::WHOLE_TEXT).
     pub(super) len: usize,
     pub(super) join: Join,
     pub(super) short: Short,
@@ -44,6 +44,9 @@ pub(super) enum Short {
 }
 
 impl Window {
+    /// The length of a window that no text fills, so that a text is one feature.
+    pub(super) const WHOLE_TEXT: usize = usize::MAX;
+
     /// Calls `visit(first, count, hash)` for each feature: the index of its first token, their
     /// number, and its hash.
     #[inline]

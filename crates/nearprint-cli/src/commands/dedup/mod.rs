@@ -1,6 +1,7 @@
 //! `nearprint dedup`
 
 mod report;
+mod summary;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,13 +10,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
 use crate::terminal::failure::Failure;
-use crate::terminal::{interrupt, print_message};
+use crate::terminal::interrupt;
 use nearprint::width_of;
 use nearprint_text::Error;
-use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, FileReport, Keep};
+use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
 use nearprint_text::documents::{Position, check_outputs};
 use nearprint_text::recipe::Recipe;
 use report::DedupReport;
+use summary::summarize;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
@@ -24,6 +26,10 @@ use report::DedupReport;
 /// written unchanged, in input order; with --annotate, all documents are written, with what each one
 /// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
 /// too. Rerun an interrupted command with --db to resume.
+///
+/// With --unit, paragraphs or lines are compared in the place of whole documents, and documents are
+/// written without those that were there before: menus, licences, footers. Only the same words count,
+/// unless a recipe or a similarity is given.
 ///
 /// The summary counts exact copies, whose words are the same in the same order, apart from
 /// near-duplicates, and all of them by similarity: with --confirm that of the texts, otherwise the
@@ -36,6 +42,7 @@ Examples:
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
+  nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
 pub(super) struct Args {
     /// Files and folders of documents; - for standard input
@@ -62,6 +69,12 @@ pub(super) struct Args {
     annotate: bool,
     #[command(flatten)]
     report: ReportArgs,
+    /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write documents
+    /// without those that were there before; a document of which nothing is left is not written. Those
+    /// that have the same words count (`--recipe exact`), unless --recipe, --similarity or -k is given.
+    /// The key of a unit is that of its document, `#` and its number
+    #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"])]
+    unit: Option<Unit>,
     /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
     /// read the inputs twice
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep)]
@@ -72,9 +85,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "MEASURE:X")]
     confirm: Option<Confirm>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
-    /// to --rejects
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    min_tokens: usize,
+    /// to --rejects [default: 0]. With --unit, leave shorter paragraphs or lines where they are: a few
+    /// words recur by chance [default: 5]
+    #[arg(long, value_name = "N")]
+    min_tokens: Option<usize>,
     /// Add the fingerprint to each kept document, in a last field with this name
     #[arg(long, value_name = "FIELD")]
     add_fingerprint: Option<String>,
@@ -108,6 +122,14 @@ fn keep(text: &str) -> Result<Keep, String> {
     }
 }
 
+fn unit(text: &str) -> Result<Unit, String> {
+    match text {
+        "paragraph" => Ok(Unit::Paragraph),
+        "line" => Ok(Unit::Line),
+        _ => Err("not paragraph or line".into()),
+    }
+}
+
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
@@ -118,7 +140,7 @@ impl Args {
         dedup.require_recipe = self.recipe.is_given();
         dedup.k = k;
         dedup.confirm = self.confirm;
-        dedup.min_tokens = self.min_tokens;
+        dedup.min_tokens = self.min_tokens.unwrap_or(if self.unit.is_some() { MIN_UNIT_TOKENS } else { 0 });
         dedup.engine = global.options();
         let report = self.report.path().map(|_| self.dedup_report(&dedup));
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
@@ -135,6 +157,7 @@ impl Args {
         job.dry_run = self.dry_run;
         job.restart = self.restart;
         job.keep = self.keep;
+        job.units = self.unit;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
         let mut bar = Bar::new(global);
@@ -154,7 +177,7 @@ impl Args {
                     let DocumentCounts { records, kept, .. } = done.counts;
                     global.note(format_args!("already complete: {records} documents, {kept} kept"));
                 } else {
-                    summarize(global, &done, started);
+                    summarize(global, &done, self.unit, started);
                 }
                 let Some(report) = report else { return Ok(()) };
                 let (head, groups) = report.read(&done)?;
@@ -204,6 +227,7 @@ impl Args {
             duplicates: self.duplicates.clone().unwrap_or_default(),
             has_header: self.duplicates_header,
             settings,
+            unit: self.unit,
         }
     }
 
@@ -211,7 +235,11 @@ impl Args {
     /// that other options set.
     fn recipe_or_that_of_database(&self) -> Result<Recipe, Failure> {
         let Some(path) = self.db.as_ref().filter(|path| path.exists()) else {
-            return self.recipe.recipe();
+            // Paragraphs are compared exactly, unless another option says how.
+            return match self.unit.is_some() && !self.near.is_given() && !self.recipe.is_anything_given() {
+                true => Ok("exact".parse()?),
+                false => self.recipe.recipe(),
+            };
         };
         let width = width_of(path)?;
         let recipe = self.recipe.recipe_or(|| Ok(dedup::recipe_of(path)?))?;
@@ -226,86 +254,8 @@ impl Args {
     }
 }
 
-/// The comparisons of a document on average from which the summary speaks of shared bands.
-const CROWDED: f64 = 1000.0;
-
-/// The characters of a key in the summary.
-const KEY_CHARS: usize = 60;
-
-/// Prints the counts, and warnings about unusual documents.
-fn summarize(global: GlobalArgs, report: &FileReport, started: Instant) {
-    let (counts, before) = (&report.counts, report.resumed_after);
-    let DocumentCounts { records, kept, duplicates, bad, aside, empty, invalid_utf8, .. } = *counts;
-    let seconds = started.elapsed().as_secs_f64();
-    let rate = (records - before) as f64 / seconds.max(1e-9);
-    let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };
-    global.note(format_args!(
-        "{records} documents, {kept} kept, {duplicates} duplicates ({share:.1}%), {seconds:.1} s, {rate:.0} documents/s"
-    ));
-    if before > 0 {
-        global.note(format_args!("{before} of them were done by a run that was cut off"));
-    }
-    if duplicates > 0 {
-        describe_duplicates(global, report);
-    }
-    if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
-        let (largest, mean) = (crowding.largest, crowding.mean);
-        global.note(format_args!(
-            "{largest} kept documents share a band, as pages with a common template do: a document was compared \
-             with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
-             take less"
-        ));
-    }
-    if counts.unconfirmed > 0 {
-        let unconfirmed = counts.unconfirmed;
-        global.note(format_args!(
-            "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
-        ));
-    }
-    for (count, what) in [
-        (bad, "bad records were set aside"),
-        (aside, "documents with too few tokens were set aside"),
-        (empty, "documents have no token: their fingerprint is 0"),
-        (
-            invalid_utf8,
-            "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",
-        ),
-    ] {
-        if count > 0 && !global.quiet {
-            print_message(format_args!("warning: {count} {what}"));
-        }
-    }
-}
-
-/// The beginning of a key, with all characters escaped that do not print themselves.
-fn quoted(key: &str) -> String {
-    match key.char_indices().nth(KEY_CHARS) {
-        Some((end, _)) => format!("{:?}…", &key[..end]),
-        None => format!("{key:?}"),
-    }
-}
-
-/// Prints what the near-duplicates are.
-fn describe_duplicates(global: GlobalArgs, report: &FileReport) {
-    let DocumentCounts { duplicates, copies, by_similarity, .. } = report.counts;
-    if report.counts_copies {
-        let near = duplicates - copies;
-        global.note(format_args!("exact copies: {copies}, near-duplicates: {near}"));
-    }
-    let tenths = (0..).zip(by_similarity).filter(|(_, count)| *count > 0);
-    let tenths: Vec<String> = tenths
-        .map(|(tenth, count)| {
-            format!("{:.1} to {:.1}: {count}", f64::from(tenth) / 10.0, f64::from(tenth + 1) / 10.0)
-        })
-        .collect();
-    global.note(format_args!("by similarity: {}", tenths.join(", ")));
-    let groups: Vec<String> =
-        report.largest.iter().map(|group| format!("{} of {}", group.documents, quoted(&group.key))).collect();
-    if !groups.is_empty() {
-        let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
-        global.note(format_args!("largest groups{since}: {}", groups.join(", ")));
-    }
-}
+/// The least tokens of a unit that is compared, unless another number is given.
+const MIN_UNIT_TOKENS: usize = 5;
 
 /// A progress bar for the position in the inputs. It appears only on a terminal.
 struct Bar(Option<ProgressBar>);

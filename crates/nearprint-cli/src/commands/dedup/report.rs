@@ -5,15 +5,17 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::summary::plural;
 use crate::args::GroupWriter;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DocumentCounts, FileReport};
-use nearprint_text::documents::{Item, Reader, ReaderOptions};
+use nearprint_text::dedup::{DocumentCounts, FileReport, Unit};
+use nearprint_text::documents::{Item, Reader, ReaderOptions, Record};
 use nearprint_text::internal::open_compressed;
 
 /// The groups of a page, the largest ones, have at most this many documents together. What follows
@@ -31,6 +33,8 @@ pub(super) struct DedupReport {
     pub(super) has_header: bool,
     /// How documents were compared: names and values.
     pub(super) settings: Vec<(String, String)>,
+    /// What was compared in the place of whole documents.
+    pub(super) unit: Option<Unit>,
 }
 
 /// The sizes of all groups.
@@ -52,7 +56,7 @@ impl DedupReport {
 
     fn head(&self, done: &FileReport, sizes: &Sizes, num_shown: usize) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
-        let DocumentCounts { records, kept, duplicates, copies, by_similarity, .. } = done.counts;
+        let DocumentCounts { records, kept, duplicates, copies, by_similarity, units, .. } = done.counts;
         let inputs: Vec<String> =
             self.inputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let copies = if done.counts_copies { format!("; {copies} are exact copies") } else { String::new() };
@@ -64,9 +68,17 @@ impl DedupReport {
         let mut facts = vec![
             fact("Inputs", inputs.join(", ")),
             fact("Documents", format!("{records}, of which {kept} were kept")),
-            fact("Left out", format!("{duplicates}{copies}")),
-            fact("Groups", format!("{num_groups}{shown}")),
         ];
+        match self.unit {
+            None => facts.push(fact("Left out", format!("{duplicates}{copies}"))),
+            Some(unit) => {
+                facts.push(fact("Compared", format!("{} {}", units.compared, plural(unit))));
+                let bytes = (HumanBytes(units.removed_bytes), HumanBytes(units.text_bytes));
+                let removed = format!("{}{copies}; {} of {} of text", units.removed, bytes.0, bytes.1);
+                facts.push(fact("Removed", removed));
+            }
+        }
+        facts.push(fact("Groups", format!("{num_groups}{shown}")));
         facts.extend(self.settings.iter().cloned());
         let sizes =
             sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
@@ -140,15 +152,21 @@ impl DedupReport {
             && !wanted.is_empty()
             && let Some(item) = reader.next_item()?
         {
-            let Item::Record(record) = item else { continue };
-            for (at, place) in wanted.remove(&record.key).unwrap_or_default() {
-                let group = &mut groups[at];
-                let member = place.checked_sub(1).map_or(&mut group.kept, |other| &mut group.others[other]);
-                // One more character shows that the end was cut off.
-                let shown = record.text.chars().take(MAX_TEXT_CHARS + 1).collect::<String>();
-                len_bytes += shown.len();
-                member.bytes = Some(record.text.len() as u64);
-                member.text = Some(shown);
+            let Item::Record(Record { key, text, .. }) = item else { continue };
+            let mut add = |key: &str, text: &str| {
+                for (at, place) in wanted.remove(key).unwrap_or_default() {
+                    let group = &mut groups[at];
+                    let member = place.checked_sub(1).map_or(&mut group.kept, |other| &mut group.others[other]);
+                    // One more character shows that the end was cut off.
+                    let shown = text.chars().take(MAX_TEXT_CHARS + 1).collect::<String>();
+                    len_bytes += shown.len();
+                    member.bytes = Some(text.len() as u64);
+                    member.text = Some(shown);
+                }
+            };
+            match self.unit {
+                None => add(&key, &text),
+                Some(unit) => unit.for_each_keyed(&key, &text, add),
             }
         }
         for ReportGroup { kept, others, .. } in groups {

@@ -82,7 +82,7 @@ pub enum ParquetValue<'a> {
 }
 
 impl<'a> ParquetValue<'a> {
-    fn at(array: &'a dyn Array, index: usize) -> Self {
+    pub(super) fn at(array: &'a dyn Array, index: usize) -> Self {
         macro_rules! number {
             ($type:ty) => {{
                 let number = array.as_primitive::<$type>().value(index);

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 use parquet::arrow::ArrowWriter;
@@ -16,7 +18,7 @@ use parquet::file::properties::WriterProperties;
 use super::super::added::{AddedField, FieldKind, FieldValue};
 use super::super::line_file::{STDOUT, is_stdout, sync_file};
 use super::reader::ParquetReader;
-use super::row::{BATCH_ROWS, ParquetRow};
+use super::row::{BATCH_ROWS, ParquetRow, ParquetValue};
 use crate::error::{Error, Result};
 
 /// The most batches in memory whose rows wait to be written.
@@ -98,6 +100,10 @@ pub(in super::super) struct RowCopier {
     added: Vec<AddedColumn>,
     /// The columns that are copied; all if it is empty.
     columns: Vec<usize>,
+    /// The place of the text among the copied columns.
+    text_column: Option<usize>,
+    /// Other texts of rows that wait: (place among `rows`, text).
+    texts: Vec<(usize, String)>,
 }
 
 /// The values of an added column in rows that wait to be written.
@@ -138,6 +144,7 @@ impl RowCopier {
     pub(in super::super) fn create(
         path: &Path,
         source: &ParquetReader,
+        text_field: &str,
         added: &[AddedField],
         columns: &[usize],
     ) -> Result<Self> {
@@ -149,13 +156,21 @@ impl RowCopier {
                 &kept.map_err(write_error(path))?
             }
         };
+        let text_column = schema.column_with_name(text_field).map(|(column, _)| column);
         let schema = with_fields(schema, added);
         let writer = ParquetWriter::create(path, &schema, source.compression())?;
         let added = added.iter().map(AddedColumn::of).collect();
-        Ok(Self { writer, batches: Vec::new(), rows: Vec::new(), added, columns: columns.to_vec() })
+        let (batches, rows, texts) = <(Vec<_>, Vec<_>, Vec<_>)>::default();
+        Ok(Self { writer, batches, rows, added, columns: columns.to_vec(), text_column, texts })
     }
 
-    pub(in super::super) fn append(&mut self, row: &ParquetRow, values: &[FieldValue<'_>]) -> Result<()> {
+    /// Copies a row, with another text if there is one.
+    pub(in super::super) fn append(
+        &mut self,
+        row: &ParquetRow,
+        text: Option<&str>,
+        values: &[FieldValue<'_>],
+    ) -> Result<()> {
         let ParquetRow { batch, index } = row;
         if !self.batches.last().is_some_and(|last| Arc::ptr_eq(last, batch)) {
             if self.batches.len() == BATCHES_WAITING {
@@ -163,6 +178,7 @@ impl RowCopier {
             }
             self.batches.push(batch.clone());
         }
+        self.texts.extend(text.map(|text| (self.rows.len(), text.to_string())));
         self.rows.push((self.batches.len() - 1, *index));
         self.added.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         if self.rows.len() < BATCH_ROWS { Ok(()) } else { self.write_waiting() }
@@ -181,6 +197,11 @@ impl RowCopier {
         let batches: Vec<&RecordBatch> = kept.iter().collect();
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
         let mut columns = rows.map_err(write_error(&self.writer.path))?.columns().to_vec();
+        if let Some(column) = self.text_column.filter(|_| !self.texts.is_empty()) {
+            let changed = with_texts(&columns[column], &self.texts).map_err(write_error(&self.writer.path))?;
+            columns[column] = changed;
+        }
+        self.texts.clear();
         columns.extend(self.added.iter_mut().map(AddedColumn::take));
         self.writer.write(columns)?;
         self.batches.clear();
@@ -193,6 +214,29 @@ impl RowCopier {
         self.write_waiting()?;
         self.writer.finish()
     }
+}
+
+/// A column of strings with other values at some places.
+fn with_texts(column: &ArrayRef, texts: &[(usize, String)]) -> std::result::Result<ArrayRef, ParquetError> {
+    let mut texts = texts.iter().peekable();
+    let values: Vec<Option<&str>> = (0..column.len())
+        .map(|row| match texts.next_if(|(changed, _)| *changed == row) {
+            Some((_, text)) => Some(&**text),
+            None => match ParquetValue::at(column, row) {
+                ParquetValue::Text(text) => Some(text),
+                _ => None,
+            },
+        })
+        .collect();
+    Ok(match column.data_type() {
+        DataType::Utf8 => Arc::new(StringArray::from(values)),
+        DataType::LargeUtf8 => Arc::new(LargeStringArray::from(values)),
+        DataType::Utf8View => Arc::new(StringViewArray::from(values)),
+        other => {
+            let why = format!("texts of the type {other} cannot be changed; strings can");
+            return Err(ParquetError::General(why));
+        }
+    })
 }
 
 fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {

@@ -1,0 +1,122 @@
+//! What `nearprint dedup` prints at the end.
+
+use std::time::Instant;
+
+use indicatif::HumanBytes;
+
+use crate::args::GlobalArgs;
+use crate::terminal::print_message;
+use nearprint_text::dedup::{DocumentCounts, FileReport, Unit, UnitCounts};
+
+/// The comparisons of a document on average from which the summary speaks of shared bands.
+const CROWDED: f64 = 1000.0;
+
+/// The characters of a key or a text in the summary.
+const NAME_CHARS: usize = 60;
+
+/// Prints the counts, and warnings about unusual documents.
+pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Unit>, started: Instant) {
+    let (counts, before) = (&report.counts, report.resumed_after);
+    let DocumentCounts { records, kept, duplicates, bad, aside, empty, invalid_utf8, .. } = *counts;
+    let seconds = started.elapsed().as_secs_f64();
+    let rate = (records - before) as f64 / seconds.max(1e-9);
+    let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };
+    match unit {
+        None => global.note(format_args!(
+            "{records} documents, {kept} kept, {duplicates} duplicates ({share:.1}%), {seconds:.1} s, {rate:.0} documents/s"
+        )),
+        Some(unit) => {
+            let nothing_left = match duplicates {
+                0 => String::new(),
+                some => format!(", of {some} nothing is left"),
+            };
+            global.note(format_args!(
+                "{records} documents, {kept} kept{nothing_left}, {seconds:.1} s, {rate:.0} documents/s"
+            ));
+            describe_units(global, counts.units, unit);
+        }
+    }
+    if before > 0 {
+        global.note(format_args!("{before} of them were done by a run that was cut off"));
+    }
+    if duplicates > 0 || counts.units.removed > 0 {
+        describe_duplicates(global, report, unit);
+    }
+    if let Some(crowding) = report.crowding.filter(|crowding| crowding.mean >= CROWDED) {
+        let (largest, mean) = (crowding.largest, crowding.mean);
+        global.note(format_args!(
+            "{largest} kept documents share a band, as pages with a common template do: a document was compared \
+             with about {mean:.0} others, which takes time; texts without the template, or a larger --shingle, \
+             take less"
+        ));
+    }
+    if counts.unconfirmed > 0 {
+        let unconfirmed = counts.unconfirmed;
+        global.note(format_args!(
+            "{unconfirmed} documents kept that fingerprints alone would leave out: their texts do not confirm it"
+        ));
+    }
+    for (count, what) in [
+        (bad, "bad records were set aside"),
+        (aside, "documents with too few tokens were set aside"),
+        (empty, "documents have no token: their fingerprint is 0"),
+        (
+            invalid_utf8,
+            "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",
+        ),
+    ] {
+        if count > 0 && !global.quiet {
+            print_message(format_args!("warning: {count} {what}"));
+        }
+    }
+}
+
+/// The beginning of a key or a text, with all characters escaped that do not print themselves.
+fn quoted(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{:?}…", &name[..end]),
+        None => format!("{name:?}"),
+    }
+}
+
+/// What several units are called.
+pub(super) fn plural(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Line => "lines",
+        _ => "paragraphs",
+    }
+}
+
+/// Prints how many units were removed.
+fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
+    let UnitCounts { compared, removed, text_bytes, removed_bytes, .. } = counts;
+    let share = 100.0 * removed_bytes as f64 / (text_bytes as f64).max(1.0);
+    let (removed_bytes, text_bytes) = (HumanBytes(removed_bytes), HumanBytes(text_bytes));
+    global.note(format_args!(
+        "{compared} {}, {removed} removed: {removed_bytes} of {text_bytes} of text ({share:.1}%)",
+        plural(unit)
+    ));
+}
+
+/// Prints what the near-duplicates are.
+fn describe_duplicates(global: GlobalArgs, report: &FileReport, unit: Option<Unit>) {
+    let DocumentCounts { duplicates, copies, by_similarity, units, .. } = report.counts;
+    if report.counts_copies {
+        let near = (if unit.is_some() { units.removed } else { duplicates }) - copies;
+        global.note(format_args!("exact copies: {copies}, near-duplicates: {near}"));
+    }
+    let tenths = (0..).zip(by_similarity).filter(|(_, count)| *count > 0);
+    let tenths: Vec<String> = tenths
+        .map(|(tenth, count)| {
+            format!("{:.1} to {:.1}: {count}", f64::from(tenth) / 10.0, f64::from(tenth + 1) / 10.0)
+        })
+        .collect();
+    global.note(format_args!("by similarity: {}", tenths.join(", ")));
+    let (what, times) = if unit.is_some() { ("most repeated", "times") } else { ("largest groups", "of") };
+    let groups: Vec<String> =
+        report.largest.iter().map(|group| format!("{} {times} {}", group.size, quoted(&group.name))).collect();
+    if !groups.is_empty() {
+        let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
+        global.note(format_args!("{what}{since}: {}", groups.join(", ")));
+    }
+}
