@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint::{Database, Fingerprint, U256, num_differing_bits};
+use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
 use nearprint_text::recipe::Recipe;
 
 struct Document {
@@ -388,6 +388,34 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     );
     succeeds(at, "dedup in.jsonl -o out --db cjk.np --rejects bad", b"");
     fails(at, "create x.np --recipe nonsense", b"", 2, &["nonsense"]);
+}
+
+/// The line that databases have stored for the recipe `notebook` when it had 64 bits.
+const NOTEBOOK_OF_64_BITS: &str = "clean=none tokens=word stop=english shingle=1 join=space short=one \
+                                   weights=frequency hash=md5:64 width=64";
+
+#[test]
+fn databases_of_the_former_notebook_keep_their_meaning() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.txt"), "Fish\nfish\nFish\n").unwrap();
+    for (name, recipe) in [("line.np", NOTEBOOK_OF_64_BITS), ("name.np", "notebook")] {
+        let schema = Schema::new().recipe(recipe).keys(KeyStorage::Keys);
+        Database::<u64>::create(at.join(name), schema).unwrap();
+        let line = format!("dedup in.txt --input-format lines -o out --db {name}");
+        fails(at, &format!("{line} --recipe notebook"), b"", 2, &[name, "64 bits", "makes 128"]);
+    }
+    succeeds(at, "dedup in.txt --input-format lines -o out --db line.np", b"");
+    assert_eq!(read(at, "out"), "Fish\nfish\n", "the case counts");
+    let mut fingerprinter = NOTEBOOK_OF_64_BITS.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
+    let mut expected = ["Fish", "fish"].map(|text| fingerprinter.fingerprint(text).value);
+    expected.sort_unstable();
+    let found = succeeds(at, "export line.np", b"");
+    let found: Vec<u64> = found.lines().map(|row| row.split('\t').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(found, expected);
+    // Nothing but a program of its own stores a name.
+    let line = "dedup in.txt --input-format lines -o out --db name.np";
+    fails(at, line, b"", 2, &["name.np", "64 bits", "makes 128"]);
 }
 
 #[test]
