@@ -455,6 +455,28 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
 }
 
 #[test]
+fn markup_may_divide_the_marker() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page =
+        |id: u32, ending: &str| format!("{{\"id\":{id},\"text\":\"<p>some news today</p>{ending}\"}}\n");
+    let endings = ["", "收录：one", "收<b>录：</b>two", "&#25910;录：three", "收 录：four"];
+    let pages: Vec<String> = (0..).zip(endings).map(|(id, ending)| page(id, ending)).collect();
+    fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
+    for (clean, kept) in [("html,lower", vec![0, 4]), ("lower", vec![0, 2, 3, 4])] {
+        let line = "dedup in.jsonl -o - --key-field id --recipe simhash -k 0 --cut-after 收录： --clean";
+        let out = succeeds(at, &format!("{line} {clean}"), b"");
+        assert_eq!(out, kept.iter().map(|id| pages[*id].as_str()).collect::<String>(), "{clean}");
+        let out = succeeds(at, &format!("{line} {clean} --cleaned c --keep-fields id"), b"");
+        assert_eq!(out.contains("two"), clean == "lower", "{out}");
+    }
+    let line = "fingerprint in.jsonl --key-field id --clean html,lower --cut-after 收录：";
+    let prints = succeeds(at, line, b"");
+    let prints: Vec<&str> = prints.lines().map(|row| row.split('\t').next().unwrap()).collect();
+    assert!(prints[1..4].iter().all(|print| *print == prints[0]) && prints[4] != prints[0], "{prints:?}");
+}
+
+#[test]
 fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_comes_to_rest() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
