@@ -84,8 +84,11 @@ class Place:
         return {"last": to_json(self._last), "passed": sorted(self._passed)} if self._started else None
 
     def condition(self) -> dict[str, Any]:
-        """A filter for the remaining documents. It also finds all documents of other kinds."""
-        return {"_id": {"$not": {"$lte": self._last}}} if self._started else {}
+        """A filter for the remaining documents. It also finds all documents of other kinds.
+
+        ``$nor`` of one condition is what ``$not`` is, and servers of other makers have it more often.
+        """
+        return {"$nor": [{"_id": {"$lte": self._last}}]} if self._started else {}
 
     def is_before(self, identifier: Any) -> bool:
         """Whether an earlier run has read this document, although the condition finds it."""

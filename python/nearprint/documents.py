@@ -71,7 +71,8 @@ def dedup_collection(
     id_field: str = "source_id",
     hash_field: str = "simhash",
     recipe: Optional[str] = None,
-    k: int = 3,
+    k: int = 2,
+    cut_after: Optional[str] = None,
     batch_size: int = 1000,
     clean_html: bool = True,
     restart: bool = False,
@@ -84,7 +85,7 @@ def dedup_collection(
     source is read once, by ascending ``_id``, with only ``_id`` and ``field``; dots in ``field`` denote nested
     documents. A document of the target has the ``_id`` of its source document, and
 
-    * ``target_field``: the text, without markup if ``clean_html`` is set,
+    * ``target_field``: the text, without markup if ``clean_html`` is set, and up to ``cut_after``,
     * ``id_field``: the ``_id`` again, under another name; ``"_id"`` omits this field,
     * ``hash_field``: the fingerprint, as a string like on the command line, because MongoDB's numbers are signed.
 
@@ -97,6 +98,11 @@ def dedup_collection(
     (jieba's words, the 30 best by TF-IDF) if the first batch is Chinese, and ``simhash`` otherwise. ``clean_html`` adds
     ``html`` to the recipe's ``clean``, or removes it. A text without words has the fingerprint 0, so that all such
     texts are near-duplicates.
+
+    Documents within ``k`` bits are near-duplicates. The default is 2: the usual script for this job drops documents at
+    a distance below 3. ``cut_after`` is a marker: everything from its first occurrence on is cut from a text before its
+    fingerprint is made. It is looked for in the text as it is, and with ``clean_html`` also in the text without markup,
+    so that markup may divide it.
 
     A document is rejected if it lacks the field, if the field is not text, or if another text was kept under its
     ``_id``. Rejected documents are counted and passed to ``on_reject(id, reason)``; without it one ``UserWarning`` at
@@ -124,6 +130,7 @@ def dedup_collection(
     batch_size = check_count(batch_size, "batch_size", 1)
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
     job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
+    job["cut_after"] = _checked_marker(cut_after)
     rejects = _Rejects(on_reject)
     path = None if database is None else path_of(database)
     with listening(progress) as listener, _Work(source, target, path, job, recipe, rejects) as work:
@@ -182,7 +189,7 @@ class _Work:
             return
         with _database.open(self._path) as database:
             recipe = self._checked_recipe(database)
-        self._deduplicator = Deduplicator.open(self._path, recipe, self._job["k"])
+        self._deduplicator = Deduplicator.open(self._path, recipe, self._job["k"], self._job["cut_after"])
         progress = None if restart else self._deduplicator.unfinished()
         if progress is not None:
             saved = _decoded(progress, self._path)
@@ -254,7 +261,7 @@ class _Work:
             k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
             if self._path is not None:
                 _making.create(self._path, k=k, recipe=recipe, keys=True).close()
-            self._deduplicator = Deduplicator.open(self._path, recipe, k)
+            self._deduplicator = Deduplicator.open(self._path, recipe, k, self._job["cut_after"])
         return self._deduplicator
 
     def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
@@ -283,7 +290,7 @@ class _Work:
         return {
             "_id": document.id,
             self._job["id_field"]: document.id,
-            self._job["target_field"]: text_of_html(document.text) if self._job["clean_html"] else document.text,
+            self._job["target_field"]: _shown(document.text, self._job["clean_html"], self._job["cut_after"]),
             self._job["hash_field"]: printed,
         }
 
@@ -389,6 +396,15 @@ def _with_html(line: str, clean_html: bool) -> str:
     return recipe_line(" ".join(f"{part}={value}" for part, value in parts.items()))
 
 
+def _shown(text: str, clean_html: bool, marker: Optional[str]) -> str:
+    """The text that fingerprints are made of: up to the marker, and without markup."""
+    if marker is not None:
+        text = text.partition(marker)[0]
+    if clean_html:
+        text = text_of_html(text)
+    return text if marker is None else text.partition(marker)[0]
+
+
 def _name_of(collection: Any) -> str:
     name = getattr(collection, "full_name", None)
     return name if isinstance(name, str) else ""
@@ -411,6 +427,20 @@ def _check_names(field: str, names: dict[str, str]) -> None:
         raise InputError("_id: keeps the _id of the source, and can only be the id_field")
     if len(set(names.values())) < len(names):
         raise InputError(f"{', '.join(names)}: three different names are wanted, not {', '.join(names.values())}")
+
+
+def _checked_marker(marker: Optional[str]) -> Optional[str]:
+    if marker is None:
+        return None
+    if not isinstance(marker, str):
+        raise TypeError(f"cut_after: a str is wanted, not {type(marker).__name__}")
+    if not marker:
+        raise InputError("cut_after: an empty marker is in every text, and would cut all of it")
+    try:
+        marker.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"cut_after: no valid Unicode: {error.reason}") from None
+    return marker
 
 
 def _decoded(progress: bytes, path: str) -> dict[str, Any]:

@@ -92,7 +92,14 @@ impl Deduplicator {
 impl Deduplicator {
     /// Opens or creates the database at a path; without one, remembers documents temporarily.
     #[staticmethod]
-    fn open(py: Python<'_>, path: Option<PathBuf>, recipe: &str, k: u32) -> PyResult<Self> {
+    #[pyo3(signature = (path, recipe, k, cut_after=None))]
+    fn open(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        recipe: &str,
+        k: u32,
+        cut_after: Option<String>,
+    ) -> PyResult<Self> {
         let recipe = recipe.parse::<Recipe>().map_err(nearprint_text::Error::from).or_raise(py)?;
         let width = recipe.width();
         let ticker = Arc::new(Ticker::default());
@@ -100,6 +107,7 @@ impl Deduplicator {
         options.require_recipe = true;
         options.k = Some(k);
         options.unique_keys = true;
+        options.cut_after = cut_after;
         options.engine = Options::new().progress(ticker.clone());
         let decider = watch(py, &ticker, None, || Ok(width.visit(Open { path, options })))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })

@@ -30,9 +30,8 @@ class FileCollection:
 
     def find(self, condition: dict[str, Any], _fields: dict[str, Any]) -> list[dict[str, Any]]:
         """The documents behind an ``_id``, or those with certain ones."""
-        wanted = condition.get("_id", {})
-        behind = wanted.get("$not", {}).get("$lte", -1)
-        among = wanted.get("$in")
+        behind = condition["$nor"][0]["_id"]["$lte"] if "$nor" in condition else -1
+        among = condition["_id"]["$in"] if "_id" in condition else None
         return [found for found in self.all() if found["_id"] > behind and (among is None or found["_id"] in among)]
 
     def insert_many(self, documents: list[dict[str, Any]], ordered: bool = True) -> None:

@@ -48,7 +48,7 @@ def pages(count: int, seed: int = 1) -> list[str]:
     return [f"<p class='{index % 3}'>{' '.join(text)}</p>" for index, text in enumerate(texts)]
 
 
-def first_ones(texts: list[str], k: int, recipe: str = HTML) -> list[int]:
+def first_ones(texts: list[str], k: int = 2, recipe: str = HTML) -> list[int]:
     """The places of the texts that have nothing within k bits among those kept before."""
     prints = nearprint.fingerprint(texts, recipe).tolist()
     kept: list[int] = []
@@ -143,6 +143,42 @@ def test_markup_stays_where_it_is_not_cleaned(path: Path) -> None:
     assert documents_of(target) == [{"_id": 0, "text": text, "simhash": str(value)}]
 
 
+def test_texts_are_cut_at_the_marker(path: Path) -> None:
+    texts = [
+        "<p>one two three four five</p><p>收录：alpha beta gamma</p>",
+        "<p>one two three four five</p><p>收<b>录：</b>delta epsilon zeta</p>",
+        "<p>one two three four five</p> &#25910;录：eta theta iota",
+        "<p>one two three four five</p>",
+        "six seven eight 收录：收录： kappa",
+    ]
+    target = empty()
+    counts = dedup_collection(collection(texts), target, "page", database=path, cut_after="收录：")
+    assert counts == Counts(read=5, kept=2, duplicates=3)
+    prints = nearprint.fingerprint([texts[3], "six seven eight "], HTML).tolist()
+    assert [(document["text"].rstrip(), document["simhash"]) for document in documents_of(target)] == [
+        ("one two three four five", str(prints[0])),
+        ("six seven eight", str(prints[1])),
+    ]
+    assert dedup_collection(collection(texts), empty(), "page", recipe="simhash").kept > 2
+
+
+def test_the_marker_may_be_divided_by_markup(path: Path) -> None:
+    text = "<p>one two three</p><p>收<b>录：</b>delta</p>"
+    target = empty()
+    dedup_collection(collection([text]), target, "page", database=path, cut_after="收录：")
+    assert documents_of(target)[0]["text"].rstrip() == "one two three"
+    assert documents_of(target)[0]["simhash"] == str(nearprint.fingerprint(["one two three"], "simhash")[0])
+    target = empty()
+    dedup_collection(collection([text]), target, "page", cut_after="收录：", clean_html=False)
+    assert documents_of(target)[0]["text"] == text, "markup is text where it is not cleaned"
+
+
+def test_the_marker_belongs_to_the_job(path: Path) -> None:
+    source, target = broken_once(path)
+    with pytest.raises(nearprint.Error, match="the unfinished job has cut_after = None, not 'x'"):
+        dedup_collection(source, target, "page", database=path, cut_after="x")
+
+
 def test_wide_fingerprints(path: Path) -> None:
     texts = pages(60)
     target = empty()
@@ -161,7 +197,7 @@ def test_wide_fingerprints(path: Path) -> None:
 def test_chinese_pages_have_the_chinese_recipe(path: Path) -> None:
     target = empty()
     counts = dedup_collection(collection(CHINESE), target, "page", database=path, batch_size=2)
-    assert ids_of(target) == first_ones(CHINESE, 3, "chinese") == [0, 2, 3]
+    assert ids_of(target) == first_ones(CHINESE, 2, "chinese") == [0, 2, 3]
     assert counts == Counts(read=4, kept=3, duplicates=1)
     assert documents_of(target)[0]["text"].startswith("北京天气\n今天北京")
     with nearprint.open(path) as database:
@@ -233,7 +269,7 @@ def test_the_next_job_knows_what_is_kept(path: Path) -> None:
     first = dedup_collection(source, target, "page", database=path)
     source.insert_many([{"_id": index, "page": texts[index]} for index in range(40, 60)])
     second = dedup_collection(source, target, "page", database=path, batch_size=9)
-    kept = first_ones(texts, 3)
+    kept = first_ones(texts)
     assert ids_of(target) == kept
     assert second == Counts(60, len(kept) - first.kept, 60 - len(kept), first.kept)
 
@@ -243,7 +279,7 @@ def test_without_a_database_nothing_is_remembered(tmp_path: Path, monkeypatch: p
     texts = pages(40)
     source, target = collection(texts), empty()
     first = dedup_collection(source, target, "page", batch_size=7)
-    assert first.kept == len(first_ones(texts, 3)) == target.count_documents({})
+    assert first.kept == len(first_ones(texts)) == target.count_documents({})
     assert dedup_collection(source, empty(), "page") == first
     assert list(tmp_path.iterdir()) == []
 
@@ -255,10 +291,10 @@ def test_a_second_collection_is_checked_against_the_first(path: Path) -> None:
     other.insert_many([{"_id": f"page {index}", "page": text} for index, text in enumerate(texts)])
     dedup_collection(other, target, "page", database=path)
     prints = nearprint.fingerprint(texts, HTML).tolist()
-    kept = first_ones(texts[::2], 3)
+    kept = first_ones(texts[::2])
     before = [prints[::2][index] for index in kept]
     for value in prints:
-        if all(distance(value, there) > 3 for there in before):
+        if all(distance(value, there) > 2 for there in before):
             before.append(value)
     assert target.count_documents({}) == len(before) - len(kept)
 
@@ -280,7 +316,7 @@ def test_a_broken_job_goes_on(path: Path, behind: bool, call: int, batch_size: i
     texts: list[Any] = list(pages(100))
     texts[17] = None
     source, target = collection(texts), empty()
-    kept = first_ones([text or "" for text in texts[:17] + texts[18:]], 3)
+    kept = first_ones([text or "" for text in texts[:17] + texts[18:]])
     expected = [index + (index >= 17) for index in kept]
     told: list[Any] = []
     with pytest.raises(Broken):
@@ -315,7 +351,7 @@ def test_a_reader_that_breaks(path: Path) -> None:
     source.delete_many({"_id": {"$lt": 20}})
     counts = dedup_collection(source, target, "page", database=path, batch_size=10)
     assert counts.read == 50
-    assert ids_of(target) == first_ones(texts, 3)
+    assert ids_of(target) == first_ones(texts)
 
 
 @pytest.mark.parametrize("when", ["killed_before", "killed_behind"])
@@ -330,7 +366,7 @@ def test_killed_jobs_lose_and_double_nothing(tmp_path: Path, when: str) -> None:
         assert subprocess.run([*command, str(calls)], env=environment, check=False).returncode == 9
     target = FileCollection(tmp_path / "target")
     counts = dedup_collection(source, target, "page", database=tmp_path / "seen.np", batch_size=20)
-    kept = first_ones(texts, 3)
+    kept = first_ones(texts)
     assert [document["_id"] for document in target.all()] == kept
     assert counts == Counts(read=90, kept=len(kept), duplicates=90 - len(kept))
 
@@ -379,7 +415,7 @@ def test_places() -> None:
     for identifier in (True, 1, 2.5, b"x", uuid.UUID(int=3), object(), "a"):
         place.reach(identifier)
     again = Place.of(json.loads(json.dumps(place.saved())))
-    assert again.condition() == {"_id": {"$not": {"$lte": "a"}}}
+    assert again.condition() == {"$nor": [{"_id": {"$lte": "a"}}]}
     kinds = [again.is_before(identifier) for identifier in (False, 9, b"y", "b", {"a": 1})]
     assert kinds == [True, True, True, False, False]
 
@@ -394,14 +430,14 @@ def broken_once(path: Path) -> tuple[Any, Any]:
 
 def test_another_job_has_to_wait(path: Path) -> None:
     source, target = broken_once(path)
-    told = r"the unfinished job has k = 3, not 4; finish it first, or give restart=True"
+    told = r"the unfinished job has k = 2, not 4; finish it first, or give restart=True"
     with pytest.raises(nearprint.Error, match=told):
         dedup_collection(source, target, "page", database=path, k=4)
     other = mongomock.MongoClient().crawl.other
     with pytest.raises(nearprint.Error, match=r"the unfinished job has source = 'crawl.pages', not 'crawl.other'"):
         dedup_collection(other, target, "page", database=path)
     counts = dedup_collection(source, target, "page", database=path, restart=True)
-    assert ids_of(target) == first_ones(pages(30), 3)
+    assert ids_of(target) == first_ones(pages(30))
     assert counts.read == 30
     assert counts.known > 0
 
@@ -467,6 +503,9 @@ def job(path: Path, **options: Any) -> Callable[[], Counts]:
         ({"batch_size": 2.5}, TypeError, "batch_size: an int is wanted, not float"),
         ({"k": 65}, nearprint.InputError, "k = 65"),
         ({"k": "3"}, TypeError, "k: an int is wanted, not str"),
+        ({"cut_after": ""}, nearprint.InputError, "cut_after: an empty marker is in every text"),
+        ({"cut_after": "\ud800"}, nearprint.InputError, "cut_after: no valid Unicode"),
+        ({"cut_after": b"x"}, TypeError, "cut_after: a str is wanted, not bytes"),
         ({"recipe": "no such"}, nearprint.InputError, '"no" is none of minhash'),
         ({"on_reject": 3}, TypeError, "on_reject: a callable is wanted, not int"),
         ({"progress": 3}, TypeError, "progress: a callable, True or None is wanted, not int"),

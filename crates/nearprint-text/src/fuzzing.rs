@@ -15,7 +15,7 @@ use nearprint::U256;
 
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
-    ["simhash", "simhash clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook", "cjk"];
+    ["simhash", "simhash clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook hash=md5:64", "cjk"];
 /// The first bytes of files that are decoded before they are read: gzip, Zstandard, a byte order
 /// mark.
 const MAGIC: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];

@@ -22,9 +22,10 @@ pub(crate) struct DocumentArgs {
     /// line, its first 64 KiB
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Cut each text at the first occurrence of TEXT
+    /// Cut each text at the first occurrence of TEXT. `dedup` and `fingerprint` also look for it in
+    /// what is left of HTML, if the recipe removes that
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    cut_after: Option<String>,
+    pub(crate) cut_after: Option<String>,
 }
 
 /// The format of a file of documents.

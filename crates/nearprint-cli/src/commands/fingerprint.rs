@@ -67,7 +67,7 @@ impl Args {
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         let mut reader = open(&self.documents, &self.inputs, documents::Format::Text)?;
-        let fingerprinter = recipe.fingerprinter::<F>()?;
+        let fingerprinter = recipe.fingerprinter::<F>()?.cut_after(self.documents.cut_after.clone());
         let processor = Processor { args: self, format: reader.format() };
         let rejects = Rejects::create(&self.documents, &reader, &[])?;
         let mut printer = Printer {

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::cli::{Outcome, fails, nearprint, run, succeeds, text};
+use crate::common::cli::{fails, nearprint, succeeds, text};
 use crate::common::{Need, Shape, clusters, matches, pairs, rows, skip};
 use nearprint::Row;
 
@@ -331,59 +331,6 @@ fn several_databases_are_queried_as_one() {
     assert_eq!(succeeds(at, "query one two --id 3 -k 0", b""), "12\t0\t12\t3\n1000\t0\t1000\t3\n");
     let json = succeeds(at, "query one -f 8 -k 0 --format json", b"");
     assert_eq!(json, "{\"query\":\"8\",\"distance\":0,\"fingerprint\":\"8\",\"id\":\"1\"}\n");
-}
-
-/// Runs one of the programs that stand in for simhash-cpp.
-fn simhash(program: &str, folder: &Path, line: &str, input: &[u8]) -> Outcome {
-    let program = match program {
-        "all" => env!("CARGO_BIN_EXE_simhash-find-all"),
-        _ => env!("CARGO_BIN_EXE_simhash-find-clusters"),
-    };
-    let arguments: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
-    run(program, folder, &arguments, input)
-}
-
-#[test]
-fn simhash_programs_read_and_write_as_before() {
-    let home = tempfile::tempdir().unwrap();
-    let at = home.path();
-    let outcome = simhash("all", at, "-b 4 -d 3", b"15\n8\n8\n1099511627776\n0\n");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    let found: BTreeSet<&str> = outcome.out.lines().collect();
-    assert_eq!(found, BTreeSet::from(["[8, 15]", "[0, 8]", "[0, 1099511627776]", "[8, 1099511627776]"]));
-    fs::write(at.join("in"), "1\n3\n18446744073709551615\n18446744073709551614\n70368744177664").unwrap();
-    let outcome = simhash("clusters", at, "--input in --output out --blocks=4 --distance=1", b"");
-    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""));
-    assert_eq!(
-        fs::read_to_string(at.join("out")).unwrap(),
-        "[1, 3]\n[18446744073709551614, 18446744073709551615]\n"
-    );
-    let by_blocks =
-        ["4", "5", "20", "64"].map(|blocks| simhash("all", at, &format!("-i in -d 3 -b {blocks}"), b"").out);
-    assert!(by_blocks.iter().all(|out| *out == by_blocks[0] && !out.is_empty()));
-    assert_eq!(simhash("all", at, "-d 2 -b 3", b"").code, 0, "no input, no pairs");
-}
-
-#[test]
-fn simhash_programs_exit_as_before() {
-    let home = tempfile::tempdir().unwrap();
-    for program in ["all", "clusters"] {
-        let code = |line: &str, input: &[u8]| simhash(program, home.path(), line, input).code;
-        assert_eq!(code("--help", b""), 0);
-        assert_eq!(code("-z", b""), 1);
-        assert_eq!(code("-d 3", b""), 2);
-        assert_eq!(code("-b 4", b""), 3);
-        assert_eq!(code("-b 4 -d 3 --input=", b""), 4);
-        assert_eq!(code("-b 4 -d 3 --output=", b""), 5);
-        assert_eq!(code("-b 3 -d 3", b""), 6);
-        assert_eq!(code("-b 4 -d 3 -i missing", b""), 7);
-        assert_eq!(code("-b 4 -d 3 -o missing/out", b"1\n"), 8);
-        for bad in [&b"x\n"[..], b"1\n-2\n", b"1\n\n2\n", b"18446744073709551616\n", b"1 2\n"] {
-            assert_eq!(code("-b 4 -d 3", bad), 9);
-        }
-        let message = simhash(program, home.path(), "-b 4 -d 3", b"1\nx\n").err;
-        assert!(message.contains("-:2") && message.contains("\"x\""), "{message}");
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
-use nearprint::{Database, Fingerprint, U256, num_differing_bits};
+use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
 use nearprint_text::recipe::Recipe;
 
 struct Document {
@@ -390,6 +390,34 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, "create x.np --recipe nonsense", b"", 2, &["nonsense"]);
 }
 
+/// The line that databases have stored for the recipe `notebook` when it had 64 bits.
+const NOTEBOOK_OF_64_BITS: &str = "clean=none tokens=word stop=english shingle=1 join=space short=one \
+                                   weights=frequency hash=md5:64 width=64";
+
+#[test]
+fn databases_of_the_former_notebook_keep_their_meaning() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.txt"), "Fish\nfish\nFish\n").unwrap();
+    for (name, recipe) in [("line.np", NOTEBOOK_OF_64_BITS), ("name.np", "notebook")] {
+        let schema = Schema::new().recipe(recipe).keys(KeyStorage::Keys);
+        Database::<u64>::create(at.join(name), schema).unwrap();
+        let line = format!("dedup in.txt --input-format lines -o out --db {name}");
+        fails(at, &format!("{line} --recipe notebook"), b"", 2, &[name, "64 bits", "makes 128"]);
+    }
+    succeeds(at, "dedup in.txt --input-format lines -o out --db line.np", b"");
+    assert_eq!(read(at, "out"), "Fish\nfish\n", "the case counts");
+    let mut fingerprinter = NOTEBOOK_OF_64_BITS.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
+    let mut expected = ["Fish", "fish"].map(|text| fingerprinter.fingerprint(text).value);
+    expected.sort_unstable();
+    let found = succeeds(at, "export line.np", b"");
+    let found: Vec<u64> = found.lines().map(|row| row.split('\t').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(found, expected);
+    // Nothing but a program of its own stores a name.
+    let line = "dedup in.txt --input-format lines -o out --db name.np";
+    fails(at, line, b"", 2, &["name.np", "64 bits", "makes 128"]);
+}
+
 #[test]
 fn csv_and_its_header_stand_as_they_did() {
     let home = tempfile::tempdir().unwrap();
@@ -424,6 +452,28 @@ fn a_collection_exported_from_mongodb_goes_through_a_pipe() {
     let print = recipe.fingerprinter::<u64>().unwrap().fingerprint("the first article about fish ").value;
     let first = export.lines().next().unwrap().strip_suffix('}').unwrap();
     assert_eq!(kept[0], format!("{first},\"simhash\":\"{print}\"}}"));
+}
+
+#[test]
+fn markup_may_divide_the_marker() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page =
+        |id: u32, ending: &str| format!("{{\"id\":{id},\"text\":\"<p>some news today</p>{ending}\"}}\n");
+    let endings = ["", "收录：one", "收<b>录：</b>two", "&#25910;录：three", "收 录：four"];
+    let pages: Vec<String> = (0..).zip(endings).map(|(id, ending)| page(id, ending)).collect();
+    fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
+    for (clean, kept) in [("html,lower", vec![0, 4]), ("lower", vec![0, 2, 3, 4])] {
+        let line = "dedup in.jsonl -o - --key-field id --recipe simhash -k 0 --cut-after 收录： --clean";
+        let out = succeeds(at, &format!("{line} {clean}"), b"");
+        assert_eq!(out, kept.iter().map(|id| pages[*id].as_str()).collect::<String>(), "{clean}");
+        let out = succeeds(at, &format!("{line} {clean} --cleaned c --keep-fields id"), b"");
+        assert_eq!(out.contains("two"), clean == "lower", "{out}");
+    }
+    let line = "fingerprint in.jsonl --key-field id --clean html,lower --cut-after 收录：";
+    let prints = succeeds(at, line, b"");
+    let prints: Vec<&str> = prints.lines().map(|row| row.split('\t').next().unwrap()).collect();
+    assert!(prints[1..4].iter().all(|print| *print == prints[0]) && prints[4] != prints[0], "{prints:?}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod minhash;
 mod outcomes;
 mod report;
 mod scan;
+mod simhash_cpp;
 mod text;
 mod tune;
 mod widths;

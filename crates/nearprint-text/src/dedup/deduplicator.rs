@@ -115,7 +115,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         check_texts(stores, options.confirm, path)?;
         Ok(Self {
             k: options.k.unwrap_or(writer.default_k()),
-            fingerprinter: recipe.fingerprinter()?,
+            fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
             known: None,
             writer,
             is_temporary: false,
@@ -173,7 +173,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
         Ok(Self {
             k,
-            fingerprinter: recipe.fingerprinter()?,
+            fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
             known,
             writer,
             is_temporary: true,

@@ -102,7 +102,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let value = unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest);
         let engine = &job.dedup.engine;
         let bands = deduplicator.recipe().bands().map(BandCounts::new);
-        let cleaner = deduplicator.recipe().fingerprinter()?;
+        let cleaner = deduplicator.fingerprinter();
         let groups = GroupSizes::new(engine.memory_budget() / 16, engine.num_threads())?;
         Ok(Self {
             job,
@@ -420,7 +420,8 @@ pub(super) fn bad_record(bad: &BadRecord) -> Error {
 
 /// Opens the deduplicator of a job. A dry run does not create its database.
 fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
-    let options = job.dedup.clone();
+    let mut options = job.dedup.clone();
+    options.cut_after.clone_from(&job.reader.cut_after);
     match &job.database {
         Some(path) if !job.dry_run => Deduplicator::open(path, options),
         Some(path) if path.exists() => Deduplicator::read_only(path, options),

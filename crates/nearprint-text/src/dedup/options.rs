@@ -24,6 +24,9 @@ pub struct DedupOptions {
     pub confirm: Option<Confirm>,
     /// Documents with fewer tokens are [too short](super::Decision::TooShort). By default 0.
     pub min_tokens: usize,
+    /// Ends texts at a marker before their [fingerprint](crate::recipe::Fingerprinter::cut_after) is
+    /// made. A [`FileJob`](super::FileJob) takes that of its reader instead.
+    pub cut_after: Option<String>,
     /// Keeps at most one document per key, and distinguishes
     /// [known](super::Decision::Known) documents from duplicates. Off by default: a key may recur.
     pub unique_keys: bool,
@@ -41,6 +44,7 @@ impl DedupOptions {
             k: None,
             confirm: None,
             min_tokens: 0,
+            cut_after: None,
             unique_keys: false,
             engine: Options::new(),
         }

@@ -29,7 +29,8 @@ pub struct ReaderOptions {
     pub format: Option<Format>,
     /// The format of standard input without `format`. By default JSON lines.
     pub stdin_format: Format,
-    /// Ends the text at the first occurrence of this marker.
+    /// Ends the text at the first occurrence of this marker. A deduplication looks for it in the
+    /// [visible](crate::recipe::Fingerprinter::cut_after) text as well.
     pub cut_after: Option<String>,
     /// The longest record in bytes; a longer one is bad. By default 256 MiB. Records are held in
     /// memory.

@@ -18,6 +18,8 @@ pub(super) struct Clean {
 /// Applies the steps, in reused buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cleaner {
+    /// Ends a text, as it is given and without its HTML.
+    pub(super) cut_after: Option<String>,
     stripped: String,
     composed: String,
     lowered: String,
@@ -25,9 +27,10 @@ pub(super) struct Cleaner {
 
 impl Cleaner {
     pub(super) fn clean<'a>(&'a mut self, steps: Clean, text: &'a str) -> &'a str {
-        let mut text = text;
+        let marker = self.cut_after.as_deref();
+        let mut text = marker.and_then(|marker| text.split_once(marker)).map_or(text, |(before, _)| before);
         if steps.html {
-            self.stripped = html::text_of(text);
+            self.stripped = html::text_of(text, marker);
             text = &self.stripped;
         }
         if steps.nfc && !is_surely_composed(text) {

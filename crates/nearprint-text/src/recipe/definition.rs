@@ -33,7 +33,7 @@ const NAMED: [(&str, &str); 8] = [
     ),
     (
         "notebook",
-        "clean=none tokens=word stop=english shingle=1 join=space short=one weights=frequency hash=md5:64 width=64",
+        "clean=lower tokens=word stop=english shingle=1 join=space short=one weights=frequency hash=md5:128 width=128",
     ),
     (
         "chinese",
@@ -83,7 +83,7 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 /// ```
 /// use nearprint_text::recipe::Recipe;
 ///
-/// let recipe: Recipe = "notebook clean=lower hash=md5:8".parse()?;
+/// let recipe: Recipe = "notebook hash=md5:8".parse()?;
 /// assert_eq!(
 ///     recipe.to_string(),
 ///     "clean=lower tokens=word stop=english shingle=1 join=space short=one weights=frequency \
@@ -385,7 +385,8 @@ mod tests {
             ("width=128 hash=minhash:4x16,2", "minhash width=128 hash=minhash:4x16,2"),
             ("seomoz-cpp short=none", "seomoz-cpp"),
             ("clean=lower,html", "clean=html,lower"),
-            ("notebook hash=md5:128", "notebook width=128 hash=md5:128"),
+            ("notebook hash=md5:128 clean=lower", "notebook"),
+            ("notebook hash=md5:64", "notebook width=64 hash=md5:64"),
             ("exact short=none", "simhash shingle=all width=128"),
         ] {
             assert_eq!(recipe(a), recipe(b), "{a}");
@@ -428,7 +429,8 @@ mod tests {
             ("hash=md5:100", "hash", "8 to 64"),
             ("width=32", "width", "256"),
             ("hash=jenkins width=128", "width", "jenkins"),
-            ("notebook width=128", "width", "md5:64"),
+            ("notebook width=64", "width", "md5:128"),
+            ("notebook width=256", "width", "md5:128"),
             ("seomoz-cpp hash=xxh3 width=128", "join", "cyclic"),
             ("seomoz-cpp hash=md5:8", "join", "64 bits"),
         ] {

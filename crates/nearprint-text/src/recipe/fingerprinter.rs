@@ -69,6 +69,15 @@ impl<F: Fingerprint> Fingerprinter<F> {
         &self.recipe
     }
 
+    /// Ends every text at the first occurrence of a marker, also [`cleaned`](Self::cleaned) ones. It
+    /// is looked for in the text, and in the visible text if the recipe removes HTML, but not in the
+    /// normalized or lower-cased text. By default there is none.
+    #[must_use]
+    pub fn cut_after(mut self, marker: Option<String>) -> Self {
+        self.cleaner.cut_after = marker;
+        self
+    }
+
     /// The text as the recipe cleans it: without HTML, normalized, in lower case, whichever of these
     /// it has.
     pub fn cleaned<'a>(&'a mut self, text: &'a str) -> &'a str {
@@ -169,6 +178,24 @@ fn low_bits<F: Fingerprint>(value: F, bits: u32) -> F {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_end_at_the_marker() {
+        for (recipe, text, before) in [
+            ("cjk clean=html,lower", "one 收录：two", "one "),
+            ("cjk clean=html,lower", "<p>One</p> 收<b>录：</b>two", "one"),
+            ("cjk clean=html,lower", "<p>One &#x6536;录：two</p>", "one"),
+            ("cjk clean=html,lower", "One <i>two", "one two"),
+            ("cjk clean=lower", "One 收<b>录：</b>", "one 收<b>录：</b>"),
+            ("cjk clean=lower", "ONE收录：收录：two", "one"),
+        ] {
+            let recipe: Recipe = recipe.parse().unwrap();
+            let mut cutting = recipe.fingerprinter::<u64>().unwrap().cut_after(Some("收录：".into()));
+            let mut plain = recipe.fingerprinter::<u64>().unwrap();
+            assert_eq!(cutting.cleaned(text).trim(), before.trim(), "{text}");
+            assert_eq!(cutting.fingerprint(text), plain.fingerprint(before), "{text}");
+        }
+    }
 
     #[test]
     fn the_width_has_to_be_that_of_the_recipe() {

@@ -39,10 +39,13 @@ fn seomoz_cpp() {
 fn notebook() {
     let text = "Tropical fish include fish found in tropical environments around the world, including both \
                 freshwater and salt water species.";
-    assert_eq!(print::<u64>("notebook clean=lower hash=md5:8", text), 165);
-    assert_eq!(print::<u64>("notebook hash=md5:8", text), 167);
-    let wide = print::<u128>("notebook hash=md5:128", text);
-    assert_eq!(wide & 0xff, 167);
+    // Computed in Python with `re`, `hashlib` and NLTK's stop words.
+    let wide = print::<u128>("notebook", text);
+    assert_eq!(wide, 0xcd60_217a_4e5e_1145_561b_8944_e25c_98a5);
+    assert_eq!(print::<u128>("notebook", &text.to_uppercase()), wide);
+    assert_eq!(print::<u128>("notebook clean=none", text), 0xcd74_217a_6e4e_114d_520b_8904_c25d_9ba7);
+    assert_eq!(print::<u64>("notebook clean=none hash=md5:8", text), 167);
+    assert_eq!(print::<u64>("notebook hash=md5:8", text), 165);
     for bits in 8..=64 {
         let narrow = print::<u64>(&format!("notebook hash=md5:{bits}"), text);
         assert_eq!(u128::from(narrow), wide & ((1 << bits) - 1), "{bits}");
@@ -82,7 +85,7 @@ proptest! {
 
     #[test]
     fn fingerprints_of_128_bits_equal_their_explanations(at in 0..2usize, text in "((a|b|c|d)[ ,]){0,40}") {
-        let recipe = ["width=128 shingle=2", "notebook hash=md5:128"][at];
+        let recipe = ["width=128 shingle=2", "notebook"][at];
         let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u128>().unwrap();
         prop_assert_eq!(fingerprinter.explain(&text).value, fingerprinter.fingerprint(&text).value);
     }
