@@ -1,6 +1,6 @@
 """Drives the C interface from another language: Python's ctypes, without any code of the Python package.
 
-    python3 abi.py LIBRARY FOLDER
+python3 abi.py LIBRARY FOLDER
 """
 
 import ctypes

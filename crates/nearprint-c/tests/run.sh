@@ -70,6 +70,21 @@ for compiler in gcc clang; do
   grep -q 'line 1: text: ' "$work/log"
   rm -r "$work/stream"
 done
+for compiler in g++ clang++; do
+  for standard in c++17 c++20; do
+    compile "$compiler" "$standard" wrapper "$here/tests/wrapper.cpp" "${shared[@]}"
+    run "$work/wrapper"
+  done
+  compile "$compiler" c++17 wrapper-sanitized "${sanitizers[@]}" "$here/tests/wrapper.cpp" "${static[@]}"
+  run "$work/wrapper-sanitized"
+  compile "$compiler" c++17 clusters "$here/examples/clusters.cpp" "${shared[@]}"
+  mkdir "$work/lines"
+  found=$(printf '%s\n' 'the cat sat on the mat today' 'The cat sat on the mat, today!' 'something else' |
+    "${leaks[@]}" "$work/clusters" "$work/lines/lines.np")
+  [ "$found" = $'2 lines\n  the cat sat on the mat today\n  The cat sat on the mat, today!' ]
+  rm -r "$work/lines"
+done
 run "${leaks[@]}" "$work/abi"
+run "${leaks[@]}" "$work/wrapper"
 run python3 "$here/tests/abi.py" "$work/lib/libnearprint.so"
 echo "C and C++: everything holds"
