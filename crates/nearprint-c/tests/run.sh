@@ -5,6 +5,9 @@
 #
 #   crates/nearprint-c/tests/run.sh            runs everything
 #   crates/nearprint-c/tests/run.sh --write    writes the header anew
+#
+# With SIMHASH_CPP=FOLDER, a clone of https://github.com/seomoz/simhash-cpp, also compiles its tests against
+# simhash/simhash.h. They need Google Test.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 here=crates/nearprint-c
@@ -77,6 +80,8 @@ for compiler in g++ clang++; do
   done
   compile "$compiler" c++17 wrapper-sanitized "${sanitizers[@]}" "$here/tests/wrapper.cpp" "${static[@]}"
   run "$work/wrapper-sanitized"
+  compile "$compiler" c++11 simhash "${sanitizers[@]}" "$here/tests/simhash.cpp" "${static[@]}"
+  "$work/simhash" > /dev/null
   compile "$compiler" c++17 clusters "$here/examples/clusters.cpp" "${shared[@]}"
   mkdir "$work/lines"
   found=$(printf '%s\n' 'the cat sat on the mat today' 'The cat sat on the mat, today!' 'something else' |
@@ -87,4 +92,11 @@ done
 run "${leaks[@]}" "$work/abi"
 run "${leaks[@]}" "$work/wrapper"
 run python3 "$here/tests/abi.py" "$work/lib/libnearprint.so"
+
+# simhash-cpp's own tests, of a folder with its sources.
+if [ -n "${SIMHASH_CPP:-}" ]; then
+  g++ -std=c++14 -I "$here/include" -I "$here/include/simhash" "$SIMHASH_CPP"/test/*.cpp "${static[@]}" -lgtest \
+    -o "$work/simhash-cpp"
+  "$work/simhash-cpp" | tail -n 1
+fi
 echo "C and C++: everything holds"
