@@ -73,7 +73,7 @@ pub use run::Verification;
 pub mod internal {
     pub use crate::build::{Sortable, Sorted, Sorter};
     pub use crate::database::repair::repair;
-    pub use crate::fingerprint::{Bits, mix64};
+    pub use crate::fingerprint::{Bits, fingerprints, mix64, words, words_of};
     pub use crate::kernel::use_kernel;
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
 }

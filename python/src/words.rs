@@ -1,23 +1,9 @@
 //! Fingerprints as Python passes them: rows of 64-bit words, the least significant word first.
 
+pub(crate) use nearprint::internal::{fingerprints, words, words_of};
 use nearprint::{Fingerprint, ParseFingerprintError, Radix, Width, WidthVisitor};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
-
-/// The number of words of one fingerprint.
-pub(crate) const fn words_of<F: Fingerprint>() -> usize {
-    F::LEN_BYTES / 8
-}
-
-/// The fingerprints whose words stand in an array, one after the other.
-pub(crate) fn fingerprints<F: Fingerprint>(words: &[u64]) -> impl ExactSizeIterator<Item = F> {
-    words.chunks_exact(words_of::<F>()).map(F::from_le_words)
-}
-
-/// The words of one fingerprint.
-pub(crate) fn words<F: Fingerprint>(fingerprint: F) -> impl ExactSizeIterator<Item = u64> {
-    (0..F::BITS / 64).map(move |index| fingerprint.le_word(index))
-}
 
 /// Fingerprints that Python will receive.
 pub(crate) struct Words {

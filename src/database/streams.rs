@@ -173,6 +173,18 @@ impl<F: Fingerprint> Snapshot<F> {
         })
     }
 
+    /// All pairs of rows between two databases within `k` bits, in the order of
+    /// [`visit_cross_rows`](Snapshot::visit_cross_rows).
+    ///
+    /// # Errors
+    /// As [`pairs`](Snapshot::pairs).
+    pub fn cross_row_pairs(&self, other: &Self, k: u32) -> Result<Stream<RowPair<F>>> {
+        let other = other.clone();
+        self.stream(move |snapshot, sender| {
+            snapshot.visit_cross_rows(&other, k, |a, b, distance| sender.push(RowPair { a, b, distance }))
+        })
+    }
+
     /// The matches of many queries, in their order: [`query_batch`](Snapshot::query_batch) as an
     /// iterator.
     ///

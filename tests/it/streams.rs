@@ -65,6 +65,16 @@ fn iterators_give_what_visitors_receive<F: Fingerprint>() {
     assert!(!visited.is_empty());
     assert_eq!(collected(snapshot.cross(&other, 9)), visited);
 
+    let mut visited = Vec::new();
+    let done: Result<(), Error> = snapshot.visit_cross_rows(&other, 1, |a, b, distance| {
+        visited.push((a, b, distance));
+        Ok(())
+    });
+    done.unwrap();
+    assert!(visited.len() > 100, "{}", visited.len());
+    let found = collected(snapshot.cross_row_pairs(&other, 1)).into_iter();
+    assert!(found.map(|pair| (pair.a, pair.b, pair.distance)).eq(visited));
+
     let queries = fingerprints(&rows);
     let mut visited = Vec::new();
     let done: Result<(), Error> = snapshot.query_batch(&queries, 2, |_, matches| {

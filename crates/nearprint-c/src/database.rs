@@ -1,0 +1,140 @@
+//! Databases: create, open, verify.
+
+use std::ffi::{c_char, c_void};
+
+use nearprint::AnyDatabase;
+
+use crate::call::Call;
+use crate::error::{DamageTexts, Outcome, nearprint_damage, nearprint_error};
+use crate::handle::{self, Handle};
+use crate::settings::{self, nearprint_options, nearprint_schema};
+use crate::status::nearprint_status;
+use crate::text::stopped;
+
+/// An open database: its path and its options. Read it through a nearprint_snapshot, change it
+/// through a nearprint_writer.
+pub struct nearprint_database {
+    pub(crate) inner: AnyDatabase,
+}
+
+impl Handle for nearprint_database {
+    const NAME: &'static str = "nearprint_database";
+}
+
+/// The result of nearprint_database_verify().
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct nearprint_verification {
+    /// The number of checked files.
+    pub files: u64,
+    /// The bytes of the files that could be opened.
+    pub bytes: u64,
+    /// The number of damaged places; 0 for a sound database.
+    pub damaged: u64,
+}
+
+/// Receives a damaged place. Its strings live until the function returns. Another value than 0 ends
+/// the list.
+pub type nearprint_damage_fn =
+    Option<unsafe extern "C" fn(context: *mut c_void, damage: *const nearprint_damage) -> i32>;
+
+/// Makes an empty database and opens it. The path must not exist, or be an empty folder.
+///
+/// `schema` and `options` may be null for the defaults. `database` receives the handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_database_create(
+    path: *const c_char,
+    path_len: usize,
+    schema: *const nearprint_schema,
+    options: *const nearprint_options,
+    database: *mut *mut nearprint_database,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let database = call.new_handle(database, "database")?;
+        let path = call.path(path, path_len)?;
+        let (width, schema) = settings::schema(call, schema)?;
+        let options = settings::options(call, options)?;
+        let inner = AnyDatabase::create_with(path, width, schema, options)?;
+        database.give(nearprint_database { inner });
+        Ok(())
+    })
+}
+
+/// Opens a database. Reads a few pages, whatever the size.
+///
+/// `options` may be null for the defaults. `database` receives the handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_database_open(
+    path: *const c_char,
+    path_len: usize,
+    options: *const nearprint_options,
+    database: *mut *mut nearprint_database,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let database = call.new_handle(database, "database")?;
+        let path = call.path(path, path_len)?;
+        let inner = AnyDatabase::open_with(path, settings::options(call, options)?)?;
+        database.give(nearprint_database { inner });
+        Ok(())
+    })
+}
+
+/// The width of the fingerprints in bits: 64, 128 or 256. A fingerprint has width / 64 words.
+/// Returns 0 for null.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_database_width(database: *const nearprint_database) -> u32 {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(std::ptr::null_mut()) };
+    call.handle(database, "database").map_or(0, |database| database.inner.width().bits())
+}
+
+/// Reads and checks every byte of a database. Damage is not a failure: `verification` counts it, and
+/// `visit` receives each place. `visit` may be null.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_database_verify(
+    database: *const nearprint_database,
+    verification: *mut nearprint_verification,
+    visit: nearprint_damage_fn,
+    context: *mut c_void,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let mut verification = call.output(verification, "verification")?;
+        let report = call.handle(database, "database")?.inner.verify()?;
+        let damaged = report.damage.len() as u64;
+        verification.set(nearprint_verification { files: report.files, bytes: report.bytes, damaged });
+        let Some(visit) = visit else { return Ok(()) };
+        report.damage.iter().try_for_each(|damage| -> Outcome {
+            let texts = DamageTexts::new(damage);
+            let damage = texts.view();
+            // SAFETY: By the header, the function accepts its context and a structure that lives
+            // until it returns.
+            stopped("visit", unsafe { visit(context, &raw const damage) })
+        })
+    })
+}
+
+/// Frees the handle. Handles that came from it live on. Null is allowed.
+///
+/// Threads: any, once no other call uses the handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_database_free(database: *mut nearprint_database) {
+    // SAFETY: The contract of the header.
+    unsafe { handle::free(database) }
+}

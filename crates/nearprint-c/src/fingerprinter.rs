@@ -1,0 +1,167 @@
+//! Fingerprints of texts.
+
+use std::ffi::c_char;
+
+use nearprint::internal::words;
+use nearprint::{Fingerprint, LayoutChoice, WidthVisitor};
+use nearprint_text::recipe::RecipeError;
+use nearprint_text::{Fingerprinter, Recipe};
+
+use crate::call::{Call, Output};
+use crate::error::nearprint_error;
+use crate::handle::{self, Guarded, Handle};
+use crate::status::nearprint_status;
+use crate::width::words_of;
+
+/// Makes fingerprints of texts by a recipe. Each thread needs one of its own.
+pub struct nearprint_fingerprinter {
+    inner: Guarded<Box<dyn Making>>,
+    recipe: Recipe,
+}
+
+impl Handle for nearprint_fingerprinter {
+    const NAME: &'static str = "nearprint_fingerprinter";
+}
+
+/// Makes a fingerprinter. A recipe is a name, such as `minhash`, `simhash` or `seomoz-cpp`, parts, or
+/// a name and parts, such as `simhash shingle=2 width=128`. `fingerprinter` receives the handle.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_new(
+    recipe: *const c_char,
+    recipe_len: usize,
+    fingerprinter: *mut *mut nearprint_fingerprinter,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let fingerprinter = call.new_handle(fingerprinter, "fingerprinter")?;
+        let recipe: Recipe = call.text(recipe, recipe_len, "recipe")?.parse()?;
+        let inner = Guarded::new(recipe.width().visit(Begin(&recipe))?);
+        fingerprinter.give(nearprint_fingerprinter { inner, recipe });
+        Ok(())
+    })
+}
+
+/// The width of the fingerprints in bits. Returns 0 for null.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_width(fingerprinter: *const nearprint_fingerprinter) -> u32 {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(std::ptr::null_mut()) };
+    call.handle(fingerprinter, "fingerprinter").map_or(0, |fingerprinter| fingerprinter.recipe.width().bits())
+}
+
+/// The recipe as a database should store it in its schema: equal recipes have equal texts.
+///
+/// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
+/// length.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
+    fingerprinter: *const nearprint_fingerprinter,
+    buffer: *mut c_char,
+    capacity: usize,
+    len: *mut usize,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let recipe = call.handle(fingerprinter, "fingerprinter")?.recipe.to_string();
+        call.write_text(&recipe, (buffer, capacity), len)
+    })
+}
+
+/// The layout that a database of such fingerprints needs in its schema: `bands:N,B` for MinHash,
+/// `auto` otherwise. The buffer is as in nearprint_fingerprinter_recipe().
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_layout(
+    fingerprinter: *const nearprint_fingerprinter,
+    buffer: *mut c_char,
+    capacity: usize,
+    len: *mut usize,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let bands = call.handle(fingerprinter, "fingerprinter")?.recipe.bands();
+        let layout = bands.map_or("auto".to_string(), |bands| LayoutChoice::Bands(bands).to_string());
+        call.write_text(&layout, (buffer, capacity), len)
+    })
+}
+
+/// The distance within which texts count as near-duplicates by default. Returns 0 for null.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_default_k(
+    fingerprinter: *const nearprint_fingerprinter,
+) -> u32 {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(std::ptr::null_mut()) };
+    call.handle(fingerprinter, "fingerprinter").map_or(0, |fingerprinter| fingerprinter.recipe.default_k())
+}
+
+/// Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
+/// for a text without tokens.
+///
+/// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
+    fingerprinter: *mut nearprint_fingerprinter,
+    text: *const c_char,
+    text_len: usize,
+    fingerprint: *mut u64,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let fingerprinter = call.handle(fingerprinter, "fingerprinter")?;
+        let text = call.text(text, text_len, "text")?;
+        let mut words = call.required(fingerprint, words_of(fingerprinter.recipe.width()), "fingerprint")?;
+        fingerprinter.inner.with("fingerprinter", |inner| {
+            inner.make(text, &mut words);
+            Ok(())
+        })
+    })
+}
+
+/// Frees the handle. Null is allowed.
+///
+/// Threads: any, once no other call uses the handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_free(fingerprinter: *mut nearprint_fingerprinter) {
+    // SAFETY: The contract of the header.
+    unsafe { handle::free(fingerprinter) }
+}
+
+/// A fingerprinter of any width.
+trait Making: Send {
+    fn make(&mut self, text: &str, output: &mut Output<'_, u64>);
+}
+
+impl<F: Fingerprint> Making for Fingerprinter<F> {
+    fn make(&mut self, text: &str, output: &mut Output<'_, u64>) {
+        let fingerprint = self.fingerprint(text).value;
+        words(fingerprint).enumerate().for_each(|(index, word)| output.set_at(index, word));
+    }
+}
+
+struct Begin<'a>(&'a Recipe);
+
+impl WidthVisitor for Begin<'_> {
+    type Output = Result<Box<dyn Making>, RecipeError>;
+
+    fn visit<F: Fingerprint>(self) -> Self::Output {
+        Ok(Box::new(self.0.fingerprinter::<F>()?))
+    }
+}

@@ -1,0 +1,48 @@
+//! nearprint for C and everything that can call C.
+//!
+//! `include/nearprint.h` is generated from this crate: the comments of public items are the
+//! documentation of the header, and names are those of C.
+//!
+//! - [`status`] and [`error`]: codes, the caller's error object, and the border that no panic
+//!   crosses.
+//! - [`call`]: pointers of the caller to checked references. `unsafe` is there, in [`handle`], in
+//!   the rows of [`stream`], and once in each function.
+//! - [`handle`]: the life of handles.
+//! - [`columns`]: where results go.
+//! - The other modules are the functions, by handle. Each hides the width behind a trait that it
+//!   implements for all fingerprints.
+
+#![expect(non_camel_case_types, reason = "the names of C")]
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "lib.rs states one contract for all functions: `call::Call::of`"
+)]
+
+mod call;
+mod handle;
+mod width;
+
+// The order of the header.
+pub mod status;
+
+pub mod error;
+
+pub mod settings;
+
+pub mod text;
+
+pub mod database;
+
+pub mod builder;
+
+pub mod snapshot;
+
+pub mod stream;
+
+pub mod columns;
+
+pub mod writer;
+
+pub mod lists;
+
+pub mod fingerprinter;

@@ -1,0 +1,106 @@
+//! The codes that functions return.
+
+use nearprint::Error;
+
+/// Version of the binary interface. It grows with every change that existing programs would notice;
+/// the name of the shared library contains it.
+pub const NEARPRINT_ABI_VERSION: u32 = 1;
+
+/// What a function returns: NEARPRINT_OK, or why it failed.
+///
+/// Codes are never renumbered. Later versions may return further ones.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum nearprint_status {
+    /// Success.
+    NEARPRINT_OK = 0,
+    /// An argument that no call accepts: a null pointer, a length that cannot be, text that is not
+    /// UTF-8, a layout or a distance that no database of the width can have.
+    NEARPRINT_INVALID_ARGUMENT = 1,
+    /// The handle was closed or finished. Builds with debug assertions also return it for handles
+    /// that were freed.
+    NEARPRINT_CLOSED = 2,
+    /// Another thread, or the function that called back, is using this handle.
+    NEARPRINT_BUSY = 3,
+    /// A callback returned another value than 0. What was begun has been removed.
+    NEARPRINT_STOPPED = 4,
+    /// A bug of nearprint. The handle may be freed and does nothing else.
+    NEARPRINT_BUG = 5,
+    /// A system call failed.
+    NEARPRINT_IO = 6,
+    /// The disk is full. Nothing was lost; retry when there is space.
+    NEARPRINT_DISK_FULL = 7,
+    /// A sync failed, so the state on disk is unknown. The writer refuses further operations;
+    /// opening the database again recovers everything that was committed.
+    NEARPRINT_POISONED = 8,
+    /// The database was moved, removed or replaced while a writer had it open.
+    NEARPRINT_REPLACED = 9,
+    /// There is no database at the path.
+    NEARPRINT_NOT_A_DATABASE = 10,
+    /// The path of a new database exists already.
+    NEARPRINT_ALREADY_EXISTS = 11,
+    /// The path cannot name a new database: it has no last component, is a mount point, lies in a
+    /// database, or `NAME.building` holds something else.
+    NEARPRINT_BAD_PLACE = 12,
+    /// A valid file of a newer format version.
+    NEARPRINT_NEWER_VERSION = 13,
+    /// A file is damaged. nearprint_error_damage() says where.
+    NEARPRINT_CORRUPT = 14,
+    /// Another writer holds the lock.
+    NEARPRINT_LOCKED = 15,
+    /// Fingerprints of another width, or databases of which near means different things.
+    NEARPRINT_MISMATCH = 16,
+    /// A key or a text, where the database stores none.
+    NEARPRINT_NOT_STORED = 17,
+    /// A recipe that does not exist, or is not that of the database.
+    NEARPRINT_RECIPE = 18,
+    /// A number would not fit the format.
+    NEARPRINT_LIMIT = 19,
+    /// A reason that this version of the interface has no code for. The message says it.
+    NEARPRINT_OTHER = 20,
+}
+
+use nearprint_status::{
+    NEARPRINT_ALREADY_EXISTS, NEARPRINT_BAD_PLACE, NEARPRINT_CORRUPT, NEARPRINT_DISK_FULL,
+    NEARPRINT_INVALID_ARGUMENT, NEARPRINT_IO, NEARPRINT_LIMIT, NEARPRINT_LOCKED, NEARPRINT_MISMATCH,
+    NEARPRINT_NEWER_VERSION, NEARPRINT_NOT_A_DATABASE, NEARPRINT_NOT_STORED, NEARPRINT_OTHER,
+    NEARPRINT_POISONED, NEARPRINT_RECIPE, NEARPRINT_REPLACED, NEARPRINT_STOPPED,
+};
+
+impl nearprint_status {
+    /// The code of an error of the engine.
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::Io { .. } => NEARPRINT_IO,
+            Error::DiskFull { .. } => NEARPRINT_DISK_FULL,
+            Error::Poisoned { .. } => NEARPRINT_POISONED,
+            Error::Replaced { .. } => NEARPRINT_REPLACED,
+            Error::NotADatabase { .. } => NEARPRINT_NOT_A_DATABASE,
+            Error::AlreadyExists { .. } => NEARPRINT_ALREADY_EXISTS,
+            Error::NotStaging { .. }
+            | Error::InsideDatabase { .. }
+            | Error::Unnamed { .. }
+            | Error::MountPoint { .. } => NEARPRINT_BAD_PLACE,
+            Error::NewerVersion { .. } => NEARPRINT_NEWER_VERSION,
+            Error::Corrupt(_) => NEARPRINT_CORRUPT,
+            Error::Locked { .. } => NEARPRINT_LOCKED,
+            Error::Width { .. }
+            | Error::Incomparable { .. }
+            | Error::Mismatch { .. }
+            | Error::Overlap { .. }
+            | Error::RunsOnly { .. }
+            | Error::NotRunsOnly { .. } => NEARPRINT_MISMATCH,
+            Error::KeysNotStored { .. } | Error::TextsNotStored { .. } => NEARPRINT_NOT_STORED,
+            Error::InvalidRecipe { .. } | Error::RecipeMismatch { .. } => NEARPRINT_RECIPE,
+            Error::InvalidLayout { .. }
+            | Error::Distance { .. }
+            | Error::UnknownWidth { .. }
+            | Error::TooLittleMemory { .. }
+            | Error::KeyTooLong { .. }
+            | Error::TextTooLong { .. } => NEARPRINT_INVALID_ARGUMENT,
+            Error::Limit(_) => NEARPRINT_LIMIT,
+            Error::Interrupted => NEARPRINT_STOPPED,
+            _ => NEARPRINT_OTHER,
+        }
+    }
+}
