@@ -32,7 +32,7 @@ def fingerprint(
     ``texts`` is an iterable of ``str``, an Arrow array of strings (pyarrow, polars, anything with
     ``__arrow_c_array__`` or ``__arrow_c_stream__``), or a pandas or NumPy column, also of categories.
     ``recipe`` is a name (``minhash``, ``simhash``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``,
-    ``notebook``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``. A text
+    ``notebook``, ``exact``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``. A text
     without words has the fingerprint 0.
 
     Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least

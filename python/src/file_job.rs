@@ -144,7 +144,7 @@ pub(crate) fn dedup_files<'py>(
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
     dict.set_item("already_complete", report.already_complete)?;
     let groups: Vec<(String, u64)> =
-        report.largest.into_iter().map(|group| (group.key, group.documents)).collect();
+        report.largest.into_iter().map(|group| (group.name, group.size)).collect();
     dict.set_item("largest", groups)?;
     Ok(dict)
 }

@@ -22,6 +22,8 @@ pub enum Need {
     Strace,
     /// `python3` with numpy.
     Numpy,
+    /// The sources of dependencies, where cargo stores them.
+    Sources,
 }
 
 impl fmt::Display for Need {
@@ -32,6 +34,7 @@ impl fmt::Display for Need {
             Self::Root => "root",
             Self::Strace => "strace",
             Self::Numpy => "numpy",
+            Self::Sources => "sources",
         })
     }
 }

@@ -25,4 +25,5 @@ mod scan;
 mod simhash_cpp;
 mod text;
 mod tune;
+mod units;
 mod widths;

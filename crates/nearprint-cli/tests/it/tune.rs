@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::cli::{fails, nearprint, succeeds};
+use crate::common::{Need, skip};
 
 /// Two pages that say nearly the same, two that are equal, and one of its own.
 const PAGES: &str = r#"{"url":"a","site":"x","text":"the quick brown fox jumps over the lazy dog and runs away from it"}
@@ -182,7 +183,9 @@ fn regression_documents_without_a_group_have_none() {
 fn simhashes_know_versions_of_a_page() {
     let topics = match prose::topics() {
         Ok(topics) => topics,
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) => {
+            return skip(Need::Sources, "simhashes_know_versions_of_a_page", &why.to_string());
+        }
     };
     let home = tempfile::tempdir().unwrap();
     let pages = pages::all(&topics, &(12..=30), &mut model::Random::new(4)).into_iter();

@@ -8,7 +8,7 @@ use super::model::Model;
 
 /// The crates with the most prose. Cargo.lock pins their versions.
 const CRATES: [&str; 24] = [
-    "allocator-api2",
+    "aho-corasick",
     "arrow-array",
     "arrow-buffer",
     "base64",

@@ -94,7 +94,8 @@ mod tests {
         }
         let largest = sizes.largest().unwrap();
         let found: Vec<_> = largest.iter().map(|group| (&*group.name, group.size)).collect();
-        let expected = [("name 0", 2001), ("name 1", 1001), ("name 2", 668), ("name 3", 501), ("name 4", 401)];
+        let expected =
+            [("name 0", 2001), ("name 1", 1001), ("name 2", 668), ("name 3", 501), ("name 4", 401)];
         assert_eq!(found, expected);
     }
 }

@@ -268,10 +268,9 @@ mod tests {
     fn the_text_is_replaced_in_its_cell() {
         let fields = Fields { text: "b".into(), ..Fields::default() };
         let columns = CsvColumns::new(b"a,b,c\n", b',', &fields, "f").unwrap();
-        for (record, expected) in [
-            (&b"1,\"old, \"\"text\",\"3,\"\r\n"[..], "1,\"x\ny\",\"3,\"\r\n"),
-            (b",,", ",\"x\ny\","),
-        ] {
+        for (record, expected) in
+            [(&b"1,\"old, \"\"text\",\"3,\"\r\n"[..], "1,\"x\ny\",\"3,\"\r\n"), (b",,", ",\"x\ny\",")]
+        {
             let mut out = Vec::new();
             columns.with_text(record, "x\ny", &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), expected);

@@ -1,12 +1,14 @@
 //! Deduplication through the public API: decisions against brute force, checkpoints, and refusals.
 
+use std::collections::HashSet;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use nearprint::{Database, KeyStorage, Options, Schema, num_differing_bits};
-use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob};
-use nearprint_text::{DatabaseProblem, Error, Recipe, ResumeProblem};
+use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit};
+use nearprint_text::documents::Format;
+use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
 use proptest::prelude::*;
 
 const RECIPE: &str = "simhash shingle=1";
@@ -287,4 +289,119 @@ fn a_job_that_was_cancelled_resumes() {
     );
     let expected: String = lines.iter().step_by(2).map(String::as_str).collect();
     assert!(fs::read_to_string(at("out.jsonl")).unwrap() == expected);
+}
+
+/// Texts without the lines that occurred before, white space and case aside, and how many were removed.
+/// Lines of fewer words stay.
+fn without_repeated_lines(texts: &[String], min_words: usize) -> (Vec<String>, u64) {
+    let (mut seen, mut removed) = (HashSet::new(), 0);
+    let rest = |text: &String| {
+        let is_new = |line: &&str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
+            words.len() < min_words.max(1) || seen.insert(words) || {
+                removed += 1;
+                false
+            }
+        };
+        text.split('\n').filter(is_new).collect::<Vec<_>>().join("\n")
+    };
+    let rest = texts.iter().map(rest).collect();
+    (rest, removed)
+}
+
+fn job_of_lines(input: &Path, output: &Path, min_tokens: usize) -> FileJob {
+    let mut options = DedupOptions::new("exact".parse().unwrap());
+    options.min_tokens = min_tokens;
+    let mut job = FileJob::new(vec![input.to_path_buf()], output.to_path_buf(), options);
+    job.units = Some(Unit::Line);
+    job
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn repeated_lines_are_those_of_a_set(
+        texts in prop::collection::vec(prop::collection::vec("[abAB]( [abAB]){0,3}", 1..6), 1..80),
+        min_words in 0usize..4,
+        threads in 1usize..4,
+    ) {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let texts: Vec<String> = texts.iter().map(|lines| lines.join("\n")).collect();
+        let object = |text: &String| serde_json::json!({ "n": 1, "text": text }).to_string() + "\n";
+        let cell = |text: &String| format!("1,\"{text}\"\n");
+        fs::write(at("in.jsonl"), texts.iter().map(object).collect::<String>()).unwrap();
+        fs::write(at("in.csv"), format!("n,text\n{}", texts.iter().map(cell).collect::<String>())).unwrap();
+        let (expected, removed) = without_repeated_lines(&texts, min_words);
+        let left: Vec<&String> = expected.iter().filter(|text| !text.is_empty()).collect();
+        for extension in ["jsonl", "csv"] {
+            let (input, output) = (at(&format!("in.{extension}")), at(&format!("out.{extension}")));
+            let mut job = job_of_lines(&input, &output, min_words);
+            job.dedup.engine = Options::new().threads(threads);
+            let counts = job.run(|_, _| ControlFlow::Continue(())).unwrap().counts;
+            prop_assert_eq!(counts.units.removed, removed);
+            prop_assert_eq!((counts.kept, counts.records), (left.len() as u64, texts.len() as u64));
+            prop_assert_eq!(counts.duplicates, counts.records - counts.kept);
+        }
+        let objects: String = left.iter().map(|text| object(text)).collect();
+        prop_assert_eq!(fs::read_to_string(at("out.jsonl")).unwrap(), objects);
+        let mut cells = csv::Reader::from_path(at("out.csv")).unwrap();
+        let found: Vec<String> = cells.records().map(|row| row.unwrap()[1].to_string()).collect();
+        prop_assert_eq!(found.iter().collect::<Vec<_>>(), left);
+    }
+}
+
+#[test]
+fn a_job_of_lines_that_was_cancelled_resumes() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let text = |index: u32| format!("the menu of all pages\\npage {} of them\\nitem {index}", index / 2);
+    let lines: Vec<String> = (0..30_000).map(|index| format!("{{\"text\":\"{}\"}}\n", text(index))).collect();
+    fs::write(at("in.jsonl"), lines.concat()).unwrap();
+    let run = |name: &str, until: u64| {
+        let mut job = job_of_lines(&at("in.jsonl"), &at(&format!("{name}.jsonl")), 2);
+        job.database = Some(at(&format!("{name}.np")));
+        job.duplicates = Some(at(&format!("{name}.tsv")));
+        job.run(|counts, _| match counts.records < until {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    };
+    let whole = run("whole", u64::MAX).unwrap();
+    assert_eq!(whole.counts.units.compared, 90_000);
+    assert_eq!(whole.counts.units.removed, 29_999 + 15_000);
+    assert_eq!((&*whole.largest[0].name, whole.largest[0].size), ("the menu of all pages", 30_000));
+    assert!(matches!(run("cut", 15_000), Err(Error::Engine(nearprint::Error::Interrupted))));
+    let resumed = run("cut", u64::MAX).unwrap();
+    assert!((10_000..20_000).contains(&resumed.resumed_after), "{}", resumed.resumed_after);
+    assert_eq!(resumed.counts, whole.counts);
+    for extension in ["jsonl", "tsv"] {
+        let read = |name: &str| fs::read_to_string(at(&format!("{name}.{extension}"))).unwrap();
+        assert!(read("cut") == read("whole").replace("/whole.", "/cut."), "{extension}");
+    }
+    assert!(run("cut", u64::MAX).unwrap().already_complete);
+}
+
+#[test]
+fn units_need_fields_and_exclude_options_of_whole_documents() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("in.jsonl"), "{\"text\":\"a\"}\n").unwrap();
+    let job = job_of_lines(&at("in.jsonl"), &at("out.jsonl"), 1);
+    let problem = |job: FileJob| match job.run(|_, _| ControlFlow::Continue(())).unwrap_err() {
+        Error::Output(problem) => problem,
+        other => panic!("{other}"),
+    };
+    let mut lines = job.clone();
+    lines.reader.format = Some(Format::Lines);
+    assert!(matches!(problem(lines), OutputProblem::NoFields { format: "lines" }));
+    let (mut longest, mut annotated, mut printed) = (job.clone(), job.clone(), job);
+    longest.keep = Keep::Longest;
+    annotated.annotate = true;
+    printed.add_fingerprint = Some("f".into());
+    for (job, name) in [(longest, "keep"), (annotated, "annotate"), (printed, "add_fingerprint")] {
+        assert_eq!(problem(job), OutputProblem::NotWithUnits { option: name });
+    }
+    assert!(!at("out.jsonl").exists());
 }

@@ -156,7 +156,8 @@ impl DedupReport {
             let mut add = |key: &str, text: &str| {
                 for (at, place) in wanted.remove(key).unwrap_or_default() {
                     let group = &mut groups[at];
-                    let member = place.checked_sub(1).map_or(&mut group.kept, |other| &mut group.others[other]);
+                    let member =
+                        place.checked_sub(1).map_or(&mut group.kept, |other| &mut group.others[other]);
                     // One more character shows that the end was cut off.
                     let shown = text.chars().take(MAX_TEXT_CHARS + 1).collect::<String>();
                     len_bytes += shown.len();

@@ -113,8 +113,11 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport, unit: Option<Uni
         .collect();
     global.note(format_args!("by similarity: {}", tenths.join(", ")));
     let (what, times) = if unit.is_some() { ("most repeated", "times") } else { ("largest groups", "of") };
-    let groups: Vec<String> =
-        report.largest.iter().map(|group| format!("{} {times} {}", group.size, quoted(&group.name))).collect();
+    let groups: Vec<String> = report
+        .largest
+        .iter()
+        .map(|group| format!("{} {times} {}", group.size, quoted(&group.name)))
+        .collect();
     if !groups.is_empty() {
         let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
         global.note(format_args!("{what}{since}: {}", groups.join(", ")));

@@ -198,7 +198,8 @@ impl RowCopier {
         let rows = interleave_record_batch(&batches, &self.rows).map_err(ParquetError::from);
         let mut columns = rows.map_err(write_error(&self.writer.path))?.columns().to_vec();
         if let Some(column) = self.text_column.filter(|_| !self.texts.is_empty()) {
-            let changed = with_texts(&columns[column], &self.texts).map_err(write_error(&self.writer.path))?;
+            let changed =
+                with_texts(&columns[column], &self.texts).map_err(write_error(&self.writer.path))?;
             columns[column] = changed;
         }
         self.texts.clear();
