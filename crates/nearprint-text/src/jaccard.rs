@@ -14,6 +14,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::postings::Postings;
 use nearprint::internal as parallel;
 
 /// Words of a shingle.
@@ -97,12 +98,8 @@ impl ShingleSet {
 #[derive(Debug)]
 pub struct Index<'a> {
     sets: &'a [ShingleSet],
-    /// Shingles with the numbers of the sets that have them, ascending.
-    postings: Vec<(u64, usize)>,
-    /// For each value of the leading bits of a shingle, where its postings begin; then their end.
-    starts: Vec<usize>,
-    /// The bits of a shingle that are not leading.
-    shift: u32,
+    /// For each shingle the numbers of the sets that have it.
+    postings: Postings<usize>,
 }
 
 impl<'a> Index<'a> {
@@ -112,26 +109,7 @@ impl<'a> Index<'a> {
     /// If a number is that of no set.
     pub fn new(sets: &'a [ShingleSet], members: impl IntoIterator<Item = usize>) -> Self {
         let of_member = |number: usize| sets[number].hashes.iter().map(move |&hash| (hash, number));
-        let mut postings: Vec<(u64, usize)> = members.into_iter().flat_map(of_member).collect();
-        postings.sort_unstable();
-        let bits = postings.len().max(2).ilog2();
-        let mut starts = vec![0; (1 << bits) + 1];
-        for (shingle, _) in &postings {
-            starts[prefix(*shingle, 64 - bits) + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        Self { sets, postings, starts, shift: 64 - bits }
-    }
-
-    /// The sets with a shingle.
-    fn with_shingle(&self, shingle: u64) -> &[(u64, usize)] {
-        let prefix = prefix(shingle, self.shift);
-        let bucket = &self.postings[self.starts[prefix]..self.starts[prefix + 1]];
-        let start = bucket.partition_point(|posting| posting.0 < shingle);
-        let len = bucket[start..].partition_point(|posting| posting.0 == shingle);
-        &bucket[start..start + len]
+        Self { sets, postings: Postings::new(members.into_iter().flat_map(of_member).collect()) }
     }
 
     /// The numbers of the indexed sets with at least a similarity, which is above 0, ascending. An
@@ -142,7 +120,7 @@ impl<'a> Index<'a> {
             return Vec::new();
         }
         let mut lists: Vec<&[(u64, usize)]> =
-            set.hashes.iter().map(|&shingle| self.with_shingle(shingle)).collect();
+            set.hashes.iter().map(|&shingle| self.postings.with_hash(shingle)).collect();
         lists.sort_unstable_by_key(|list| list.len());
         let rarest = &lists[..=set.len() - set.required(least)];
         let mut found: Vec<usize> =
@@ -152,11 +130,6 @@ impl<'a> Index<'a> {
         found.retain(|&number| set.similarity(&self.sets[number]) >= least);
         found
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the index of an element of memory")]
-fn prefix(shingle: u64, shift: u32) -> usize {
-    (shingle >> shift) as usize
 }
 
 /// All pairs of sets with at least a similarity, above 0, of which at least one has one of the

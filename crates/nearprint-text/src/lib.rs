@@ -5,9 +5,11 @@
 //!   unchanged.
 //! - [`dedup`] decides document by document what is new, and deduplicates files.
 //! - [`jaccard`] computes the exact similarity of texts, and finds all similar pairs.
+//! - [`passages`] finds documents that contain given texts.
 //! - [`tune`] measures precision and recall, and chooses what is best.
 //!
-//! `recipe`, `documents` and `jaccard` are independent of each other and of databases. `dedup` uses
+//! `recipe`, `documents` and `jaccard` are independent of each other and of databases, and so is
+//! `passages`, which has the words of `jaccard`. `dedup` uses
 //! them and a database; `tune` uses fingerprints.
 //!
 //! ```
@@ -28,6 +30,8 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod jaccard;
+pub mod passages;
+mod postings;
 pub mod recipe;
 pub mod tune;
 

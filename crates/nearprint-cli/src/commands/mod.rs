@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod create;
 mod cross;
+mod decontaminate;
 mod dedup;
 mod delete;
 mod explain;
@@ -77,6 +78,7 @@ enum Command {
     Compare(compare::Args),
     Matrix(matrix::Args),
     Dedup(dedup::Args),
+    Decontaminate(decontaminate::Args),
     Tune(tune::Args),
     Scan(scan::Args),
     Completions(completions::Args),
@@ -107,6 +109,7 @@ impl Cli {
             Command::Compare(args) => args.run(global),
             Command::Matrix(args) => args.run(global),
             Command::Dedup(args) => args.run(global),
+            Command::Decontaminate(args) => args.run(global),
             Command::Tune(args) => args.run(global),
             Command::Scan(args) => args.run(global),
             Command::Completions(args) => args.run(Self::command()),

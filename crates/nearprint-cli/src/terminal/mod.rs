@@ -4,6 +4,7 @@
 pub(crate) mod failure;
 pub(crate) mod interrupt;
 pub(crate) mod output;
+pub(crate) mod position;
 pub(crate) mod progress;
 pub(crate) mod results;
 

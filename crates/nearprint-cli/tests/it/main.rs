@@ -8,6 +8,7 @@ mod common;
 mod answers;
 mod commands;
 mod cross;
+mod decontaminate;
 mod dedup;
 mod documents;
 mod examples;

@@ -6,15 +6,14 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
+use crate::terminal::position::PositionBar;
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
-use nearprint_text::documents::{Position, check_outputs};
+use nearprint_text::documents::check_outputs;
 use nearprint_text::recipe::Recipe;
 use report::DedupReport;
 use summary::summarize;
@@ -160,7 +159,7 @@ impl Args {
         job.units = self.unit;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
-        let mut bar = Bar::new(global);
+        let mut bar = PositionBar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
         let progress = &mut |counts: &DocumentCounts, position| {
@@ -256,38 +255,3 @@ impl Args {
 
 /// The least tokens of a unit that is compared, unless another number is given.
 const MIN_UNIT_TOKENS: usize = 5;
-
-/// A progress bar for the position in the inputs. It appears only on a terminal.
-struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    fn new(global: GlobalArgs) -> Self {
-        let shown =
-            !global.quiet && !global.no_progress && std::io::IsTerminal::is_terminal(&std::io::stderr());
-        Self(shown.then(ProgressBar::new_spinner))
-    }
-
-    fn show(&mut self, position: Position) {
-        let Some(bar) = &self.0 else { return };
-        if bar.length().is_none()
-            && let Some(total) = position.total_bytes
-        {
-            bar.set_length(total);
-        }
-        let template = match position.total_bytes {
-            Some(_) => "{wide_bar} {msg} documents, {bytes_per_sec}, {eta} left",
-            None => "{spinner} {msg} documents, {bytes_per_sec}",
-        };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.set_message(position.records.to_string());
-        bar.set_position(position.bytes);
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}

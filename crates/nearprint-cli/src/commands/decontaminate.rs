@@ -1,0 +1,244 @@
+//! `nearprint decontaminate`
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::args::{DocumentArgs, GlobalArgs};
+use crate::input::documents::Rejects;
+use crate::terminal::failure::Failure;
+use crate::terminal::position::PositionBar;
+use nearprint_text::Result;
+use nearprint_text::documents::{
+    self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Reader, Record, WriterOptions,
+    check_outputs, escape,
+};
+use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
+
+/// Leave out the documents that contain an evaluation text or a passage of it
+///
+/// A document contains a passage if both have the same N neighbouring words (--ngram). Words are runs
+/// of letters and digits, in lower case; each character of Chinese and Japanese. Evaluation texts of
+/// fewer words, from 8 on, are found if a document has all of their words in a row; shorter ones occur
+/// by chance and are not looked for. Other documents are written unchanged, in input order.
+///
+/// The evaluation texts are held in memory, 24 bytes a word and the words; the documents are not.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  nearprint decontaminate pages.jsonl --against evals.jsonl -o clean.jsonl --found found.tsv
+  nearprint decontaminate pages.jsonl --against evals.jsonl -o all.jsonl --annotate --min-share 0.5
+  nearprint decontaminate pages.jsonl --against qa.csv --against-field question -o clean.jsonl")]
+pub(super) struct Args {
+    /// Files and folders of documents; - for standard input
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Files and folders of evaluation texts
+    #[arg(long, value_name = "FILE", required = true, num_args = 1)]
+    against: Vec<PathBuf>,
+    /// The file for documents; - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Field or column that holds an evaluation text
+    #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Evaluation options")]
+    against_field: String,
+    /// Field or column that holds its key [default: INPUT:N, N counted from 1]
+    #[arg(long, value_name = "NAME", help_heading = "Evaluation options")]
+    against_key_field: Option<String>,
+    /// The words of a passage, 8 to 13 as a rule
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_NGRAM, value_parser = ngram, help_heading = "Evaluation options")]
+    ngram: usize,
+    /// The least share of the passages of an evaluation text that a document has to contain, 0 to 1; 0 for
+    /// any passage
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share, help_heading = "Evaluation options")]
+    min_share: f64,
+    /// Write `key evaluation share words start passage` for each evaluation text in a document: the share of
+    /// its passages, and the longest one with the number of its words and of its first word in the document
+    #[arg(long, value_name = "FILE")]
+    found: Option<PathBuf>,
+    /// Leave nothing out, and add the fields contaminated_by (the key of the evaluation text of which most
+    /// is contained, none if there is none) and contaminated_share to each document
+    #[arg(long)]
+    annotate: bool,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+/// The characters of a passage in the list of what was found.
+const PASSAGE_CHARS: usize = 300;
+
+fn ngram(text: &str) -> std::result::Result<usize, String> {
+    text.parse().ok().filter(|words| (1..=1000).contains(words)).ok_or_else(|| "not 1 to 1000".into())
+}
+
+fn share(text: &str) -> std::result::Result<f64, String> {
+    text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "not 0 to 1".into())
+}
+
+/// The evaluation texts.
+struct Evaluation {
+    keys: Vec<String>,
+    index: PassageIndex,
+    num_short: usize,
+    /// Their files.
+    inputs: Vec<PathBuf>,
+}
+
+/// A document, and what it contains.
+enum Checked {
+    Document(Record, Vec<Contained>),
+    Bad(BadRecord),
+}
+
+impl Args {
+    pub(super) fn run(self, global: GlobalArgs) -> std::result::Result<(), Failure> {
+        let started = Instant::now();
+        let evaluation = self.evaluation()?;
+        let mut reader = Reader::open(&self.inputs, self.documents.options())?;
+        let mut job = Job::create(&self, &evaluation, &reader)?;
+        let mut bar = PositionBar::new(global);
+        let read = documents::each(
+            &mut reader,
+            global.options().num_threads(),
+            || (),
+            |item, ()| match item {
+                Item::Bad(bad) => Checked::Bad(bad),
+                Item::Record(record) => {
+                    let mut found = evaluation.index.find(&record.text);
+                    found.retain(|found| found.share >= self.min_share);
+                    Checked::Document(record, found)
+                }
+            },
+            |block, position| {
+                bar.show(position);
+                block.into_iter().try_for_each(|checked| job.take(checked))
+            },
+        );
+        bar.clear();
+        read?;
+        let (num_documents, num_found) = (job.num_documents, job.num_found);
+        let num_evaluations = job.was_found.iter().filter(|found| **found).count();
+        let num_bad = job.finish()?;
+        let (all, kept) = (evaluation.keys.len(), num_documents - num_found);
+        let seconds = started.elapsed().as_secs_f64();
+        global.note(format_args!(
+            "{num_documents} documents, {kept} without a passage, {num_found} with one, {seconds:.1} s"
+        ));
+        let short = match evaluation.num_short {
+            0 => String::new(),
+            some => format!("; {some} are too short to be looked for"),
+        };
+        global.note(format_args!("{num_evaluations} of {all} evaluation texts are in a document{short}"));
+        if num_bad > 0 {
+            global.note(format_args!("warning: {num_bad} bad records were set aside"));
+        }
+        Ok(())
+    }
+
+    /// Reads the evaluation texts. A bad one ends the command.
+    fn evaluation(&self) -> std::result::Result<Evaluation, Failure> {
+        let mut options = documents::ReaderOptions::default();
+        options.fields.text.clone_from(&self.against_field);
+        options.fields.key.clone_from(&self.against_key_field);
+        let mut reader = Reader::open(&self.against, options)?;
+        let (mut keys, mut builder, mut num_short) = (Vec::new(), PassageIndex::builder(self.ngram), 0);
+        while let Some(item) = reader.next_item()? {
+            match item {
+                Item::Record(record) => {
+                    num_short += usize::from(!builder.push(&record.text));
+                    keys.push(record.key);
+                }
+                Item::Bad(bad) => {
+                    return Err(Failure::Input { place: bad.place.to_string(), why: bad.reason });
+                }
+            }
+        }
+        let inputs = reader.inputs().iter().map(|input| input.path.clone()).collect();
+        Ok(Evaluation { keys, index: builder.finish(), num_short, inputs })
+    }
+}
+
+/// The outputs and counts.
+struct Job<'a> {
+    evaluation: &'a Evaluation,
+    annotates: bool,
+    output: DocumentWriter,
+    found: Option<LineFile>,
+    rejects: Rejects,
+    num_documents: u64,
+    /// Documents that contain something.
+    num_found: u64,
+    /// Whether each evaluation text is in a document.
+    was_found: Vec<bool>,
+}
+
+impl<'a> Job<'a> {
+    fn create(args: &Args, evaluation: &'a Evaluation, reader: &Reader) -> Result<Self> {
+        let rejects = args.documents.rejects.as_deref().map(|path| ("--rejects", path));
+        let found = args.found.as_deref().map(|path| ("--found", path));
+        let outputs = [Some(("--output", &*args.output)), found, rejects].into_iter().flatten();
+        let against = evaluation.inputs.iter().map(PathBuf::as_path);
+        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).chain(against).collect();
+        check_outputs(outputs, &inputs, &[])?;
+        let rejects = Rejects::create(&args.documents, reader, &[])?;
+        let mut options = WriterOptions::default();
+        if args.annotate {
+            options.added =
+                vec![AddedField::text("contaminated_by"), AddedField::number("contaminated_share")];
+        }
+        Ok(Self {
+            evaluation,
+            annotates: args.annotate,
+            output: DocumentWriter::create(&args.output, reader, options)?,
+            found: args.found.as_deref().map(LineFile::create).transpose()?,
+            rejects,
+            num_documents: 0,
+            num_found: 0,
+            was_found: vec![false; evaluation.keys.len()],
+        })
+    }
+
+    fn take(&mut self, checked: Checked) -> std::result::Result<(), Failure> {
+        let (record, found) = match checked {
+            Checked::Document(record, found) => (record, found),
+            Checked::Bad(bad) => return self.rejects.push_bad(&bad),
+        };
+        self.num_documents += 1;
+        self.num_found += u64::from(!found.is_empty());
+        for contained in &found {
+            self.was_found[contained.text] = true;
+            if let Some(file) = &mut self.found {
+                let key = &self.evaluation.keys[contained.text];
+                file.append(line_of(&record.key, key, contained).as_bytes())?;
+            }
+        }
+        if self.annotates {
+            let values = match found.first() {
+                Some(most) => {
+                    let key = self.evaluation.keys[most.text].as_str().into();
+                    [FieldValue::Text(key), FieldValue::Number((most.share * 1e4).round() / 1e4)]
+                }
+                None => [FieldValue::Missing, FieldValue::Missing],
+            };
+            self.output.append(&record, &values)?;
+        } else if found.is_empty() {
+            self.output.append(&record, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Completes the files. Returns the number of bad records.
+    fn finish(self) -> Result<u64> {
+        let num_bad = self.rejects.count;
+        self.output.finish()?;
+        self.found.map_or(Ok(()), LineFile::finish)?;
+        self.rejects.finish()?;
+        Ok(num_bad)
+    }
+}
+
+fn line_of(key: &str, evaluation: &str, contained: &Contained) -> String {
+    let Contained { share, start, words, passage, .. } = contained;
+    let end = passage.char_indices().nth(PASSAGE_CHARS).map_or(passage.len(), |(end, _)| end);
+    let (key, evaluation) = (escape(key), escape(evaluation));
+    format!("{key}\t{evaluation}\t{share:.4}\t{words}\t{}\t{}\n", start + 1, &passage[..end])
+}
