@@ -45,7 +45,7 @@ pub(super) fn run<F: Fingerprint>(
     let (threads, min_tokens) = (run.job.dedup.engine.num_threads(), run.job.dedup.min_tokens.max(1));
     let prepare = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
-        let record = match with_valid_key(item) {
+        let record = match with_valid_key(item, Unit::MORE_KEY_BYTES) {
             Item::Record(record) => {
                 let mut units = Vec::new();
                 let mut number = 0;

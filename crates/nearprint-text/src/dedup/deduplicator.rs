@@ -261,7 +261,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         fingerprinted: Fingerprinted<F>,
     ) -> Result<Decision> {
         if key.len() > MAX_KEY_BYTES {
-            return Err(Error::input(format!("{:.60}…", key), too_long(key)));
+            return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
         }
         if self.is_too_short(&fingerprinted) {
             return Ok(Decision::TooShort);
@@ -484,6 +484,6 @@ impl<F: Fingerprint> Deduplicator<F> {
 }
 
 /// Why a key does not fit a database.
-pub(super) fn too_long(key: &str) -> String {
-    format!("a key of {} bytes, where {MAX_KEY_BYTES} fit", key.len())
+pub(super) fn too_long(key: &str, most: usize) -> String {
+    format!("a key of {} bytes, where {most} fit", key.len())
 }

@@ -29,7 +29,7 @@ pub(super) fn each<F: Fingerprint>(
     let recent = RecentTexts::new();
     let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
-        let record = match with_valid_key(item) {
+        let record = match with_valid_key(item, 0) {
             Item::Record(record) => {
                 let fingerprinted = recent.fingerprint(&record.text, fingerprinter);
                 PreparedRecord::Document(record, fingerprinted)
@@ -41,12 +41,12 @@ pub(super) fn each<F: Fingerprint>(
     documents::each(reader, threads, || fingerprinter.clone(), work, take)
 }
 
-/// A record is bad if its key is too long for a database.
-pub(super) fn with_valid_key(item: Item) -> Item {
+/// A record is bad if its key, with `more` bytes behind it, is too long for a database.
+pub(super) fn with_valid_key(item: Item, more: usize) -> Item {
     match item {
-        Item::Record(record) if record.key.len() > MAX_KEY_BYTES => Item::Bad(BadRecord {
+        Item::Record(record) if record.key.len() + more > MAX_KEY_BYTES => Item::Bad(BadRecord {
             place: record.place.clone(),
-            reason: too_long(&record.key),
+            reason: too_long(&record.key, MAX_KEY_BYTES - more),
             raw: record.raw().to_vec(),
         }),
         other => other,

@@ -278,7 +278,7 @@ fn write<F: Fingerprint>(
                 let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
                 run.count(item.digest());
                 next += 1;
-                match with_valid_key(item) {
+                match with_valid_key(item, 0) {
                     Item::Bad(bad) => run.reject(&bad)?,
                     Item::Record(record) if next > position => write_outcome(run, &record, outcome, names)?,
                     Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
@@ -291,7 +291,7 @@ fn write<F: Fingerprint>(
     })?;
     while let Some(item) = reader.next_item()? {
         run.count(item.digest());
-        match with_valid_key(item) {
+        match with_valid_key(item, 0) {
             Item::Bad(bad) => run.reject(&bad)?,
             Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
         }

@@ -13,6 +13,9 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The most bytes of the key of a unit behind that of its document.
+    pub(super) const MORE_KEY_BYTES: usize = 1 + u64::MAX.ilog10() as usize + 1;
+
     /// The name in messages.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -405,3 +405,24 @@ fn units_need_fields_and_exclude_options_of_whole_documents() {
     }
     assert!(!at("out.jsonl").exists());
 }
+
+#[test]
+fn regression_a_key_that_is_too_long_with_the_number_of_a_unit_is_bad() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let page =
+        |key: usize| serde_json::json!({ "key": "k".repeat(key), "text": "one two" }).to_string() + "\n";
+    fs::write(at("in.jsonl"), page(65_515) + &page(65_516)).unwrap();
+    let mut job = job_of_lines(&at("in.jsonl"), &at("out.jsonl"), 1);
+    job.reader.fields.key = Some("key".into());
+    let failed = job.clone().run(|_, _| ControlFlow::Continue(())).unwrap_err();
+    let why = "a key of 65516 bytes, where 65515 fit";
+    assert!(
+        matches!(&failed, Error::Input { place, why: found } if place.ends_with("in.jsonl:2") && found == why),
+        "{failed}"
+    );
+    job.rejects = Some(at("rejects.jsonl"));
+    let counts = job.run(|_, _| ControlFlow::Continue(())).unwrap().counts;
+    assert_eq!((counts.kept, counts.bad), (1, 1));
+    assert_eq!(fs::read_to_string(at("rejects.jsonl")).unwrap(), page(65_516));
+}
