@@ -46,6 +46,7 @@ pub(crate) enum Column {
 }
 
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Input options")]
 pub(crate) struct FingerprintArgs {
     /// Format of the inputs [default: by extension: .u64 .u128 .u256 .csv .tsv .jsonl .npy
     /// .parquet, anything else is text; any of them but .parquet may be compressed and end in .gz

@@ -6,6 +6,7 @@ use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Database options")]
 pub(crate) struct SchemaArgs {
     /// Distance in bits that the layout is tuned for; queries may use any other [default: 3; for
     /// bands that of a similarity of 0.5]

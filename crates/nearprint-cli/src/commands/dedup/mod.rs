@@ -50,61 +50,61 @@ pub(super) struct Args {
     /// The file for kept documents; - for standard output
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// The database of all documents kept so far; created if it does not exist
-    #[arg(long, value_name = "DB")]
+    #[arg(long, value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
     /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input order.
     /// cluster is the key of the kept document, as duplicate_of
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
     /// Begin the file of duplicates with a line of these names
-    #[arg(long, requires = "duplicates")]
+    #[arg(long, requires = "duplicates", help_heading = "Output options")]
     duplicates_header: bool,
     /// Write near-duplicates to OUT, too, and add the fields duplicate_of (none for a kept document),
     /// cluster (the key of the kept document, for that one too) and similarity to each document
-    #[arg(long)]
+    #[arg(long, help_heading = "Output options")]
     annotate: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write documents
     /// without those that were there before; a document of which nothing is left is not written. Those
     /// that have the same words count (`--recipe exact`), unless --recipe, --similarity or -k is given.
     /// The key of a unit is that of its document, `#` and its number
-    #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"])]
+    #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
     /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
     /// read the inputs twice
-    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep)]
+    #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
     /// their 3-word shingles in common) or edit:X (at most X of the characters changed). A --db that
     /// exists needs --texts; a new one stores them
-    #[arg(long, value_name = "MEASURE:X")]
+    #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
     /// to --rejects [default: 0]. With --unit, leave shorter paragraphs or lines where they are: a few
     /// words recur by chance [default: 5]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Duplicate options")]
     min_tokens: Option<usize>,
     /// Add the fingerprint to each kept document, in a last field with this name
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     add_fingerprint: Option<String>,
     /// Write only these fields of documents: a list of names
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Output options")]
     keep_fields: Vec<String>,
     /// Add the key to each written document, in a field with this name
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     old_id: Option<String>,
     /// Add the text as the recipe cleans it to each written document, in a field with this name
-    #[arg(long, value_name = "FIELD")]
+    #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     cleaned: Option<String>,
     /// Write nothing, and print the counts of a real run
-    #[arg(long)]
+    #[arg(long, help_heading = "Output options")]
     dry_run: bool,
     /// Remove what an interrupted run, or this command before, kept in the database, and start again
-    #[arg(long)]
+    #[arg(long, help_heading = "Database options")]
     restart: bool,
     #[command(flatten)]
     documents: DocumentArgs,

@@ -44,34 +44,34 @@ pub(super) struct Args {
     /// Folders and files
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
     /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
     /// each thread holds the files of one group in memory
-    #[arg(long, value_name = "MEASURE")]
+    #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
-    #[arg(long, value_name = "N", default_value = "30")]
+    #[arg(long, value_name = "N", default_value = "30", help_heading = "File options")]
     min_tokens: usize,
     /// Leave out files of more than SIZE bytes; each thread holds one file in memory
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size, help_heading = "File options")]
     max_size: usize,
     /// Leave out files with these names: patterns as in .gitignore, between commas
-    #[arg(long, value_name = "PATTERNS", default_value = ignored::DEFAULT)]
+    #[arg(long, value_name = "PATTERNS", default_value = ignored::DEFAULT, help_heading = "File options")]
     ignore: String,
     /// Leave out no file because of its name or of .gitignore
-    #[arg(long, conflicts_with = "ignore")]
+    #[arg(long, conflicts_with = "ignore", help_heading = "File options")]
     no_ignore: bool,
     /// Print all files of groups of exact copies, and of large groups on a terminal
-    #[arg(long)]
+    #[arg(long, help_heading = "Output options")]
     all: bool,
     /// Print only the first N groups; all are counted
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Output options")]
     limit: Option<usize>,
     /// Print one JSON object for each group, with all files and their whole paths
-    #[arg(long)]
+    #[arg(long, help_heading = "Output options")]
     json: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     #[command(flatten)]
     recipe: RecipeArgs,

@@ -85,39 +85,39 @@ pub(super) struct Args {
     known: KnownDuplicates,
     /// The similarity from which on texts are near-duplicates, if neither --pairs nor --group-field
     /// is given; with them, that of the default of --confirm [default: 0.5]
-    #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true, help_heading = "Label options")]
     similarity: Option<f64>,
     /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
     /// documents are compared with all others [default: 2000; with labels all of up to 25,000
     /// documents, of more 625 million divided by their number, at least 2000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Label options")]
     sample: Option<u32>,
     /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
     shingles: Vec<usize>,
     /// MinHash: try B bands of N bits with R values each; may be repeated [default: those of
     /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,2 8x16,3 10x14,3]
-    #[arg(long, value_name = "BxN,R")]
+    #[arg(long, value_name = "BxN,R", help_heading = "Search options")]
     bands: Vec<String>,
     /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
     /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
     /// the smaller k as a share of the bits, then the one without --confirm, then the one with fewer
     /// bytes a row
-    #[arg(long, value_name = "GOAL", default_value = "balance")]
+    #[arg(long, value_name = "GOAL", default_value = "balance", help_heading = "Search options")]
     goal: Goal,
     /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X and edit:X,
     /// as for `dedup`, to try each of them. Holds the shingles or texts of all documents in memory.
     /// Such lines end at the largest k with at most 20 found pairs for each document of the sample,
     /// or 10,000 [default: none; without --recipe, none and jaccard:S]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
     confirm: Vec<Confirmation>,
     /// Draw the best curves as an SVG picture
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output options")]
     plot: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     /// Format of the results
-    #[arg(long, value_name = "FORMAT", default_value = "tsv")]
+    #[arg(long, value_name = "FORMAT", default_value = "tsv", help_heading = "Output options")]
     format: ResultFormat,
     #[command(flatten)]
     documents: DocumentArgs,
@@ -131,11 +131,11 @@ pub(super) struct Args {
 struct KnownDuplicates {
     /// A file of near-duplicates: lines of KEY, a tab, and KEY. In keys \t \n \r \\ stand for tab,
     /// line feed, carriage return, backslash
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Label options")]
     pairs: Option<PathBuf>,
     /// The field whose value near-duplicates share; a document without a value has no
     /// near-duplicates
-    #[arg(long, value_name = "NAME", conflicts_with = "key_field")]
+    #[arg(long, value_name = "NAME", conflicts_with = "key_field", help_heading = "Label options")]
     group_field: Option<String>,
 }
 
