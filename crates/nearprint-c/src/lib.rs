@@ -20,6 +20,7 @@
 
 mod call;
 mod handle;
+mod reading;
 mod width;
 
 // The order of the header.
