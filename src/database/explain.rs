@@ -7,8 +7,8 @@ use crate::fingerprint::Width;
 use crate::format::manifest::RunRecord;
 use crate::format::schema::Schema;
 use crate::format::segment::SegmentInfo;
-use crate::layout::Layout;
-use crate::layout::cost::{Choice, Estimate, Strategy, TableShape, ball, choose, directory_bits};
+use crate::layout::cost::{Choice, Estimate, Strategy, TableShape, ball, choose, uniform_shapes};
+use crate::layout::{Layout, LayoutChoice};
 use crate::query::prepare::Prepared;
 
 /// The plans for one k, run by run. Prints as the text of the `explain` command.
@@ -19,6 +19,9 @@ pub struct Explanation {
     pub k: u32,
     /// Oldest run first.
     pub runs: Vec<RunExplanation>,
+    /// What one run with all the fingerprints would cost with the layouts `small`, `auto` and
+    /// `fast`. Empty for bands, which have one layout, and where there are no fingerprints.
+    pub choices: Vec<RunExplanation>,
 }
 
 /// The plan of one run.
@@ -66,12 +69,19 @@ pub struct TableExplanation {
 }
 
 impl Explanation {
-    pub(crate) fn of_runs<'a>(k: u32, runs: impl Iterator<Item = (&'a RunRecord, &'a Prepared)>) -> Self {
+    pub(crate) fn of_runs<'a>(
+        (width, is_bands): (u32, bool),
+        k: u32,
+        runs: impl Iterator<Item = (&'a RunRecord, &'a Prepared)>,
+    ) -> Self {
         let explain = |(record, prepared): (&RunRecord, &Prepared)| {
             let (shapes, choice) = (&prepared.shapes, &prepared.choice);
             RunExplanation::new(Some(record.run), &record.layout, record.entries, shapes, choice)
         };
-        Self { k, runs: runs.map(explain).collect() }
+        let runs: Vec<RunExplanation> = runs.map(explain).collect();
+        let entries = runs.iter().map(|run| run.fingerprints).sum();
+        let choices = if is_bands { Vec::new() } else { choices(width, k, entries) };
+        Self { k, runs, choices }
     }
 
     /// How a database of `entries` uniformly distributed fingerprints would answer. Needs no files.
@@ -91,17 +101,25 @@ impl Explanation {
         let k = k.min(width.bits());
         schema.check(width.bits())?;
         let layout = schema.layout.layout(width.bits(), schema.k, entries)?;
-        let shape = |table| {
-            let prefix = layout.prefix_bits(table);
-            TableShape::uniform(prefix, directory_bits(prefix, entries), entries)
-        };
-        let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
-        let choice = choose(&layout, &shapes, entries, k);
-        Ok(Self { k, runs: vec![RunExplanation::new(None, &layout, entries, &shapes, &choice)] })
+        let choices = if layout.is_bands() { Vec::new() } else { choices(width.bits(), k, entries) };
+        Ok(Self { k, runs: vec![RunExplanation::imagine(&layout, entries, k)], choices })
     }
 }
 
+/// The names of the layouts that follow from the number of fingerprints, the smallest first.
+const CHOICES: [LayoutChoice; 3] = [LayoutChoice::Small, LayoutChoice::Auto, LayoutChoice::Fast];
+
+fn choices(width: u32, k: u32, entries: u64) -> Vec<RunExplanation> {
+    let layouts = CHOICES.iter().filter_map(|choice| choice.layout(width, k, entries).ok());
+    layouts.filter(|_| entries > 0).map(|layout| RunExplanation::imagine(&layout, entries, k)).collect()
+}
+
 impl RunExplanation {
+    fn imagine(layout: &Layout, entries: u64, k: u32) -> Self {
+        let shapes = uniform_shapes(layout, entries);
+        Self::new(None, layout, entries, &shapes, &choose(layout, &shapes, entries, k))
+    }
+
     fn new(run: Option<u64>, layout: &Layout, entries: u64, shapes: &[TableShape], choice: &Choice) -> Self {
         let radius = |table: usize| match &choice.strategy {
             Strategy::Probe(plan) => u32::try_from(plan.radii()[table]).ok(),
@@ -143,6 +161,15 @@ impl fmt::Display for Explanation {
         }
         for run in &self.runs {
             run.write(f, self.k)?;
+        }
+        if !self.choices.is_empty() {
+            writeln!(f, "one run of them with other layouts:")?;
+            writeln!(f, "  --layout  tables        bytes each  a query at k = {}", self.k)?;
+        }
+        for (choice, run) in CHOICES.iter().zip(&self.choices) {
+            let RunExplanation { layout, table_bytes, nanoseconds, .. } = run;
+            let cost = time(*nanoseconds);
+            writeln!(f, "  {:<8}  {layout:<12}  {table_bytes:>10.1}  {cost}", choice.to_string())?;
         }
         Ok(())
     }

@@ -138,7 +138,7 @@ fn settings(manifest: &Manifest) -> String {
 fn layout_settings(manifest: &Manifest) -> String {
     match manifest.layout {
         LayoutChoice::Rotations { .. } | LayoutChoice::Bands(_) => format!("layout {}", manifest.layout),
-        LayoutChoice::Auto | LayoutChoice::Blocks { .. } => {
+        LayoutChoice::Auto | LayoutChoice::Fast | LayoutChoice::Small | LayoutChoice::Blocks { .. } => {
             format!("layout {} for k = {}", manifest.layout, manifest.k)
         }
     }

@@ -193,10 +193,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// How queries at `k` would be answered, at what cost, and why.
     #[must_use]
     pub fn explain(&self, k: u32) -> Explanation {
-        Explanation::of_runs(k, {
-            let distance = Distance::saturating::<F>(k);
-            self.shared.view.searchables().iter().map(move |run| (&run.run.record, run.at(distance)))
-        })
+        let distance = Distance::saturating::<F>(k);
+        let runs = self.shared.view.searchables().iter();
+        let prepared = runs.map(|run| (&run.run.record, run.at(distance)));
+        Explanation::of_runs((F::BITS, self.bands().is_some()), k, prepared)
     }
 
     /// Reads every byte of every file and checks everything that the format guarantees. Finds files

@@ -4,11 +4,12 @@
 
 use std::arch::x86_64::{
     __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
-    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_ps,
-    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8, _mm256_shuffle_epi8,
-    _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32, _mm512_cmple_epu32_mask, _mm512_loadu_si512,
-    _mm512_mask_cmple_epu32_mask, _mm512_mask_permutexvar_epi32, _mm512_maskz_loadu_epi32, _mm512_min_epu32,
-    _mm512_permutex2var_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
+    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_maskload_epi32,
+    _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8,
+    _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32,
+    _mm512_cmple_epu32_mask, _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask, _mm512_mask_permutexvar_epi32,
+    _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_permutex2var_epi32, _mm512_popcnt_epi32,
+    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -99,20 +100,31 @@ fn push_ones<T>(mut mask: u64, base: u32, passed: &mut Vec<T>, item: impl Fn(u32
 fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     let query_lanes = _mm256_set1_epi32(query.cast_signed());
     let radius_lanes = _mm256_set1_epi32(radius.min(32).cast_signed());
+    let near = |lanes: __m256i| {
+        let counts = popcount_avx2(_mm256_xor_si256(lanes, query_lanes));
+        let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
+        !far.cast_unsigned() & 0xff
+    };
     let (steps, rest) = words.as_chunks::<8>();
     let mut base = 0;
     for step in steps {
         // SAFETY: a chunk has the eight words, 32 bytes, that an unaligned load reads.
-        let lanes = unsafe { _mm256_loadu_si256(step.as_ptr().cast()) };
-        let counts = popcount_avx2(_mm256_xor_si256(lanes, query_lanes));
-        let far = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(counts, radius_lanes)));
-        let mask = !far.cast_unsigned() & 0xff;
+        let mask = near(unsafe { _mm256_loadu_si256(step.as_ptr().cast()) });
         if mask != 0 {
             push_ones(u64::from(mask), base, passed, |index| index);
         }
         base += 8;
     }
-    scalar::filter(rest, base, query, radius, passed);
+    let present = _mm256_cmpgt_epi32(
+        _mm256_set1_epi32(to_u32(rest.len()).cast_signed()),
+        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+    );
+    // SAFETY: the mask admits exactly the lanes that `rest` holds. The load reads no others.
+    let mask = near(unsafe { _mm256_maskload_epi32(rest.as_ptr().cast(), present) });
+    let mask = mask & ((1 << rest.len()) - 1);
+    if mask != 0 {
+        push_ones(u64::from(mask), base, passed, |index| index);
+    }
 }
 
 /// The number of one bits in each 32-bit lane: a byte shuffle looks up nibbles, then counts add up

@@ -3,20 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::automatic;
 use super::bands::BandLayout;
-use super::cost;
 use super::scheme::Layout;
 use crate::error::{Error, Result};
 
 /// The layout that a database is created with.
 ///
-/// Its text form is `auto`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
+/// Its text form is `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. The first
+/// three choose a layout for each run by its size and k; [`Explanation`](crate::Explanation) has
+/// their costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {
     /// `rotations:T`, with the T for each run chosen by its size.
     #[default]
     Auto,
+    /// The layout with the cheapest queries: rotations, or a covering family of at most 16 tables.
+    /// It takes up to 130 bytes a fingerprint of 64 bits, and pays for databases that are larger
+    /// than the processor's caches.
+    Fast,
+    /// `rotations:T` with the fewest tables whose queries cost at most eight times as much as with
+    /// [`Auto`](LayoutChoice::Auto).
+    Small,
     /// T disjoint blocks; each is the prefix of one table. Serves every k.
     Rotations {
         /// Number of blocks and tables, 1 to 64.
@@ -41,6 +50,8 @@ impl fmt::Display for LayoutChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
+            Self::Fast => f.write_str("fast"),
+            Self::Small => f.write_str("small"),
             Self::Rotations { tables } => write!(f, "rotations:{tables}"),
             Self::Blocks { blocks, prefix } => write!(f, "blocks:{blocks},{prefix}"),
             Self::Bands(bands) => write!(f, "bands:{bands}"),
@@ -54,7 +65,12 @@ impl FromStr for LayoutChoice {
     fn from_str(text: &str) -> Result<Self> {
         let number = |digits: &str| digits.parse::<u32>().ok();
         let parsed = match text.split_once(':') {
-            None if text == "auto" => Some(Self::Auto),
+            None => match text {
+                "auto" => Some(Self::Auto),
+                "fast" => Some(Self::Fast),
+                "small" => Some(Self::Small),
+                _ => None,
+            },
             Some(("rotations", tables)) => number(tables).map(|tables| Self::Rotations { tables }),
             Some(("blocks", rest)) => rest.split_once(',').and_then(|(blocks, prefix)| {
                 Some(Self::Blocks { blocks: number(blocks)?, prefix: number(prefix)? })
@@ -64,7 +80,9 @@ impl FromStr for LayoutChoice {
         };
         parsed.ok_or_else(|| Error::InvalidLayout {
             layout: format!("layout {text:?}"),
-            reason: "expected auto, rotations:T, blocks:M,S or bands:BxN, with T, M, S, B, N numbers".into(),
+            reason:
+                "expected auto, fast, small, rotations:T, blocks:M,S or bands:BxN, with T, M, S, B, N numbers"
+                    .into(),
         })
     }
 }
@@ -74,7 +92,9 @@ impl LayoutChoice {
     /// search at distance `k`.
     pub(crate) fn layout(self, width: u32, k: u32, entries: u64) -> Result<Layout> {
         match self {
-            Self::Auto => Ok(cost::best_rotations(width, k, entries)),
+            Self::Auto => Ok(automatic::balanced(width, k, entries)),
+            Self::Fast => Ok(automatic::fast(width, k, entries)),
+            Self::Small => Ok(automatic::small(width, k, entries)),
             Self::Rotations { tables } => Layout::rotations(width, tables),
             Self::Blocks { blocks, prefix } => Layout::covering(width, blocks, prefix, k),
             Self::Bands(bands) => Layout::bands(width, bands),
@@ -86,7 +106,7 @@ impl LayoutChoice {
     pub fn bands(self) -> Option<BandLayout> {
         match self {
             Self::Bands(bands) => Some(bands),
-            Self::Auto | Self::Rotations { .. } | Self::Blocks { .. } => None,
+            _ => None,
         }
     }
 
@@ -102,7 +122,7 @@ mod tests {
 
     #[test]
     fn choices_parse_what_they_print() {
-        for text in ["auto", "rotations:4", "blocks:6,2", "bands:6x24"] {
+        for text in ["auto", "fast", "small", "rotations:4", "blocks:6,2", "bands:6x24"] {
             assert_eq!(text.parse::<LayoutChoice>().unwrap().to_string(), text);
         }
         for text in [

@@ -136,12 +136,16 @@ pub(crate) fn choose(layout: &Layout, shapes: &[TableShape], entries: u64, k: u3
 /// The modelled time of a query at `k` against a run of `entries` uniform fingerprints, in
 /// nanoseconds.
 pub(crate) fn typical(layout: &Layout, entries: u64, k: u32) -> f64 {
+    choose(layout, &uniform_shapes(layout, entries), entries, k).estimate.nanoseconds
+}
+
+/// The tables of a layout that hold `entries` uniform fingerprints.
+pub(crate) fn uniform_shapes(layout: &Layout, entries: u64) -> Vec<TableShape> {
     let shape = |table: usize| {
         let prefix = layout.prefix_bits(table);
         TableShape::uniform(prefix, directory_bits(prefix, entries), entries)
     };
-    let shapes: Vec<TableShape> = (0..layout.table_count()).map(shape).collect();
-    choose(layout, &shapes, entries, k).estimate.nanoseconds
+    (0..layout.table_count()).map(shape).collect()
 }
 
 #[cfg(not(test))]
@@ -290,35 +294,13 @@ pub(crate) const MIN_DIRECTORY_BITS: u32 = 8;
 /// 2^28 buckets of 16 entries hold the largest run.
 pub(crate) const MAX_DIRECTORY_BITS: u32 = 28;
 
-/// The cheapest `rotations:T` for uniform data, with T <= 4 at 64 bits and more in proportion for
-/// wider fingerprints.
-pub(super) fn best_rotations(width: u32, k: u32, entries: u64) -> Layout {
-    let most = (width / 16).min(64);
-    // Of equally cheap layouts the first wins: it has fewer tables and takes fewer bytes.
-    (1..=most)
-        .filter_map(|tables| Layout::rotations(width, tables).ok())
-        .map(|layout| {
-            let shapes: Vec<TableShape> = (0..layout.table_count())
-                .map(|table| layout.prefix_bits(table))
-                .map(|prefix| TableShape::uniform(prefix, directory_bits(prefix, entries), entries))
-                .collect();
-            (choose(&layout, &shapes, entries, k).estimate.nanoseconds, layout)
-        })
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or_else(|| unreachable!("1..=most is never empty"), |(_, layout)| layout)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn chosen(tables: u32, entries: u64, k: u32) -> Choice {
         let layout = Layout::rotations(64, tables).unwrap();
-        let shapes: Vec<TableShape> = (0..layout.table_count())
-            .map(|table| layout.prefix_bits(table))
-            .map(|prefix| TableShape::uniform(prefix, directory_bits(prefix, entries), entries))
-            .collect();
-        choose(&layout, &shapes, entries, k)
+        choose(&layout, &uniform_shapes(&layout, entries), entries, k)
     }
 
     #[test]
@@ -339,15 +321,7 @@ mod tests {
     fn every_k_has_a_strategy_for_every_layout() {
         for (m, s, k) in [(6, 2, 3), (8, 3, 3), (5, 2, 3), (6, 3, 3)] {
             let layout = Layout::covering(64, m, s, k).unwrap();
-            let shapes: Vec<TableShape> = (0..layout.table_count())
-                .map(|t| {
-                    TableShape::uniform(
-                        layout.prefix_bits(t),
-                        directory_bits(layout.prefix_bits(t), 1 << 24),
-                        1 << 24,
-                    )
-                })
-                .collect();
+            let shapes = uniform_shapes(&layout, 1 << 24);
             for query_k in 0..=64 {
                 let choice = choose(&layout, &shapes, 1 << 24, query_k);
                 assert!(choice.estimate.nanoseconds <= choice.scan_nanoseconds);
@@ -366,15 +340,6 @@ mod tests {
         assert_eq!(ball(16, 2), 137.0);
         assert_eq!(ball(8, 8), 256.0);
         assert_eq!(ball(8, 50), 256.0);
-    }
-
-    #[test]
-    fn automatic_layouts_need_fewer_tables_as_runs_grow() {
-        let tables: Vec<usize> = [1_000_000, 10_000_000, 100_000_000, 3_000_000_000]
-            .map(|entries| best_rotations(64, 3, entries).table_count())
-            .to_vec();
-        assert!(tables.is_sorted_by(|a, b| a >= b), "{tables:?}");
-        assert_eq!(tables[0], 4);
     }
 
     #[test]

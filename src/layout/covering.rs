@@ -6,7 +6,9 @@
 //! of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007). Shorter
 //! prefixes need far fewer tables.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::block::MAX_TABLES;
 use crate::fingerprint::mix64;
@@ -14,7 +16,7 @@ use crate::fingerprint::mix64;
 /// Error patterns times prefixes that a search may examine: about a second of work.
 const MAX_WORK: u64 = 20_000_000;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CoveringError {
     TooManyTables,
     TooManyCombinations,
@@ -31,10 +33,22 @@ impl fmt::Display for CoveringError {
     }
 }
 
-/// Finds a family, as bit sets of blocks. Its first member is the blocks `0..prefix`. The same
-/// arguments always produce the same family. Requires `1 <= prefix <= blocks - k` and `blocks <=
-/// 64`.
-pub(super) fn search(blocks: u32, prefix: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
+/// The families that this process has searched for, by (blocks, prefix, k).
+type Families = HashMap<(u32, u32, u32), Result<Vec<u64>, CoveringError>>;
+
+static FAMILIES: LazyLock<Mutex<Families>> = LazyLock::new(Mutex::default);
+
+/// A family, as bit sets of blocks. Its first member is the blocks `0..prefix`. The same arguments
+/// always produce the same family. Requires `1 <= prefix <= blocks - k` and `blocks <= 64`.
+///
+/// Searches once per process and arguments: every new run asks again.
+pub(super) fn family(blocks: u32, prefix: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
+    let mut families = FAMILIES.lock().unwrap_or_else(PoisonError::into_inner);
+    families.entry((blocks, prefix, k)).or_insert_with(|| search(blocks, prefix, k)).clone()
+}
+
+/// Finds the family of some arguments.
+fn search(blocks: u32, prefix: u32, k: u32) -> Result<Vec<u64>, CoveringError> {
     if prefix * (k + 1) <= blocks {
         // k errors touch at most k of k + 1 disjoint prefixes. They could touch all of k prefixes.
         return Ok((0..=k).map(|table| low_bits(prefix) << (table * prefix)).collect());

@@ -3,8 +3,10 @@
 //! Pure arithmetic, no I/O. A manifest stores a [`Layout`]; a [`Table`] is one of its permutations.
 //! [`Metric`] says what near means: the bits that count as distance.
 //! [`plan`] decides which tables a query probes and at which radius, [`cost`] models what that
-//! costs, and `covering` finds small families of tables for `blocks:M,S`.
+//! costs, `covering` finds small families of tables for `blocks:M,S`, and `automatic` chooses a
+//! layout by the number of fingerprints.
 
+mod automatic;
 mod bands;
 mod block;
 mod choice;

@@ -63,7 +63,7 @@ impl Layout {
                 "k errors can touch every prefix unless M - S >= k; S is at most {most}"
             )));
         }
-        let prefixes = covering::search(blocks, prefix, k).map_err(|error| why(error.to_string()))?;
+        let prefixes = covering::family(blocks, prefix, k).map_err(|error| why(error.to_string()))?;
         Ok(Self { width, blocks: split(width, blocks), prefixes, bands: None })
     }
 

@@ -141,10 +141,10 @@ impl<F: Fingerprint> Memtable<F> {
         for (index, _, masks) in prepared.probes(plan) {
             let (own, words) = place(&self.tables[index], &self.shapes[index], query);
             for &mask in masks {
-                let mut at = self.heads[index][own ^ mask as usize];
+                let mut at = self.heads[index][own ^ mask.bits as usize];
                 while let Some(chunk) = self.chunks.get(at as usize) {
                     passed.clear();
-                    let left = prepared.k - mask.count_ones();
+                    let left = prepared.k - mask.flips;
                     self.filter(kernel, (at, chunk.len), words, left, &mut passed);
                     let rows = passed
                         .iter()

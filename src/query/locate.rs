@@ -51,11 +51,9 @@ fn rows_of_some<F: Fingerprint>(
     for hit in hits.iter() {
         run.postings.prefetch_near(hit.entry as usize)?;
     }
-    let mut ids = Vec::new();
     for &Hit { query, distance, fingerprint, entry } in hits.iter() {
-        ids.clear();
-        run.postings.ids_of(entry as usize, &mut ids)?;
-        found.extend(ids.iter().map(|&id| (query, Match { distance, fingerprint, id })));
+        let row = |id| (query, Match { distance, fingerprint, id });
+        run.postings.ids_of(entry as usize, found, row)?;
     }
     Ok(())
 }

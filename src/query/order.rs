@@ -110,7 +110,7 @@ impl<F: Fingerprint> Order<'_, F> {
         match self {
             Self::Entries(run) => {
                 ids.clear();
-                run.postings.ids_of(member.index, ids)
+                run.postings.ids_of(member.index, ids, |id| id)
             }
             Self::Values(..) => merged.view.ids_of(member.value, ids),
         }

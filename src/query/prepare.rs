@@ -26,8 +26,18 @@ pub(crate) struct Prepared {
     /// Whether some stored fingerprints have far larger buckets than random ones. A query then
     /// looks at its own buckets before it chooses a plan.
     pub(crate) skewed: bool,
-    /// For each table and radius, the buckets to probe, as XOR masks of the query's own bucket.
-    masks: Vec<Box<[OnceLock<Vec<u32>>]>>,
+    /// For each table and radius, the buckets to probe.
+    masks: Vec<Box<[OnceLock<Vec<BucketMask>>]>>,
+}
+
+/// A bucket to probe, relative to the query's own bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BucketMask {
+    /// The bits in which it differs.
+    pub(crate) bits: u32,
+    /// The number of these bits. Counted once: without POPCNT that takes as long as a probe's other
+    /// arithmetic.
+    pub(crate) flips: u32,
 }
 
 /// A run is skewed if its typical bucket exceeds the mean by this factor.
@@ -40,11 +50,19 @@ impl<F: Fingerprint> Searchable<F> {
     }
 
     /// The preparation for k.
+    #[inline]
     pub(crate) fn at(&self, k: Distance) -> &Prepared {
-        self.by_k[k.bits() as usize].get_or_init(|| {
-            let shapes = self.run.segments.iter().map(|segment| segment.shape()).collect();
-            Prepared::new(&self.run.record.layout, shapes, self.run.record.entries, k)
-        })
+        let prepared = &self.by_k[k.bits() as usize];
+        match prepared.get() {
+            Some(prepared) => prepared,
+            None => prepared.get_or_init(|| self.prepare(k)),
+        }
+    }
+
+    #[cold]
+    fn prepare(&self, k: Distance) -> Prepared {
+        let shapes = self.run.segments.iter().map(|segment| segment.shape()).collect();
+        Prepared::new(&self.run.record.layout, shapes, self.run.record.entries, k)
     }
 }
 
@@ -68,25 +86,34 @@ impl Prepared {
     }
 
     /// The buckets that a table probes at a radius, nearest first.
-    pub(crate) fn masks(&self, table: usize, radius: u32) -> &[u32] {
+    #[inline]
+    pub(crate) fn masks(&self, table: usize, radius: u32) -> &[BucketMask] {
         let radius = radius.min(self.k);
-        self.masks[table][radius as usize].get_or_init(|| bucket_masks(&self.shapes[table], radius, self.k))
+        let masks = &self.masks[table][radius as usize];
+        match masks.get() {
+            Some(masks) => masks,
+            None => masks.get_or_init(|| bucket_masks(&self.shapes[table], radius, self.k)),
+        }
     }
 
     /// The tables that a plan uses, each with its radius and masks.
-    pub(crate) fn probes<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = (usize, u32, &'a [u32])> {
+    pub(crate) fn probes<'a>(
+        &'a self,
+        plan: &'a Plan,
+    ) -> impl Iterator<Item = (usize, u32, &'a [BucketMask])> {
         plan.used().map(|(table, radius)| (table, radius, self.masks(table, radius)))
     }
 }
 
 /// All masks with at most `radius` ones in the probed bits and at most k in all. Where the
 /// directory has more bits than the prefix, a prefix has many neighbouring buckets.
-fn bucket_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<u32> {
+fn bucket_masks(shape: &TableShape, radius: u32, k: u32) -> Vec<BucketMask> {
     let below = shape.directory_bits - shape.probe_bits();
     let mut masks = Vec::new();
-    for flips in masks_within(shape.probe_bits(), radius) {
-        masks
-            .extend((0..1u32 << below).map(|low| flips << below | low).filter(|mask| mask.count_ones() <= k));
+    for prefix in masks_within(shape.probe_bits(), radius) {
+        let around = (0..1u32 << below).map(|low| prefix << below | low);
+        let counted = around.map(|bits| BucketMask { bits, flips: bits.count_ones() });
+        masks.extend(counted.filter(|mask| mask.flips <= k));
     }
     masks
 }

@@ -56,13 +56,15 @@ const SCANNED: usize = 1 << 6;
 const REPLAN_ABOVE: f64 = 2.0;
 
 /// One bucket to search for one query.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Probe {
     query: u32,
     table: u32,
     radius: u32,
-    mask: u32,
+    /// Bits in which the bucket differs from the query's own.
+    flips: u32,
     bucket: u32,
+    /// Its entries, once the directory has been read.
     start: u32,
     end: u32,
 }
@@ -198,13 +200,14 @@ impl<'a> Searcher<'a> {
                 if queries.len() >= SWEEP_FROM {
                     return self.sweep(&group, most, hits);
                 }
-                let mut numbered = (0u32..).zip(queries).peekable();
-                while numbered.peek().is_some() && hits.len() <= most {
+                for (number, some) in (0u32..).zip(queries.chunks(GROUP)) {
+                    if hits.len() > most {
+                        break;
+                    }
                     self.probes.clear();
-                    numbered
-                        .by_ref()
-                        .take(GROUP)
-                        .for_each(|(index, &query)| self.probe_tables(&group, index, query));
+                    for (index, &query) in (number * to_u32(GROUP)..).zip(some) {
+                        self.probe_tables(&group, index, query);
+                    }
                     self.search_probes(&group, hits)?;
                     self.progress.count(GROUP)?;
                 }
@@ -278,9 +281,9 @@ impl<'a> Searcher<'a> {
         }
         let segment = &group.run.segments[table];
         for &mask in group.prepared.masks(table, radius) {
-            let bucket = own ^ mask;
+            let (bucket, flips) = (own ^ mask.bits, mask.flips);
             segment.prefetch_bucket(bucket as usize);
-            self.probes.push(Probe { query, table: to_u32(table), radius, mask, bucket, start: 0, end: 0 });
+            self.probes.push(Probe { query, table: to_u32(table), radius, flips, bucket, start: 0, end: 0 });
         }
     }
 
@@ -303,23 +306,16 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Stage 2: finds the entries of each bucket and prefetches their `hi` words. Drops empty
-    /// buckets.
+    /// Stage 2: finds the entries of each bucket and prefetches their `hi` words.
     fn find_buckets<F: Fingerprint>(&mut self, group: &Group<'_, F>) -> Result<()> {
-        let mut kept = 0;
-        for index in 0..self.probes.len() {
-            let probe = &self.probes[index];
+        for probe in &mut self.probes {
             let segment = &group.run.segments[probe.table as usize];
-            let range = segment.entries_in(probe.bucket as usize, 1)?;
-            if range.is_empty() {
-                continue;
+            let range = segment.entries_of(probe.bucket as usize)?;
+            (probe.start, probe.end) = (to_u32(range.start), to_u32(range.end));
+            if !range.is_empty() {
+                segment.prefetch_hi(&range);
             }
-            segment.prefetch_hi(&range);
-            let (start, end) = (to_u32(range.start), to_u32(range.end));
-            self.probes[kept] = Probe { start, end, ..self.probes[index] };
-            kept += 1;
         }
-        self.probes.truncate(kept);
         Ok(())
     }
 
@@ -329,13 +325,16 @@ impl<'a> Searcher<'a> {
         let Self { kernel, probes, passed, survivors, own_plans, .. } = self;
         survivors.clear();
         for (index, probe) in (0u32..).zip(probes.iter()) {
+            if probe.start == probe.end {
+                continue;
+            }
             let segment = &group.run.segments[probe.table as usize];
             let permuted = segment.table.permute(group.queries[probe.query as usize]);
             let mut range = probe.start as usize..probe.end as usize;
-            if range.len() > NARROW_ABOVE && probe.mask.count_ones() == probe.radius {
+            if range.len() > NARROW_ABOVE && probe.flips == probe.radius {
                 range = narrow(segment, permuted, range)?;
             }
-            let left = group.prepared.k - probe.mask.count_ones();
+            let left = group.prepared.k - probe.flips;
             let words = segment.hi(&range)?;
             segment.near(*kernel, words, permuted, left, passed);
             for &at in passed.iter() {
@@ -413,7 +412,7 @@ impl<'a> Searcher<'a> {
                 let own = bucket_number(segment, query);
                 for bucket in to_u32(buckets.start)..to_u32(buckets.end) {
                     let Some(left) = k.checked_sub((bucket ^ own).count_ones()) else { continue };
-                    let range = segment.entries_in(bucket as usize, 1)?;
+                    let range = segment.entries_of(bucket as usize)?;
                     let words = segment.hi(&range)?;
                     segment.near(self.kernel, words, query, left, &mut self.passed);
                     for &at in &self.passed {

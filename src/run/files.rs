@@ -71,7 +71,7 @@ impl<F: Fingerprint> Run<F> {
     /// Appends the ids of a fingerprint. Appends nothing if the run does not contain it.
     pub(crate) fn ids_of(&self, fingerprint: F, out: &mut Vec<u64>) -> Result<()> {
         match self.natural().find(fingerprint)? {
-            Some(entry) => self.postings.ids_of(entry, out),
+            Some(entry) => self.postings.ids_of(entry, out, |id| id),
             None => Ok(()),
         }
     }

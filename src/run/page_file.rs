@@ -65,6 +65,11 @@ const LINE_BYTES: usize = 64;
 /// Lines to prefetch. The processor fetches the lines after them by itself.
 const LINES_AHEAD: usize = 17;
 
+/// The pages that a range of bytes touches.
+fn pages_of(range: &Range<usize>) -> Range<usize> {
+    if range.is_empty() { 0..0 } else { range.start / PAGE_BYTES..(range.end - 1) / PAGE_BYTES + 1 }
+}
+
 impl PageFile {
     /// Maps a file that the manifest names. Checks length, header page and footer page, and reads
     /// nothing else.
@@ -149,14 +154,24 @@ impl PageFile {
     /// Bytes of the file. Checks every page of the range.
     #[inline]
     pub(crate) fn bytes(&self, range: Range<usize>) -> Result<&[u8]> {
-        if !range.is_empty() {
-            for page in range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES {
-                if !self.checked.contains(page) {
-                    self.check_page(page)?;
-                }
-            }
+        if !self.is_in_checked_page(&range) {
+            self.check_pages(&range)?;
         }
-        self.bytes.get(range.clone()).ok_or_else(|| self.out_of_bounds(range))
+        self.bytes.get(range.start..range.end).ok_or_else(|| self.out_of_bounds(range))
+    }
+
+    /// Whether a range lies within one page that has been checked: the usual case.
+    #[inline]
+    fn is_in_checked_page(&self, range: &Range<usize>) -> bool {
+        let page = range.start / PAGE_BYTES;
+        range.end.wrapping_sub(1) / PAGE_BYTES == page && self.checked.contains(page)
+    }
+
+    /// Checks the pages of a range that have not been checked before.
+    #[inline(never)]
+    fn check_pages(&self, range: &Range<usize>) -> Result<()> {
+        let mut pages = pages_of(range);
+        pages.try_for_each(|page| if self.checked.contains(page) { Ok(()) } else { self.check_page(page) })
     }
 
     /// Bytes of pages that [`bytes`](PageFile::bytes) has already checked.
@@ -182,15 +197,31 @@ impl PageFile {
     /// cache lines. Otherwise the system reads the pages and their checksums ahead.
     #[inline]
     pub(crate) fn prefetch(&self, range: Range<usize>) {
-        if range.is_empty() {
-            return;
+        if self.is_in_checked_page(&range) {
+            self.prefetch_lines(&range);
+        } else {
+            self.prefetch_across_pages(&range);
         }
-        let (first, last) = (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES);
-        if !(first..=last).all(|page| self.checked.contains(page)) {
-            return self.prefetch_pages(first, last);
+    }
+
+    #[inline]
+    fn prefetch_lines(&self, range: &Range<usize>) {
+        let mut line = range.start / LINE_BYTES * LINE_BYTES;
+        let end = range.end.min(line + LINES_AHEAD * LINE_BYTES);
+        while line < end {
+            prefetch(&self.bytes, line);
+            line += LINE_BYTES;
         }
-        let lines = range.start / LINE_BYTES..range.end.div_ceil(LINE_BYTES);
-        lines.take(LINES_AHEAD).for_each(|line| prefetch(&self.bytes, line * LINE_BYTES));
+    }
+
+    #[inline(never)]
+    fn prefetch_across_pages(&self, range: &Range<usize>) {
+        let mut pages = pages_of(range);
+        if pages.all(|page| self.checked.contains(page)) {
+            self.prefetch_lines(range);
+        } else {
+            self.prefetch_pages(range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES);
+        }
     }
 
     #[cold]

@@ -84,7 +84,7 @@ impl Postings {
         while start < rows.end {
             let end = rows.end.min(start + IDS_AT_ONCE);
             block.clear();
-            self.read_ids(start..end, &mut block)?;
+            self.read_ids(start..end, &mut block, |id| id)?;
             if visit(&block)?.is_break() {
                 break;
             }
@@ -93,10 +93,10 @@ impl Postings {
         Ok(())
     }
 
-    /// Appends the ids of an entry, ascending.
-    pub(crate) fn ids_of(&self, entry: usize, out: &mut Vec<u64>) -> Result<()> {
+    /// Appends an item for each id of an entry, in ascending order of the ids.
+    pub(crate) fn ids_of<T>(&self, entry: usize, out: &mut Vec<T>, item: impl Fn(u64) -> T) -> Result<()> {
         let rows = self.rows_of(entry)?;
-        self.read_ids(rows, out)
+        self.read_ids(rows, out, item)
     }
 
     /// Prefetches the sample that leads to an entry's rows, for
@@ -134,8 +134,13 @@ impl Postings {
         entry / to_usize(SAMPLE_ENTRIES)
     }
 
-    /// Appends the ids of a range of rows.
-    pub(crate) fn read_ids(&self, rows: Range<usize>, out: &mut Vec<u64>) -> Result<()> {
+    /// Appends an item for the id of each of a range of rows.
+    pub(crate) fn read_ids<T>(
+        &self,
+        rows: Range<usize>,
+        out: &mut Vec<T>,
+        item: impl Fn(u64) -> T,
+    ) -> Result<()> {
         let width = to_usize(self.info.id_bytes());
         let at = |row: usize| self.ids_base + row * width;
         if rows.end as u64 > self.info.rows {
@@ -143,11 +148,11 @@ impl Postings {
         }
         let bytes = self.file.bytes(at(rows.start)..at(rows.end))?;
         let base = self.info.id_base();
-        let id = |stored: u64| base.wrapping_add(stored);
+        let item = |stored: u64| item(base.wrapping_add(stored));
         if width == 4 {
-            out.extend(bytemuck::cast_slice::<u8, u32>(bytes).iter().map(|&stored| id(u64::from(stored))));
+            out.extend(bytemuck::cast_slice::<u8, u32>(bytes).iter().map(|&stored| item(u64::from(stored))));
         } else {
-            out.extend(bytemuck::cast_slice::<u8, u64>(bytes).iter().map(|&stored| id(stored)));
+            out.extend(bytemuck::cast_slice::<u8, u64>(bytes).iter().map(|&stored| item(stored)));
         }
         Ok(())
     }

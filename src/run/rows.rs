@@ -49,7 +49,7 @@ impl<F: Fingerprint> RowCursor<'_, F> {
         if self.next_row.is_multiple_of(AHEAD_ROWS) {
             postings.will_need(self.next_row..self.next_row + 2 * AHEAD_ROWS);
         }
-        postings.read_ids(self.next_row..end, &mut self.ids)?;
+        postings.read_ids(self.next_row..end, &mut self.ids, |id| id)?;
         for (row, &id) in (self.next_row..end).zip(&self.ids) {
             let first = postings.is_start(row)?;
             if row == 0 && !first {

@@ -151,7 +151,7 @@ impl<F: Fingerprint> Segment<F> {
     /// Prefetches the likely place of a value in its bucket: the `hi` words and the rest. Returns
     /// that place.
     pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
-        let range = self.entries_in(self.bucket_of(permuted), 1)?;
+        let range = self.entries_of(self.bucket_of(permuted))?;
         let place = range.start + likely_place(range.len(), self.hi_of(permuted));
         self.prefetch_hi(&(place..place + 1));
         self.prefetch_rest(place);
@@ -194,30 +194,49 @@ impl<F: Fingerprint> Segment<F> {
         self.leading(u64::from(bucket), hi) ^ (permuted & leading)
     }
 
+    /// The entries of a bucket.
+    #[inline(always)]
+    pub(crate) fn entries_of(&self, bucket: usize) -> Result<Range<usize>> {
+        let start = self.directory_base + bucket * 4;
+        let bytes = self.file.bytes(start..start + 8)?;
+        self.checked_range(bucket, bytes.first_chunk(), bytes.last_chunk())
+    }
+
     /// The entries of the buckets `first..first + count`.
-    #[inline]
     pub(crate) fn entries_in(&self, first: usize, count: usize) -> Result<Range<usize>> {
-        let at = |bucket: usize| self.directory_base + bucket * 4;
-        let word = |word: Option<&[u8; 4]>| word.map_or(0, |word| u32::from_le_bytes(*word)) as usize;
-        let range = if count == 1 {
-            let bytes = self.file.bytes(at(first)..at(first + 2))?;
-            word(bytes.first_chunk())..word(bytes.last_chunk())
-        } else {
-            let alone = |bucket: usize| {
-                Ok::<_, Error>(word(self.file.bytes(at(bucket)..at(bucket + 1))?.first_chunk()))
-            };
-            alone(first)?..alone(first + count)?
+        let word = |bucket: usize| {
+            let start = self.directory_base + bucket * 4;
+            Ok::<_, Error>(self.file.bytes(start..start + 4)?.first_chunk())
         };
+        self.checked_range(first, word(first)?, word(first + count)?)
+    }
+
+    /// The range between two words of the directory, if it lies within the table.
+    #[inline]
+    fn checked_range(
+        &self,
+        bucket: usize,
+        start: Option<&[u8; 4]>,
+        end: Option<&[u8; 4]>,
+    ) -> Result<Range<usize>> {
+        let word = |word: Option<&[u8; 4]>| word.map_or(0, |word| u32::from_le_bytes(*word)) as usize;
+        let range = word(start)..word(end);
         if range.start <= range.end && range.end <= self.entries() {
             Ok(range)
         } else {
-            let found = format!("{} to {}", range.start, range.end);
-            Err(self.file.flaw(at(first) as u64, format!("a range of {} entries", self.entries()), found))
+            Err(self.bad_range(bucket, &range))
         }
     }
 
+    #[cold]
+    fn bad_range(&self, bucket: usize, range: &Range<usize>) -> Error {
+        let offset = (self.directory_base + bucket * 4) as u64;
+        let found = format!("{} to {}", range.start, range.end);
+        self.file.flaw(offset, format!("a range of {} entries", self.entries()), found)
+    }
+
     /// The `hi` words of neighbouring entries, which must exist.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hi(&self, places: &Range<usize>) -> Result<HiWords<'_>> {
         let words = bytemuck::cast_slice(self.file.bytes(self.hi_place(places))?);
         Ok(HiWords { words, each: F::PAYLOAD.hi_words() })
@@ -310,7 +329,7 @@ impl<F: Fingerprint> Segment<F> {
     /// place, then the entries with an equal `hi` word by bisection.
     pub(crate) fn find(&self, permuted: F) -> Result<Option<usize>> {
         let bucket = self.bucket_of(permuted);
-        let range = self.entries_in(bucket, 1)?;
+        let range = self.entries_of(bucket)?;
         let wanted = self.hi_of(permuted);
         let words = self.hi(&range)?;
         let start = words.partition_near(likely_place(words.len(), wanted), |hi| hi < wanted);
@@ -342,7 +361,7 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Appends the whole fingerprints of a bucket.
     fn read_bucket(&self, lo: &LoPlane, bucket: usize, out: &mut Vec<F>) -> Result<()> {
-        let range = self.entries_in(bucket, 1)?;
+        let range = self.entries_of(bucket)?;
         let words = self.hi(&range)?.words;
         let lows = lo.iter::<F>(&self.file, &range)?;
         out.extend(words.iter().zip(lows).map(|(&hi, low)| self.leading(bucket as u64, hi) | low));

@@ -47,6 +47,8 @@ fn golden_256() -> Vec<Golden<U256>> {
 fn golden() -> Vec<Golden<u64>> {
     vec![
         ("empty", "auto", vec![]),
+        ("empty-fast", "fast", vec![]),
+        ("empty-small", "small", vec![]),
         ("one-row", "rotations:1", vec![Row { fingerprint: 0x0123_4567_89ab_cdef, id: 42 }]),
         ("repeated", "rotations:3", mixed(5000, |i| i + 1_000_000)),
         ("wide-ids", "blocks:5,2", mixed(60, |i| i << 58)),

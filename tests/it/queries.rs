@@ -31,7 +31,7 @@ fn queries_equal_brute_force_for_every_layout_and_k<F: Fingerprint>() {
     );
     let rotations = rotations.iter().map(|tables| format!("rotations:{tables}"));
     let blocks = blocks.iter().map(|blocks| format!("blocks:{blocks}"));
-    for name in rotations.chain(blocks).chain(["auto".into()]) {
+    for name in rotations.chain(blocks).chain(["auto", "fast", "small"].map(str::to_string)) {
         for shape in SHAPES {
             let home = folder_in_memory();
             let rows = rows::<F>(shape, 3000, 11);
@@ -55,7 +55,14 @@ fn queries_equal_brute_force_for_every_layout_and_k<F: Fingerprint>() {
 /// Large enough that tables are probed, with the radii that the planner gives them.
 fn large_runs_answer_exactly_with_plans_of_their_own<F: Fingerprint>() {
     let cases = by_width::<F, &[(u32, &str)]>(
-        &[(3, "rotations:2"), (3, "rotations:3"), (3, "rotations:4"), (3, "blocks:6,2")],
+        &[
+            (3, "rotations:2"),
+            (3, "rotations:3"),
+            (3, "rotations:4"),
+            (3, "blocks:6,2"),
+            (7, "fast"),
+            (7, "small"),
+        ],
         &[(3, "auto"), (3, "blocks:6,2"), (10, "auto"), (10, "rotations:5"), (10, "rotations:6")],
         &[(31, "auto"), (31, "rotations:11"), (40, "auto"), (40, "rotations:16")],
     );

@@ -158,6 +158,8 @@ fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
         LayoutChoice::Rotations { tables } => (1, tables, 0),
         LayoutChoice::Blocks { blocks, prefix } => (2, blocks, prefix),
         LayoutChoice::Bands(bands) => (KIND_BANDS, bands.count(), bands.bits()),
+        LayoutChoice::Fast => (4, 0, 0),
+        LayoutChoice::Small => (5, 0, 0),
     };
     body.u32(kind).u32(first).u32(second);
 }
@@ -169,6 +171,8 @@ fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Fla
         (2, blocks @ 1..=64, prefix) if (1..=blocks).contains(&prefix) => {
             Ok(LayoutChoice::Blocks { blocks, prefix })
         }
+        (4, 0, 0) => Ok(LayoutChoice::Fast),
+        (5, 0, 0) => Ok(LayoutChoice::Small),
         (KIND_BANDS, count, bits) => BandLayout::new(count, bits)
             .and_then(|bands| bands.check_width(width).map(|()| LayoutChoice::Bands(bands)))
             .map_err(|_| body.flaw("bands and a sketch", format!("{count} bands of {bits} bits"))),

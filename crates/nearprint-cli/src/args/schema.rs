@@ -15,9 +15,10 @@ pub(crate) struct SchemaArgs {
     /// Width of a fingerprint in bits [default: that of the recipe, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     width: Option<Width>,
-    /// How the bits are split into sorted tables: auto, rotations:T (T tables), blocks:M,S (M
-    /// blocks, S of them leading each table, as few tables as -k needs), or bands:BxN (MinHash: B
-    /// bands of N bits, and a sketch) [default: auto; with a recipe of MinHash its bands]
+    /// How the bits are split into sorted tables: small, auto or fast (by the number of rows; explain
+    /// -n shows bytes and time of each), rotations:T (T tables), blocks:M,S (M blocks, S of them
+    /// leading each table, as few tables as -k needs), or bands:BxN (MinHash: B bands of N bits, and
+    /// a sketch) [default: auto; with a recipe of MinHash its bands]
     #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
     layout: Option<LayoutChoice>,
     /// Store a text key with each row, and print it with the row
