@@ -16,7 +16,7 @@ from ._errors import CorruptionError, Error, ExistsError, InputError, LockedErro
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
 from ._nearprint import __version__, width_of
-from ._reports import Damage, Deduplication, Explanation, Finding, Ingested, Salvage, Verification
+from ._reports import Damage, Deduplication, Explanation, Finding, Ingested, Salvage, UnitCounts, Verification
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
 
@@ -36,6 +36,7 @@ __all__ = [
     "NotFoundError",
     "Result",
     "Salvage",
+    "UnitCounts",
     "Verification",
     "__version__",
     "build",

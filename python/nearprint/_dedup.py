@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ._arrays import check_threads, encoded, listed_of, path_of
 from ._database import Path
 from ._errors import InputError
 from ._progress import Progress, listening
-from ._reports import Deduplication
+from ._reports import Deduplication, UnitCounts
 from ._result import Result
 from ._rows import table_batches
 from ._settings import check_count
@@ -41,9 +41,14 @@ def dedup_files(
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
     keep: str = "first",
-    min_tokens: int = 0,
+    unit: Optional[Literal["paragraph", "line"]] = None,
+    min_tokens: Optional[int] = None,
     annotate: bool = False,
     add_fingerprint: Optional[str] = None,
+    keep_fields: Optional[Iterable[str]] = None,
+    old_id: Optional[str] = None,
+    cleaned: Optional[str] = None,
+    report: Optional[Path] = None,
     dry_run: bool = False,
     restart: bool = False,
     threads: Optional[int] = None,
@@ -58,6 +63,16 @@ def dedup_files(
     ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or ``edit:X``. With a ``database``, documents
     are compared with those of earlier jobs, too, and a job that was interrupted resumes when it is called again.
     ``recipe`` is that of the database, or ``minhash``; ``similarity`` is 0.5 for MinHash.
+
+    With ``unit``, paragraphs (lines between blank ones) or lines are compared in the place of whole documents, and
+    documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
+    ``similarity`` or ``k`` is given, and units with fewer than ``min_tokens`` words stay where they are; that is 5 for
+    units, and 0 for documents, which are set aside. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
+    ``keep`` than ``first``.
+
+    ``keep_fields`` are the only fields that are written. ``old_id``, ``cleaned`` and ``add_fingerprint`` are the names
+    of fields that are added: the key, the text as the recipe cleans it, and the fingerprint. ``report`` is the file for
+    a page for a browser: totals, and the groups in ``duplicates``, which it needs.
 
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.
@@ -75,12 +90,17 @@ def dedup_files(
         similarity=similarity,
         confirm=confirm,
         keep=keep,
+        unit=unit,
         text_field=text_field,
         key_field=key_field,
         input_format=input_format,
         cut_after=cut_after,
         min_tokens=min_tokens,
         add_fingerprint=add_fingerprint,
+        keep_fields=_names(keep_fields),
+        old_id=old_id,
+        cleaned=cleaned,
+        report=_optional(report),
         annotate=annotate,
         duplicates_header=duplicates_header,
         dry_run=dry_run,
@@ -89,7 +109,9 @@ def dedup_files(
         memory=memory,
     )
     with listening(progress) as listener:
-        return Deduplication(**_nearprint.dedup_files(description, listener))
+        found = _nearprint.dedup_files(description, listener)
+    units = found.pop("units")
+    return Deduplication(**found, units=None if units is None else UnitCounts(*units))
 
 
 def dedup(
@@ -158,7 +180,8 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     defaults: dict[str, Any] = dict.fromkeys(
         ("database", "duplicates", "rejects", "recipe", "k", "similarity", "confirm", "key_field", "input_format")
     )
-    defaults |= dict.fromkeys(("cut_after", "add_fingerprint", "threads", "memory"))
+    defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
+    defaults |= {"keep_fields": [], "threads": None, "memory": None}
     defaults |= dict.fromkeys(("annotate", "duplicates_header", "dry_run", "restart"), False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("memory", 1)):
@@ -226,6 +249,21 @@ def _number(number: Any, index: int) -> float:
     if value != value or value in (float("inf"), float("-inf")):
         raise InputError(f"keep: item {index} is {value}")
     return value
+
+
+def _names(fields: Optional[Iterable[str]]) -> list[str]:
+    """The names of fields, none for all of them."""
+    if fields is None:
+        return []
+    if isinstance(fields, (str, bytes)):
+        raise TypeError("keep_fields: one text, where a list of names is wanted")
+    names = list(fields)
+    if not names:
+        raise InputError("keep_fields: at least one name is wanted")
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"keep_fields: {type(name).__name__}, where a name is wanted")
+    return names
 
 
 def _optional(path: Optional[Path]) -> Optional[str]:

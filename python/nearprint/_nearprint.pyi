@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, Optional, Union, final
+from typing import Any, Optional, SupportsIndex, Union, final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +33,14 @@ __all__ = [
     "ids_of_arrow",
     "join_between",
     "join_blocks",
+    "num_differing_bits",
     "numbers_of_arrow",
+    "pairs_of_short_list",
     "recipe_line",
     "repair",
     "run_command",
     "simhash",
+    "simhash_of_list",
     "sketch_of",
     "split_blocks",
     "strings_of_arrow",
@@ -173,10 +176,15 @@ def join_between(
 ) -> Stream: ...
 def components(a: _Words, b: _Words, width: int) -> dict[str, npt.NDArray[Any]]: ...
 def forest(a: _Words, b: _Words, width: int) -> npt.NDArray[np.int64]: ...
+def pairs_of_short_list(words: _Words, k: int) -> list[tuple[int, int]]: ...
 def tuples(block: dict[str, Any]) -> list[tuple[int, int]]: ...
 def distances(a: _Words, b: _Words, width: int) -> npt.NDArray[np.uint32]: ...
 def fill_distance_matrix(words: _Words, width: int, threads: int, matrix: npt.NDArray[np.uint16]) -> None: ...
 def simhash(words: _Words, weights: Optional[npt.NDArray[np.float64]], width: int) -> _Words: ...
+def simhash_of_list(list: list[Any]) -> int: ...
+def num_differing_bits(a: SupportsIndex, b: SupportsIndex) -> int:
+    """The number of bits in which two 64-bit hashes differ."""
+
 def words_of_list(list: list[Any], width: int, texts: bool = True) -> _Words: ...
 def recipe_line(recipe: str) -> tuple[str, int, Optional[str]]: ...
 def sketch_of(bands: str, width: int, similarity: float) -> tuple[int, int]: ...

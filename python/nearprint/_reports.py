@@ -85,12 +85,29 @@ class Salvage:
 
 
 @dataclass(frozen=True)
+class UnitCounts:
+    """What became of the paragraphs or lines of documents."""
+
+    #: Units with enough tokens.
+    compared: int
+    #: Units that were there before, and were removed.
+    removed: int
+    #: The texts of all documents, in bytes of UTF-8.
+    text_bytes: int
+    #: The texts of removed units, in bytes of UTF-8.
+    removed_bytes: int
+
+
+@dataclass(frozen=True)
 class Deduplication:
-    """What became of documents. ``documents`` is the sum of ``kept``, ``duplicates``, ``bad`` and ``too_short``."""
+    """What became of documents. ``documents`` is the sum of ``kept``, ``duplicates``, ``bad`` and ``too_short``.
+
+    If paragraphs or lines were compared, ``copies``, ``by_similarity`` and ``unconfirmed`` count these.
+    """
 
     documents: int
     kept: int
-    #: Near-duplicates of kept documents, copies included.
+    #: Near-duplicates of kept documents, copies included; with units, documents of which nothing is left.
     duplicates: int
     #: Near-duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts.
     copies: Optional[int]
@@ -106,8 +123,11 @@ class Deduplication:
     empty: int
     #: Documents with invalid UTF-8, which was replaced.
     invalid_utf8: int
-    #: The keys of kept documents with the most near-duplicates, and the sizes of these groups.
+    #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with
+    #: units, the beginnings of the most repeated ones, and how often each occurs.
     largest: list[tuple[str, int]]
+    #: ``None`` if whole documents were compared.
+    units: Optional[UnitCounts]
     #: Documents that an interrupted run had done before.
     resumed_after: int
     #: Whether this job was finished before, so that nothing was done.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use nearprint::{Options, Progress, Stage};
+use nearprint_cli::DedupReport;
 use nearprint_text::Result;
-use nearprint_text::dedup::{self, Confirm, DedupOptions, FileJob, FileReport, Keep};
+use nearprint_text::dedup::{self, Confirm, DedupOptions, FileJob, FileReport, Keep, Unit, UnitCounts};
 use nearprint_text::documents::Format;
 use nearprint_text::recipe::Recipe;
 use pyo3::prelude::*;
@@ -28,12 +29,17 @@ pub(crate) struct Description {
     similarity: Option<f64>,
     confirm: Option<String>,
     keep: String,
+    unit: Option<String>,
     text_field: String,
     key_field: Option<String>,
     input_format: Option<String>,
     cut_after: Option<String>,
-    min_tokens: usize,
+    min_tokens: Option<usize>,
     add_fingerprint: Option<String>,
+    keep_fields: Vec<String>,
+    old_id: Option<String>,
+    cleaned: Option<String>,
+    report: Option<PathBuf>,
     annotate: bool,
     duplicates_header: bool,
     dry_run: bool,
@@ -54,15 +60,7 @@ const FORMATS: [(&str, Format); 6] = [
 
 impl Description {
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
-        let is_given = self.recipe.is_some();
-        let recipe: Recipe = match (&self.recipe, &self.database) {
-            (None, Some(path)) if path.exists() => {
-                dedup::recipe_of(path).map_err(|error| error.to_string())?
-            }
-            (recipe, _) => {
-                recipe.as_deref().unwrap_or("minhash").parse().map_err(|why| format!("recipe: {why}"))?
-            }
-        };
+        let recipe = self.recipe()?;
         let k = match (self.k, self.similarity, recipe.bands()) {
             (k, None, _) => k,
             (None, Some(similarity), Some(bands)) => Some(bands.distance_of(recipe.width(), similarity)),
@@ -71,37 +69,68 @@ impl Description {
             }
             (Some(_), Some(_), _) => return Err("k and similarity: only one of them can be given".into()),
         };
+        let (unit, keep) = (self.unit()?, self.keep()?);
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
             known.map(|(_, format)| *format).ok_or_else(|| format!("input_format = {name:?}: there is none"))
         };
         let mut dedup = DedupOptions::new(recipe);
-        dedup.require_recipe = is_given;
+        dedup.require_recipe = self.recipe.is_some();
         dedup.k = k;
         dedup.confirm =
             self.confirm.map(|text| text.parse::<Confirm>()).transpose().map_err(|why| why.to_string())?;
-        dedup.min_tokens = self.min_tokens;
+        dedup.min_tokens = self.min_tokens.unwrap_or(unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.engine = options;
         let mut job = FileJob::new(self.inputs, self.output, dedup);
         job.reader.fields.text = self.text_field;
         job.reader.fields.key = self.key_field;
         job.reader.format = self.input_format.as_ref().map(format).transpose()?;
         job.reader.cut_after = self.cut_after;
-        job.keep = match self.keep.split_once(':') {
-            None if self.keep == "first" => Keep::First,
-            None if self.keep == "longest" => Keep::Longest,
-            Some(("max", field)) if !field.is_empty() => Keep::Max(field.to_owned()),
-            _ => return Err(format!("keep = {:?}: 'first', 'longest' or 'max:FIELD' is wanted", self.keep)),
-        };
+        job.keep = keep;
+        job.units = unit;
         job.database = self.database;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
         job.rejects = self.rejects;
         job.annotate = self.annotate;
         job.add_fingerprint = self.add_fingerprint;
+        job.keep_fields = self.keep_fields;
+        job.old_id = self.old_id;
+        job.cleaned = self.cleaned;
         job.dry_run = self.dry_run;
         job.restart = self.restart;
         Ok(job)
+    }
+
+    /// The given recipe, or that of the database, if it exists, or the default. Units are compared
+    /// exactly by default.
+    fn recipe(&self) -> std::result::Result<Recipe, String> {
+        if let (None, Some(path)) = (&self.recipe, &self.database)
+            && path.exists()
+        {
+            return dedup::recipe_of(path).map_err(|error| error.to_string());
+        }
+        let is_exact = self.unit.is_some() && self.k.is_none() && self.similarity.is_none();
+        let default = if is_exact { "exact" } else { "minhash" };
+        self.recipe.as_deref().unwrap_or(default).parse().map_err(|why| format!("recipe: {why}"))
+    }
+
+    fn unit(&self) -> std::result::Result<Option<Unit>, String> {
+        match self.unit.as_deref() {
+            None => Ok(None),
+            Some("paragraph") => Ok(Some(Unit::Paragraph)),
+            Some("line") => Ok(Some(Unit::Line)),
+            Some(other) => Err(format!("unit = {other:?}: 'paragraph' or 'line' is wanted")),
+        }
+    }
+
+    fn keep(&self) -> std::result::Result<Keep, String> {
+        match self.keep.split_once(':') {
+            None if self.keep == "first" => Ok(Keep::First),
+            None if self.keep == "longest" => Ok(Keep::Longest),
+            Some(("max", field)) if !field.is_empty() => Ok(Keep::Max(field.to_owned())),
+            _ => Err(format!("keep = {:?}: 'first', 'longest' or 'max:FIELD' is wanted", self.keep)),
+        }
     }
 }
 
@@ -120,11 +149,28 @@ pub(crate) fn dedup_files<'py>(
     if let Some(bytes) = description.memory {
         options = options.memory_bytes(bytes);
     }
+    let (page, has_units) = (description.report.clone(), description.unit.is_some());
     let job = description.job(options).map_err(|why| input_error(py, &why))?;
+    let page = match page {
+        Some(path) => {
+            let page = DedupReport::of(&job, &path).or_raise(py)?;
+            let why = "report: shows what is in a file of duplicates, which is not written";
+            Some(page.ok_or_else(|| input_error(py, why))?)
+        }
+        None => None,
+    };
     let done: Result<FileReport> = watch(py, &ticker, listener.as_ref(), || {
-        Ok(job.run(|_, at| ticker.report(Stage::Reading, at.bytes, at.total_bytes)))
+        let done = job.run(|_, at| ticker.report(Stage::Reading, at.bytes, at.total_bytes));
+        Ok(done.and_then(|done| {
+            page.map_or(Ok(()), |page| page.write(&done, &|| ticker.check()))?;
+            Ok(done)
+        }))
     })?;
-    let report = done.or_raise(py)?;
+    dict_of(py, done.or_raise(py)?, has_units)
+}
+
+/// The outcome of a job.
+fn dict_of(py: Python<'_>, report: FileReport, has_units: bool) -> PyResult<Bound<'_, PyDict>> {
     let counts = report.counts;
     let dict = PyDict::new(py);
     for (name, count) in [
@@ -142,6 +188,9 @@ pub(crate) fn dedup_files<'py>(
     }
     dict.set_item("copies", report.counts_copies.then_some(counts.copies))?;
     dict.set_item("by_similarity", counts.by_similarity.to_vec())?;
+    let UnitCounts { compared, removed, text_bytes, removed_bytes, .. } = counts.units;
+    let units = [compared, removed, text_bytes, removed_bytes];
+    dict.set_item("units", has_units.then_some(units))?;
     dict.set_item("already_complete", report.already_complete)?;
     let groups: Vec<(String, u64)> =
         report.largest.into_iter().map(|group| (group.name, group.size)).collect();

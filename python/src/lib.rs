@@ -55,9 +55,11 @@ mod _nearprint {
     #[pymodule_export]
     use crate::kept::KeptFingerprints;
     #[pymodule_export]
-    use crate::lists::{distances, fill_distance_matrix, find_all, find_clusters, simhash, tuples};
+    use crate::lists::{
+        distances, fill_distance_matrix, find_all, find_clusters, pairs_of_short_list, simhash, tuples,
+    };
     #[pymodule_export]
-    use crate::numbers::words_of_list;
+    use crate::numbers::{num_differing_bits, simhash_of_list, words_of_list};
     #[pymodule_export]
     use crate::stream::Stream;
     #[pymodule_export]

@@ -18,6 +18,9 @@ use crate::stream::{Search, Stream};
 use crate::watch::{Ticker, watch};
 use crate::words::{self, fingerprints};
 
+/// Lists up to this length are compared all with all. A search takes longer to prepare.
+const TINY_LIST: usize = 48;
+
 /// All pairs of a list, as a stream of `a`, `b`, `distance`.
 #[pyfunction]
 pub(crate) fn find_all(
@@ -123,6 +126,40 @@ pub(crate) fn tuples<'py>(block: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyL
     let (a, b) = (column("a")?, column("b")?);
     let pairs = a.as_slice()?.iter().zip(b.as_slice()?).map(|(&a, &b)| (a.min(b), a.max(b)));
     PyList::new(block.py(), pairs.collect::<Vec<_>>())
+}
+
+/// The pairs of a short list of 64-bit fingerprints as a list of tuples, the smaller number first.
+/// Searches on the calling thread, as starting others takes longer, and checks no signals.
+#[pyfunction]
+pub(crate) fn pairs_of_short_list<'py>(
+    py: Python<'py>,
+    words: PyReadonlyArray1<'_, u64>,
+    k: u32,
+) -> PyResult<Bound<'py, PyList>> {
+    let mut list = words.as_slice()?.to_vec();
+    if list.len() <= TINY_LIST {
+        list.sort_unstable();
+        list.dedup();
+        return PyList::new(py, pairs_by_force(&list, k));
+    }
+    let mut pairs = Vec::new();
+    let search = || {
+        visit_all(list, k, &Options::new().threads(1), |block| {
+            pairs.extend(block.iter().map(|pair| (pair.a, pair.b)));
+            Ok::<(), nearprint::Error>(())
+        })
+    };
+    py.detach(search).or_raise(py)?;
+    PyList::new(py, pairs)
+}
+
+/// The pairs of ascending distinct values.
+fn pairs_by_force(list: &[u64], k: u32) -> Vec<(u64, u64)> {
+    let mut pairs = Vec::new();
+    for (index, &a) in list.iter().enumerate() {
+        pairs.extend(list[index + 1..].iter().filter(|&&b| a.distance(b) <= k).map(|&b| (a, b)));
+    }
+    pairs
 }
 
 /// The distances between fingerprints at the same place in `a` and `b`, or between the only one and

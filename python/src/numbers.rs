@@ -1,8 +1,9 @@
 //! Lists of Python numbers and hexadecimal texts as arrays of words.
 
 use nearprint::Width;
+use nearprint_text::recipe::compute;
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
@@ -21,22 +22,61 @@ pub(crate) fn words_of_list<'py>(
     width: u32,
     texts: bool,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let width = Width::try_from(width).or_raise(py)?;
+    Ok(words_of(list, Width::try_from(width).or_raise(py)?, texts)?.into_pyarray(py))
+}
+
+/// The simhash of a list of 64-bit hashes.
+#[pyfunction]
+pub(crate) fn simhash_of_list(py: Python<'_>, list: &Bound<'_, PyList>) -> PyResult<u64> {
+    let words = words_of(list, Width::W64, false)?;
+    Ok(py.detach(|| compute(words)))
+}
+
+/// The number of bits in which two 64-bit hashes differ. Raises ``OverflowError`` for a number below 0
+/// or of more than 64 bits, ``TypeError`` for an argument that is not a number.
+#[pyfunction]
+pub(crate) fn num_differing_bits(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<u32> {
+    Ok((hash_of(a)? ^ hash_of(b)?).count_ones())
+}
+
+/// A 64-bit hash.
+fn hash_of(item: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Some(word) = plain_word(item) {
+        return Ok(word);
+    }
+    let mut words = Vec::with_capacity(1);
+    append_item(item, Width::W64, false, &mut words).map_err(|why| {
+        if why.is_instance_of::<PyValueError>(item.py()) {
+            PyOverflowError::new_err(why.value(item.py()).to_string())
+        } else {
+            why
+        }
+    })?;
+    Ok(words[0])
+}
+
+/// The words of the items of a list.
+fn words_of(list: &Bound<'_, PyList>, width: Width, texts: bool) -> PyResult<Vec<u64>> {
+    let py = list.py();
     let mut words = Vec::with_capacity(list.len() * width.bits() as usize / 64);
     for (index, item) in list.iter().enumerate() {
         if index.is_multiple_of(ITEMS_BETWEEN_CHECKS) {
             py.check_signals()?;
         }
         if width == Width::W64
-            && item.is_exact_instance_of::<PyInt>()
-            && let Ok(word) = item.extract::<u64>()
+            && let Some(word) = plain_word(&item)
         {
             words.push(word);
         } else {
             append_item(&item, width, texts, &mut words).map_err(|why| at(py, index, &why))?;
         }
     }
-    Ok(words.into_pyarray(py))
+    Ok(words)
+}
+
+/// The value of an `int` that has at most 64 bits.
+fn plain_word(item: &Bound<'_, PyAny>) -> Option<u64> {
+    if item.is_exact_instance_of::<PyInt>() { item.extract().ok() } else { None }
 }
 
 /// Adds the index of the item to the message of an exception.

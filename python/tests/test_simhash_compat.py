@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import operator
+import pickle
 import random
+import re
 import subprocess
 import sys
 import textwrap
 import types
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +22,16 @@ import pytest
 import nearprint.compat.simhash as simhash
 
 from .conftest import distance
+
+
+class Index:
+    """A number that is no ``int``."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
 
 
 def test_hashes() -> None:
@@ -49,8 +65,29 @@ def test_compute() -> None:
 def test_num_differing_bits() -> None:
     assert simhash.num_differing_bits(0xDEADBEEF, 0xDEADBEAD) == 2
     assert simhash.num_differing_bits(0, 2**64 - 1) == 64
-    with pytest.raises(OverflowError):
-        simhash.num_differing_bits(0, 2**64)
+    for one in (np.uint64(2**64 - 1), np.int8(1), Index(3)):
+        for other in (5, np.uint8(7)):
+            expected = distance(operator.index(one), operator.index(other))
+            for found in (simhash.num_differing_bits(one, other), simhash.num_differing_bits(b=one, a=other)):
+                assert type(found) is int and found == expected
+    for beyond in (-1, 2**64, np.int64(-1), Index(2**64)):
+        for arguments in ((beyond, 0), (0, beyond)):
+            with pytest.raises(OverflowError, match=re.escape(str(operator.index(beyond)))):
+                simhash.num_differing_bits(*arguments)
+    unfits: list[Any] = ["a", b"a", None, 1.5, np.float64(1), True, np.array([1]), [1]]
+    for unfit in unfits:
+        for arguments in ((unfit, 0), (0, unfit)):
+            with pytest.raises(TypeError):
+                simhash.num_differing_bits(*arguments)
+    with pytest.raises(TypeError):
+        simhash.num_differing_bits(1)  # type: ignore[call-arg]
+
+
+def test_functions_are_sent_to_other_processes() -> None:
+    for name in simhash.__all__:
+        function = getattr(simhash, name)
+        assert function.__doc__ and pickle.loads(pickle.dumps(function)) is function
+    assert list(inspect.signature(simhash.num_differing_bits).parameters) == ["a", "b"]
 
 
 @pytest.mark.parametrize("blocks", [4, 5, 9, 64])
@@ -67,6 +104,26 @@ def test_find_all(blocks: int) -> None:
         assert sorted(found) == expected
         assert isinstance(found, list) and all(type(pair) is tuple and type(pair[0]) is int for pair in found)
     assert given == hashes
+
+
+@pytest.mark.parametrize("count", [1, 47, 48, 1023, 1024])
+def test_find_all_of_short_and_long_lists(count: int) -> None:
+    """Short lists are searched without a thread, and tiny ones all with all."""
+    hashes = [number << 20 for number in range(count)]
+    expected = {(hash_ & ~(1 << bit), hash_) for hash_ in hashes for bit in range(64) if hash_ >> bit & 1}
+    found = simhash.find_all(hashes[::-1] + hashes[:1], 4, 1)
+    assert len(found) == len(expected) and set(found) == expected
+    assert all(type(pair) is tuple and type(pair[0]) is int for pair in found)
+
+
+def test_exceptions_of_iterables_are_those_of_the_caller() -> None:
+    def broken() -> Iterator[int]:
+        yield 1
+        raise ValueError("broken")
+
+    for call in (simhash.compute, partial(simhash.find_all, number_of_blocks=4, different_bits=3)):
+        with pytest.raises(ValueError, match=r"^broken$"):
+            call(broken())
 
 
 def test_find_all_refuses() -> None:

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use commands::Cli;
+pub use commands::DedupReport;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
 use terminal::output::unwritable_stdout;
 use terminal::{failure, interrupt, print_message, without_controls};

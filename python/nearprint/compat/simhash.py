@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 
 from .. import _nearprint
 from .._arrays import check_threads
+from .._nearprint import num_differing_bits
 from .._texts import shingle
 
 __all__ = ["compute", "find_all", "num_differing_bits", "shingle", "unsigned_hash"]
 
 #: The number of bits of a hash, and the largest number of blocks.
 _BITS = 64
+#: Lists up to this length take at most some milliseconds, so that no other thread searches them.
+_SHORT_LIST = 1024
 
 
 def unsigned_hash(obj: Union[str, bytes]) -> int:
@@ -36,12 +39,14 @@ def compute(hashes: Iterable[int]) -> int:
     Raises ``OverflowError`` for a number below 0 or of more than 64 bits, ``TypeError`` for an item
     that is not a number.
     """
-    return int(_nearprint.simhash(_words(hashes), None, _BITS)[0])
-
-
-def num_differing_bits(a: int, b: int) -> int:
-    """The number of bits in which two 64-bit hashes differ. Raises as :func:`compute`."""
-    return int(_nearprint.distances(_words([a]), _words([b]), _BITS)[0])
+    if type(hashes) is not list:
+        if _is_array_of_words(hashes):
+            return int(_nearprint.simhash(_words(hashes), None, _BITS)[0])
+        hashes = list(hashes)
+    try:
+        return _nearprint.simhash_of_list(hashes)
+    except ValueError as error:
+        raise OverflowError(str(error)) from None
 
 
 def find_all(hashes: Iterable[int], number_of_blocks: int, different_bits: int) -> list[tuple[int, int]]:
@@ -61,16 +66,23 @@ def find_all(hashes: Iterable[int], number_of_blocks: int, different_bits: int) 
         raise ValueError(f"number_of_blocks must be at most {_BITS}, not {blocks}")
     if blocks <= bits:
         raise ValueError(f"number_of_blocks must be above different_bits: {blocks} <= {bits}")
+    if len(words) <= _SHORT_LIST:
+        return _nearprint.pairs_of_short_list(words, bits)
     found: list[tuple[int, int]] = []
     for block in _nearprint.find_all(words, _BITS, (bits, None), check_threads(None), None):
         found += _nearprint.tuples(block)
     return found
 
 
+def _is_array_of_words(hashes: Any) -> bool:
+    return type(hashes) is np.ndarray and hashes.dtype == np.uint64 and hashes.ndim == 1
+
+
 def _words(hashes: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    if type(hashes) is np.ndarray and hashes.dtype == np.uint64 and hashes.ndim == 1:
+    if _is_array_of_words(hashes):
         return np.require(hashes, requirements=["C", "A"])
+    listed = hashes if type(hashes) is list else list(hashes)
     try:
-        return _nearprint.words_of_list(hashes if type(hashes) is list else list(hashes), _BITS, False)
+        return _nearprint.words_of_list(listed, _BITS, False)
     except ValueError as error:
         raise OverflowError(str(error)) from None

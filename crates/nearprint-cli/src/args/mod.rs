@@ -16,5 +16,5 @@ pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;
 pub(crate) use near::NearArgs;
 pub(crate) use recipe::RecipeArgs;
-pub(crate) use report::{GroupWriter, ReportArgs};
+pub(crate) use report::{GroupWriter, ReportArgs, write_page};
 pub(crate) use schema::SchemaArgs;

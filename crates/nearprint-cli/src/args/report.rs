@@ -38,15 +38,24 @@ impl ReportArgs {
         report: impl FnOnce() -> Report,
         write: impl FnOnce(&mut GroupWriter) -> io::Result<()>,
     ) -> Result<()> {
-        let Some(path) = &self.path else { return Ok(()) };
-        let file = CompleteFile::create(path)?;
-        let write_file = || {
-            let out = File::options().write(true).truncate(true).open(file.path())?;
-            let mut writer = ReportWriter::create(BufWriter::new(out), &report(), DEFAULT_TEXT_BYTES)?;
-            write(&mut writer)?;
-            writer.finish().map(drop)
-        };
-        write_file().map_err(Error::io("write", path))?;
-        file.complete()
+        self.path.as_ref().map_or(Ok(()), |path| write_page(path, &report(), write))
     }
+}
+
+/// Writes a report to a path: its head, and the groups that `write` adds. The file takes its name
+/// when it is complete.
+pub(crate) fn write_page(
+    path: &Path,
+    report: &Report,
+    write: impl FnOnce(&mut GroupWriter) -> io::Result<()>,
+) -> Result<()> {
+    let file = CompleteFile::create(path)?;
+    let write_file = || {
+        let out = File::options().write(true).truncate(true).open(file.path())?;
+        let mut writer = ReportWriter::create(BufWriter::new(out), report, DEFAULT_TEXT_BYTES)?;
+        write(&mut writer)?;
+        writer.finish().map(drop)
+    };
+    write_file().map_err(Error::io("write", path))?;
+    file.complete()
 }

@@ -30,6 +30,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
+pub use dedup::DedupReport;
 
 /// Exact, persistent database of fingerprints: finds all that differ from a query by at most k bits
 ///

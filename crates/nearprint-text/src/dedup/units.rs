@@ -13,6 +13,10 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The least [tokens](super::DedupOptions::min_tokens) of a unit that is compared, unless another
+    /// number is chosen: a few words recur by chance.
+    pub const DEFAULT_MIN_TOKENS: usize = 5;
+
     /// The most bytes of the key of a unit behind that of its document.
     pub(super) const MORE_KEY_BYTES: usize = 1 + u64::MAX.ilog10() as usize + 1;
 

@@ -1,8 +1,9 @@
 //! The functions of simhash-py, with their original names.
 
 use super::hash;
-use super::weight::{Weight, weighted};
+use super::tally::Tally;
 use nearprint::Fingerprint;
+use nearprint::internal::words;
 
 /// The first 8 bytes of the MD5 digest, most significant byte first.
 ///
@@ -35,5 +36,18 @@ pub fn shingle<T>(tokens: &[T], window: usize) -> impl Iterator<Item = &[T]> {
 /// ```
 #[must_use]
 pub fn compute<F: Fingerprint>(hashes: impl IntoIterator<Item = F>) -> F {
-    weighted(hashes.into_iter().map(|hash| (hash, Weight::ONE)))
+    match F::BITS {
+        64 => majority::<F, 1>(hashes),
+        128 => majority::<F, 2>(hashes),
+        _ => majority::<F, 4>(hashes),
+    }
+}
+
+fn majority<F: Fingerprint, const W: usize>(hashes: impl IntoIterator<Item = F>) -> F {
+    let mut tally = Tally::<W>::new();
+    for hash in hashes {
+        let mut words = words(hash);
+        tally.add([(); W].map(|()| words.next().unwrap_or_default()));
+    }
+    F::from_le_words(&tally.majority())
 }

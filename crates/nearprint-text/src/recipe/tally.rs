@@ -101,20 +101,32 @@ fn add_three<const W: usize>(a: [u64; W], b: [u64; W], c: [u64; W]) -> ([u64; W]
 mod tests {
     use super::*;
     use crate::recipe::compute;
+    use crate::recipe::weight::{Weight, weighted};
+    use nearprint::{Fingerprint, U256};
     use proptest::prelude::*;
+
+    /// The same by adding up weights.
+    fn sums<F: Fingerprint>(hashes: impl Iterator<Item = F>) -> F {
+        weighted(hashes.map(|hash| (hash, Weight::ONE)))
+    }
 
     proptest! {
         #[test]
-        fn agrees_with_counting(kinds in prop::collection::vec(any::<(u64, u64)>(), 1..6), picks in prop::collection::vec(any::<usize>(), 0..200)) {
-            let hashes: Vec<(u64, u64)> = picks.iter().map(|pick| kinds[pick % kinds.len()]).collect();
+        fn agrees_with_counting(kinds in prop::collection::vec(any::<[u64; 4]>(), 1..6), picks in prop::collection::vec(any::<usize>(), 0..200)) {
+            let hashes: Vec<[u64; 4]> = picks.iter().map(|pick| kinds[pick % kinds.len()]).collect();
             let (mut narrow, mut wide) = (Tally::<1>::new(), Tally::<2>::new());
-            for &(high, low) in &hashes {
+            for &[high, low, ..] in &hashes {
                 narrow.add([low]);
                 wide.add([high, low]);
             }
-            let low = compute(hashes.iter().map(|hash| hash.1));
+            let low = sums(hashes.iter().map(|hash| hash[1]));
             prop_assert_eq!(narrow.majority(), [low]);
-            prop_assert_eq!(wide.majority(), [compute(hashes.iter().map(|hash| hash.0)), low]);
+            prop_assert_eq!(wide.majority(), [sums(hashes.iter().map(|hash| hash[0])), low]);
+            let wide = || hashes.iter().map(|hash| u128::from_le_words(&hash[..2]));
+            let widest = || hashes.iter().map(|&hash| U256::from_words(hash));
+            prop_assert_eq!(compute(hashes.iter().map(|hash| hash[1])), low);
+            prop_assert_eq!(compute(wide()), sums(wide()));
+            prop_assert_eq!(compute(widest()), sums(widest()));
         }
     }
 }

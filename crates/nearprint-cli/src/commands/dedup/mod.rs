@@ -3,7 +3,7 @@
 mod report;
 mod summary;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
@@ -13,9 +13,8 @@ use crate::terminal::position::PositionBar;
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
-use nearprint_text::documents::check_outputs;
 use nearprint_text::recipe::Recipe;
-use report::DedupReport;
+pub use report::DedupReport;
 use summary::summarize;
 
 /// Keep the documents that are new, and leave out near-duplicates
@@ -132,16 +131,14 @@ fn unit(text: &str) -> Result<Unit, String> {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        self.check_report()?;
         let recipe = self.recipe_or_that_of_database()?;
         let k = self.near.k(recipe.bands(), recipe.width())?;
         let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.is_given();
         dedup.k = k;
         dedup.confirm = self.confirm;
-        dedup.min_tokens = self.min_tokens.unwrap_or(if self.unit.is_some() { MIN_UNIT_TOKENS } else { 0 });
+        dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.engine = global.options();
-        let report = self.report.path().map(|_| self.dedup_report(&dedup));
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
         job.add_fingerprint = self.add_fingerprint;
@@ -157,6 +154,7 @@ impl Args {
         job.restart = self.restart;
         job.keep = self.keep;
         job.units = self.unit;
+        let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
         let mut bar = PositionBar::new(global);
@@ -178,9 +176,7 @@ impl Args {
                 } else {
                     summarize(global, &done, self.unit, started);
                 }
-                let Some(report) = report else { return Ok(()) };
-                let (head, groups) = report.read(&done)?;
-                Ok(self.report.write(|| head, |out| report::write(&groups, out))?)
+                report.map_or(Ok(()), |report| Ok(report.write(&done, &|| Ok(()))?))
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 Err(Failure::Interrupted { records: seen, resumable: remembers })
@@ -192,44 +188,6 @@ impl Args {
 }
 
 impl Args {
-    /// Checks what a report needs, and that it overwrites no other file of the job.
-    fn check_report(&self) -> Result<(), Failure> {
-        let Some(path) = self.report.path() else { return Ok(()) };
-        let no_file = |path: &PathBuf| path.as_os_str() == "-";
-        if self.dry_run || self.duplicates.as_ref().is_none_or(no_file) {
-            let why = "--report: shows what is in a file of --duplicates, which is not written";
-            return Err(Failure::Usage(why.into()));
-        }
-        let outputs = [
-            ("--report", Some(path)),
-            ("--output", self.output.as_deref()),
-            ("--duplicates", self.duplicates.as_deref()),
-            ("--rejects", self.documents.rejects.as_deref()),
-        ];
-        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
-        let inputs: Vec<&Path> = self.inputs.iter().map(PathBuf::as_path).collect();
-        let databases: Vec<&Path> = self.db.iter().map(PathBuf::as_path).collect();
-        Ok(check_outputs(outputs, &inputs, &databases)?)
-    }
-
-    /// The report of a job with these options.
-    fn dedup_report(&self, dedup: &DedupOptions) -> DedupReport {
-        let fact = |name: &str, value: String| (name.to_string(), value);
-        let k = dedup.k.unwrap_or(dedup.recipe.default_k());
-        let near = format!("similarity about {:.2} or more (-k {k})", dedup.recipe.similarity(k));
-        let mut settings = vec![fact("Near", near)];
-        settings.extend(dedup.confirm.map(|confirm| fact("Confirmed by", confirm.to_string())));
-        settings.push(fact("Recipe", dedup.recipe.to_string()));
-        DedupReport {
-            inputs: self.inputs.clone(),
-            reader: self.documents.options(),
-            duplicates: self.duplicates.clone().unwrap_or_default(),
-            has_header: self.duplicates_header,
-            settings,
-            unit: self.unit,
-        }
-    }
-
     /// The recipe of the options; without `--recipe` that of the database, if it exists, with the parts
     /// that other options set.
     fn recipe_or_that_of_database(&self) -> Result<Recipe, Failure> {
@@ -253,5 +211,10 @@ impl Args {
     }
 }
 
-/// The least tokens of a unit that is compared, unless another number is given.
-const MIN_UNIT_TOKENS: usize = 5;
+/// The report of a job, if one is wanted.
+fn dedup_report(args: &ReportArgs, job: &FileJob) -> Result<Option<DedupReport>, Failure> {
+    let Some(path) = args.path() else { return Ok(None) };
+    let report = DedupReport::of(job, path)?;
+    let why = "--report: shows what is in a file of --duplicates, which is not written";
+    report.map(Some).ok_or_else(|| Failure::Usage(why.into()))
+}

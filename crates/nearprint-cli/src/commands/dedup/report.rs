@@ -2,20 +2,20 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::summary::plural;
-use crate::args::GroupWriter;
+use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DocumentCounts, FileReport, Unit};
-use nearprint_text::documents::{Item, Reader, ReaderOptions, Record};
+use nearprint_text::dedup::{DedupOptions, DocumentCounts, FileJob, FileReport, Unit};
+use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
 use nearprint_text::internal::open_compressed;
 
 /// The groups of a page, the largest ones, have at most this many documents together. What follows
@@ -24,17 +24,22 @@ const MAX_DOCUMENTS: u64 = 200_000;
 /// The bytes of texts that are held until they are written.
 const MAX_TEXT_BYTES: usize = 64 << 20;
 
-/// What is reported.
-pub(super) struct DedupReport {
-    pub(super) inputs: Vec<PathBuf>,
-    pub(super) reader: ReaderOptions,
+/// Fails to cancel.
+type Check<'a> = &'a dyn Fn() -> nearprint::Result<()>;
+
+/// The page about a deduplication of files: totals, and the groups of its file of duplicates with
+/// texts of its inputs.
+pub struct DedupReport {
+    path: PathBuf,
+    inputs: Vec<PathBuf>,
+    reader: ReaderOptions,
     /// The file of duplicates.
-    pub(super) duplicates: PathBuf,
-    pub(super) has_header: bool,
+    duplicates: PathBuf,
+    has_header: bool,
     /// How documents were compared: names and values.
-    pub(super) settings: Vec<(String, String)>,
+    settings: Vec<(String, String)>,
     /// What was compared in the place of whole documents.
-    pub(super) unit: Option<Unit>,
+    unit: Option<Unit>,
 }
 
 /// The sizes of all groups.
@@ -45,13 +50,54 @@ struct Sizes {
 }
 
 impl DedupReport {
-    /// The page without its groups, and the groups. Memory: 32 bytes for each group of the file of
-    /// duplicates, and what the page shows. Reads that file and the inputs again.
-    pub(super) fn read(&self, done: &FileReport) -> Result<(Report, Vec<ReportGroup>)> {
-        let sizes = self.sizes()?;
-        let mut groups = self.groups(&sizes.largest())?;
-        self.add_texts(&mut groups)?;
-        Ok((self.head(done, &sizes, groups.len()), groups))
+    /// The page of a job that has not run yet, for the file `path`. `None` if the job writes no file
+    /// of duplicates: it is a dry run, has no such file, or writes it to standard output.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Output`](nearprint_text::Error::Output) if `path` is an input or another output of the
+    /// job; [`Error::Engine`](nearprint_text::Error::Engine) if it lies in a database, or if its folder
+    /// does not exist.
+    pub fn of(job: &FileJob, path: &Path) -> Result<Option<Self>> {
+        let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
+        let Some(duplicates) = file else { return Ok(None) };
+        let outputs = [
+            ("--report", Some(path)),
+            ("--output", Some(&*job.output)),
+            ("--duplicates", Some(duplicates)),
+            ("--rejects", job.rejects.as_deref()),
+        ];
+        let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
+        let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
+        check_outputs(outputs, &inputs, &databases)?;
+        Ok(Some(Self {
+            path: path.to_path_buf(),
+            inputs: job.inputs.clone(),
+            reader: job.reader.clone(),
+            duplicates: duplicates.clone(),
+            has_header: job.duplicates_header,
+            settings: settings(&job.dedup),
+            unit: job.units,
+        }))
+    }
+
+    /// Writes the page after the job. The file takes its name when it is complete. `check` is called
+    /// for each line and document that is read; an error cancels.
+    ///
+    /// Reads the file of duplicates twice, and the inputs as far as texts are shown. Memory: 32 bytes
+    /// for each group of the file of duplicates, and what the page shows.
+    ///
+    /// # Errors
+    ///
+    /// Those of `check`, of reading the inputs, and
+    /// [`Error::Engine`](nearprint_text::Error::Engine) if a file cannot be read or written.
+    pub fn write(&self, done: &FileReport, check: Check<'_>) -> Result<()> {
+        let sizes = self.sizes(check)?;
+        let mut groups = self.groups(&sizes.largest(), check)?;
+        self.add_texts(&mut groups, check)?;
+        let head = self.head(done, &sizes, groups.len());
+        Ok(write_page(&self.path, &head, |out| groups.iter().try_for_each(|group| out.group(group)))?)
     }
 
     fn head(&self, done: &FileReport, sizes: &Sizes, num_shown: usize) -> Report {
@@ -87,9 +133,9 @@ impl DedupReport {
         Report { title: "nearprint dedup".into(), facts, histograms, charts: Vec::new() }
     }
 
-    fn sizes(&self) -> Result<Sizes> {
+    fn sizes(&self, check: Check<'_>) -> Result<Sizes> {
         let (mut groups, mut at) = (HashMap::new(), 0);
-        self.for_each_duplicate(|[_, kept, ..]| {
+        self.for_each_duplicate(check, |[_, kept, ..]| {
             groups.entry(xxh3_64(kept.as_bytes())).or_insert((0, at)).0 += 1;
             at += 1;
         })?;
@@ -97,11 +143,11 @@ impl DedupReport {
     }
 
     /// The groups with these hashes of keys, in this order.
-    fn groups(&self, chosen: &[u64]) -> Result<Vec<ReportGroup>> {
+    fn groups(&self, chosen: &[u64], check: Check<'_>) -> Result<Vec<ReportGroup>> {
         let places: HashMap<u64, usize> = chosen.iter().zip(0..).map(|(&hash, at)| (hash, at)).collect();
         let none = ReportGroup { kept: ReportMember::default(), others: Vec::new(), num_unlisted: 0 };
         let mut groups = vec![none; chosen.len()];
-        self.for_each_duplicate(|[key, kept, distance, similarity, ..]| {
+        self.for_each_duplicate(check, |[key, kept, distance, similarity, ..]| {
             let Some(&at) = places.get(&xxh3_64(kept.as_bytes())) else { return };
             let group = &mut groups[at];
             if group.others.len() + 1 >= MAX_MEMBERS {
@@ -120,10 +166,11 @@ impl DedupReport {
     }
 
     /// Calls `visit` with the columns of each line of the file of duplicates.
-    fn for_each_duplicate(&self, mut visit: impl FnMut([&str; 4])) -> Result<()> {
+    fn for_each_duplicate(&self, check: Check<'_>, mut visit: impl FnMut([&str; 4])) -> Result<()> {
         let mut file = BufReader::new(open_compressed(&self.duplicates)?);
         let (mut line, mut is_header) = (String::new(), self.has_header);
         while file.read_line(&mut line).map_err(Error::io("read", &self.duplicates))? > 0 {
+            check()?;
             let mut columns = line.trim_end_matches('\n').split('\t');
             let columns = [(); 4].map(|()| columns.next().unwrap_or_default());
             if !std::mem::take(&mut is_header) {
@@ -135,7 +182,7 @@ impl DedupReport {
     }
 
     /// Reads the inputs again, and adds the texts of the first groups. Standard input is gone.
-    fn add_texts(&self, groups: &mut [ReportGroup]) -> Result<()> {
+    fn add_texts(&self, groups: &mut [ReportGroup], check: Check<'_>) -> Result<()> {
         if self.inputs.iter().any(|input| input == Path::new("-")) {
             return Ok(());
         }
@@ -152,6 +199,7 @@ impl DedupReport {
             && !wanted.is_empty()
             && let Some(item) = reader.next_item()?
         {
+            check()?;
             let Item::Record(Record { key, text, .. }) = item else { continue };
             let mut add = |key: &str, text: &str| {
                 for (at, place) in wanted.remove(key).unwrap_or_default() {
@@ -197,7 +245,51 @@ impl Sizes {
     }
 }
 
-/// Writes the groups.
-pub(super) fn write(groups: &[ReportGroup], out: &mut GroupWriter) -> io::Result<()> {
-    groups.iter().try_for_each(|group| out.group(group))
+/// How documents are compared: names and values.
+fn settings(dedup: &DedupOptions) -> Vec<(String, String)> {
+    let fact = |name: &str, value: String| (name.to_string(), value);
+    let k = dedup.k.unwrap_or(dedup.recipe.default_k());
+    let near = format!("similarity about {:.2} or more (-k {k})", dedup.recipe.similarity(k));
+    let mut settings = vec![fact("Near", near)];
+    settings.extend(dedup.confirm.map(|confirm| fact("Confirmed by", confirm.to_string())));
+    settings.push(fact("Recipe", dedup.recipe.to_string()));
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    #[test]
+    fn a_report_can_be_cancelled_while_it_reads() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        fs::write(at("in.jsonl"), "{\"text\":\"one two three\"}\n".repeat(4)).unwrap();
+        let dedup = DedupOptions::new("minhash".parse().unwrap());
+        let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), dedup);
+        assert!(DedupReport::of(&job, &at("page.html")).unwrap().is_none());
+        job.duplicates = Some(at("duplicates"));
+        let report = DedupReport::of(&job, &at("page.html")).unwrap().unwrap();
+        let done = job.run(|_, _| ControlFlow::Continue(())).unwrap();
+        let checks = Cell::new(0);
+        let write = |fails_at: u32| {
+            checks.set(0);
+            report.write(&done, &|| {
+                checks.set(checks.get() + 1);
+                if checks.get() == fails_at { Err(Error::Interrupted) } else { Ok(()) }
+            })
+        };
+        // The three duplicates, the same again, and the four documents.
+        for fails_at in 1..=10 {
+            let error = write(fails_at).unwrap_err();
+            assert!(matches!(error, nearprint_text::Error::Engine(Error::Interrupted)), "{error}");
+            assert!(!at("page.html").exists() && checks.get() == fails_at);
+        }
+        write(11).unwrap();
+        assert!(at("page.html").exists() && checks.get() == 10);
+    }
 }

@@ -1,0 +1,135 @@
+"""``dedup_files`` does what ``nearprint dedup`` does with the same options."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nearprint
+
+FOOTER = "All rights reserved by the owner of this page and by nobody else."
+BODIES = [
+    "The <b>first</b> article has this text.",
+    "The second one is\nabout something else.",
+    "The first article has this text.",
+    "And a last article in the end.",
+]
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """Pages with a menu, one of the bodies, and the footer."""
+    path = tmp_path / "pages.jsonl"
+    texts = [f"Home News\n\n{body}\n\n{FOOTER.upper() if body is BODIES[1] else FOOTER}" for body in BODIES]
+    texts[2] = texts[2].replace("Home News\n\n", "")
+    rows = [{"url": f"/{at}", "text": text, "site": at % 2} for at, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def flags_of(options: dict[str, Any]) -> list[str]:
+    """Options as the command has them."""
+    flags = []
+    for name, value in options.items():
+        flags.append("--" + name.replace("_", "-"))
+        if value is not True:
+            flags.append(",".join(value) if isinstance(value, list) else str(value))
+    return flags
+
+
+def lines_of(page: Path) -> list[str]:
+    """The lines of a report. The bars of a histogram are drawn in any order."""
+    return sorted(page.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"unit": "paragraph"},
+        {"unit": "paragraph", "min_tokens": 0},
+        {"unit": "paragraph", "similarity": 0.5},
+        {"unit": "line", "min_tokens": 3, "recipe": "simhash", "confirm": "jaccard:0.9"},
+        {"unit": "line", "keep_fields": ["url", "text"], "cleaned": "clean", "duplicates_header": True},
+        {"keep_fields": ["site"], "old_id": "was", "cleaned": "text", "add_fingerprint": "print"},
+        {"keep_fields": ["url", "none"], "keep": "longest", "annotate": True},
+        {"similarity": 0.3, "duplicates_header": True},
+    ],
+    ids=str,
+)
+def test_files_are_those_of_the_command(pages: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    names = ("output", "duplicates", "report")
+    ours, theirs = ({name: tmp_path / f"{who}.{name}" for name in names} for who in ("ours", "theirs"))
+    paths: dict[str, Any] = {**ours}
+    done = nearprint.dedup_files(pages, key_field="url", **paths, **options)
+    flags = flags_of({**theirs, "key_field": "url", **options})
+    command = [sys.executable, "-m", "nearprint", "dedup", str(pages), *flags]
+    summary = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    for name in ("output", "duplicates"):
+        assert ours[name].read_bytes() == theirs[name].read_bytes(), name
+    assert lines_of(ours["report"]) == lines_of(theirs["report"])
+    assert summary.startswith(f"{done.documents} documents, {done.kept} kept")
+    assert (done.units is not None) == ("unit" in options)
+    if done.units is not None:
+        assert f"{done.units.compared} {options['unit']}s, {done.units.removed} removed: " in summary
+    for name, size in done.largest:
+        assert f'{size} {"times" if "unit" in options else "of"} "{name[:60]}"' in summary
+
+
+def test_units_are_counted(pages: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    done = nearprint.dedup_files(pages, output, key_field="url", unit="paragraph", recipe="exact clean=html,nfc,lower")
+    texts = [json.loads(line)["text"] for line in pages.read_text().splitlines()]
+    removed_bytes = len(BODIES[2]) + 3 * len(FOOTER)
+    assert done.units == nearprint.UnitCounts(8, 4, sum(map(len, texts)), removed_bytes)
+    assert (done.documents, done.kept, done.duplicates, done.copies) == (4, 3, 1, 4)
+    assert sum(done.by_similarity) == 4
+    assert done.largest == [(FOOTER.upper(), 4), (BODIES[2], 2)]
+    kept = [json.loads(line)["text"] for line in output.read_text().splitlines()]
+    assert kept == [texts[0], f"Home News\n\n{BODIES[1]}", f"Home News\n\n{BODIES[3]}"]
+
+
+def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "database": tmp_path / "seen.np",
+        "unit": "line",
+        "key_field": "url",
+        "duplicates": tmp_path / "duplicates",
+    }
+    first = nearprint.dedup_files(pages, tmp_path / "out", **options, report=tmp_path / "first.html")
+    again = nearprint.dedup_files(pages, tmp_path / "out", **options, report=tmp_path / "again.html")
+    assert again.already_complete and again.units == first.units and again.largest == []
+    assert lines_of(tmp_path / "first.html") == lines_of(tmp_path / "again.html")
+    with nearprint.open(tmp_path / "seen.np") as database:
+        assert database.recipe == nearprint.recipe_line("exact")
+    options["duplicates"] = None
+    later = nearprint.dedup_files([pages], tmp_path / "later", **options)
+    assert first.units is not None and later.units is not None
+    assert later.units.compared == later.units.removed == first.units.compared
+
+
+def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
+    def refused(why: str, kind: type[Exception] = ValueError, **options: Any) -> None:
+        with pytest.raises(kind, match=why):
+            nearprint.dedup_files(pages, tmp_path / "out", **options)
+        assert not (tmp_path / "out").exists()
+
+    refused("'paragraph' or 'line' is wanted", unit="word")
+    refused("annotate is for whole documents", unit="line", annotate=True)
+    refused("add_fingerprint is for whole documents", unit="line", add_fingerprint="f")
+    refused("keep is for whole documents", unit="line", keep="longest")
+    refused("plain text has no fields", unit="line", input_format="text")
+    refused("min_tokens", unit="line", min_tokens=-1)
+    refused("at least one name", keep_fields=[])
+    refused("one text, where a list of names", TypeError, keep_fields="url,text")
+    refused("int, where a name", TypeError, keep_fields=["url", 3])
+    duplicates = tmp_path / "duplicates"
+    refused("file of duplicates, which is not written", report=tmp_path / "page")
+    refused("file of duplicates, which is not written", report=tmp_path / "page", duplicates="-")
+    refused("which is not written", report=tmp_path / "page", duplicates=duplicates, dry_run=True)
+    refused("is read, and cannot be written to", report=pages, duplicates=duplicates)
+    refused("are the same file", report=duplicates, duplicates=duplicates)
