@@ -10,8 +10,8 @@
 #
 # PROFILE is the profile of cargo (dist), and DIST the folder of the files (dist).
 #
-# binary for *-musl needs cargo-zigbuild and ziglang of PyPI, and qemu-user for another architecture than this
-# machine's. deb needs cargo-deb, and dpkg-dev. sdist needs maturin. check needs mmdebstrap and root for Debian packages.
+# binary for *-musl needs cargo-zigbuild and ziglang of PyPI, and qemu-user if this machine has another processor.
+# deb needs cargo-deb and dpkg-dev. sdist needs maturin. check needs root and mmdebstrap for Debian packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -70,7 +70,9 @@ binary() {
   cp "${programs[@]/#/$target/$triple/$built/}" "$folder/bin"
   share "$folder/share" "$(runner "$triple")" "$folder/bin/nearprint"
   # The archive is one folder: `tar --strip-components=1` installs it to ~/.local or /usr/local.
-  tar -czf "$dist/$name.tar.gz" -C "$work" "$name"
+  local owner=(--owner=0 --group=0)
+  [ "$(uname)" != Darwin ] || owner=(--uid=0 --gid=0)
+  tar -czf "$dist/$name.tar.gz" "${owner[@]}" -C "$work" "$name"
 }
 
 deb() {
@@ -100,8 +102,8 @@ checksums() {
 prints() {
   local expected=$1 got
   shift
-  got=$("$@")
-  [ "$got" = "$expected" ] || fail "$* printed '$got' instead of '$expected'"
+  got=$("$@" 2> "$work/errors") || true
+  [ "$got" = "$expected" ] || fail "$* printed '$got' instead of '$expected', and $(cat "$work/errors")"
 }
 
 # Uses the programs in the folder `bin`, and a folder for files, as the programs see them. The rest of the arguments
@@ -117,8 +119,8 @@ round_trip() {
   "${nearprint[@]}" verify "$folder/seen.np" > /dev/null
   prints '{"text":"one two three four five"}' "${nearprint[@]}" dedup - -o - \
     < <(printf '{"text":"one two three four five"}\n%.0s' 1 2)
-  prints '[1, 2]' "$@" "$bin/simhash-find-all" --blocks 4 --distance 3 < <(printf '1\n2\n255\n') 2> /dev/null
-  prints '[1, 2]' "$@" "$bin/simhash-find-clusters" --blocks 4 --distance 3 < <(printf '1\n2\n255\n') 2> /dev/null
+  prints '[1, 2]' "$@" "$bin/simhash-find-all" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
+  prints '[1, 2]' "$@" "$bin/simhash-find-clusters" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
 }
 
 check_archive() {
@@ -134,7 +136,7 @@ check_archive() {
       [[ $file != *INTERP* && $file != *NEEDED* ]] || fail "$program of $1 is not static"
     done
   fi
-  for file in man/man1/{nearprint,nearprint-query,simhash-find-all,simhash-find-clusters}.1.gz doc/nearprint/LICENSE-MIT \
+  for file in man/man1/{nearprint{,-query},simhash-find-{all,clusters}}.1.gz doc/nearprint/LICENSE-{APACHE,MIT} \
     bash-completion/completions/nearprint zsh/site-functions/_nearprint fish/vendor_completions.d/nearprint.fish; do
     [ -s "$folder/share/$file" ] || fail "$1 has no $file"
   done
@@ -165,15 +167,22 @@ check_debs() {
 }
 
 check() {
-  local file debs=()
+  local file found=0 debs=()
   for file in "$dist"/*; do
     case $file in
-      */nearprint-"$version"-*.tar.gz) check_archive "$file" ;;
+      */nearprint-"$version"-*.tar.gz)
+        check_archive "$file"
+        found=1
+        ;;
       *_"$(dpkg --print-architecture 2> /dev/null || true)".deb) debs+=("$file") ;;
       */SHA256SUMS) (cd "$dist" && sha256sum --check --strict --quiet SHA256SUMS) ;;
     esac
   done
-  [ ${#debs[@]} -eq 0 ] || check_debs "${debs[@]}"
+  if [ ${#debs[@]} -gt 0 ]; then
+    check_debs "${debs[@]}"
+  elif [ $found = 0 ]; then
+    fail "no program in $dist"
+  fi
 }
 
 case ${1:-} in
