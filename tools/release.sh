@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# Makes the files of a release, and checks them. Uploads nothing.
+#
+#   tools/release.sh binary TARGET        an archive of the programs for a target of rustc; *-musl is static
+#   tools/release.sh deb [PACKAGE...]     Debian packages of crates (nearprint-cli), for this machine
+#   tools/release.sh crates [OPTION...]   the crates of crates.io; options go to cargo package
+#   tools/release.sh sdist                the source distribution of the Python package
+#   tools/release.sh checksums            SHA256SUMS of everything that is there
+#   tools/release.sh check                unpacks, installs and runs what is there
+#
+# PROFILE is the profile of cargo (dist), and DIST the folder of the files (dist).
+#
+# binary for *-musl needs cargo-zigbuild and ziglang of PyPI, and qemu-user if this machine has another processor.
+# deb needs cargo-deb and dpkg-dev. sdist needs maturin. check needs root and mmdebstrap for Debian packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+profile=${PROFILE:-dist}
+mkdir -p "${DIST:-dist}"
+dist=$(cd "${DIST:-dist}" && pwd)
+target=${CARGO_TARGET_DIR:-target}
+case $profile in
+  dev) built=debug ;;
+  *) built=$profile ;;
+esac
+version=$(cargo pkgid --package nearprint-cli)
+version=${version##*[#@]}
+programs=(nearprint simhash-find-all simhash-find-clusters)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "tools/release.sh: $*" >&2
+  exit 1
+}
+
+# What starts programs of a target on this machine.
+runner() {
+  case $1 in
+    aarch64-*-linux-* | x86_64-*-linux-*)
+      if [ "${1%%-*}" = "$(uname -m)" ]; then echo env; else echo "qemu-${1%%-*}"; fi
+      ;;
+    *) echo env ;;
+  esac
+}
+
+# Makes a folder of what comes with the programs, in the layout of /usr/local/share. The rest of the arguments runs
+# `nearprint`.
+share() {
+  local share=$1
+  shift
+  rm -rf "$share"
+  mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc/nearprint}
+  "$@" man --dir "$share/man/man1"
+  cp crates/nearprint-cli/man/*.1 "$share/man/man1"
+  gzip -9n "$share"/man/man1/*.1
+  "$@" completions bash > "$share/bash-completion/completions/nearprint"
+  "$@" completions zsh > "$share/zsh/site-functions/_nearprint"
+  "$@" completions fish > "$share/fish/vendor_completions.d/nearprint.fish"
+  cp README.md LICENSE-APACHE LICENSE-MIT "$share/doc/nearprint"
+  gzip -9nc CHANGELOG.md > "$share/doc/nearprint/changelog.gz"
+}
+
+binary() {
+  local triple=$1 name=nearprint-$version-$1 build=build folder
+  [[ $triple != *-musl ]] || build=zigbuild
+  cargo "$build" --profile "$profile" --locked --target "$triple"
+  folder=$work/$name
+  mkdir -p "$folder/bin"
+  cp "${programs[@]/#/$target/$triple/$built/}" "$folder/bin"
+  share "$folder/share" "$(runner "$triple")" "$folder/bin/nearprint"
+  # The archive is one folder: `tar --strip-components=1` installs it to ~/.local or /usr/local.
+  local owner=(--owner=0 --group=0)
+  [ "$(uname)" != Darwin ] || owner=(--uid=0 --gid=0)
+  tar -czf "$dist/$name.tar.gz" "${owner[@]}" -C "$work" "$name"
+}
+
+deb() {
+  local package
+  for package in "${@:-nearprint-cli}"; do
+    cargo build --profile "$profile" --locked --package "$package"
+    [ "$package" != nearprint-cli ] || share "$target/$built/share" "$target/$built/nearprint"
+    # It would build the whole workspace.
+    cargo deb --package "$package" --profile "$profile" --no-build --strip --compress-system --output "$dist/"
+  done
+}
+
+crates() {
+  cargo package --locked "$@" --package nearprint --package nearprint-text --package nearprint-cli
+  cp "$target"/package/nearprint{,-text,-cli}-"$version".crate "$dist"
+}
+
+sdist() {
+  maturin sdist --manifest-path python/Cargo.toml --out "$dist"
+}
+
+checksums() {
+  (cd "$dist" && rm -f SHA256SUMS && sha256sum -- * > "$work/SHA256SUMS" && cp "$work/SHA256SUMS" .)
+}
+
+# Compares what a command prints with what it should print.
+prints() {
+  local expected=$1 got
+  shift
+  got=$("$@" 2> "$work/errors") || true
+  [ "$got" = "$expected" ] || fail "$* printed '$got' instead of '$expected', and $(cat "$work/errors")"
+}
+
+# Uses the programs in the folder `bin`, and a folder for files, as the programs see them. The rest of the arguments
+# starts programs.
+round_trip() {
+  local bin=$1 folder=$2
+  shift 2
+  local nearprint=("$@" "$bin/nearprint" --quiet)
+  prints "nearprint $version" "$@" "$bin/nearprint" --version
+  printf '0x1f3a\t10\n0xffff0000\t11\n' | "${nearprint[@]}" build "$folder/seen.np"
+  printf '0x1f3b\t12\n' | "${nearprint[@]}" add "$folder/seen.np"
+  prints $'7995\t0\t7995\t12\n7995\t1\t7994\t10' "${nearprint[@]}" query "$folder/seen.np" -f 0x1f3b -k 1
+  "${nearprint[@]}" verify "$folder/seen.np" > /dev/null
+  prints '{"text":"one two three four five"}' "${nearprint[@]}" dedup - -o - \
+    < <(printf '{"text":"one two three four five"}\n%.0s' 1 2)
+  prints '[1, 2]' "$@" "$bin/simhash-find-all" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
+  prints '[1, 2]' "$@" "$bin/simhash-find-clusters" --blocks 4 --distance 3 < <(printf '1\n2\n255\n')
+}
+
+check_archive() {
+  local name folder=$work/unpacked triple program file
+  name=$(basename "$1" .tar.gz)
+  triple=${name#"nearprint-$version-"}
+  mkdir -p "$folder/$name/files"
+  tar -xzf "$1" -C "$folder"
+  folder=$folder/$name
+  if [[ $triple == *-musl ]]; then
+    for program in "${programs[@]}"; do
+      file=$(readelf --wide --program-headers --dynamic "$folder/bin/$program")
+      [[ $file != *INTERP* && $file != *NEEDED* ]] || fail "$program of $1 is not static"
+    done
+  fi
+  for file in man/man1/{nearprint{,-query},simhash-find-{all,clusters}}.1.gz doc/nearprint/LICENSE-{APACHE,MIT} \
+    bash-completion/completions/nearprint zsh/site-functions/_nearprint fish/vendor_completions.d/nearprint.fish; do
+    [ -s "$folder/share/$file" ] || fail "$1 has no $file"
+  done
+  round_trip "$folder/bin" "$folder/files" "$(runner "$triple")"
+}
+
+# Unpacks the Debian packages and what they depend on into an empty folder, with three shells and man, and uses them.
+check_debs() {
+  local root=$work/root codename page
+  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  # The packages have the same path inside and outside.
+  mmdebstrap --quiet --mode=root --format=directory --variant=extract \
+    --setup-hook="mkdir -p \"\$1$dist\" && cp $(printf "'%s' " "$@") \"\$1$dist\"" \
+    --include=bash,bash-completion,coreutils,fish,man-db,zsh "${@/#/--include=}" "$codename" "$root"
+  mkdir "$root/files"
+  round_trip /usr/bin /files chroot "$root"
+  for page in nearprint nearprint-query simhash-find-all; do
+    prints "/usr/share/man/man1/$page.1.gz" chroot "$root" env LC_ALL=C man -w "$page"
+  done
+  prints query chroot "$root" bash -c '
+    . /usr/share/bash-completion/bash_completion
+    _completion_loader nearprint
+    COMP_WORDS=(nearprint que) COMP_CWORD=1
+    _nearprint nearprint que nearprint
+    echo "${COMPREPLY[@]}"'
+  prints _nearprint chroot "$root" zsh -f -c 'autoload -U compinit; compinit -u -D; print "$_comps[nearprint]"'
+  prints query chroot "$root" env HOME=/files fish -c 'complete -C "nearprint que" | string split --fields 1 \t'
+}
+
+check() {
+  local file found=0 debs=()
+  for file in "$dist"/*; do
+    case $file in
+      */nearprint-"$version"-*.tar.gz)
+        check_archive "$file"
+        found=1
+        ;;
+      *_"$(dpkg --print-architecture 2> /dev/null || true)".deb) debs+=("$file") ;;
+      */SHA256SUMS) (cd "$dist" && sha256sum --check --strict --quiet SHA256SUMS) ;;
+    esac
+  done
+  if [ ${#debs[@]} -gt 0 ]; then
+    check_debs "${debs[@]}"
+  elif [ $found = 0 ]; then
+    fail "no program in $dist"
+  fi
+}
+
+case ${1:-} in
+  binary | deb | crates | sdist | checksums | check) "$@" ;;
+  *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' tools/release.sh >&2; exit 2 ;;
+esac
