@@ -7,8 +7,8 @@
 #   crates/nearprint-c/tests/run.sh --write    writes the header anew
 #
 # With SIMHASH_CPP=FOLDER, a clone of https://github.com/seomoz/simhash-cpp, also compiles its tests against
-# simhash/simhash.h. They need Google Test. Without it, NEARPRINT_REQUIRE_ALL=1 makes the run fail, unless
-# NEARPRINT_MAY_SKIP contains "simhash-cpp".
+# simhash/simhash.h. They need Google Test. With cargo-deb 3.8, also makes the Debian packages. Without one of them,
+# NEARPRINT_REQUIRE_ALL=1 makes the run fail, unless NEARPRINT_MAY_SKIP contains "simhash-cpp" or "cargo-deb".
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 here=crates/nearprint-c
@@ -34,7 +34,7 @@ prefix=$work/prefix
 PROFILE=test "$here/install.sh" "$prefix"
 if command -v cargo-cinstall > /dev/null; then
   cargo cinstall --profile test --locked --package nearprint-c --prefix "$prefix" --libdir "$prefix/lib" \
-    --destdir "$work/cargo-c" 2> /dev/null
+    --destdir "$work/cargo-c" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
   diff <(cd "$prefix" && find . | sort) <(cd "$work/cargo-c$prefix" && find . | sort)
 fi
 
@@ -73,6 +73,14 @@ run() {
   rm -r "${work:?}/$runs"
 }
 
+# Reports what does not run without a tool, which ends the run unless it may be skipped.
+skip() {
+  echo "skipped: $2 need $1 ($3)" >&2
+  if [ "${NEARPRINT_REQUIRE_ALL:-}" = 1 ] && [[ ! " ${NEARPRINT_MAY_SKIP:-} " =~ [\ ,]$1[\ ,] ]]; then
+    echo "NEARPRINT_REQUIRE_ALL=1 allows no skips" >&2
+    exit 1
+  fi
+}
 fails() { ! "$@" || { echo "did not fail: $*"; exit 1; }; }
 
 # The examples, of which the first argument is the program, and the second one a command before it.
@@ -155,16 +163,29 @@ done
 grep -qF "PACKAGE_VERSION \"$(pkg-config --modversion "$work/moved/lib/pkgconfig/nearprint.pc")\"" \
   "$here/cmake/nearprint-config-version.cmake"
 
+# The Debian packages have the installed files, each in one of them, and belong together.
+if command -v cargo-deb > /dev/null; then
+  DESTDIR=target/nearprint-c PROFILE=test "$here/install.sh" /usr
+  for variant in lib dev; do
+    cargo deb --no-build --no-strip --package nearprint-c --variant "$variant" --output "$work/$variant.deb" \
+      > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    dpkg-deb -x "$work/$variant.deb" "$work/$variant"
+  done
+  files() { (cd "$1" && find usr ! -type d ! -path 'usr/share/doc/*'); }
+  diff <(files target/nearprint-c | sort) <({ files "$work/lib" && files "$work/dev"; } | sort)
+  diff <(files "$work/lib" | sort) <(printf '%s\n' "usr/lib/$soname" "usr/lib/$(readlink "$prefix/lib/$soname")")
+  [ "$(dpkg-deb -f "$work/lib.deb" Package)" = "libnearprint${soname##*.}" ]
+  [ "$(dpkg-deb -f "$work/dev.deb" Depends)" = "libnearprint${soname##*.} (= $(dpkg-deb -f "$work/lib.deb" Version))" ]
+else
+  skip cargo-deb "the Debian packages" "it is not installed"
+fi
+
 # simhash-cpp's own tests, of a folder with its sources.
 if [ -n "${SIMHASH_CPP:-}" ]; then
   g++ -std=c++14 -I "$prefix/include" -I "$prefix/include/simhash" "$SIMHASH_CPP"/test/*.cpp "${static[@]}" -lgtest \
     -o "$work/simhash-cpp"
   "$work/simhash-cpp" | tail -n 1
 else
-  echo "skipped: simhash-cpp's own tests need simhash-cpp (SIMHASH_CPP is not set)"
-  if [ "${NEARPRINT_REQUIRE_ALL:-}" = 1 ] && [[ ! " ${NEARPRINT_MAY_SKIP:-} " =~ [\ ,]simhash-cpp[\ ,] ]]; then
-    echo "NEARPRINT_REQUIRE_ALL=1 allows no skips"
-    exit 1
-  fi
+  skip simhash-cpp "simhash-cpp's own tests" "SIMHASH_CPP is not set"
 fi
 echo "C and C++: everything holds"
