@@ -147,8 +147,9 @@ impl World {
             options.assume_init()
         };
         options.threads = input.pick(&[1, 2, 0]);
-        options.memory_bytes = input.pick(&[1 << 20, 1 << 20, 0, 1 << 21, 0, 1, usize::MAX]);
-        options.memtable_rows = input.pick(&[0, 1, 2, 5, usize::MAX]);
+        // The default would be 1 GiB, which the fuzzer refuses to allocate.
+        options.memory_bytes = input.pick(&[1 << 20, 1 << 20, 1 << 21, 1]);
+        options.memtable_rows = input.pick(&[0, 1, 2, 5, 1000]);
         options.foreground_merges = input.pick(&[1, 0]);
         if input.below(8) == 7 {
             self.watch.calls_left.store(input.pick(&[0, 1, 2, 5, 100]), Ordering::Relaxed);
@@ -161,7 +162,7 @@ impl World {
     fn begin(&mut self, input: &mut Input<'_>) {
         let (schema, options, path) = (Self::schema(input), self.options(input), self.path(input));
         let (at, len) = (pointer(input, path.as_ptr().cast::<c_char>()), length(input, path.len()));
-        let (schema, options) = (pointer(input, &raw const schema), pointer(input, &raw const options));
+        let (schema, options) = (pointer(input, &raw const schema), &raw const options);
         let mut builder = ptr::null_mut();
         let first = input.pick(&[0, 1, u64::MAX - 1, u64::MAX]);
         let status = call!(self, nearprint_builder_new(at, len, schema, options, first, &raw mut builder));
@@ -171,7 +172,7 @@ impl World {
     fn create(&mut self, input: &mut Input<'_>) {
         let (schema, options, path) = (Self::schema(input), self.options(input), self.path(input));
         let (at, len) = (pointer(input, path.as_ptr().cast::<c_char>()), length(input, path.len()));
-        let (schema, options) = (pointer(input, &raw const schema), pointer(input, &raw const options));
+        let (schema, options) = (pointer(input, &raw const schema), &raw const options);
         let mut database = ptr::null_mut();
         let status = call!(self, nearprint_database_create(at, len, schema, options, &raw mut database));
         self.databases.add(database, status);
@@ -180,7 +181,7 @@ impl World {
     fn open(&mut self, input: &mut Input<'_>) {
         let (path, options) = (self.path(input), self.options(input));
         let (at, len) = (pointer(input, path.as_ptr().cast::<c_char>()), length(input, path.len()));
-        let options = pointer(input, &raw const options);
+        let options = &raw const options;
         let mut database = ptr::null_mut();
         let status = call!(self, nearprint_database_open(at, len, options, &raw mut database));
         self.databases.add(database, status);
