@@ -181,7 +181,7 @@ typedef struct {
   uint32_t k;
   // A nearprint_keys. Default: NEARPRINT_NO_KEYS.
   int32_t keys;
-  // How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:N,B`. Default: null, an
+  // How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`. Default: null, an
   // automatic layout.
   const char *layout;
   // Its length in bytes.
@@ -669,7 +669,7 @@ nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
                                           nearprint_stats *stats,
                                           nearprint_error *error);
 
-// The layout of the database as text: `auto`, `rotations:T`, `blocks:M,S` or `bands:N,B`.
+// The layout of the database as text: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
 //
 // At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 // length.
@@ -852,7 +852,7 @@ void nearprint_writer_free(nearprint_writer *writer);
 // first. The work is done when the function returns; the pairs are in memory.
 //
 // `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
-// layout, such as `6,16`: then one of them must be equal, and `k` compares the rest. `options` may
+// layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may
 // be null. `stream` receives the handle.
 //
 // Columns: fingerprints, other_fingerprints, distances.
@@ -910,7 +910,7 @@ nearprint_status nearprint_fingerprinter_recipe(const nearprint_fingerprinter *f
                                                 size_t *len,
                                                 nearprint_error *error);
 
-// The layout that a database of such fingerprints needs in its schema: `bands:N,B` for MinHash,
+// The layout that a database of such fingerprints needs in its schema: `bands:NxB` for MinHash,
 // `auto` otherwise. The buffer is as in nearprint_fingerprinter_recipe().
 //
 // Threads: any.

@@ -23,6 +23,10 @@ mod handle;
 mod reading;
 mod width;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 // The order of the header.
 pub mod status;
 

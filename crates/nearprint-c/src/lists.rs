@@ -17,7 +17,7 @@ use crate::width::{width_of, words_of};
 /// first. The work is done when the function returns; the pairs are in memory.
 ///
 /// `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
-/// layout, such as `6,16`: then one of them must be equal, and `k` compares the rest. `options` may
+/// layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may
 /// be null. `stream` receives the handle.
 ///
 /// Columns: fingerprints, other_fingerprints, distances.

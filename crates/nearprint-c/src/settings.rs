@@ -35,7 +35,7 @@ pub struct nearprint_schema {
     pub k: u32,
     /// A nearprint_keys. Default: NEARPRINT_NO_KEYS.
     pub keys: i32,
-    /// How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:N,B`. Default: null, an
+    /// How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`. Default: null, an
     /// automatic layout.
     pub layout: *const c_char,
     /// Its length in bytes.

@@ -460,7 +460,7 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
     })
 }
 
-/// The layout of the database as text: `auto`, `rotations:T`, `blocks:M,S` or `bands:N,B`.
+/// The layout of the database as text: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Compiles the C and C++ examples and tests with gcc and clang, and runs them: as they are, under valgrind, and with
-# the address and undefined-behaviour sanitizers. Compares the header with the code, and the exported symbols with
-# the header.
+# the address and undefined-behaviour sanitizers. Compares the header with the code, and the exported symbols and the
+# C++ wrapper with the header. Builds the examples against an installed library with pkg-config and with CMake.
 #
 #   crates/nearprint-c/tests/run.sh            runs everything
 #   crates/nearprint-c/tests/run.sh --write    writes the header anew
 #
 # With SIMHASH_CPP=FOLDER, a clone of https://github.com/seomoz/simhash-cpp, also compiles its tests against
-# simhash/simhash.h. They need Google Test.
+# simhash/simhash.h. They need Google Test. With cargo-deb 3.8, also makes the Debian packages. Without one of them,
+# NEARPRINT_REQUIRE_ALL=1 makes the run fail, unless NEARPRINT_MAY_SKIP contains "simhash-cpp" or "cargo-deb".
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 here=crates/nearprint-c
@@ -26,27 +27,40 @@ fi
 diff -u "$here/include/nearprint.h" <(header)
 
 # With debug assertions, which recognize handles that were freed.
-cargo test --quiet --package nearprint-c --locked
-cargo build --quiet --profile test --package nearprint-c --locked
+cargo test --quiet --package nearprint-c --features capi --locked
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/lib"
-built=${CARGO_TARGET_DIR:-target}/debug
-cp "$built/libnearprint_c.so" "$work/lib/libnearprint.so"
-cp "$built/libnearprint_c.a" "$work/lib/libnearprint.a"
+prefix=$work/prefix
+PROFILE=test "$here/install.sh" "$prefix"
+if command -v cargo-cinstall > /dev/null; then
+  cargo cinstall --profile test --locked --package nearprint-c --prefix "$prefix" --libdir "$prefix/lib" \
+    --destdir "$work/cargo-c" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  diff <(cd "$prefix" && find . | sort) <(cd "$work/cargo-c$prefix" && find . | sort)
+fi
 
-# None but the functions of the header.
-diff <(nm -D --defined-only "$work/lib/libnearprint.so" | cut -d ' ' -f 3 | sort) \
-  <(grep -o '\<nearprint_[a-z_]*(' "$here/include/nearprint.h" | grep -v '_fn(' | tr -d '(' | sort -u)
+# The functions of the header are exported, with a version, and nothing else. The name of the library has the number
+# of the binary interface.
+functions=$(grep -o '\<nearprint_[a-z_]*(' "$here/include/nearprint.h" | grep -v '_fn(' | tr -d '(' | sort -u)
+soname=libnearprint.so.$(sed -n 's/^#define NEARPRINT_ABI_VERSION //p' "$here/include/nearprint.h")
+diff <(nm -D --defined-only "$prefix/lib/libnearprint.so" | cut -d ' ' -f 2- | LC_ALL=C sort) \
+  <(echo "A $soname" && sed "s/.*/T &@@$soname/" <<< "$functions")
+[ "$(objdump -p "$prefix/lib/libnearprint.so" | sed -n 's/^ *SONAME *//p')" = "$soname" ]
+[ -e "$prefix/lib/$soname" ]
 
-warnings=(-gdwarf-4 -O1 -Wall -Wextra -Wpedantic -Werror -I "$here/include")
+# The wrapper has all of them. It has the code of an error from the failed call.
+for function in $functions; do
+  [ "$function" = nearprint_error_code ] || grep -qrw "$function" "$here/include/nearprint" ||
+    { echo "nearprint.hpp lacks $function"; exit 1; }
+done
+
+warnings=(-gdwarf-4 -O1 -Wall -Wextra -Wpedantic -Werror -I "$prefix/include")
 # The files of a program are compiled by one compiler for one standard.
 compile() {
   local compiler=$1 standard=$2 output=$3
   "$compiler" "-std=$standard" "${warnings[@]}" "${@:4}" -o "$work/$output"
 }
-shared=("-L$work/lib" "-Wl,-rpath,$work/lib" -lnearprint)
-static=("$work/lib/libnearprint.a" -lpthread -ldl -lm)
+shared=("-L$prefix/lib" "-Wl,-rpath,$prefix/lib" -lnearprint)
+static=("$prefix/lib/libnearprint.a" -lpthread -ldl -lm)
 sanitizers=(-fsanitize=address,undefined -fno-sanitize-recover=all)
 leaks=(valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
 
@@ -59,19 +73,41 @@ run() {
   rm -r "${work:?}/$runs"
 }
 
+# Reports what does not run without a tool, which ends the run unless it may be skipped.
+skip() {
+  echo "skipped: $2 need $1 ($3)" >&2
+  if [ "${NEARPRINT_REQUIRE_ALL:-}" = 1 ] && [[ ! " ${NEARPRINT_MAY_SKIP:-} " =~ [\ ,]$1[\ ,] ]]; then
+    echo "NEARPRINT_REQUIRE_ALL=1 allows no skips" >&2
+    exit 1
+  fi
+}
+fails() { ! "$@" || { echo "did not fail: $*"; exit 1; }; }
+
+# The examples, of which the first argument is the program, and the second one a command before it.
+check_stream() {
+  mkdir "$work/stream"
+  printf '%s\n' 0x1f3a 0xffff0000 | "$1" "$work/stream/seen.np" > /dev/null
+  found=$(printf '%s\n' 0x1f3b 7 | "${@:2}" "$1" "$work/stream/seen.np")
+  [ "$found" = $'7995\t0\t1\n7\tnew' ]
+  fails "$1" "$work/stream/seen.np" <<< x1 2> "$work/log"
+  grep -q 'line 1: text: ' "$work/log"
+  rm -r "$work/stream"
+}
+clusters() {
+  mkdir "$work/lines"
+  found=$(printf '%s\n' 'the cat sat on the mat today' 'The cat sat on the mat, today!' 'something else' |
+    "${@:2}" "$1" "$work/lines/lines.np")
+  [ "$found" = $'2 lines\n  the cat sat on the mat today\n  The cat sat on the mat, today!' ]
+  rm -r "$work/lines"
+}
+
 for compiler in gcc clang; do
   compile "$compiler" c99 abi "$here/tests/abi.c" "${shared[@]}"
   run "$work/abi"
   compile "$compiler" c99 abi-sanitized "${sanitizers[@]}" "$here/tests/abi.c" "${static[@]}"
   run "$work/abi-sanitized"
   compile "$compiler" c99 check_stream "$here/examples/check_stream.c" "${shared[@]}"
-  mkdir "$work/stream"
-  printf '%s\n' 0x1f3a 0xffff0000 | "$work/check_stream" "$work/stream/seen.np" > /dev/null
-  found=$(printf '%s\n' 0x1f3b 7 | "${leaks[@]}" "$work/check_stream" "$work/stream/seen.np")
-  [ "$found" = $'7995\t0\t1\n7\tnew' ]
-  ! echo x1 | "$work/check_stream" "$work/stream/seen.np" 2> "$work/log"
-  grep -q 'line 1: text: ' "$work/log"
-  rm -r "$work/stream"
+  check_stream "$work/check_stream" "${leaks[@]}"
 done
 for compiler in g++ clang++; do
   for standard in c++17 c++20; do
@@ -82,21 +118,74 @@ for compiler in g++ clang++; do
   run "$work/wrapper-sanitized"
   compile "$compiler" c++11 simhash "${sanitizers[@]}" "$here/tests/simhash.cpp" "${static[@]}"
   "$work/simhash" > /dev/null
+  # What was written for simhash-cpp 0.1 includes its headers without a folder, and links nothing.
+  for standard in c++98 c++11; do
+    compile "$compiler" "$standard" simhash_v01 "${sanitizers[@]}" -Wno-long-long -I "$prefix/include/simhash/v0.1" \
+      "$here/tests/simhash_v01.cpp"
+    "$work/simhash_v01" > /dev/null
+  done
   compile "$compiler" c++17 clusters "$here/examples/clusters.cpp" "${shared[@]}"
-  mkdir "$work/lines"
-  found=$(printf '%s\n' 'the cat sat on the mat today' 'The cat sat on the mat, today!' 'something else' |
-    "${leaks[@]}" "$work/clusters" "$work/lines/lines.np")
-  [ "$found" = $'2 lines\n  the cat sat on the mat today\n  The cat sat on the mat, today!' ]
-  rm -r "$work/lines"
+  clusters "$work/clusters" "${leaks[@]}"
 done
 run "${leaks[@]}" "$work/abi"
 run "${leaks[@]}" "$work/wrapper"
-run python3 "$here/tests/abi.py" "$work/lib/libnearprint.so"
+run python3 "$here/tests/abi.py" "$prefix/lib/libnearprint.so"
+
+# pkg-config finds the installed library, shared and static. The linker takes the static one where there is no other.
+needs_shared() { objdump -p "$1" | grep -q "NEEDED *$soname"; }
+flags() { PKG_CONFIG_PATH="$1/lib/pkgconfig" pkg-config --define-variable="prefix=$1" \
+  --define-variable="libdir=$1/lib" --cflags --libs "${@:2}" nearprint; }
+mkdir -p "$work/static/lib"
+cp -r "$prefix/include" "$work/static"
+cp -r "$prefix/lib/"{libnearprint.a,pkgconfig} "$work/static/lib"
+# shellcheck disable=SC2046 # They are several words.
+{
+  gcc -std=c99 "$here/examples/check_stream.c" $(flags "$prefix") -o "$work/with-shared"
+  gcc -std=c99 "$here/examples/check_stream.c" $(flags "$work/static" --static) -o "$work/with-static"
+}
+needs_shared "$work/with-shared"
+fails needs_shared "$work/with-static"
+LD_LIBRARY_PATH="$prefix/lib" check_stream "$work/with-shared"
+check_stream "$work/with-static"
+
+# CMake finds it, too, also in another folder, and refuses versions that it is not.
+cp -a "$prefix" "$work/moved"
+configure() { cmake -S "$here/tests/cmake" -B "$work/cmake-$1" -D CMAKE_PREFIX_PATH="$work/moved" -D "WANTED=$1"; }
+configure 0.1 > "$work/log" 2>&1 && cmake --build "$work/cmake-0.1" >> "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+check_stream "$work/cmake-0.1/check_stream"
+clusters "$work/cmake-0.1/clusters"
+needs_shared "$work/cmake-0.1/check_stream"
+fails needs_shared "$work/cmake-0.1/clusters"
+for version in 0.0.9 0.2 1; do
+  fails configure "$version" > "$work/log" 2>&1
+  grep -q 'compatible with requested version' "$work/log"
+done
+grep -qF "PACKAGE_VERSION \"$(pkg-config --modversion "$work/moved/lib/pkgconfig/nearprint.pc")\"" \
+  "$here/cmake/nearprint-config-version.cmake"
+
+# The Debian packages have the installed files, each in one of them, and belong together.
+if command -v cargo-deb > /dev/null; then
+  DESTDIR=target/nearprint-c PROFILE=test "$here/install.sh" /usr
+  for variant in lib dev; do
+    cargo deb --no-build --no-strip --package nearprint-c --variant "$variant" --output "$work/$variant.deb" \
+      > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    dpkg-deb -x "$work/$variant.deb" "$work/$variant"
+  done
+  files() { (cd "$1" && find usr ! -type d ! -path 'usr/share/doc/*'); }
+  diff <(files target/nearprint-c | sort) <({ files "$work/lib" && files "$work/dev"; } | sort)
+  diff <(files "$work/lib" | sort) <(printf '%s\n' "usr/lib/$soname" "usr/lib/$(readlink "$prefix/lib/$soname")")
+  [ "$(dpkg-deb -f "$work/lib.deb" Package)" = "libnearprint${soname##*.}" ]
+  [ "$(dpkg-deb -f "$work/dev.deb" Depends)" = "libnearprint${soname##*.} (= $(dpkg-deb -f "$work/lib.deb" Version))" ]
+else
+  skip cargo-deb "the Debian packages" "it is not installed"
+fi
 
 # simhash-cpp's own tests, of a folder with its sources.
 if [ -n "${SIMHASH_CPP:-}" ]; then
-  g++ -std=c++14 -I "$here/include" -I "$here/include/simhash" "$SIMHASH_CPP"/test/*.cpp "${static[@]}" -lgtest \
+  g++ -std=c++14 -I "$prefix/include" -I "$prefix/include/simhash" "$SIMHASH_CPP"/test/*.cpp "${static[@]}" -lgtest \
     -o "$work/simhash-cpp"
   "$work/simhash-cpp" | tail -n 1
+else
+  skip simhash-cpp "simhash-cpp's own tests" "SIMHASH_CPP is not set"
 fi
 echo "C and C++: everything holds"

@@ -1,10 +1,14 @@
-// nearprint.hpp: owned handles, exceptions, ranges, wide fingerprints.
+// nearprint.hpp: owned handles, exceptions, ranges, callbacks, wide fingerprints.
 //
 //   wrapper FOLDER
 
 #include <nearprint.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <type_traits>
@@ -75,7 +79,7 @@ void every_width(const std::string& path) {
   auto other = std::move(snapshot);
   for (const auto& row : stream) rows += row.id <= 9000;
   for (const auto& pair : other.cross(other, 0)) crossed += pair.a == pair.b;
-  for (const auto& pair : nearprint::find_all(nearprint::span<const F>(prints), 1)) listed += pair.distance == 1;
+  for (const auto& pair : nearprint::find_all(prints, 1)) listed += pair.distance == 1;
   CHECK(pairs == 3000 && clusters == 3000 && members == 6001 && rows == 6001 && crossed == 6000 && listed == 3000);
 
   std::size_t queries = 0, matches = 0;
@@ -98,11 +102,185 @@ void every_width(const std::string& path) {
   CHECK(writer.insert(prints[0]) == 9001);
   writer.upsert(prints[2], 9001);
   writer.erase(9000);
-  CHECK(thrown([&] { writer.insert(prints[0], "key"); }) == NEARPRINT_NOT_STORED);
+  CHECK(thrown([&] { writer.insert_keyed(prints[0], "key"); }) == NEARPRINT_NOT_STORED);
   writer.close();
   CHECK(other.query(prints[0], 0).size() == 2);
   CHECK(other.refresh().query(prints[0], 0).size() == 1);
   CHECK(other.refresh().query(prints[2], 0).size() == 2);
+}
+
+/// Whether a call is refused for its arguments.
+template <typename Function>
+bool refused(Function function) {
+  return thrown(function) == NEARPRINT_INVALID_ARGUMENT;
+}
+
+template <typename F>
+void answers(const std::string& path) {
+  const std::vector<F> prints = {make<F>(0xf0), make<F>(0xf0), make<F>(0xf1), make<F>(0xff00)};
+  nearprint::builder<F> builder(path, {}, {}, 5);
+  CHECK(builder.get() != nullptr && builder.push(nearprint::span<const F>(prints)) == 5);
+  CHECK(refused([&] { builder.push(nearprint::span<const F>(prints), std::vector<std::uint64_t>{1}); }));
+  auto database = builder.finish();
+  auto snapshot = database.snapshot();
+  CHECK(nearprint::width_of(path) == sizeof(F) * 8 && snapshot.get() != nullptr && database.get() != nullptr);
+
+  const auto nearest = snapshot.nearest(prints[0], 3);
+  CHECK(nearest.size() == 3 && nearest[1].id == 6 && nearest[2].distance == 1 && nearest[2].fingerprint == prints[2]);
+  CHECK(snapshot.nearest(prints[0], SIZE_MAX).size() == 4 && snapshot.nearest(prints[0], 9, 0).size() == 2);
+  CHECK(snapshot.nearest(prints[0], 0).empty());
+
+  std::vector<std::uint64_t> ids;
+  for (const auto& pair : snapshot.row_pairs(1)) {
+    CHECK(pair.a.fingerprint == prints[pair.a.id - 5] && pair.b.fingerprint == prints[pair.b.id - 5]);
+    ids.push_back(pair.a.id * 100 + pair.b.id * 10 + pair.distance);
+  }
+  std::sort(ids.begin(), ids.end());
+  CHECK((ids == std::vector<std::uint64_t>{560, 571, 671}));
+  std::size_t crossed = 0;
+  for (const auto& pair : snapshot.cross_rows(snapshot, 0)) crossed += pair.a.fingerprint == pair.b.fingerprint;
+  CHECK(crossed == 2 * 2 + 1 + 1);
+
+  std::vector<std::uint64_t> queries(16), found(16);
+  nearprint_columns columns = {};
+  columns.capacity = queries.size();
+  columns.groups = queries.data();
+  columns.ids = found.data();
+  CHECK(snapshot.query_columns(prints, 1, columns) == 10 && queries[9] == 3 && found[9] == 8);
+  CHECK(snapshot.query_columns(prints, 1, columns, 1) == 4);
+  std::size_t matches = 0;
+  snapshot.query_batch(prints, 1, [&](std::size_t, const auto& near) { matches += near.size(); }, 2);
+  CHECK(matches == 2 + 2 + 2 + 1);
+
+  CHECK((snapshot.fingerprints_of(7) == std::vector<F>{prints[2]}) && snapshot.fingerprints_of(70).empty());
+  CHECK(snapshot.layout() == "auto" && snapshot.recipe().empty() && snapshot.explain(3).size() > 130);
+  const nearprint::verification sound = database.verify();
+  CHECK(sound.files > 2 && sound.bytes > 1000 && sound.damaged.empty());
+  snapshot.backup(path + ".copy");
+  CHECK(nearprint::database<F>(path + ".copy").snapshot().stats().rows == 4);
+
+  const std::string text = nearprint::format(prints[3]);
+  CHECK(nearprint::parse<F>(text) == prints[3] && refused([] { nearprint::parse<F>("x"); }));
+  std::vector<std::vector<F>> clusters;
+  for (const auto& cluster : nearprint::find_clusters(prints, 1)) clusters.push_back(cluster);
+  CHECK((clusters == std::vector<std::vector<F>>{{prints[0], prints[2]}}));
+  nearprint::options one;
+  one.threads = 1;
+  CHECK(nearprint::find_all(prints, 1, {}, one).next()->b == prints[2]);
+}
+
+template <typename F>
+void changes(const std::string& path) {
+  nearprint::schema schema;
+  schema.k = 4;
+  schema.keys = NEARPRINT_KEYS_AND_TEXTS;
+  schema.recipe = "of-a-test";
+  nearprint::options options;
+  options.foreground_merges = true;
+  auto database = nearprint::database<F>::create(path, schema, options);
+  auto writer = database.writer();
+  CHECK(writer.get() != nullptr);
+  const std::vector<F> prints = {make<F>(1), make<F>(3), make<F>(7)};
+  writer.insert(prints, std::vector<std::uint64_t>{30, 20, 10});
+  CHECK(refused([&] { writer.insert(prints, std::vector<std::uint64_t>{1}); }));
+  CHECK(refused([&] { writer.upsert(prints, std::vector<std::uint64_t>{1}); }));
+  CHECK(writer.insert(nearprint::span<const F>(prints)) == 31);
+  writer.erase(std::vector<std::uint64_t>{31, 32});
+  writer.upsert(std::vector<F>{prints[0]}, std::vector<std::uint64_t>{33});
+  CHECK(writer.insert_keyed(prints[0], "b", "text of b", 30) == 30);
+  const std::uint64_t hashed = writer.insert_keyed(prints[1], "c");
+  CHECK(writer.insert_keyed(prints[0], "a", "text of a", 30) == 30 && hashed != 30);
+  CHECK(writer.upsert_keyed(prints[2], "c", "new") == hashed);
+  const auto found = writer.query(prints[0], 0);
+  CHECK(found.size() == 2 && found[0].id == 30 && found[1].id == 33);
+  auto uncommitted = writer.snapshot();
+  CHECK(database.snapshot().query(prints[0], 0).empty() && uncommitted.query(prints[0], 0).size() == 2);
+
+  const auto keys = uncommitted.keys(prints[0], 30);
+  CHECK(keys.size() == 2 && keys[0].key == "a" && keys[0].text == "text of a" && keys[1].key == "b");
+  try {
+    uncommitted.visit_keys(prints[0], 30, [](std::string_view key, std::string_view) { throw std::string(key); });
+    CHECK(false);
+  } catch (const std::string& key) {
+    CHECK(key == "a");
+  }
+  CHECK((uncommitted.ids_of_key("c") == std::vector<std::uint64_t>{hashed}));
+  CHECK(uncommitted.ids_of_key("a").empty() && uncommitted.ids_of_key("a", true).size() == 1);
+  CHECK(uncommitted.recipe() == "of-a-test" && uncommitted.stats().k == 4);
+  CHECK(writer.erase_key("c") == 1 && writer.erase_key("c") == 0);
+  writer.commit();
+  writer.flush();
+  writer.compact();
+  writer.close();
+  CHECK(thrown([&] { writer.commit(); }) == NEARPRINT_CLOSED);
+  CHECK(database.snapshot().stats().tombstones == 0 && database.snapshot().ids_of_key("c", true).empty());
+}
+
+/// Progress reaches the function of the options, which can cancel and may throw.
+void progress(const std::string& path) {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<int> mode{0};
+  nearprint::options options;
+  options.memory_bytes = std::size_t{1} << 20;
+  options.progress = [&](std::int32_t stage, std::uint64_t, std::uint64_t) {
+    CHECK(stage >= 0);
+    calls++;
+    if (mode == 2) throw 1;
+    return mode == 0;
+  };
+  auto database = [&] {
+    nearprint::builder<> builder(path, {}, options);
+    for (std::uint64_t at = 0; at < 5000; at++) builder.push(at * 0x9e3779b97f4a7c15u);
+    return builder.finish();
+  }();
+  options.progress = nullptr;
+  const std::uint64_t built = calls;
+  CHECK(built > 0 && database.verify().damaged.empty() && calls > built);
+  mode = 1;
+  CHECK(thrown([&] { database.verify(); }) == NEARPRINT_STOPPED);
+  mode = 2;
+  CHECK(thrown([&] { database.verify(); }) == NEARPRINT_STOPPED);
+}
+
+void texts(const std::string& path) {
+  nearprint::fingerprinter<nearprint::fingerprint<256>> fingerprint("minhash");
+  CHECK(fingerprint.get() != nullptr && fingerprint.layout() == "bands:6x16" && fingerprint.default_k() > 0);
+  const std::vector<nearprint::fingerprint<256>> prints = {fingerprint("the quick brown fox jumps over the lazy dog"),
+                                                          fingerprint("The quick brown fox jumps over the lazy dog!")};
+  nearprint::builder<nearprint::fingerprint<256>> builder(path, fingerprint.schema(NEARPRINT_KEYS));
+  const std::uint64_t id = builder.push_keyed(prints[0], "fox");
+  CHECK(builder.push_keyed(prints[0], "again", {}, 7) == 7);
+  auto snapshot = builder.finish().snapshot();
+  CHECK(snapshot.recipe() == fingerprint.recipe() && snapshot.layout() == fingerprint.layout());
+  CHECK(snapshot.query(prints[1], fingerprint.default_k()).size() == 2);
+  CHECK((snapshot.ids_of_key("fox") == std::vector<std::uint64_t>{id}));
+  CHECK(snapshot.keys(prints[0], 7).at(0).key == "again");
+  CHECK(nearprint::find_all(prints, fingerprint.default_k(), "6x16").next().has_value() == (prints[0] != prints[1]));
+  CHECK(refused([&] { nearprint::find_clusters(prints, 1, "7"); }));
+}
+
+/// A damaged database: the places of verify(), and of the error of a query.
+void damaged(const std::string& path) {
+  {
+    nearprint::builder<> builder(path);
+    for (std::uint64_t at = 0; at < 5000; at++) builder.push(at * 0x9e3779b97f4a7c15u);
+    builder.finish();
+  }
+  for (const auto& file : std::filesystem::directory_iterator(path)) {
+    if (file.file_size() < 20000) continue;
+    std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(10000);
+    bytes.write("damage", 6);
+  }
+  nearprint::database<> database(path);
+  const nearprint::verification result = database.verify();
+  CHECK(!result.damaged.empty() && result.damaged[0].file.find(path) != std::string::npos);
+  try {
+    for (const auto& row : database.snapshot().rows()) CHECK(row.id < 5000);
+    CHECK(false);
+  } catch (const nearprint::error& error) {
+    CHECK(error.code() == NEARPRINT_CORRUPT && error.place()->offset > 0 && !error.place()->found.empty());
+  }
 }
 
 int main(int argc, char** argv) {
@@ -111,11 +289,21 @@ int main(int argc, char** argv) {
   every_width<std::uint64_t>(home + "/64");
   every_width<nearprint::fingerprint<128>>(home + "/128");
   every_width<nearprint::fingerprint<256>>(home + "/256");
+  answers<std::uint64_t>(home + "/answers64");
+  answers<nearprint::fingerprint<128>>(home + "/answers128");
+  answers<nearprint::fingerprint<256>>(home + "/answers256");
+  changes<std::uint64_t>(home + "/changes64");
+  changes<nearprint::fingerprint<128>>(home + "/changes128");
+  changes<nearprint::fingerprint<256>>(home + "/changes256");
+  progress(home + "/progress");
+  texts(home + "/texts");
+  damaged(home + "/damaged");
+  CHECK(!nearprint::version().empty() && nearprint::abi_version() == NEARPRINT_ABI_VERSION);
   CHECK(thrown([&] { nearprint::database<> wide(home + "/256"); }) == NEARPRINT_MISMATCH);
   CHECK(thrown([&] { nearprint::database<> none(home + "/none"); }) == NEARPRINT_NOT_A_DATABASE);
   CHECK(thrown([&] { nearprint::fingerprinter<> wide("minhash"); }) == NEARPRINT_MISMATCH);
   CHECK(thrown([&] { nearprint::fingerprinter<> none("none"); }) == NEARPRINT_RECIPE);
   { nearprint::builder<> abandoned(home + "/abandoned"); }
   CHECK(thrown([&] { nearprint::database<> none(home + "/abandoned"); }) == NEARPRINT_NOT_A_DATABASE);
-  std::cout << "wrapper: all widths\n";
+  std::cout << "wrapper: all classes and widths\n";
 }

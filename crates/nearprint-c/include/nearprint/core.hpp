@@ -1,0 +1,208 @@
+// Fingerprints, errors, and calls of nearprint.h. Included by nearprint.hpp.
+
+#ifndef NEARPRINT_CORE_HPP
+#define NEARPRINT_CORE_HPP
+
+#include <nearprint.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+namespace nearprint {
+
+/// A fingerprint of 128 or 256 bits.
+template <unsigned Width>
+using fingerprint = std::array<std::uint64_t, Width / 64>;
+
+#if __cplusplus >= 202002L
+template <typename T>
+using span = std::span<T>;
+#else
+/// The part of std::span that this header needs.
+template <typename T>
+class span {
+ public:
+  span(T* data, std::size_t size) : data_(data), size_(size) {}
+  template <typename Container, typename = std::enable_if_t<std::is_convertible_v<
+                                    decltype(std::declval<const Container&>().data()), T*>>>
+  span(const Container& container) : data_(container.data()), size_(container.size()) {}
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  T* data_;
+  std::size_t size_;
+};
+#endif
+
+/// Where a file is damaged.
+struct damage {
+  std::string file;
+  std::string section;
+  std::uint64_t offset;
+  std::string expected;
+  std::string found;
+};
+
+/// Why a call failed.
+class error : public std::runtime_error {
+ public:
+  error(nearprint_status code, const std::string& message, std::optional<damage> place = std::nullopt)
+      : std::runtime_error(message), code_(code), place_(std::move(place)) {}
+  nearprint_status code() const noexcept { return code_; }
+  /// The place of the damage, if the code is NEARPRINT_CORRUPT.
+  const std::optional<damage>& place() const noexcept { return place_; }
+
+ private:
+  nearprint_status code_;
+  std::optional<damage> place_;
+};
+
+namespace detail {
+
+/// Deletes a handle with its function of nearprint.h.
+template <auto Free>
+struct deleter {
+  template <typename T>
+  void operator()(T* handle) const noexcept {
+    Free(handle);
+  }
+};
+template <typename T, auto Free>
+using handle = std::unique_ptr<T, deleter<Free>>;
+
+inline damage copy_of(const nearprint_damage& at) {
+  return {{at.file, at.file_len},
+          {at.section, at.section_len},
+          at.offset,
+          {at.expected, at.expected_len},
+          {at.found, at.found_len}};
+}
+
+/// Makes a call, with the error object of the thread as its last argument.
+template <typename Function, typename... Arguments>
+void call(Function function, Arguments... arguments) {
+  thread_local handle<nearprint_error, nearprint_error_free> object(nearprint_error_new());
+  const nearprint_status code = function(arguments..., object.get());
+  if (code == NEARPRINT_OK) return;
+  std::optional<damage> place;
+  nearprint_damage at;
+  if (nearprint_error_damage(object.get(), &at) != 0) place = copy_of(at);
+  std::size_t length = 0;
+  const char* message = nearprint_error_message(object.get(), &length);
+  throw error(code, std::string(message, length), std::move(place));
+}
+
+/// Makes a call that writes a text into a buffer.
+template <typename Function, typename... Arguments>
+std::string text(Function function, Arguments... arguments) {
+  std::string buffer(128, '\0');
+  std::size_t length = 0;
+  call(function, arguments..., buffer.data(), buffer.size(), &length);
+  const bool is_whole = length <= buffer.size();
+  buffer.resize(length);
+  if (!is_whole) call(function, arguments..., buffer.data(), buffer.size(), &length);
+  return buffer;
+}
+
+/// A function of the caller that the library calls. No exception crosses the library: one of the
+/// function stops the work, and call() throws it.
+template <typename Visit>
+class callback {
+ public:
+  explicit callback(Visit& visit) : visit_(visit) {}
+
+  /// Passes arguments to the function. Returns what the library expects: 0 to go on.
+  template <typename... Arguments>
+  std::int32_t operator()(Arguments&&... arguments) noexcept {
+    try {
+      visit_(std::forward<Arguments>(arguments)...);
+      return 0;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return 1;
+    }
+  }
+
+  template <typename Function, typename... Arguments>
+  void call(Function function, Arguments... arguments) {
+    try {
+      detail::call(function, arguments...);
+    } catch (const error&) {
+      if (!thrown_) throw;
+    }
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  Visit& visit_;
+  std::exception_ptr thrown_;
+};
+
+template <typename F>
+constexpr std::size_t words = sizeof(F) / sizeof(std::uint64_t);
+template <typename F>
+constexpr std::uint32_t width = sizeof(F) * 8;
+
+template <typename F>
+const std::uint64_t* in(const F* fingerprints) {
+  static_assert(std::is_same_v<F, std::uint64_t> || std::is_same_v<F, fingerprint<128>> ||
+                std::is_same_v<F, fingerprint<256>>);
+  return reinterpret_cast<const std::uint64_t*>(fingerprints);
+}
+template <typename F>
+std::uint64_t* out(F* fingerprints) {
+  return reinterpret_cast<std::uint64_t*>(fingerprints);
+}
+
+/// The pointer to an optional id.
+inline const std::uint64_t* in(const std::optional<std::uint64_t>& id) { return id ? &*id : nullptr; }
+
+/// Refuses ids that are not one for each fingerprint.
+inline void check_lengths(std::size_t fingerprints, std::size_t ids) {
+  if (fingerprints != ids) {
+    throw error(NEARPRINT_INVALID_ARGUMENT, "ids: " + std::to_string(ids) + " ids for " +
+                                                std::to_string(fingerprints) + " fingerprints");
+  }
+}
+
+}  // namespace detail
+
+/// The version of the library that the program runs with, such as `0.1.0`.
+inline std::string_view version() { return nearprint_version(); }
+
+/// The version of its binary interface. The program needs the NEARPRINT_ABI_VERSION that it was
+/// compiled with.
+inline std::uint32_t abi_version() { return nearprint_abi_version(); }
+
+/// Reads a fingerprint from text: decimal or behind `0x` for 64 bits, all hexadecimal digits for
+/// wider ones. Throws NEARPRINT_INVALID_ARGUMENT for another text.
+template <typename F = std::uint64_t>
+F parse(std::string_view text) {
+  F parsed;
+  detail::call(nearprint_parse, detail::width<F>, text.data(), text.size(), detail::out(&parsed));
+  return parsed;
+}
+
+/// Writes a fingerprint as text: decimal for 64 bits, `0x` and all hexadecimal digits for wider ones.
+template <typename F>
+std::string format(const F& fingerprint) {
+  return detail::text(nearprint_format, detail::width<F>, detail::in(&fingerprint));
+}
+
+}  // namespace nearprint
+
+#endif

@@ -1,0 +1,53 @@
+// Pairs and clusters of lists in memory. Included by nearprint.hpp.
+
+#ifndef NEARPRINT_LISTS_HPP
+#define NEARPRINT_LISTS_HPP
+
+#include <nearprint/core.hpp>
+#include <nearprint/range.hpp>
+#include <nearprint/settings.hpp>
+
+namespace nearprint {
+namespace detail {
+
+template <typename T, typename F, typename Function>
+range<F, T> search_list(Function function, span<const F> fingerprints, std::uint32_t k, std::string_view bands,
+                        const options& options) {
+  progress_owner progress = own_progress(options);
+  const nearprint_options given = in(options, progress);
+  nearprint_stream* found = nullptr;
+  call(function, width<F>, in(fingerprints.data()), fingerprints.size(), k, bands.empty() ? nullptr : bands.data(),
+       bands.size(), &given, &found);
+  return range<F, T>(found, std::move(progress));
+}
+
+}  // namespace detail
+
+/// All pairs of distinct values within k bits, each once, the smaller value first. With bands, such
+/// as `6x16`, one of them must be equal, and k compares the rest.
+template <typename F>
+range<F, pair<F>> find_all(span<const F> fingerprints, std::uint32_t k, std::string_view bands = {},
+                           const options& options = {}) {
+  return detail::search_list<pair<F>>(nearprint_find_all, fingerprints, k, bands, options);
+}
+template <typename F>
+range<F, pair<F>> find_all(const std::vector<F>& fingerprints, std::uint32_t k, std::string_view bands = {},
+                           const options& options = {}) {
+  return find_all(span<const F>(fingerprints), k, bands, options);
+}
+
+/// The clusters of two values or more: values that pairs of find_all() connect.
+template <typename F>
+range<F, value_cluster<F>> find_clusters(span<const F> fingerprints, std::uint32_t k, std::string_view bands = {},
+                                         const options& options = {}) {
+  return detail::search_list<value_cluster<F>>(nearprint_find_clusters, fingerprints, k, bands, options);
+}
+template <typename F>
+range<F, value_cluster<F>> find_clusters(const std::vector<F>& fingerprints, std::uint32_t k,
+                                         std::string_view bands = {}, const options& options = {}) {
+  return find_clusters(span<const F>(fingerprints), k, bands, options);
+}
+
+}  // namespace nearprint
+
+#endif

@@ -1,0 +1,201 @@
+// Results: matches, rows, pairs and clusters, and ranges of them. Included by nearprint.hpp.
+
+#ifndef NEARPRINT_RANGE_HPP
+#define NEARPRINT_RANGE_HPP
+
+#include <nearprint/core.hpp>
+#include <nearprint/settings.hpp>
+
+#include <iterator>
+
+namespace nearprint {
+
+/// A row that is near a query.
+template <typename F>
+struct match {
+  F fingerprint;
+  std::uint64_t id;
+  std::uint32_t distance;
+};
+
+/// A stored row.
+template <typename F>
+struct row {
+  F fingerprint;
+  std::uint64_t id;
+};
+
+/// Two fingerprints within k bits.
+template <typename F>
+struct pair {
+  F a, b;
+  std::uint32_t distance;
+};
+
+/// Two rows within k bits.
+template <typename F>
+struct row_pair {
+  row<F> a, b;
+  std::uint32_t distance;
+};
+
+/// The rows of a cluster.
+template <typename F>
+using cluster = std::vector<row<F>>;
+
+/// The values of a cluster of a list in memory.
+template <typename F>
+using value_cluster = std::vector<F>;
+
+namespace detail {
+
+/// Space for the rows of a result.
+template <typename F>
+struct buffer {
+  std::vector<F> fingerprints, other_fingerprints;
+  std::vector<std::uint64_t> groups, ids, other_ids;
+  std::vector<std::uint32_t> distances;
+  std::size_t capacity;
+
+  explicit buffer(std::size_t rows) : fingerprints(rows), capacity(rows) {}
+  nearprint_columns columns() {
+    const auto at = [](auto& column) { return column.empty() ? nullptr : column.data(); };
+    const auto others = other_fingerprints.empty() ? nullptr : out(other_fingerprints.data());
+    return {capacity, at(groups), out(fingerprints.data()), at(ids), at(distances), others, at(other_ids)};
+  }
+};
+
+/// Space for matches.
+template <typename F>
+buffer<F> match_buffer(std::size_t rows) {
+  buffer<F> space(rows);
+  space.ids.resize(rows);
+  space.distances.resize(rows);
+  return space;
+}
+
+template <typename F>
+std::vector<match<F>> matches_of(const buffer<F>& rows, std::size_t count) {
+  std::vector<match<F>> found;
+  found.reserve(count);
+  for (std::size_t at = 0; at < count; at++) {
+    found.push_back({rows.fingerprints[at], rows.ids[at], rows.distances[at]});
+  }
+  return found;
+}
+
+/// All matches of a query: a second call if the space of the first one was too small.
+template <typename F, typename Function, typename Handle>
+std::vector<match<F>> query(Function function, Handle* handle, const F& fingerprint, std::uint32_t k) {
+  std::size_t count = 8;
+  for (;;) {
+    buffer<F> rows = match_buffer<F>(count);
+    const nearprint_columns columns = rows.columns();
+    call(function, handle, in(&fingerprint), k, &columns, &count);
+    if (count <= rows.capacity) return matches_of(rows, count);
+  }
+}
+
+}  // namespace detail
+
+/// Results that are read once, with a range-based for.
+template <typename F, typename T>
+class range {
+ public:
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+    iterator() = default;
+    reference operator*() const { return *item_; }
+    pointer operator->() const { return &*item_; }
+    iterator& operator++() {
+      item_ = of_->next();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    /// Whether both are at the end, or neither is.
+    friend bool operator==(const iterator& a, const iterator& b) {
+      return a.item_.has_value() == b.item_.has_value();
+    }
+    friend bool operator!=(const iterator& a, const iterator& b) { return !(a == b); }
+
+   private:
+    friend range;
+    explicit iterator(range* of) : of_(of), item_(of->next()) {}
+    range* of_ = nullptr;
+    std::optional<T> item_;
+  };
+
+  /// Takes over a stream of nearprint.h. T says which one.
+  explicit range(nearprint_stream* stream, detail::progress_owner progress = nullptr)
+      : progress_(std::move(progress)), stream_(stream), rows_(rows_at_once) {
+    if constexpr (has_ids) rows_.ids.resize(rows_at_once);
+    if constexpr (is_grouped) rows_.groups.resize(rows_at_once);
+    if constexpr (is_paired) {
+      rows_.other_fingerprints.resize(rows_at_once);
+      rows_.distances.resize(rows_at_once);
+    }
+    if constexpr (is_paired && has_ids) rows_.other_ids.resize(rows_at_once);
+  }
+
+  iterator begin() { return iterator(this); }
+  iterator end() { return {}; }
+  nearprint_stream* get() const noexcept { return stream_.get(); }
+
+  /// The next item; none at the end.
+  std::optional<T> next() {
+    if (!fill()) return std::nullopt;
+    if constexpr (is_grouped) {
+      const std::uint64_t number = rows_.groups[at_];
+      T members;
+      for (; fill() && rows_.groups[at_] == number; at_++) members.push_back(member(at_));
+      return members;
+    } else {
+      const std::size_t at = at_++;
+      if constexpr (std::is_same_v<T, row_pair<F>>) {
+        return T{member(at), {rows_.other_fingerprints[at], rows_.other_ids[at]}, rows_.distances[at]};
+      } else if constexpr (is_paired) {
+        return T{member(at), rows_.other_fingerprints[at], rows_.distances[at]};
+      } else {
+        return member(at);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t rows_at_once = 1024;
+  static constexpr bool is_paired = std::is_same_v<T, pair<F>> || std::is_same_v<T, row_pair<F>>;
+  static constexpr bool is_grouped = std::is_same_v<T, cluster<F>> || std::is_same_v<T, value_cluster<F>>;
+  static constexpr bool has_ids = !std::is_same_v<T, pair<F>> && !std::is_same_v<T, value_cluster<F>>;
+
+  /// The row, or the fingerprint where rows have no ids.
+  auto member(std::size_t at) const {
+    if constexpr (has_ids) {
+      return row<F>{rows_.fingerprints[at], rows_.ids[at]};
+    } else {
+      return rows_.fingerprints[at];
+    }
+  }
+
+  /// Whether there is a row at `at_`.
+  bool fill() {
+    if (at_ < count_) return true;
+    const nearprint_columns columns = rows_.columns();
+    at_ = count_ = 0;
+    detail::call(nearprint_stream_next, stream_.get(), &columns, &count_);
+    return count_ > 0;
+  }
+
+  detail::progress_owner progress_;
+  detail::handle<nearprint_stream, nearprint_stream_free> stream_;
+  detail::buffer<F> rows_;
+  std::size_t at_ = 0, count_ = 0;
+};
+
+}  // namespace nearprint
+
+#endif

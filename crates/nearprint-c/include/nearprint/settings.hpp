@@ -1,0 +1,91 @@
+// What a new database is, and how handles work. Included by nearprint.hpp.
+
+#ifndef NEARPRINT_SETTINGS_HPP
+#define NEARPRINT_SETTINGS_HPP
+
+#include <nearprint/core.hpp>
+
+#include <functional>
+
+namespace nearprint {
+
+/// What a new database is. The width comes from the type of its fingerprints.
+struct schema {
+  /// The distance in bits that the layout is tuned for. Queries may use any other.
+  std::uint32_t k = 3;
+  nearprint_keys keys = NEARPRINT_NO_KEYS;
+  /// How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
+  std::string layout = "auto";
+  /// The recipe that makes the fingerprints; empty for none.
+  std::string recipe = {};
+};
+
+/// Receives the progress of long operations: `done` of `total` units of a nearprint_stage. `total` is
+/// UINT64_MAX while it is unknown. Returns whether the operation goes on. One that does not throws
+/// NEARPRINT_STOPPED. An exception of the function cancels as `false` does.
+///
+/// It is called from several threads at once, as long as a handle lives that was made with it.
+using progress_function = std::function<bool(std::int32_t stage, std::uint64_t done, std::uint64_t total)>;
+
+/// How handles work. Nothing of it is stored.
+struct options {
+  /// The number of threads of one operation; 0 for all cores.
+  std::size_t threads = 0;
+  /// The memory of a build in bytes, 1 MiB or more; 0 for 1 GiB.
+  std::size_t memory_bytes = 0;
+  /// The number of operations that a writer gathers before it writes a run; 0 for 65,536.
+  std::size_t memtable_rows = 0;
+  /// Whether a writer merges runs inside of its flushes instead of on a thread of its own.
+  bool foreground_merges = false;
+  progress_function progress = {};
+};
+
+namespace detail {
+
+/// The progress function of a handle, which lives as long as all handles that may call it.
+using progress_owner = std::shared_ptr<const progress_function>;
+
+inline progress_owner own_progress(const options& options) {
+  return options.progress ? std::make_shared<const progress_function>(options.progress) : nullptr;
+}
+
+inline std::int32_t report_progress(void* context, std::int32_t stage, std::uint64_t done,
+                                    std::uint64_t total) noexcept {
+  try {
+    return (*static_cast<const progress_function*>(context))(stage, done, total) ? 0 : 1;
+  } catch (...) {
+    return 1;
+  }
+}
+
+inline nearprint_options in(const options& options, const progress_owner& progress) {
+  nearprint_options given;
+  nearprint_options_init(&given);
+  given.threads = options.threads;
+  given.memory_bytes = options.memory_bytes;
+  given.memtable_rows = options.memtable_rows;
+  given.foreground_merges = options.foreground_merges ? 1 : 0;
+  given.progress = progress ? report_progress : nullptr;
+  given.progress_context = const_cast<progress_function*>(progress.get());
+  return given;
+}
+
+/// The schema in the form of nearprint.h, which points to the strings of `schema`.
+template <typename F>
+nearprint_schema in(const schema& schema) {
+  nearprint_schema given;
+  nearprint_schema_init(&given);
+  given.width = width<F>;
+  given.k = schema.k;
+  given.keys = schema.keys;
+  given.layout = schema.layout.data();
+  given.layout_len = schema.layout.size();
+  given.recipe = schema.recipe.empty() ? nullptr : schema.recipe.data();
+  given.recipe_len = schema.recipe.size();
+  return given;
+}
+
+}  // namespace detail
+}  // namespace nearprint
+
+#endif

@@ -1,0 +1,53 @@
+// Fingerprints of texts. Included by nearprint.hpp.
+
+#ifndef NEARPRINT_TEXTS_HPP
+#define NEARPRINT_TEXTS_HPP
+
+#include <nearprint/core.hpp>
+#include <nearprint/settings.hpp>
+
+namespace nearprint {
+
+/// Makes fingerprints of texts by a recipe, for one thread at a time.
+template <typename F = std::uint64_t>
+class fingerprinter {
+ public:
+  /// A recipe is a name, such as `minhash` or `simhash`, parts, or both: `simhash shingle=2 width=128`.
+  /// Throws NEARPRINT_RECIPE for an unknown recipe, NEARPRINT_MISMATCH for one of another width.
+  explicit fingerprinter(std::string_view recipe) {
+    nearprint_fingerprinter* made = nullptr;
+    detail::call(nearprint_fingerprinter_new, recipe.data(), recipe.size(), &made);
+    handle_.reset(made);
+    if (nearprint_fingerprinter_width(made) != detail::width<F>) {
+      throw error(NEARPRINT_MISMATCH, std::string(recipe) + ": makes fingerprints of another width");
+    }
+  }
+
+  nearprint_fingerprinter* get() const noexcept { return handle_.get(); }
+
+  /// The fingerprint of a text, which must be UTF-8; 0 for a text without tokens.
+  F operator()(std::string_view text) {
+    F made;
+    detail::call(nearprint_fingerprinter_fingerprint, get(), text.data(), text.size(), detail::out(&made));
+    return made;
+  }
+
+  /// The recipe as a database stores it: equal recipes have equal texts.
+  std::string recipe() const { return detail::text(nearprint_fingerprinter_recipe, get()); }
+  /// The layout that a database of such fingerprints needs.
+  std::string layout() const { return detail::text(nearprint_fingerprinter_layout, get()); }
+  /// The distance within which texts count as near-duplicates by default.
+  std::uint32_t default_k() const { return nearprint_fingerprinter_default_k(get()); }
+
+  /// The schema of a database of such fingerprints.
+  nearprint::schema schema(nearprint_keys keys = NEARPRINT_NO_KEYS) const {
+    return {default_k(), keys, layout(), recipe()};
+  }
+
+ private:
+  detail::handle<nearprint_fingerprinter, nearprint_fingerprinter_free> handle_;
+};
+
+}  // namespace nearprint
+
+#endif
