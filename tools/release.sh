@@ -86,8 +86,9 @@ deb() {
 }
 
 crates() {
-  cargo package --locked "$@" --package nearprint --package nearprint-text --package nearprint-cli
-  cp "$target"/package/nearprint{,-text,-cli}-"$version".crate "$dist"
+  local packages=(--package nearprint --package nearprint-text --package nearprint-cli --package nearprint-c)
+  cargo package --locked "$@" "${packages[@]}"
+  cp "$target"/package/nearprint{,-text,-cli,-c}-"$version".crate "$dist"
 }
 
 sdist() {
