@@ -80,7 +80,7 @@ impl Explanation {
         };
         let runs: Vec<RunExplanation> = runs.map(explain).collect();
         let entries = runs.iter().map(|run| run.fingerprints).sum();
-        let choices = if is_bands { Vec::new() } else { choices(width, k, entries) };
+        let choices = if is_bands { Vec::new() } else { choices(width, k.min(width), entries) };
         Self { k, runs, choices }
     }
 

@@ -257,3 +257,12 @@ fn regression_rows_behind_a_heavy_fingerprint_are_found<F: Fingerprint>() {
     }
     assert_eq!(snapshot.verify().unwrap().damage, []);
 }
+
+#[test]
+fn regression_explaining_a_k_beyond_the_width_takes_little_memory() {
+    let home = folder_in_memory();
+    let rows = rows::<u64>(Shape::Uniform, 50, 1);
+    let snapshot = build(&home.path().join("db"), &rows, layout("fast"));
+    let (beyond, all) = (snapshot.explain(u32::MAX), snapshot.explain(64));
+    assert_eq!((beyond.choices.len(), &beyond.choices), (3, &all.choices));
+}

@@ -99,6 +99,18 @@ struct Search {
 
 enum { ROWS_AT_ONCE = 1024 };
 
+/// The hashes of a set. Going by buckets takes less than half of the time of the set's own order, in
+/// which each hash is found through the one before it; but for sets that are nearly empty.
+inline std::vector<hash_t> values(const std::unordered_set<hash_t>& hashes) {
+  if (hashes.bucket_count() / 8 > hashes.size()) return std::vector<hash_t>(hashes.begin(), hashes.end());
+  std::vector<hash_t> all;
+  all.reserve(hashes.size());
+  for (size_t bucket = 0; bucket < hashes.bucket_count(); ++bucket) {
+    for (auto hash = hashes.begin(bucket); hash != hashes.end(bucket); ++hash) all.push_back(*hash);
+  }
+  return all;
+}
+
 }  // namespace detail
 
 /// Appends all pairs of distinct hashes that differ in at most `different_bits` bits. The number of
@@ -120,7 +132,7 @@ inline void find_all(const std::vector<hash_t>& hashes, size_t number_of_blocks,
 /// The same for a set of hashes.
 inline void find_all(const std::unordered_set<hash_t>& hashes, size_t number_of_blocks, size_t different_bits,
                      std::vector<match_t>& results) {
-  find_all(std::vector<hash_t>(hashes.begin(), hashes.end()), number_of_blocks, different_bits, results);
+  find_all(detail::values(hashes), number_of_blocks, different_bits, results);
 }
 
 /// All pairs of hashes that differ in at most `different_bits` bits. Throws std::invalid_argument for
@@ -135,7 +147,7 @@ inline matches_t find_all(std::unordered_set<hash_t>& hashes, size_t number_of_b
 /// Throws as find_all() does.
 inline clusters_t find_clusters(std::unordered_set<hash_t>& hashes, size_t number_of_blocks, size_t different_bits) {
   detail::check(number_of_blocks, different_bits);
-  const std::vector<hash_t> values(hashes.begin(), hashes.end());
+  const std::vector<hash_t> values = detail::values(hashes);
   detail::Search search;
   search.expect_ok(nearprint_find_clusters(64, values.data(), values.size(), static_cast<uint32_t>(different_bits),
                                            nullptr, 0, nullptr, &search.stream, search.error));

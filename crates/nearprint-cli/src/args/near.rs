@@ -3,6 +3,20 @@
 use super::values;
 use crate::terminal::failure::Failure;
 use nearprint::{BandLayout, Error, Width};
+use nearprint_text::recipe::Recipe;
+
+/// What is near at distance k, in words: for MinHash the `--similarity` that means it.
+pub(crate) fn limit(recipe: &Recipe, k: u32) -> String {
+    let means_k = |bands: BandLayout, hundredths: u32| {
+        let similarity = f64::from(hundredths) / 100.0;
+        (bands.distance_of(recipe.width(), similarity) == k).then_some(similarity)
+    };
+    let option = recipe.bands().and_then(|bands| (0..=100).rev().find_map(|at| means_k(bands, at)));
+    match option {
+        Some(similarity) => format!("similarity {similarity} or more, estimated (-k {k})"),
+        None => format!("similarity about {:.2} or more (-k {k})", recipe.similarity(k)),
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct NearArgs {
@@ -38,5 +52,19 @@ impl NearArgs {
             }
             (None, None, _) => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_the_options_that_mean_them() {
+        let limit = |recipe: &str, k| limit(&recipe.parse().unwrap(), k);
+        assert_eq!(limit("minhash", 36), "similarity 0.5 or more, estimated (-k 36)");
+        assert_eq!(limit("minhash", 0), "similarity 1 or more, estimated (-k 0)");
+        assert_eq!(limit("minhash", 160), "similarity about 0.00 or more (-k 160)");
+        assert_eq!(limit("simhash", 3), "similarity about 0.99 or more (-k 3)");
     }
 }

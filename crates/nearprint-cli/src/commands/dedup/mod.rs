@@ -25,6 +25,9 @@ use summary::summarize;
 /// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
 /// too. Rerun an interrupted command with --db to resume.
 ///
+/// Inputs are documents in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a
+/// folder is a document, and its path is its key; OUT is then the list of the paths to keep.
+///
 /// With --unit, paragraphs or lines are compared in the place of whole documents, and documents are
 /// written without those that were there before: menus, licences, footers. Only the same words count,
 /// unless a recipe or a similarity is given.
@@ -37,6 +40,7 @@ use summary::summarize;
 Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
+  nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.7 --confirm jaccard:0.7
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
   nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
@@ -46,7 +50,7 @@ pub(super) struct Args {
     /// Files and folders of documents; - for standard input
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// The file for kept documents; - for standard output
+    /// The file for kept documents, or for the paths of kept files of folders; - for standard output
     #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]

@@ -9,7 +9,7 @@ use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::summary::plural;
-use crate::args::write_page;
+use crate::args::{limit, write_page};
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
 use nearprint::Error;
@@ -125,6 +125,7 @@ impl DedupReport {
             }
         }
         facts.push(fact("Groups", format!("{num_groups}{shown}")));
+        facts.extend(stricter(&by_similarity).map(|value| fact("With a higher --similarity", value)));
         facts.extend(self.settings.iter().cloned());
         let sizes =
             sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
@@ -245,12 +246,23 @@ impl Sizes {
     }
 }
 
+/// About how many would be left out at higher limits, from the similarities in tenths; `None` if
+/// nothing is far from the limit.
+fn stricter(by_similarity: &[u64; 10]) -> Option<String> {
+    let lowest = by_similarity.iter().position(|&count| count > 0)?;
+    let left_out = |tenth: usize| by_similarity[tenth..].iter().sum::<u64>();
+    let limits: Vec<String> = (lowest + 1..10)
+        .filter(|&tenth| left_out(tenth) > 0)
+        .map(|tenth| format!("about {} at 0.{tenth}", left_out(tenth)))
+        .collect();
+    (!limits.is_empty()).then(|| format!("left out {}", limits.join(", ")))
+}
+
 /// How documents are compared: names and values.
 fn settings(dedup: &DedupOptions) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_string(), value);
     let k = dedup.k.unwrap_or(dedup.recipe.default_k());
-    let near = format!("similarity about {:.2} or more (-k {k})", dedup.recipe.similarity(k));
-    let mut settings = vec![fact("Near", near)];
+    let mut settings = vec![fact("Near", limit(&dedup.recipe, k))];
     settings.extend(dedup.confirm.map(|confirm| fact("Confirmed by", confirm.to_string())));
     settings.push(fact("Recipe", dedup.recipe.to_string()));
     settings
@@ -263,6 +275,15 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
+
+    #[test]
+    fn higher_limits_leave_out_what_is_more_similar() {
+        let counts = [0, 0, 0, 0, 0, 4, 3, 0, 2, 1];
+        let expected = "left out about 6 at 0.6, about 3 at 0.7, about 3 at 0.8, about 1 at 0.9";
+        assert_eq!(stricter(&counts).as_deref(), Some(expected));
+        assert_eq!(stricter(&[0; 10]), None);
+        assert_eq!(stricter(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 5]), None);
+    }
 
     #[test]
     fn a_report_can_be_cancelled_while_it_reads() {

@@ -59,7 +59,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
     for (count, what) in [
         (bad, "bad records were set aside"),
         (aside, "documents with too few tokens were set aside"),
-        (empty, "documents have no token: their fingerprint is 0"),
+        (empty, "documents have no token: their fingerprint is 0; --min-tokens 1 sets them aside"),
         (
             invalid_utf8,
             "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",

@@ -12,7 +12,7 @@ use nearprint_text::dedup::Confirm;
 
 /// Near-duplicate files: connected by steps of at most k bits.
 pub(super) struct FileGroup {
-    /// The bytes of all files but the first one.
+    /// The bytes of the members that could go.
     pub(super) spare_bytes: u64,
     /// Whether all files have the same content.
     pub(super) is_exact: bool,
@@ -25,13 +25,16 @@ pub(super) struct GroupMember {
     pub(super) distance: u32,
     /// Whether it has the content of the first one.
     pub(super) is_exact: bool,
+    /// Whether it could go: it is near the first one, and another file. What is near other members
+    /// only may differ from the first one in everything.
+    pub(super) is_spare: bool,
     /// The index of the text.
     pub(super) text: usize,
 }
 
-/// Finds the groups of texts that are sorted by path. The groups are sorted by the bytes
-/// that could go, the most first, then by their first path. With `confirm`, two files are connected only if that measure of
-/// their texts agrees.
+/// Finds the groups of texts that are sorted by path. The groups are sorted by the bytes that could
+/// go, the most first, then by their first path. With `confirm`, two files are connected only if that
+/// measure of their texts agrees.
 pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
     near: Near,
@@ -70,14 +73,14 @@ fn group<F: Fingerprint>(near: Near, cluster: &[Row<F>], texts: &[TextFile<F>]) 
     };
     let member = |row: &Row<F>| {
         let text = index_of(row);
-        let is_exact = texts[text].content == content;
-        GroupMember { distance: distance(row.fingerprint), is_exact, text }
+        let (distance, is_exact) = (distance(row.fingerprint), texts[text].content == content);
+        GroupMember { distance, is_exact, is_spare: text != kept && distance <= near.k, text }
     };
     let mut members: Vec<GroupMember> = cluster.iter().map(member).collect();
     members.sort_unstable_by_key(|member| (member.distance, member.text));
-    let all_bytes: u64 = members.iter().map(|member| texts[member.text].content.len_bytes).sum();
+    let spare = members.iter().filter(|member| member.is_spare);
     FileGroup {
-        spare_bytes: all_bytes - content.len_bytes,
+        spare_bytes: spare.map(|member| texts[member.text].content.len_bytes).sum(),
         is_exact: members.iter().all(|member| member.is_exact),
         members,
     }

@@ -6,12 +6,11 @@ mod ignored;
 mod print;
 mod report;
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::args::values;
-use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
+use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, limit};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
@@ -30,9 +29,12 @@ use report::ScanReport;
 /// Prints groups of files, those first of which most bytes could go: the number of files and these
 /// bytes, then the distance in bits from the first file, the path, which is relative to PATH if that
 /// is one folder, and the size of each file. A group of exact copies is one line: their number, the
-/// bytes, and the first one. A group is connected by steps of at most K bits. Whole files are
-/// compared: similar sections of different files are not found. Binary files, links, the folders
-/// .git, .hg and .svn, what .gitignore names, and files on the list of --ignore are left out.
+/// bytes, and the first one. A group is connected by steps of at most K bits; what could go is
+/// within K bits of its first file. Whole files are compared: similar sections of different files
+/// are not found. Binary files, links, the folders .git, .hg and .svn, what .gitignore names, and
+/// files on the list of --ignore are left out.
+///
+/// To act on it: `nearprint dedup` of the same folders writes the list of files to keep.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -110,7 +112,11 @@ impl TypedCommand<&Recipe> for &Args {
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
         out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned.texts)))?;
         out.flush()?;
-        global.note(format_args!("{}", summary(&scanned, &groups, self.min_tokens, started.elapsed())));
+        global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
+        global.note(format_args!("near: {}", limit(recipe, k)));
+        if let Some(left_out) = left_out(&scanned, self.min_tokens) {
+            global.note(format_args!("left out: {left_out}"));
+        }
         Ok(())
     }
 }
@@ -121,12 +127,12 @@ fn root_of(paths: &[PathBuf]) -> Option<&Path> {
     root.is_dir().then_some(root)
 }
 
-/// The numbers of files scanned, grouped and left out.
-fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], min_tokens: usize, time: Duration) -> String {
+/// The numbers of files scanned and grouped.
+fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], time: Duration) -> String {
     let num_grouped: usize = groups.iter().map(|group| group.members.len()).sum();
     let num_exact = groups.iter().filter(|group| group.is_exact).count();
     let spare_bytes: u64 = groups.iter().map(|group| group.spare_bytes).sum();
-    let mut text = format!(
+    format!(
         "{} files, {:.1} MB in {:.1} s: {} near-duplicates in {} groups, {num_exact} of them of exact copies; \
          {} could go",
         scanned.num_files(),
@@ -135,20 +141,20 @@ fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], min_tokens: usize
         num_grouped,
         groups.len(),
         DecimalBytes(spare_bytes),
-    );
+    )
+}
+
+/// The numbers of files left out, if there are any.
+fn left_out<F>(scanned: &ScannedFiles<F>, min_tokens: usize) -> Option<String> {
     let left_out = [
         (scanned.num_binary, "binary".to_string()),
         (scanned.num_empty, "empty".into()),
         (scanned.num_short, format!("of fewer than {min_tokens} tokens")),
         (scanned.num_large, "too large".into()),
-        (scanned.num_ignored, "on the list of --ignore".into()),
+        (scanned.num_ignored, "on the list of --ignore (not with --no-ignore)".into()),
         (scanned.unreadable.len(), "unreadable".into()),
     ];
-    let mut separator = "\nleft out: ";
-    for (count, what) in left_out.iter().filter(|(count, _)| *count > 0) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{separator}{count} {what}");
-        separator = ", ";
-    }
-    text
+    let counted = left_out.iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
+    (!counted.is_empty()).then(|| counted.join(", "))
 }

@@ -137,6 +137,7 @@ mod tests {
             let member = |(text, &is_exact): (usize, &bool)| GroupMember {
                 distance: 4 * u32::from(!is_exact),
                 is_exact,
+                is_spare: text > 0,
                 text,
             };
             let group = FileGroup {

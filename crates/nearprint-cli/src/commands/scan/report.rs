@@ -8,7 +8,7 @@ use nearprint_text::recipe::Recipe;
 
 use super::files::{ScannedFiles, TextFile};
 use super::groups::{FileGroup, GroupMember};
-use crate::args::GroupWriter;
+use crate::args::{GroupWriter, limit};
 use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
 
 /// What was found.
@@ -29,7 +29,8 @@ impl<F> ScanReport<'_, F> {
         let paths: Vec<String> = self.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let num_exact = self.groups.iter().filter(|group| group.is_exact).count();
         let members = || self.groups.iter().flat_map(|group| &group.members[1..]);
-        let (num_spare, num_copies) = (members().count(), members().filter(|member| member.is_exact).count());
+        let num_spare = members().filter(|member| member.is_spare).count();
+        let num_copies = members().filter(|member| member.is_exact).count();
         let spare_bytes = self.groups.iter().map(|group| group.spare_bytes).sum();
         let ScannedFiles { texts, len_bytes, .. } = self.scanned;
         let facts = vec![
@@ -40,10 +41,7 @@ impl<F> ScanReport<'_, F> {
                 format!("{num_spare} files, {}; {num_copies} are exact copies", DecimalBytes(spare_bytes)),
             ),
             fact("Groups", format!("{}, {} of them of exact copies", self.groups.len(), num_exact)),
-            fact(
-                "Near",
-                format!("similarity about {:.2} or more (-k {})", self.recipe.similarity(self.k), self.k),
-            ),
+            fact("Near", limit(self.recipe, self.k)),
             fact("Recipe", self.recipe.to_string()),
         ];
         let sizes = Histogram::of_sizes(self.groups.iter().map(|group| group.members.len()));

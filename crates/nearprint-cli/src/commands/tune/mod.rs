@@ -30,7 +30,8 @@ is a near-duplicate comes from a file of pairs, or from a field that near-duplic
 Without either, near-duplicates are the pairs whose sets of three-word shingles have an exact \
 Jaccard similarity of --similarity or more. Pairs a little below count as different documents, \
 and those a little above as near-duplicates, although a fingerprint can hardly separate them. \
-So neither precision nor recall is near 1 if many pairs are close to the limit.\n\
+So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is then \
+what you say, not a result: `dedup --report` shows what a higher one would leave out.\n\
 \n\
 Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both \
 without --confirm and with jaccard:S, S being the similarity. Prints a line for each of them, \
