@@ -45,8 +45,8 @@ is_comparable=$([ "$(head -1 "$known")" = "$(head -1 "$counts")" ] && echo 1 || 
 awk -F '\t' -v most="$most_percent" -v is_comparable="$is_comparable" '
   FNR == 1 { next }
   NR == FNR { known[$1] = $2; next }
+  $2 + 0 == 0 { printf "%-28s  nothing was counted\n", $1; failed = 1; delete known[$1]; next }
   !($1 in known) { printf "%-28s %12d  new: add it with --write\n", $1, $2; failed = 1; next }
-  $2 == 0 { printf "%-28s  nothing was counted\n", $1; failed = 1; next }
   {
     percent = 100 * ($2 - known[$1]) / known[$1]
     printf "%-28s %12d  %+.1f%%\n", $1, $2, percent

@@ -367,7 +367,8 @@ fn runs_must_fit_the_database() {
 
     let any_k = runs(at, "any-k", &two, schema().k(5));
     assert_eq!(ingest(&mut database.writer().unwrap(), &[&any_k]).0, 1, "rotations serve every k");
-    for layout in [LayoutChoice::Auto, LayoutChoice::Blocks { blocks: 6, prefix: 2 }] {
+    let of_k = [LayoutChoice::Auto, LayoutChoice::Fast, LayoutChoice::Small];
+    for layout in of_k.into_iter().chain([LayoutChoice::Blocks { blocks: 6, prefix: 2 }]) {
         let at = at.join(format!("with {layout}"));
         fs::create_dir(&at).unwrap();
         crate::common::build(&at.join("db"), &one, schema().layout(layout));
