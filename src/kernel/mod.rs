@@ -131,7 +131,7 @@ impl Kernel {
     }
 }
 
-/// Prefetches `slice[index]` into the cache. An index out of bounds is harmless.
+/// Prefetches `slice[index]` into the second level of the cache. An index out of bounds is harmless.
 #[inline]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -146,6 +146,12 @@ mod tests {
     use crate::fingerprint::mix64;
     use crate::util::cast::{to_u32, to_usize};
 
+    /// Starts and lengths of slices: short ones at every place in a cache line, long ones at some.
+    fn ranges() -> impl Iterator<Item = (usize, usize)> {
+        let short = (0..40).flat_map(|len| (0..16).map(move |start| (start, len)));
+        short.chain((40..=257).map(|len| (len % 16, len)))
+    }
+
     #[test]
     fn every_kernel_filters_triples_like_the_definition() {
         let query = [0x0f0f_1234, 0xffff_0000, 0x1357_9bdf];
@@ -154,8 +160,8 @@ mod tests {
             |i: u64, nth: u64| query[to_usize(nth)] ^ (low(i + 777 * nth) & low(i + 1000) & 0x8101_1011);
         let triples: Vec<[u32; 3]> = (0..300).map(|i| [near(i, 0), near(i, 1), near(i, 2)]).collect();
         for kernel in Kernel::all() {
-            for len in 0..=257 {
-                let part = &triples[len % 7..len % 7 + len];
+            for (start, len) in ranges() {
+                let part = &triples[start..start + len];
                 for radius in [0, 1, 3, 6, 31, 96, 200] {
                     let distance = |words: &[u32; 3]| -> u32 {
                         words.iter().zip(query).map(|(word, query)| (word ^ query).count_ones()).sum()
@@ -165,7 +171,7 @@ mod tests {
                     let mut passed = vec![7];
                     kernel.filter_triples(part, query, radius, &mut passed);
                     assert_eq!(passed[0], 7, "{kernel:?} appends");
-                    assert_eq!(passed[1..], expected, "{kernel:?} at {len} within {radius}");
+                    assert_eq!(passed[1..], expected, "{kernel:?}, {len} from {start} within {radius}");
                 }
             }
         }
@@ -177,8 +183,8 @@ mod tests {
         let low = |i| to_u32(to_usize(mix64(i) >> 32));
         let words: Vec<u32> = (0..300u64).map(|i| query ^ (low(i) & low(i + 1000) & 0x8101_1011)).collect();
         for kernel in Kernel::all() {
-            for len in 0..=257 {
-                let part = &words[len % 7..len % 7 + len];
+            for (start, len) in ranges() {
+                let part = &words[start..start + len];
                 for radius in [0, 1, 2, 5, 31, 32, 64] {
                     let mut pairs = vec![(7, 7)];
                     kernel.filter_pairs(&part[..len.min(70)], radius, &mut pairs);
@@ -186,14 +192,18 @@ mod tests {
                     let near = |a: u32, b: u32| (part[a as usize] ^ part[b as usize]).count_ones() <= radius;
                     let all = few.clone().flat_map(|a| (a + 1..few.end).map(move |b| (a, b)));
                     let expected: Vec<_> = all.filter(|&(a, b)| near(a, b)).collect();
-                    assert_eq!(pairs[1..], expected, "{kernel:?}, pairs of {len} within {radius}");
+                    assert_eq!(
+                        pairs[1..],
+                        expected,
+                        "{kernel:?}, pairs of {len} from {start} within {radius}"
+                    );
                     let expected: Vec<u32> = (0..to_u32(len))
                         .filter(|&i| (part[i as usize] ^ query).count_ones() <= radius)
                         .collect();
                     let mut passed = vec![7];
                     kernel.filter(part, query, radius, &mut passed);
                     assert_eq!(passed[0], 7, "{kernel:?} appends");
-                    assert_eq!(passed[1..], expected, "{kernel:?} at {len} within {radius}");
+                    assert_eq!(passed[1..], expected, "{kernel:?}, {len} from {start} within {radius}");
                 }
             }
         }

@@ -3,13 +3,13 @@
 //! The structs are witnesses: they exist only if the processor has the instructions.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
-    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_maskload_epi32,
-    _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8,
-    _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32,
-    _mm512_cmple_epu32_mask, _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask, _mm512_mask_permutexvar_epi32,
-    _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_permutex2var_epi32, _mm512_popcnt_epi32,
-    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
+    __m256i, __m512i, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_andnot_si256,
+    _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_maskload_epi32, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_setr_epi8, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256,
+    _mm512_add_epi32, _mm512_cmple_epu32_mask, _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask,
+    _mm512_mask_permutexvar_epi32, _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_permutex2var_epi32,
+    _mm512_permutexvar_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -78,11 +78,16 @@ impl Avx512 {
     }
 }
 
-/// Fetches the cache line at an address.
+/// Words in a cache line.
+const LINE_WORDS: usize = 16;
+
+/// Fetches the cache line at an address into the second level of the cache, which takes more
+/// requests at a time than the first: buckets of 3 KiB then arrive at 12 instead of 8 GB/s (measured
+/// on an AMD EPYC).
 #[inline]
 pub(super) fn prefetch(address: *const i8) {
     // SAFETY: a prefetch is a hint. It never faults, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
 }
 
 /// Appends `item(base + position)` for every one in `mask`. Few words are near, and a separate
@@ -115,16 +120,36 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         }
         base += 8;
     }
-    let present = _mm256_cmpgt_epi32(
-        _mm256_set1_epi32(to_u32(rest.len()).cast_signed()),
-        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
-    );
-    // SAFETY: the mask admits exactly the lanes that `rest` holds. The load reads no others.
-    let mask = near(unsafe { _mm256_maskload_epi32(rest.as_ptr().cast(), present) });
-    let mask = mask & ((1 << rest.len()) - 1);
+    if rest.is_empty() {
+        return;
+    }
+    // As in `filter_avx512`: no load goes beyond the line in which the words end.
+    let mask = match words.last_chunk::<8>() {
+        // SAFETY: the array has the eight words, 32 bytes, that an unaligned load reads.
+        Some(last) => near(unsafe { _mm256_loadu_si256(last.as_ptr().cast()) }) >> (8 - rest.len()),
+        None => {
+            let before = words_before(rest, 8);
+            let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let below =
+                |end: usize| _mm256_cmpgt_epi32(_mm256_set1_epi32(to_u32(end).cast_signed()), numbers);
+            let present = _mm256_andnot_si256(below(before), below(before + rest.len()));
+            let start = rest.as_ptr().wrapping_sub(before);
+            // SAFETY: the mask admits exactly the lanes that `rest` holds. The load reads no others.
+            let mask = near(unsafe { _mm256_maskload_epi32(start.cast(), present) });
+            mask >> before & ((1 << rest.len()) - 1)
+        }
+    };
     if mask != 0 {
         push_ones(u64::from(mask), base, passed, |index| index);
     }
+}
+
+/// How many words to load in front of some, so that a load of `lanes` words does not go beyond the
+/// cache line in which they end.
+#[inline]
+fn words_before(words: &[u32], lanes: usize) -> usize {
+    let before = words.as_ptr().addr() / size_of::<u32>() % lanes;
+    if before + words.len() <= lanes { before } else { 0 }
 }
 
 /// The number of one bits in each 32-bit lane: a byte shuffle looks up nibbles, then counts add up
@@ -156,7 +181,7 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
     let (rounds, rest) = words.as_chunks::<64>();
     let mut base = 0;
     for round in rounds {
-        let (steps, _) = round.as_chunks::<16>();
+        let (steps, _) = round.as_chunks::<LINE_WORDS>();
         let least =
             steps.iter().fold(_mm512_set1_epi32(-1), |least, step| _mm512_min_epu32(least, counts(step)));
         if near(least) != 0 {
@@ -166,12 +191,25 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
         }
         base += 64;
     }
-    for step in rest.chunks(16) {
-        let mask = near_in_step(step, query_lanes, radius_lanes);
+    let (steps, rest) = rest.as_chunks::<LINE_WORDS>();
+    for step in steps {
+        let mask = near(counts(step));
         if mask != 0 {
             push_ones(u64::from(mask), base, passed, |index| index);
         }
         base += 16;
+    }
+    if rest.is_empty() {
+        return;
+    }
+    // No load goes beyond the line in which the words end: what follows them is not in the cache,
+    // and a masked load fetches it even so.
+    let mask = match words.last_chunk() {
+        Some(last) => near(counts(last)) >> (LINE_WORDS - rest.len()),
+        None => near_in_line(rest, words_before(rest, LINE_WORDS), query_lanes, radius_lanes),
+    };
+    if mask != 0 {
+        push_ones(u64::from(mask), base, passed, |index| index);
     }
 }
 
@@ -184,7 +222,7 @@ fn filter_pairs_avx512(words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>)
         let word_lanes = _mm512_set1_epi32(word.cast_signed());
         let mut base = first + 1;
         for step in rest.chunks(16) {
-            let mask = near_in_step(step, word_lanes, radius_lanes);
+            let mask = near_in_line(step, 0, word_lanes, radius_lanes);
             if mask != 0 {
                 push_ones(u64::from(mask), base, passed, |second| (first, second));
             }
@@ -194,15 +232,16 @@ fn filter_pairs_avx512(words: &[u32], radius: u32, passed: &mut Vec<(u32, u32)>)
     }
 }
 
-/// Which of 1 to 16 words are within the radius of the query, as a bit mask.
+/// Which of at most 16 words are within the radius of the query, as a bit mask. `before` words
+/// precede them in the 64 bytes that are loaded.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn near_in_step(step: &[u32], query_lanes: __m512i, radius_lanes: __m512i) -> u16 {
-    let present = u16::MAX >> (16 - step.len());
-    // SAFETY: the mask admits exactly the lanes that `step` holds. The load reads no others.
-    let lanes = unsafe { _mm512_maskz_loadu_epi32(present, step.as_ptr().cast()) };
+fn near_in_line(words: &[u32], before: usize, query_lanes: __m512i, radius_lanes: __m512i) -> u16 {
+    let present = sixteen(((1 << words.len()) - 1) << before);
+    // SAFETY: the mask admits exactly the lanes that `words` holds. The load reads no others.
+    let lanes = unsafe { _mm512_maskz_loadu_epi32(present, words.as_ptr().wrapping_sub(before).cast()) };
     let counts = _mm512_popcnt_epi32(_mm512_xor_si512(lanes, query_lanes));
-    _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes)
+    _mm512_mask_cmple_epu32_mask(present, counts, radius_lanes) >> before
 }
 
 /// Counting two words at once and then one is faster than adding up byte counts.
@@ -223,18 +262,23 @@ fn filter_triples_avx512(triples: &[[u32; 3]], query: [u32; 3], radius: u32, pas
         _mm512_setr_epi32(c, a, b, c, a, b, c, a, b, c, a, b, c, a, b, c),
     );
     let radius_lanes = _mm512_set1_epi32(radius.cast_signed());
+    let numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     let mut at = 0;
     while at < triples.len() {
         let count = (triples.len() - at).min(16);
-        // One bit for each remaining word, up to 48.
-        let present = u64::MAX >> (64 - 3 * count);
         let load = |register: usize| {
-            let mask = sixteen(present >> (16 * register));
-            // SAFETY: the mask admits exactly the lanes that `words` has from `3 * at` on. The load
-            // reads no others.
-            unsafe {
-                _mm512_maskz_loadu_epi32(mask, words.as_ptr().wrapping_add(3 * at + 16 * register).cast())
-            }
+            let from = (3 * at + LINE_WORDS * register).min(words.len());
+            let (earlier, rest) = words.split_at(from);
+            let some = &rest[..rest.len().min(LINE_WORDS)];
+            // As in `filter_avx512`: no load goes beyond the line in which the words end.
+            let before =
+                if earlier.is_empty() { words_before(some, LINE_WORDS) } else { LINE_WORDS - some.len() };
+            let present = sixteen(((1 << some.len()) - 1) << before);
+            // SAFETY: the mask admits exactly the lanes that `some` holds. The load reads no others.
+            let lanes =
+                unsafe { _mm512_maskz_loadu_epi32(present, some.as_ptr().wrapping_sub(before).cast()) };
+            let moved = _mm512_add_epi32(numbers, _mm512_set1_epi32(to_u32(before).cast_signed()));
+            _mm512_permutexvar_epi32(moved, lanes)
         };
         let x = _mm512_popcnt_epi32(_mm512_xor_si512(load(0), first));
         let y = _mm512_popcnt_epi32(_mm512_xor_si512(load(1), second));

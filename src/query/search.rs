@@ -17,6 +17,7 @@ use crate::layout::{Metric, Table};
 use crate::progress::ProgressFn;
 use crate::run::{Run, Segment};
 use crate::util::cast::{to_u32, to_usize};
+use crate::util::sort::{MAX_BITS, distribute};
 
 /// A stored fingerprint within k of a query.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ const NARROW_ABOVE: usize = 64;
 const SCAN_BUCKETS: usize = 1 << 12;
 /// Queries of one group: the buckets of so many fit the cache.
 const GROUP: usize = 16;
-/// Least number of queries that is worth sorting by bucket, table by table.
+/// Least number of queries that are worth sorting by bucket, table by table.
 const SWEEP_FROM: usize = 1 << 12;
 /// Queries of one group in a sweep.
 const SWEPT_TOGETHER: usize = 64;
@@ -130,8 +131,10 @@ pub(crate) struct Searcher<'a> {
     probes: Vec<Probe>,
     passed: Vec<u32>,
     survivors: Vec<Survivor>,
-    /// The queries of a sweep in the order of a table.
+    /// The queries of a sweep, roughly in the order of a table.
     order: Vec<u64>,
+    /// Scratch space for the order.
+    unordered: Vec<u64>,
     /// Plans of single queries, by query; empty if no query was re-planned.
     own_plans: Vec<Option<Plan>>,
 }
@@ -163,7 +166,7 @@ impl std::fmt::Debug for CancelCheck<'_> {
 impl<'a> Searcher<'a> {
     pub(crate) fn new(kernel: Kernel, progress: ProgressFn<'a>) -> Self {
         let (probes, passed, survivors) = (Vec::new(), Vec::new(), Vec::new());
-        let (order, own_plans) = (Vec::new(), Vec::new());
+        let (order, unordered, own_plans) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             kernel,
             progress: CancelCheck { progress, looked_up: 0 },
@@ -171,6 +174,7 @@ impl<'a> Searcher<'a> {
             passed,
             survivors,
             order,
+            unordered,
             own_plans,
         }
     }
@@ -216,8 +220,8 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Searches table by table, with the queries sorted by bucket. Each bucket is read from memory
-    /// once for all queries, and buckets are read in order.
+    /// Searches table by table, with the queries sorted roughly by bucket. Each bucket is read from
+    /// memory once for all queries, and buckets are read almost in order.
     fn sweep<F: Fingerprint>(
         &mut self,
         group: &Group<'_, F>,
@@ -234,7 +238,7 @@ impl<'a> Searcher<'a> {
                     order.push(u64::from(bucket) << 32 | u64::from(index));
                 }
             }
-            order.sort_unstable();
+            sort_roughly(&mut order, &mut self.unordered, segment.directory_bits());
             let mut ahead = order.chunks(SWEPT_TOGETHER);
             ahead.by_ref().take(SWEPT_AHEAD).try_for_each(|some| will_need(segment, some))?;
             for some in order.chunks(SWEPT_TOGETHER) {
@@ -439,8 +443,18 @@ impl<'a> Searcher<'a> {
 /// Requests the buckets of a group of a sweep from the system, if few others lie between them.
 fn will_need<F: Fingerprint>(segment: &Segment<F>, some: &[u64]) -> Result<()> {
     let bucket = |entry: Option<&u64>| entry.map_or(0, |&entry| low_half(entry >> 32)) as usize;
-    let buckets = bucket(some.first())..bucket(some.last()) + 1;
+    let buckets = bucket(some.iter().min())..bucket(some.iter().max()) + 1;
     if buckets.len() <= some.len() { segment.will_need_hi(buckets) } else { Ok(()) }
+}
+
+/// Sorts entries whose upper halves are bucket numbers of `directory_bits` bits by the leading bits
+/// of these. The buckets of neighbouring entries then fit the cache together, and a whole order would
+/// take longer than it saves.
+fn sort_roughly(order: &mut Vec<u64>, scratch: &mut Vec<u64>, directory_bits: u32) {
+    let bits = order.len().max(1).ilog2().min(directory_bits).min(MAX_BITS);
+    scratch.resize(order.len(), 0);
+    let _ = distribute(order, scratch, u32::BITS - directory_bits, bits);
+    std::mem::swap(order, scratch);
 }
 
 #[inline]

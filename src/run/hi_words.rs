@@ -27,7 +27,7 @@ pub(crate) struct HiWords<'a> {
 }
 
 /// How far from the likely place a search looks first: half a cache line.
-const NEAR: usize = 8;
+pub(super) const NEAR: usize = 8;
 
 impl HiWords<'_> {
     /// Number of entries.

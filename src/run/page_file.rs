@@ -62,8 +62,8 @@ impl PageSet {
 
 /// Bytes in a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Lines to prefetch. The processor fetches the lines after them by itself.
-const LINES_AHEAD: usize = 17;
+/// Lines to prefetch: those of a page. The processor fetches the lines after them by itself.
+const LINES_AHEAD: usize = PAGE_BYTES / LINE_BYTES;
 
 /// The pages that a range of bytes touches.
 fn pages_of(range: &Range<usize>) -> Range<usize> {

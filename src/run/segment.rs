@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::hi_words::{HiWords, hi_word, likely_place};
+use super::hi_words::{HiWords, NEAR, hi_word, likely_place};
 use super::page_file::{FileSpec, PageFile};
 use super::rest::{LoPlane, RestPlane};
 use super::values::Values;
@@ -153,7 +153,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn prefetch_place_of(&self, permuted: F) -> Result<usize> {
         let range = self.entries_of(self.bucket_of(permuted))?;
         let place = range.start + likely_place(range.len(), self.hi_of(permuted));
-        self.prefetch_hi(&(place..place + 1));
+        self.prefetch_hi(&(place.saturating_sub(NEAR).max(range.start)..(place + NEAR + 1).min(range.end)));
         self.prefetch_rest(place);
         Ok(place)
     }

@@ -12,7 +12,7 @@ use crate::util::parallel;
 /// Values in a piece: 256 KiB of 64-bit fingerprints.
 const CACHED: usize = 1 << 15;
 /// The most leading bits to distribute by. More pieces would scatter the writes too widely.
-const MAX_BITS: u32 = 12;
+pub(crate) const MAX_BITS: u32 = 12;
 
 /// Sorts values on `threads` threads. `scratch` grows to the same length and can be reused.
 pub(crate) fn sort<F: Fingerprint>(values: &mut [F], scratch: &mut Vec<F>, threads: usize) {
@@ -60,8 +60,9 @@ fn in_pieces<F: Fingerprint>(
     parallel::for_each(threads, pieces.into_iter(), |(from, to)| arrange(from, to));
 }
 
-/// Distributes values by their bits `start..start + bits`. Stable. Returns the end of each piece.
-fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -> Vec<usize> {
+/// Distributes values by their bits `start..start + bits`. Stable. `to` has as many values as
+/// `from`. Returns the end of each piece.
+pub(crate) fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], start: u32, bits: u32) -> Vec<usize> {
     let piece = |value: F| to_usize(value.bits(start, bits));
     let mut ends = vec![0; 1 << bits];
     from.iter().for_each(|&value| ends[piece(value)] += 1);
