@@ -3,13 +3,13 @@
 //! The structs are witnesses: they exist only if the processor has the instructions.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_andnot_si256,
-    _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-    _mm256_maskload_epi32, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_setr_epi8, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256,
-    _mm512_add_epi32, _mm512_cmple_epu32_mask, _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask,
-    _mm512_mask_permutexvar_epi32, _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_permutex2var_epi32,
-    _mm512_permutexvar_epi32, _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
+    __m256i, __m512i, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi8, _mm256_and_si256, _mm256_castsi256_ps,
+    _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_maskload_epi32,
+    _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi8,
+    _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256, _mm512_add_epi32,
+    _mm512_cmple_epu32_mask, _mm512_loadu_si512, _mm512_mask_cmple_epu32_mask, _mm512_mask_permutexvar_epi32,
+    _mm512_maskz_loadu_epi32, _mm512_min_epu32, _mm512_permutex2var_epi32, _mm512_permutexvar_epi32,
+    _mm512_popcnt_epi32, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_xor_si512,
 };
 
 use super::scalar;
@@ -128,15 +128,10 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
         // SAFETY: the array has the eight words, 32 bytes, that an unaligned load reads.
         Some(last) => near(unsafe { _mm256_loadu_si256(last.as_ptr().cast()) }) >> (8 - rest.len()),
         None => {
-            let before = words_before(rest, 8);
             let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-            let below =
-                |end: usize| _mm256_cmpgt_epi32(_mm256_set1_epi32(to_u32(end).cast_signed()), numbers);
-            let present = _mm256_andnot_si256(below(before), below(before + rest.len()));
-            let start = rest.as_ptr().wrapping_sub(before);
+            let present = _mm256_cmpgt_epi32(_mm256_set1_epi32(to_u32(rest.len()).cast_signed()), numbers);
             // SAFETY: the mask admits exactly the lanes that `rest` holds. The load reads no others.
-            let mask = near(unsafe { _mm256_maskload_epi32(start.cast(), present) });
-            mask >> before & ((1 << rest.len()) - 1)
+            near(unsafe { _mm256_maskload_epi32(rest.as_ptr().cast(), present) }) & ((1 << rest.len()) - 1)
         }
     };
     if mask != 0 {
