@@ -123,7 +123,7 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     if rest.is_empty() {
         return;
     }
-    // As in `filter_avx512`: no load goes beyond the line in which the words end.
+    // Eight words or more: no load goes beyond them, as in `filter_avx512`.
     let mask = match words.last_chunk::<8>() {
         // SAFETY: the array has the eight words, 32 bytes, that an unaligned load reads.
         Some(last) => near(unsafe { _mm256_loadu_si256(last.as_ptr().cast()) }) >> (8 - rest.len()),
@@ -139,12 +139,12 @@ fn filter_avx2(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) {
     }
 }
 
-/// How many words to load in front of some, so that a load of `lanes` words does not go beyond the
-/// cache line in which they end.
+/// How many words to load in front of at most 16, so that a load of 16 does not go beyond the cache
+/// line in which they end.
 #[inline]
-fn words_before(words: &[u32], lanes: usize) -> usize {
-    let before = words.as_ptr().addr() / size_of::<u32>() % lanes;
-    if before + words.len() <= lanes { before } else { 0 }
+fn words_before(words: &[u32]) -> usize {
+    let before = words.as_ptr().addr() / size_of::<u32>() % LINE_WORDS;
+    if before + words.len() <= LINE_WORDS { before } else { 0 }
 }
 
 /// The number of one bits in each 32-bit lane: a byte shuffle looks up nibbles, then counts add up
@@ -201,7 +201,7 @@ fn filter_avx512(words: &[u32], query: u32, radius: u32, passed: &mut Vec<u32>) 
     // and a masked load fetches it even so.
     let mask = match words.last_chunk() {
         Some(last) => near(counts(last)) >> (LINE_WORDS - rest.len()),
-        None => near_in_line(rest, words_before(rest, LINE_WORDS), query_lanes, radius_lanes),
+        None => near_in_line(rest, words_before(rest), query_lanes, radius_lanes),
     };
     if mask != 0 {
         push_ones(u64::from(mask), base, passed, |index| index);
@@ -266,8 +266,7 @@ fn filter_triples_avx512(triples: &[[u32; 3]], query: [u32; 3], radius: u32, pas
             let (earlier, rest) = words.split_at(from);
             let some = &rest[..rest.len().min(LINE_WORDS)];
             // As in `filter_avx512`: no load goes beyond the line in which the words end.
-            let before =
-                if earlier.is_empty() { words_before(some, LINE_WORDS) } else { LINE_WORDS - some.len() };
+            let before = if earlier.is_empty() { words_before(some) } else { LINE_WORDS - some.len() };
             let present = sixteen(((1 << some.len()) - 1) << before);
             // SAFETY: the mask admits exactly the lanes that `some` holds. The load reads no others.
             let lanes =
