@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row, Stored};
 use crate::format::wal::Operation;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
 use crate::layout::plan::Plan;
 use crate::layout::{HI_BITS, Layout, LayoutChoice, Metric, Table};
@@ -136,26 +136,52 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
+    /// In stages over all probes, each of which prefetches what the next one reads.
     fn probe(&self, query: F, prepared: &Prepared, plan: &Plan, kernel: Kernel, found: &mut Vec<Match<F>>) {
-        let mut passed = Vec::new();
-        for (index, _, masks) in prepared.probes(plan) {
-            let (own, words) = place(&self.tables[index], &self.shapes[index], query);
+        let place_in = |index: usize| place(&self.tables[index], &self.shapes[index], query);
+        let places: Vec<_> =
+            prepared.probes(plan).map(|(index, _, masks)| (index, place_in(index), masks)).collect();
+        for &(index, (own, _), masks) in &places {
+            masks.iter().for_each(|mask| prefetch(&self.heads[index], own ^ mask.bits as usize));
+        }
+        for &(index, (own, _), masks) in &places {
+            masks.iter().for_each(|mask| self.prefetch_chunk(self.heads[index][own ^ mask.bits as usize]));
+        }
+        let (mut passed, mut survivors) = (Vec::new(), Vec::new());
+        for &(index, (own, words), masks) in &places {
             for &mask in masks {
                 let mut at = self.heads[index][own ^ mask.bits as usize];
                 while let Some(chunk) = self.chunks.get(at as usize) {
+                    self.prefetch_chunk(chunk.next);
                     passed.clear();
-                    let left = prepared.k - mask.flips;
-                    self.filter(kernel, (at, chunk.len), words, left, &mut passed);
-                    let rows = passed
-                        .iter()
-                        .filter_map(|&nth| self.rows[chunk.insertions[nth as usize] as usize].as_ref());
-                    // Few of the filtered are near, so that the second question is rare.
-                    found.extend(rows.filter_map(|row| self.near(row, query, prepared.k)).filter(|found| {
-                        plan.reports(|table| &self.tables[table], index, found.fingerprint ^ query)
-                    }));
+                    self.filter(kernel, (at, chunk.len), words, prepared.k - mask.flips, &mut passed);
+                    for &nth in &passed {
+                        let number = chunk.insertions[nth as usize] as usize;
+                        prefetch(&self.rows, number);
+                        survivors.push((index, number));
+                    }
                     at = chunk.next;
                 }
             }
+        }
+        let rows = survivors.iter().filter_map(|&(index, number)| Some((index, self.rows[number].as_ref()?)));
+        let near = rows.filter_map(|(index, row)| Some((index, self.near(row, query, prepared.k)?)));
+        // Few of the filtered are near, so that the second question is rare.
+        let reported = near.filter(|(index, found)| {
+            plan.reports(|table| &self.tables[table], *index, found.fingerprint ^ query)
+        });
+        found.extend(reported.map(|(_, found)| found));
+    }
+
+    #[inline]
+    fn prefetch_chunk(&self, at: u32) {
+        if at == NONE {
+            return;
+        }
+        let (at, words) = (at as usize, CHUNK * Self::WORDS);
+        prefetch(&self.chunks, at);
+        for word in (0..words).step_by(CHUNK).chain([words - 1]) {
+            prefetch(&self.words, at * words + word);
         }
     }
 

@@ -21,13 +21,15 @@ pub(super) struct MinHash {
     bins: Vec<u64>,
     /// The same with borrowed values.
     values: Vec<u64>,
+    /// Scratch space for the numbers of empty bins.
+    empty: Vec<u32>,
 }
 
 impl MinHash {
     pub(super) fn new(bands: BandLayout, rows: u32, width: u32) -> Self {
         let sketch = width - bands.count() * bands.bits();
         let bins = vec![EMPTY; (bands.count() * rows + sketch) as usize];
-        Self { bands, rows: rows as usize, values: bins.clone(), bins }
+        Self { bands, rows: rows as usize, values: bins.clone(), empty: vec![0; bins.len()], bins }
     }
 
     /// The fingerprint of the hashes that `visit` passes on; 0 if there are none.
@@ -47,15 +49,28 @@ impl MinHash {
         self.assembled()
     }
 
-    /// Each empty bin borrows the value of another one.
+    /// Each empty bin borrows the value of another one: of the first in a sequence of its own that is
+    /// not empty. All empty bins take a step of theirs at a time. Whether it was the last is random,
+    /// and decides nothing that the processor would have to predict.
     fn fill_empty(&mut self) {
-        for bin in 0..self.bins.len() {
-            let (mut source, mut attempt) = (bin, 0);
-            while self.bins[source] == EMPTY {
-                attempt += 1;
-                (source, _) = split(mix64((bin as u64) << 32 | attempt), self.bins.len());
+        let Self { bins, values, empty, .. } = self;
+        values.copy_from_slice(bins);
+        let mut left = 0;
+        for (bin, &value) in (0u32..).zip(&*bins) {
+            empty[left] = bin;
+            left += usize::from(value == EMPTY);
+        }
+        let mut attempt = 0;
+        while left > 0 {
+            attempt += 1;
+            let before = std::mem::take(&mut left);
+            for at in 0..before {
+                let bin = empty[at];
+                let (source, _) = split(mix64(u64::from(bin) << 32 | attempt), bins.len());
+                values[bin as usize] = bins[source];
+                empty[left] = bin;
+                left += usize::from(bins[source] == EMPTY);
             }
-            self.values[bin] = self.bins[source];
         }
     }
 
