@@ -1,13 +1,15 @@
 // Times Simhash::find_all of random hashes, of which one in twenty is near another one, for k = 3. Compiles against the
-// headers of simhash-cpp and against those of nearprint. Prints what was timed, seconds, and pairs found.
+// headers of simhash-cpp and against those of nearprint. Prints what was timed, microseconds, and pairs found.
 //
 //     find_all COUNT BLOCKS
+//     find_all COUNT print       the hashes
 
 #include <simhash.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unordered_set>
 #include <vector>
 
@@ -26,8 +28,8 @@ template <typename Find>
 static void time(const char* name, Find find) {
   const auto start = std::chrono::steady_clock::now();
   const size_t found = find();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::printf("%s\t%.6f\t%zu\n", name, seconds.count(), found);
+  const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+  std::printf("%s\t%.0f\t%zu\n", name, taken.count(), found);
 }
 
 int main(int count, char** arguments) {
@@ -37,6 +39,10 @@ int main(int count, char** arguments) {
   for (auto& hash : list) hash = random_number();
   for (size_t at = 0; at < list.size(); at += 20) {
     list[at] = list[random_number() % list.size()] ^ Simhash::hash_t(5) << random_number() % 61;
+  }
+  if (std::strcmp(arguments[2], "print") == 0) {
+    for (auto hash : list) std::printf("%llu\n", static_cast<unsigned long long>(hash));
+    return 0;
   }
   std::unordered_set<Simhash::hash_t> set(list.begin(), list.end());
   time("a set of pairs", [&] { return Simhash::find_all(set, blocks, 3).size(); });

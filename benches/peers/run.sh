@@ -1,9 +1,25 @@
 #!/usr/bin/env bash
-# Installs the peers into a folder of their own and runs all of them on the same data; see run.py.
+# Runs every comparison with other libraries, one after the other, and prints the tables of RESULTS.md.
+#
+#     benches/peers/run.sh [ROWS]...     sizes of the databases; one and ten million rows by default
+#
+# SIMHASH_CPP and NEARPRINT_RELEASE are those of simhash_cpp.sh and documents.sh. Takes an hour: usearch needs most of
+# it. Each script here also runs on its own.
 set -euo pipefail
 cd "$(dirname "$0")"
-home=${NEARPRINT_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/nearprint-peers}
-[ -x "$home/bin/python" ] || python3 -m venv "$home"
-"$home/bin/pip" install --quiet --requirement requirements.txt
-RUSTFLAGS="-C target-cpu=native" cargo build --quiet --release --target-dir "$home/target"
-exec "$home/bin/python" run.py --binary "$home/target/release/peers" "$@"
+[ $# -gt 0 ] || set -- 1000000 10000000
+export NEARPRINT_PEERS=${NEARPRINT_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/nearprint-peers}
+
+title() { printf '\n## %s\n\n' "$1"; }
+
+title 'Queries: nearprint and mih-rs in turn'
+RUSTFLAGS="-C target-cpu=native" cargo build --quiet --release --locked --bins --target-dir "$NEARPRINT_PEERS/target"
+"$NEARPRINT_PEERS/target/release/paired" "$@"
+title 'From C'
+"$NEARPRINT_PEERS/target/release/c_interface"
+title 'From C++, and programs'
+./simhash_cpp.sh
+title 'Documents'
+./documents.sh --pages 24000
+title 'Other libraries'
+./libraries.sh

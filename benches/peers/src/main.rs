@@ -1,6 +1,6 @@
 //! One peer on one set of data: `peers NAME VALUES QUERIES SECONDS`, where both files hold raw
 //! 64-bit little-endian fingerprints, and asking ends after so many seconds. Prints one JSON
-//! object; `run.py` makes the table of them.
+//! object; `libraries.py` makes the table of them.
 
 use std::error::Error;
 use std::fs::File;

@@ -15,6 +15,7 @@ use nearprint_c::snapshot::{
     nearprint_snapshot, nearprint_snapshot_free, nearprint_snapshot_query, nearprint_snapshot_take,
 };
 use nearprint_c::status::nearprint_status;
+use peers::{Random, near};
 
 const K: u32 = 3;
 const QUERIES: usize = 100_000;
@@ -24,14 +25,11 @@ const ROOM: usize = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rows: usize = std::env::args().nth(1).map_or(Ok(1_000_000), |rows| rows.parse())?;
-    let mut state = 42;
-    let values: Vec<u64> = (0..rows).map(|_| random(&mut state)).collect();
+    let mut random = Random(42);
+    let values: Vec<u64> = random.by_ref().take(rows).collect();
     // Half are two bits from a stored value, and half are random.
-    let queries: Vec<u64> = (0..QUERIES)
-        .map(|at| match at % 2 {
-            0 => values[at * 7 % rows] ^ 5 << (random(&mut state) % 61),
-            _ => random(&mut state),
-        })
+    let queries: Vec<u64> = (0..QUERIES / 2)
+        .flat_map(|_| [near(&values, &mut random), random.next().unwrap_or_default()])
         .collect();
     let home = tempfile::tempdir()?;
     let path = home.path().join("db");
@@ -67,14 +65,6 @@ type QueryOfC = unsafe extern "C" fn(
     *mut usize,
     *mut nearprint_error,
 ) -> nearprint_status;
-
-/// splitmix64 (Steele, Lea and Flood, 2014).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 /// Nanoseconds a query, and matches.
 fn in_rust(snapshot: &Snapshot<u64>, queries: &[u64]) -> Result<(f64, usize), nearprint::Error> {

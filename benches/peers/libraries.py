@@ -1,7 +1,7 @@
 """Nearprint and its peers on the same data, one thread each: prints one table.
 
-    benches/peers/run.sh                       one million rows
-    benches/peers/run.sh --rows 10000000 --only nearprint,mih-rs,scan
+    benches/peers/libraries.sh                       one million rows
+    benches/peers/libraries.sh --rows 10000000 --only nearprint,mih-rs,scan
 
 Half of the queries are near a stored value, half are random; 5% of the values are near another one (or,
 with --skewed, 30% share 200 values of their first 16 bits as well). Recall is what a peer found of
