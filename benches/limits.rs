@@ -67,3 +67,34 @@ fn in_order(bencher: Bencher<'_, '_>) {
         .counter(BytesCount::new(buffer.len() * 8))
         .bench_local(|| buffer.iter().fold(0, |sum: u64, &word| sum ^ word));
 }
+
+/// Buckets of a query, of so many words each, all requested before the first one is read: into the
+/// first level of the cache or into the second.
+#[cfg(target_arch = "x86_64")]
+#[divan::bench(args = [(4, 384, 1), (4, 384, 2), (68, 80, 1), (68, 80, 2)], sample_count = 10)]
+fn buckets_requested_before(bencher: Bencher<'_, '_>, (buckets, words, level): (usize, usize, u32)) {
+    use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+
+    let buffer = buffer();
+    let request = |line: &[u64]| {
+        let address = line.as_ptr().cast();
+        // SAFETY: a prefetch is a hint. It never faults, whatever the address.
+        unsafe {
+            if level == 1 {
+                _mm_prefetch::<_MM_HINT_T0>(address)
+            } else {
+                _mm_prefetch::<_MM_HINT_T1>(address)
+            }
+        }
+    };
+    let queries = LOADS / (buckets * words);
+    let mut random = Random(7);
+    bencher.counter(BytesCount::new(queries * buckets * words * 8)).bench_local(|| {
+        (0..queries).fold(0, |sum: u64, _| {
+            let starts = (0..buckets).map(|_| random.next() as usize % (buffer.len() - words));
+            let buckets: Vec<&[u64]> = starts.map(|start| &buffer[start..start + words]).collect();
+            buckets.iter().for_each(|bucket| bucket.chunks(LINE).for_each(request));
+            buckets.iter().flat_map(|bucket| bucket.iter()).fold(sum, |sum, &word| sum ^ word)
+        })
+    });
+}
