@@ -3,6 +3,7 @@
 #include <simhash/permutation.h>
 #include <simhash/simhash.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -59,6 +60,20 @@ int main() {
     CHECK(together == 1);
   }
   CHECK(hashes == before);
+  // So many that two threads read the set.
+  std::vector<Simhash::hash_t> list;
+  for (int at = 0; at < 50000; ++at) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    list.push_back(state);
+    list.push_back(state ^ (Simhash::hash_t(1) << (state >> 58)));
+  }
+  const std::unordered_set<Simhash::hash_t> many(list.begin(), list.end());
+  std::vector<Simhash::match_t> of_list, of_set;
+  Simhash::find_all(list, 6, 3, of_list);
+  Simhash::find_all(many, 6, 3, of_set);
+  std::sort(of_list.begin(), of_list.end());
+  std::sort(of_set.begin(), of_set.end());
+  CHECK(of_list.size() >= 50000 && of_list == of_set);
   std::unordered_set<Simhash::hash_t> none;
   CHECK(Simhash::find_all(none, 4, 3).empty() && Simhash::find_clusters(none, 4, 3).empty());
   CHECK(refuses([&] { Simhash::find_all(hashes, 3, 3); }) && refuses([&] { Simhash::find_clusters(hashes, 65, 3); }));
