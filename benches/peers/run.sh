@@ -3,8 +3,8 @@
 #
 #     benches/peers/run.sh [ROWS]...     sizes of the databases; one and ten million rows by default
 #
-# SIMHASH_CPP and NEARPRINT_RELEASE are those of simhash_cpp.sh and documents.sh. Takes an hour: usearch needs most of
-# it. Each script here also runs on its own.
+# SIMHASH_CPP and NEARPRINT_RELEASE are those of simhash_cpp.sh and documents.sh. simhash-cpp's program and usearch take
+# minutes each. Each script here also runs on its own.
 set -euo pipefail
 cd "$(dirname "$0")"
 [ $# -gt 0 ] || set -- 1000000 10000000

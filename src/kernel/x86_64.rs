@@ -82,8 +82,7 @@ impl Avx512 {
 const LINE_WORDS: usize = 16;
 
 /// Fetches the cache line at an address into the second level of the cache, which takes more
-/// requests at a time than the first: buckets of 3 KiB then arrive at 12 instead of 8 GB/s (measured
-/// on an AMD EPYC).
+/// requests at a time than the first: see `buckets_requested_before` in `benches/limits.rs`.
 #[inline]
 pub(super) fn prefetch(address: *const i8) {
     // SAFETY: a prefetch is a hint. It never faults, whatever the address.

@@ -173,6 +173,7 @@ impl<F: Fingerprint> Memtable<F> {
         found.extend(reported.map(|(_, found)| found));
     }
 
+    /// Prefetches a chunk and its words, if there is one.
     #[inline]
     fn prefetch_chunk(&self, at: u32) {
         if at == NONE {

@@ -556,6 +556,23 @@ mod tests {
     }
 
     #[test]
+    fn a_rough_order_keeps_all_entries_and_orders_leading_bits() {
+        for (len, directory_bits, ordered_bits) in
+            [(0, 8, 0), (1, 8, 0), (5000, 0, 0), (5000, 8, 8), (70_000, 28, 12)]
+        {
+            let bucket = |i: u64| if directory_bits == 0 { 0 } else { mix64(i) >> (64 - directory_bits) };
+            let mut order: Vec<u64> = (0..len).map(|i| bucket(i) << 32 | i).collect();
+            let mut expected = order.clone();
+            sort_roughly(&mut order, &mut vec![7], directory_bits);
+            let leading = |entry: &u64| (entry >> 32) >> (directory_bits - ordered_bits);
+            assert!(order.is_sorted_by_key(leading), "{len} of {directory_bits} bits");
+            order.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(order, expected);
+        }
+    }
+
+    #[test]
     fn prefix_entries_hold_what_shares_the_probed_bits() {
         let rows = &skewed_rows()[..5000];
         for (layout, bits) in [("rotations:4", 8), ("rotations:16", 4), ("rotations:64", 1)] {

@@ -17,7 +17,7 @@ impl Iterator for Random {
     }
 }
 
-/// A stored value with two neighbouring bits but one flipped.
+/// A stored value with two bits flipped.
 pub fn near(values: &[u64], random: &mut Random) -> u64 {
     let (at, bit) = (random.next().unwrap_or_default(), random.next().unwrap_or_default());
     values[(at % values.len() as u64) as usize] ^ 5 << (bit % 61)

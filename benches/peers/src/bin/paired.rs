@@ -152,15 +152,15 @@ fn ask(snapshot: &Snapshot<u64>, kind: &Kind, how: How) -> Outcome<(f64, usize)>
             let mut done = Ok(());
             let run = timed(|| {
                 let mut answered = 0;
-                for batch in kind.queries.chunks(size) {
-                    done = snapshot.query_batch(batch, k, |_, found| {
+                done = kind.queries.chunks(size).try_for_each(|batch| {
+                    snapshot.query_batch(batch, k, |_, found| {
                         if answered < kind.of_mih {
                             matches += found.len();
                         }
                         answered += 1;
                         Ok::<(), DatabaseError>(())
-                    });
-                }
+                    })
+                });
                 answered
             });
             done?;
