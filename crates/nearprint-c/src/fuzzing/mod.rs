@@ -96,6 +96,20 @@ mod tests {
         calls.flatten().collect()
     }
 
+    /// The check of what stopped a batch once knew the callback for matches only.
+    #[test]
+    fn a_progress_function_stops_a_batch() {
+        const OPEN_WITH_PROGRESS: &[u8] = &[OPEN[0], OPEN[1], 0, 0, 0, 0, 0, 7];
+        const VISIT_ONE_QUERY: &[u8] = &[2, 3, 0, 0, 0, 0, 0, 0, 1, 9];
+        let script = [&BEGIN, &PUSH, &FINISH, OPEN_WITH_PROGRESS, &TAKE, VISIT_ONE_QUERY];
+        let calls_of = |call: &[u8]| {
+            let mut bytes = [0; CALL_BYTES];
+            bytes[..call.len()].copy_from_slice(call);
+            bytes
+        };
+        calls(&script.map(calls_of).concat());
+    }
+
     #[test]
     fn every_seed_passes() {
         TARGET.replay_seeds();

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
+use std::sync::atomic::Ordering;
 
 use super::arguments::{ROWS, Rows, Space, length, output, pointer, text};
 use super::input::Input;
@@ -26,9 +27,11 @@ use crate::text::{nearprint_format, nearprint_parse};
 const RECIPES: [&[u8]; 4] = [b"minhash", b"simhash", b"seomoz-cpp short=none", b"unknown"];
 const TEXTS: [&[u8]; 4] = [b"18446744073709551615", b"0x1f", b"the quick brown fox", b""];
 
-/// The context of a callback: how many calls go on, and the snapshot that it uses meanwhile.
+/// The context of a callback: how many calls go on, whether one did not, and the snapshot that it
+/// uses meanwhile.
 struct Visits {
     left: u32,
+    stopped: bool,
     snapshot: *const nearprint_snapshot,
 }
 
@@ -44,9 +47,10 @@ impl Visits {
             // SAFETY: It was made above.
             unsafe { crate::snapshot::nearprint_snapshot_free(newer) };
         }
-        let goes_on = visits.left > 0;
+        assert!(!visits.stopped, "no call follows one that stops");
+        visits.stopped = visits.left == 0;
         visits.left = visits.left.saturating_sub(1);
-        if goes_on { 0 } else { -5 }
+        if visits.stopped { -5 } else { 0 }
     }
 }
 
@@ -148,8 +152,9 @@ impl World {
     fn visit(&mut self, input: &mut Input<'_>) {
         let (snapshot, rows, k) = (self.snapshots.pick(input), Rows::new(input), input.k());
         let (fingerprints, count) = (rows.words(input), input.below(ROWS));
-        let mut visits = Visits { left: u32::from(input.byte() % 16), snapshot };
+        let mut visits = Visits { left: u32::from(input.byte() % 16), stopped: false, snapshot };
         let context = (&raw mut visits).cast();
+        self.watch.stopped.store(false, Ordering::Relaxed);
         let status = if input.flag() {
             let id = u64::from(input.byte() % 16);
             call!(self, nearprint_snapshot_visit_keys(snapshot, fingerprints, id, Some(visit_key), context))
@@ -161,7 +166,9 @@ impl World {
                 nearprint_snapshot_visit_matches(snapshot, fingerprints, count, k, limit, visit, context)
             )
         };
-        assert!(status != NEARPRINT_STOPPED || visits.left == 0, "only the callback stops");
+        // Batches have progress, too.
+        let stopped = visits.stopped || self.watch.stopped.load(Ordering::Relaxed);
+        assert_eq!(status == NEARPRINT_STOPPED, stopped, "what stops is a callback");
     }
 
     fn stream(&mut self, input: &mut Input<'_>) {

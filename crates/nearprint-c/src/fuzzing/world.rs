@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use super::input::Input;
 use crate::builder::{nearprint_builder, nearprint_builder_free, nearprint_builder_push};
@@ -88,10 +88,12 @@ impl<T> Drop for Handles<T> {
     }
 }
 
-/// The context of a progress function: when it stops the work, and a builder that it tries to use.
+/// The context of a progress function: when it stops the work, whether it did, and a builder that it
+/// tries to use.
 #[derive(Default)]
 pub(super) struct Watch {
     pub(super) calls_left: AtomicU64,
+    pub(super) stopped: AtomicBool,
     pub(super) builder: AtomicPtr<nearprint_builder>,
 }
 
@@ -116,6 +118,7 @@ pub(super) unsafe extern "C" fn progress(context: *mut c_void, stage: i32, done:
     assert!(status != NEARPRINT_OK, "the builder is in use");
     let left = watch.calls_left.load(Ordering::Relaxed);
     watch.calls_left.store(left.saturating_sub(1), Ordering::Relaxed);
+    watch.stopped.fetch_or(left == 0, Ordering::Relaxed);
     i32::from(left == 0)
 }
 
