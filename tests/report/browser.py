@@ -1,6 +1,6 @@
 """Opens reports in a headless Chromium and uses them as a reader does.
 
-    NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --lib report
+    NEARPRINT_FULL=1 NEARPRINT_REPORT_DIR=/tmp/report cargo test -p nearprint-cli --lib report
     python tests/report/browser.py /tmp/report/*.html [--shots FOLDER]
 
 Needs chromium, its driver, and `pip install selenium`. The tests in

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::Random;
 use crate::common::cli::{fails, nearprint, succeeds};
+use crate::common::{Random, short_or_full};
 use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
 use nearprint_text::recipe::Recipe;
 
@@ -487,7 +487,7 @@ fn regression_what_was_written_stays_when_a_run_is_killed_while_the_database_com
     let len = |name: &str| fs::metadata(at.join(name)).map_or(0, |file| file.len() as usize);
     let snapshot = || Database::<U256>::open(at.join("seen.np")).unwrap().snapshot();
     let rows = snapshot().unwrap().stats().rows;
-    for delay in 0..12 {
+    for delay in (0..12).step_by(short_or_full(3, 1)) {
         for name in ["out.jsonl", "out.tsv"] {
             fs::remove_file(at.join(name)).unwrap();
         }
