@@ -93,7 +93,7 @@ impl Explanation {
     ///
     /// ```
     /// use nearprint::{Explanation, Schema, Width};
-    /// let explanation = Explanation::imagine(Width::W64, 50_000_000, 3, &Schema::new())?;
+    /// let explanation = Explanation::imagine(Width::W64, 10_000_000, 3, &Schema::new())?;
     /// assert_eq!(explanation.runs[0].layout, "rotations:4");
     /// # Ok::<(), nearprint::Error>(())
     /// ```

@@ -1,32 +1,39 @@
 //! The cost model of queries, and the choice of the cheapest plan.
 //!
-//! The model counts probes (directory look-ups, each a likely cache miss) and candidates (entries
-//! that the filter reads in order). Its constants are fitted to the point-query benchmark; see
-//! ARCHITECTURE.md, "The cost model".
+//! The model counts probes (directory look-ups) and candidates (entries that the filter reads in
+//! order). All look-ups of a query go on side by side, so their latency is waited for once. The
+//! constants are fitted to `cargo bench --bench model`; see ARCHITECTURE.md, "The cost model".
 
 use super::plan::{MAX_PROOF_STEPS, Plan};
 use super::scheme::Layout;
 use crate::fingerprint::{HI_BITS, Payload};
 use crate::util::cast::to_u32;
 
-/// Nanoseconds of a probe whose data is in cache, and of one whose data is in memory.
-const PROBE_NS: (f64, f64) = (25.0, 38.0);
+/// Nanoseconds that a query waits for the memory that it reads first, in cache and in memory.
+const WAIT_NS: (f64, f64) = (0.0, 220.0);
+/// Nanoseconds to permute the query for one table and to begin with it.
+const TABLE_NS: f64 = 20.0;
+/// Nanoseconds of a probe.
+const PROBE_NS: f64 = 23.0;
 /// Nanoseconds that each additional `hi` word of an entry adds to a probe, in cache and in memory.
-const WORD_NS: (f64, f64) = (4.0, 10.0);
+const WORD_NS: (f64, f64) = (14.0, 21.0);
 /// Nanoseconds per candidate of a bucket and `hi` word, in cache and in memory.
-const CANDIDATE_NS: (f64, f64) = (0.12, 0.25);
-/// Nanoseconds per candidate that passes the `hi` filter, in a probe and in a scan.
-const SURVIVOR_NS: (f64, f64) = (18.0, 6.0);
+const CANDIDATE_NS: (f64, f64) = (0.12, 0.29);
+/// Nanoseconds per candidate that passes the `hi` filter, in cache and in memory, where the table
+/// holds whole fingerprints, and where it holds their numbers.
+const SURVIVOR_NS: (f64, f64) = (18.0, 33.0);
+const NUMBERED_SURVIVOR_NS: (f64, f64) = (43.0, 43.0);
 /// Nanoseconds per entry and `hi` word of a scan, which reads every bucket in order.
-const SCAN_NS: f64 = 0.5;
-/// Nanoseconds to permute the query for one table.
-const TABLE_NS: f64 = 8.0;
-/// Smaller tables stay in the last-level cache.
-const CACHE_BYTES: f64 = 24e6;
+const SCAN_NS: f64 = 0.8;
+/// Nanoseconds per entry of a scan that passes the `hi` filter.
+const SCAN_SURVIVOR_NS: f64 = 5.0;
+/// A table of which the caches keep as much as a query needs.
+const CACHE_BYTES: f64 = 4e6;
 
 /// The cost of the parts of a query on one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
+    wait_ns: f64,
     probe_ns: f64,
     candidate_ns: f64,
     scan_ns: f64,
@@ -42,14 +49,16 @@ impl Model {
         let cached = (CACHE_BYTES / (entries as f64 * entry_bytes).max(1.0)).min(1.0);
         let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
         let pass_rate = pass_rate(HI_BITS * to_u32(payload.hi_words()), k);
+        let survivor_ns = between(if payload.is_whole() { SURVIVOR_NS } else { NUMBERED_SURVIVOR_NS });
         Self {
-            probe_ns: between(PROBE_NS) + (words - 1.0) * between(WORD_NS),
-            candidate_ns: between(CANDIDATE_NS) * words + pass_rate * SURVIVOR_NS.0,
-            scan_ns: SCAN_NS * words + pass_rate * SURVIVOR_NS.1,
+            wait_ns: between(WAIT_NS),
+            probe_ns: PROBE_NS + (words - 1.0) * between(WORD_NS),
+            candidate_ns: between(CANDIDATE_NS) * words + pass_rate * survivor_ns,
+            scan_ns: SCAN_NS * words + pass_rate * SCAN_SURVIVOR_NS,
         }
     }
 
-    /// The time of this many probes and candidates of a table, in nanoseconds.
+    /// The time of this many probes and candidates of a table, in nanoseconds, waiting aside.
     pub(crate) fn probes(&self, probes: f64, candidates: f64) -> f64 {
         TABLE_NS + probes * self.probe_ns + candidates * self.candidate_ns
     }
@@ -242,7 +251,8 @@ pub(crate) fn spread(
 
 /// The expected work of a plan.
 fn estimate(plan: &Plan, shapes: &[TableShape], entries: u64, model: &Model) -> Estimate {
-    plan.used().fold(Estimate::default(), |sum, (table, radius)| {
+    let waiting = Estimate { nanoseconds: model.wait_ns, ..Estimate::default() };
+    plan.used().fold(waiting, |sum, (table, radius)| {
         let part = table_estimate(&shapes[table], radius, entries, model);
         Estimate {
             probes: sum.probes + part.probes,
