@@ -20,9 +20,10 @@ const WORD_NS: (f64, f64) = (14.0, 21.0);
 /// Nanoseconds per candidate of a bucket and `hi` word, in cache and in memory.
 const CANDIDATE_NS: (f64, f64) = (0.12, 0.29);
 /// Nanoseconds per candidate that passes the `hi` filter, in cache and in memory, where the table
-/// holds whole fingerprints, and where it holds their numbers.
+/// holds whole fingerprints.
 const SURVIVOR_NS: (f64, f64) = (18.0, 33.0);
-const NUMBERED_SURVIVOR_NS: (f64, f64) = (43.0, 43.0);
+/// The same where the table holds their numbers.
+const NUMBERED_SURVIVOR_NS: f64 = 43.0;
 /// Nanoseconds per entry and `hi` word of a scan, which reads every bucket in order.
 const SCAN_NS: f64 = 0.8;
 /// Nanoseconds per entry of a scan that passes the `hi` filter.
@@ -49,7 +50,7 @@ impl Model {
         let cached = (CACHE_BYTES / (entries as f64 * entry_bytes).max(1.0)).min(1.0);
         let between = |(cache, memory): (f64, f64)| cache * cached + memory * (1.0 - cached);
         let pass_rate = pass_rate(HI_BITS * to_u32(payload.hi_words()), k);
-        let survivor_ns = between(if payload.is_whole() { SURVIVOR_NS } else { NUMBERED_SURVIVOR_NS });
+        let survivor_ns = if payload.is_whole() { between(SURVIVOR_NS) } else { NUMBERED_SURVIVOR_NS };
         Self {
             wait_ns: between(WAIT_NS),
             probe_ns: PROBE_NS + (words - 1.0) * between(WORD_NS),
