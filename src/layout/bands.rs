@@ -120,10 +120,14 @@ impl BandLayout {
         let bands = (0..self.count)
             .zip(bands)
             .map(|(band, value)| F::from_bits(value & keep, self.start(F::BITS, band), self.bits));
-        let sketch = (0..self.sketch_of(F::BITS))
-            .zip(sketch)
-            .map(|(at, bit)| F::from_bits(u64::from(bit), self.bits + at, 1));
-        bands.chain(sketch).fold(F::default(), |all, part| all | part)
+        let mut all = bands.fold(F::default(), |all, band| all | band);
+        let (mut sketch, end) = (sketch.into_iter(), self.bits + self.sketch_of(F::BITS));
+        for start in (self.bits..end).step_by(64) {
+            let len = (end - start).min(64);
+            let bits = (0..len).map(|_| u64::from(sketch.next() == Some(true)));
+            all = all | F::from_bits(bits.fold(0, |word, bit| word << 1 | bit), start, len);
+        }
+        all
     }
 
     /// Whether at least one band of two fingerprints is equal.

@@ -1,6 +1,7 @@
 //! Net effect of unflushed operations: the inserted rows, and the ids deleted from older runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+use std::iter;
 use std::sync::Arc;
 
 use crate::build::{KeySource, RowCounts, Target, write_run};
@@ -14,37 +15,63 @@ use crate::options::Options;
 use crate::query::prepare::Searchable;
 use crate::run::Run;
 use crate::storage::{Memory, Storage};
+use crate::util::cast::to_u32;
+
+/// The end of a list of keys.
+const NONE: u32 = u32::MAX;
 
 /// The net effect of operations, applied in order.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSet<F> {
-    /// By (id, fingerprint), each with the number of its insertion.
-    rows: BTreeMap<(u64, F), u32>,
+    /// By (id, fingerprint). In no order: it is only needed by a flush, and ids are mostly random.
+    rows: HashMap<(u64, F), Inserted>,
+    /// The same in order, from the first deletion on.
+    by_id: Option<BTreeSet<(u64, F)>>,
     deleted: BTreeSet<u64>,
     insertions: u32,
     operations: usize,
     automatic: IdRanges,
     largest_id: Option<u64>,
-    /// By (id, fingerprint), the keys of the rows.
-    keys: BTreeMap<(u64, F), Vec<Key>>,
-    /// Bytes of all inserted keys and texts.
-    key_bytes: usize,
+    /// All keys in the order of their insertion, also of rows that were deleted since.
+    keys: Vec<Key>,
+    /// Their bytes, each key followed by its text.
+    key_bytes: Vec<u8>,
     next_sequence: u64,
     /// `None` if no checkpoint was set.
     checkpoint: Option<Vec<u8>>,
+}
+
+/// An inserted row.
+#[derive(Debug)]
+struct Inserted {
+    /// Rows are counted in the order of their insertion.
+    number: u32,
+    /// The index of its last key; `NONE` if it has no key.
+    last_key: u32,
 }
 
 /// A key of a row, as in [`KeyRecord`].
 #[derive(Debug)]
 struct Key {
     sequence: u64,
-    key: Box<[u8]>,
-    text: Box<[u8]>,
+    /// The index of the key of this row before; `NONE` for the first.
+    previous: u32,
+    /// The places of its bytes: where it starts, where its text starts, and where that ends.
+    start: usize,
+    text: usize,
+    end: usize,
 }
 
 impl<F: Fingerprint> ChangeSet<F> {
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// Removes everything.
+    pub(crate) fn clear(&mut self) {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        *self = Self { rows, ..Self::new() };
     }
 
     /// Number of applied operations, including those without an effect.
@@ -77,7 +104,7 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     /// Bytes of inserted keys and texts, including those without an effect.
     pub(crate) fn key_bytes(&self) -> usize {
-        self.key_bytes
+        self.key_bytes.len()
     }
 
     /// 1 + the largest sequence number of any key; 0 if there is none.
@@ -100,12 +127,13 @@ impl<F: Fingerprint> ChangeSet<F> {
     pub(crate) fn apply(&mut self, operation: Operation<'_, F>, removed: impl FnMut(u32)) -> Option<u32> {
         self.operations += 1;
         match operation {
-            Operation::Insert { row, automatic } => self.insert(row, automatic),
-            Operation::InsertKeyed(record) => {
-                let fresh = self.insert(record.row, false);
-                self.add_key(&record);
-                fresh
+            Operation::Insert { row, automatic } => {
+                if automatic {
+                    self.automatic.add(row.id, row.id);
+                }
+                self.insert(row, None)
             }
+            Operation::InsertKeyed(record) => self.insert(record.row, Some(record)),
             Operation::Delete(id) => {
                 self.delete(id, removed);
                 None
@@ -117,45 +145,57 @@ impl<F: Fingerprint> ChangeSet<F> {
         }
     }
 
-    fn insert(&mut self, row: Row<F>, automatic: bool) -> Option<u32> {
+    fn insert(&mut self, row: Row<F>, key: Option<KeyRecord<'_, F>>) -> Option<u32> {
         self.largest_id = self.largest_id.max(Some(row.id));
-        if automatic {
-            self.automatic.add(row.id, row.id);
+        let (place, number) = ((row.id, row.fingerprint), self.insertions);
+        let inserted = self.rows.entry(place).or_insert(Inserted { number, last_key: NONE });
+        if let Some(KeyRecord { sequence, key, text, .. }) = key {
+            let start = self.key_bytes.len();
+            self.key_bytes.extend_from_slice(key);
+            self.key_bytes.extend_from_slice(text);
+            let (previous, text) = (inserted.last_key, start + key.len());
+            inserted.last_key = to_u32(self.keys.len());
+            self.keys.push(Key { sequence, previous, start, text, end: self.key_bytes.len() });
+            self.next_sequence = self.next_sequence.max(sequence.saturating_add(1));
         }
-        let number = self.insertions;
-        let fresh = *self.rows.entry((row.id, row.fingerprint)).or_insert(number) == number;
-        self.insertions += u32::from(fresh);
-        fresh.then_some(number)
+        let is_fresh = inserted.number == number;
+        if is_fresh {
+            self.insertions += 1;
+            self.by_id.iter_mut().for_each(|by_id| {
+                by_id.insert(place);
+            });
+        }
+        is_fresh.then_some(number)
     }
 
-    fn add_key(&mut self, record: &KeyRecord<'_, F>) {
-        self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
-        self.key_bytes += record.key.len() + record.text.len();
-        let keys = self.keys.entry((record.row.id, record.row.fingerprint)).or_default();
-        if let Err(place) = keys.binary_search_by(|known| (*known.key).cmp(record.key)) {
-            keys.insert(
-                place,
-                Key { sequence: record.sequence, key: record.key.into(), text: record.text.into() },
-            );
-        }
-    }
-
-    /// Visits every key of a row.
+    /// Visits the keys of a row, in no particular order. A key that was inserted several times is
+    /// visited several times.
     pub(crate) fn keys_of(&self, row: Row<F>, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
-        for key in self.keys.get(&(row.id, row.fingerprint)).into_iter().flatten() {
-            visit(key.record(row));
-        }
+        let inserted = self.rows.get(&(row.id, row.fingerprint));
+        inserted.into_iter().flat_map(|inserted| self.records(row, inserted)).for_each(visit);
+    }
+
+    /// The keys of a row, the last one first.
+    fn records(&self, row: Row<F>, inserted: &Inserted) -> impl Iterator<Item = KeyRecord<'_, F>> {
+        let key = |at: u32| self.keys.get(at as usize);
+        iter::successors(key(inserted.last_key), move |last| key(last.previous)).map(move |key| KeyRecord {
+            row,
+            sequence: key.sequence,
+            key: &self.key_bytes[key.start..key.text],
+            text: &self.key_bytes[key.text..key.end],
+        })
     }
 
     fn delete(&mut self, id: u64, mut removed: impl FnMut(u32)) {
         self.deleted.insert(id);
+        let by_id = self.by_id.get_or_insert_with(|| self.rows.keys().copied().collect());
         let of_id = (id, F::default())..=(id, F::ones(0, F::BITS));
-        let gone: Vec<(u64, F)> = self.rows.range(of_id).map(|(&key, _)| key).collect();
-        for key in gone {
-            if let Some(number) = self.rows.remove(&key) {
-                removed(number);
+        let gone: Vec<(u64, F)> = by_id.range(of_id).copied().collect();
+        for place in gone {
+            by_id.remove(&place);
+            if let Some(inserted) = self.rows.remove(&place) {
+                removed(inserted.number);
             }
-            self.keys.remove(&key);
         }
     }
 
@@ -167,6 +207,15 @@ impl<F: Fingerprint> ChangeSet<F> {
         rows
     }
 
+    /// The keys of all rows, in order. Of several records of a key, only the earliest.
+    pub(crate) fn keys(&self) -> Vec<KeyRecord<'_, F>> {
+        let of_row = |(&(id, fingerprint), inserted)| self.records(Row { fingerprint, id }, inserted);
+        let mut keys: Vec<KeyRecord<'_, F>> = self.rows.iter().flat_map(of_row).collect();
+        keys.sort_unstable_by_key(|key| (key.place(), key.sequence));
+        keys.dedup_by(|later, first| later.place() == first.place());
+        keys
+    }
+
     /// The ids to delete from older runs, ascending; none where there are none.
     pub(crate) fn deleted(&self, has_older_runs: bool) -> Vec<u64> {
         if has_older_runs { self.deleted.iter().copied().collect() } else { Vec::new() }
@@ -176,7 +225,7 @@ impl<F: Fingerprint> ChangeSet<F> {
     pub(crate) fn effect(&self, has_older_runs: bool) -> Option<Effect<'_, F>> {
         let (rows, deleted) = (self.rows(), self.deleted(has_older_runs));
         let is_empty = rows.is_empty() && deleted.is_empty();
-        (!is_empty).then_some(Effect { rows, deleted, keys: self })
+        (!is_empty).then(|| Effect { rows, deleted, keys: self.keys() })
     }
 
     /// A run in memory with the changes. `None` if they have no effect. `manifest` includes the
@@ -201,7 +250,7 @@ impl<F: Fingerprint> ChangeSet<F> {
 pub(crate) struct Effect<'a, F> {
     rows: Vec<Row<F>>,
     deleted: Vec<u64>,
-    keys: &'a ChangeSet<F>,
+    keys: Vec<KeyRecord<'a, F>>,
 }
 
 impl<F: Fingerprint> Effect<'_, F> {
@@ -214,21 +263,13 @@ impl<F: Fingerprint> Effect<'_, F> {
         let rows = &self.rows[..];
         let counts = RowCounts::of(&rows, 0, target.options)?;
         let layout = layout(counts.entries)?;
-        write_run(target, layout, Box::new(rows), counts, &self.deleted, self.keys)
+        write_run(target, layout, Box::new(rows), counts, &self.deleted, &self.keys)
     }
 }
 
-impl<F: Fingerprint> KeySource<F> for ChangeSet<F> {
+impl<F: Fingerprint> KeySource<F> for Vec<KeyRecord<'_, F>> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
-        self.keys.iter().try_for_each(|(&(id, fingerprint), keys)| {
-            keys.iter().try_for_each(|key| visit(key.record(Row { fingerprint, id })))
-        })
-    }
-}
-
-impl Key {
-    fn record<F>(&self, row: Row<F>) -> KeyRecord<'_, F> {
-        KeyRecord { row, sequence: self.sequence, key: &self.key, text: &self.text }
+        self.iter().try_for_each(|&key| visit(key))
     }
 }
 
@@ -256,5 +297,42 @@ mod tests {
         assert!(changes.deleted(false).is_empty(), "which nothing older needs");
         assert_eq!(changes.operations(), 6);
         assert_eq!(changes.largest_id(), Some(8));
+    }
+
+    #[test]
+    fn keys_are_sorted_and_the_earliest_of_equal_ones_counts() {
+        let mut changes = ChangeSet::new();
+        let row = |id| Row { fingerprint: 5u64, id };
+        let record = |id, sequence, key: &'static str, text: &'static str| {
+            Operation::InsertKeyed(KeyRecord {
+                row: row(id),
+                sequence,
+                key: key.as_bytes(),
+                text: text.as_bytes(),
+            })
+        };
+        let operations = [
+            record(9, 0, "b", "first"),
+            record(2, 1, "lost", "deleted with its row"),
+            record(9, 2, "", "an empty key"),
+            record(9, 3, "b", "second"),
+            Operation::Delete(2),
+            record(2, 4, "c", ""),
+        ];
+        operations.into_iter().for_each(|operation| _ = changes.apply(operation, |_| ()));
+        let shown = |key: &KeyRecord<'_, u64>| {
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            (key.row.id, key.sequence, text(key.key), text(key.text))
+        };
+        let expected = [
+            (2, 4, "c".into(), String::new()),
+            (9, 2, String::new(), "an empty key".into()),
+            (9, 0, "b".into(), "first".into()),
+        ];
+        assert_eq!(changes.keys().iter().map(shown).collect::<Vec<_>>(), expected);
+        let mut of_row = Vec::new();
+        changes.keys_of(row(9), &mut |key| of_row.push(key.sequence));
+        assert_eq!(of_row, [3, 2, 0]);
+        assert_eq!(changes.next_sequence(), 5);
     }
 }

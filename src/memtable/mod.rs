@@ -94,7 +94,7 @@ impl<F: Fingerprint> Memtable<F> {
 
     /// Removes everything.
     pub(crate) fn clear(&mut self) {
-        self.changes = ChangeSet::new();
+        self.changes.clear();
         self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
         self.chunks.clear();
         self.words.clear();

@@ -27,7 +27,6 @@ use std::path::Path;
 pub use report::{Finding, FindingKind, RepairReport};
 pub(crate) use source::width;
 
-use crate::build::KeySource;
 use crate::database::bulk::Builder;
 use crate::database::snapshot::verify_all;
 use crate::error::{Corruption, Error, Result};
@@ -68,7 +67,7 @@ pub fn repair<F: Fingerprint>(
     for row in changes.rows() {
         builder.push(row.fingerprint, Some(row.id))?;
     }
-    changes.for_each(&mut |key| builder.push_record(&key))?;
+    changes.keys().iter().try_for_each(|key| builder.push_record(key))?;
     let mut deleted = DeletedIds::default();
     deleted.add(changes.deleted(true));
     // Newest first: the tombstones of a run apply to the older ones.

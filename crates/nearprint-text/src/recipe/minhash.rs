@@ -8,6 +8,9 @@ use nearprint::{BandLayout, Fingerprint};
 /// The value of an empty bin. No feature has it.
 const EMPTY: u64 = u64::MAX;
 
+/// Attempts of empty bins to borrow that are looked up, not computed.
+const LISTED: usize = 8;
+
 /// Makes a fingerprint of a set of hashes by one permutation hashing (Li, Owen, Zhang 2012), with
 /// optimal densification (Shrivastava 2017) and 1-bit minwise hashing (Li and Koenig 2010).
 ///
@@ -23,13 +26,20 @@ pub(super) struct MinHash {
     values: Vec<u64>,
     /// Scratch space for the numbers of empty bins.
     empty: Vec<u32>,
+    /// For each of the first attempts, the bin that each bin borrows from.
+    sources: Vec<Vec<u16>>,
 }
 
 impl MinHash {
+    #[expect(clippy::cast_possible_truncation, reason = "there are a few hundred bins")]
     pub(super) fn new(bands: BandLayout, rows: u32, width: u32) -> Self {
         let sketch = width - bands.count() * bands.bits();
-        let bins = vec![EMPTY; (bands.count() * rows + sketch) as usize];
-        Self { bands, rows: rows as usize, values: bins.clone(), empty: vec![0; bins.len()], bins }
+        let count = bands.count() * rows + sketch;
+        let bins = vec![EMPTY; count as usize];
+        let sources = (1..=LISTED)
+            .map(|attempt| (0..count).map(|bin| source(bin, attempt, bins.len()) as u16).collect())
+            .collect();
+        Self { bands, rows: rows as usize, values: bins.clone(), empty: vec![0; bins.len()], sources, bins }
     }
 
     /// The fingerprint of the hashes that `visit` passes on; 0 if there are none.
@@ -50,27 +60,22 @@ impl MinHash {
     }
 
     /// Each empty bin borrows the value of another one: of the first in a sequence of its own that is
-    /// not empty. All empty bins take a step of theirs at a time. Whether it was the last is random,
-    /// and decides nothing that the processor would have to predict.
+    /// not empty. All empty bins take a step of theirs at a time.
     fn fill_empty(&mut self) {
-        let Self { bins, values, empty, .. } = self;
+        let Self { bins, values, empty, sources, .. } = self;
         values.copy_from_slice(bins);
         let mut left = 0;
         for (bin, &value) in (0u32..).zip(&*bins) {
             empty[left] = bin;
             left += usize::from(value == EMPTY);
         }
-        let mut attempt = 0;
+        for sources in &*sources {
+            left = borrow(bins, values, &mut empty[..left], |bin| sources[bin as usize].into());
+        }
+        let mut attempt = LISTED;
         while left > 0 {
             attempt += 1;
-            let before = std::mem::take(&mut left);
-            for at in 0..before {
-                let bin = empty[at];
-                let (source, _) = split(mix64(u64::from(bin) << 32 | attempt), bins.len());
-                values[bin as usize] = bins[source];
-                empty[left] = bin;
-                left += usize::from(bins[source] == EMPTY);
-            }
+            left = borrow(bins, values, &mut empty[..left], |bin| source(bin, attempt, bins.len()));
         }
     }
 
@@ -83,6 +88,27 @@ impl MinHash {
         let bit = |(at, value): (u64, &u64)| mix64(value ^ mix64(at)) >> 63 == 1;
         self.bands.assemble((0..).zip(in_bands.chunks(self.rows)).map(band), (0..).zip(in_sketch).map(bit))
     }
+}
+
+/// The bin that an empty one borrows from at an attempt, counted from 1.
+fn source(bin: u32, attempt: usize, bins: usize) -> usize {
+    split(mix64(u64::from(bin) << 32 | attempt as u64), bins).0
+}
+
+/// Lets empty bins borrow, and moves those to the front that are still empty. Returns their number.
+///
+/// Whether one still is, is random, and decides nothing that the processor would have to predict.
+#[inline]
+fn borrow(bins: &[u64], values: &mut [u64], empty: &mut [u32], source: impl Fn(u32) -> usize) -> usize {
+    let mut left = 0;
+    for at in 0..empty.len() {
+        let bin = empty[at];
+        let borrowed = bins[source(bin)];
+        values[bin as usize] = borrowed;
+        empty[left] = bin;
+        left += usize::from(borrowed == EMPTY);
+    }
+    left
 }
 
 /// The bin of a hash, and its value there: the high and the low word of its product with the number
