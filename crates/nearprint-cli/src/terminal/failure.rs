@@ -16,6 +16,8 @@ const CORRUPT: u8 = 3;
 const LOCKED: u8 = 4;
 const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
+/// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
+const NOT_DELIVERED: u8 = 7;
 const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -34,6 +36,8 @@ pub(crate) enum Failure {
     /// The result of `compare`: the texts are not near-duplicates. Their distance is printed
     /// before.
     NotNearDuplicates,
+    /// The reader of standard output has ended, and the documents that it did not get are not stored.
+    NotDelivered,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
     /// Ctrl-C after a number of records. `resumable`: the same command can resume there.
@@ -96,7 +100,7 @@ impl Failure {
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
-            Self::Corrupt | Self::NotNearDuplicates => {}
+            Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered => {}
             Self::Interrupted { records, resumable } => {
                 let consequence = match resumable {
                     true => "rerun the command to resume",
@@ -144,6 +148,7 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
+            Self::NotDelivered => NOT_DELIVERED,
             Self::Engine(Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
             Self::NothingRecovered(_) | Self::Engine(_) => FAILED,
@@ -182,11 +187,16 @@ impl Failure {
     }
 
     fn is_closed_pipe(&self) -> bool {
-        match self {
-            Self::Engine(Error::Io { path, source, .. }) => {
-                path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
-            }
-            _ => false,
+        matches!(self, Self::Engine(error) if is_closed_pipe(error))
+    }
+}
+
+/// Whether the reader of standard output has ended.
+pub(crate) fn is_closed_pipe(error: &Error) -> bool {
+    match error {
+        Error::Io { path, source, .. } => {
+            path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
         }
+        _ => false,
     }
 }

@@ -20,6 +20,7 @@ mod ingest;
 mod keys;
 mod living;
 mod minhash;
+mod outputs;
 mod outcomes;
 mod report;
 mod scan;

@@ -1,5 +1,6 @@
 //! Decides document by document what is new, and remembers it.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::candidates::{self, Candidate, Document, KnownDocuments, Measure, Verdict};
@@ -91,9 +92,6 @@ pub struct Deduplicator<F: Fingerprint> {
     _folder: Option<WorkFolder>,
 }
 
-/// Begins the record of a completed run, which is stored in the place of its progress.
-const COMPLETED: &[u8] = b"\0completed\0";
-
 /// A temporary database writes a run after this many documents, to bound its memory.
 const FLUSH_KEPT: u64 = 1 << 18;
 /// Documents of one block of work on a thread.
@@ -155,7 +153,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         check_bands(snapshot.bands(), &recipe, path)?;
         let k = options.k.unwrap_or(snapshot.default_k());
         let measure = Measure { recipe: recipe.clone(), confirm: options.confirm };
-        let known = KnownDocuments { snapshot, before_sequence: u64::MAX, k, measure };
+        let known = KnownDocuments { snapshot, ignored: Vec::new(), k, measure };
         Self::above(Some(known), k, &recipe, options)
     }
 
@@ -285,12 +283,20 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [finished](Self::finish).
     #[must_use]
     pub fn unfinished(&self) -> Option<&[u8]> {
-        self.stored_progress().filter(|progress| !progress.starts_with(COMPLETED))
+        self.stored_progress()
     }
 
-    /// The record of the last run, if it was [completed](Self::complete).
-    pub(super) fn completed(&self) -> Option<&[u8]> {
-        self.stored_progress().and_then(|progress| progress.strip_prefix(COMPLETED))
+    /// The records of finished jobs.
+    pub(super) fn history(&self) -> Option<&[u8]> {
+        match &self.known {
+            Some(known) => known.snapshot.history(),
+            None => self.writer.history(),
+        }
+    }
+
+    /// Replaces the records of finished jobs, by the next commit.
+    pub(super) fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        Ok(self.writer.set_history(history)?)
     }
 
     fn stored_progress(&self) -> Option<&[u8]> {
@@ -326,24 +332,23 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// The sequence number of the next kept document.
     ///
-    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget_since)
-    /// an unfinished run.
+    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget) an
+    /// unfinished run.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
         self.writer.next_sequence()
     }
 
-    /// Forgets the documents kept since a [sequence number](Self::next_sequence), and the
-    /// unfinished progress. Durable on return. Does nothing if kept documents are remembered
-    /// temporarily.
+    /// Forgets the documents with these [sequence numbers](Self::next_sequence), and the unfinished
+    /// progress. Durable on return. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
-    pub fn forget_since(&mut self, sequence: u64) -> Result<()> {
+    pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
-        self.writer.delete_keys_since(sequence)?;
+        self.writer.delete_keys_between(sequences)?;
         self.store_progress(b"")?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
@@ -357,21 +362,12 @@ impl<F: Fingerprint> Deduplicator<F> {
     ///
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
-    pub fn finish(self) -> Result<()> {
-        self.close(b"")
-    }
-
-    /// [Finishes](Self::finish), and leaves a record of the run in the place of its progress.
-    pub(super) fn complete(self, record: &[u8]) -> Result<()> {
-        self.close(&[COMPLETED, record].concat())
-    }
-
-    fn close(mut self, progress: &[u8]) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
-        self.store_progress(progress)?;
+        self.store_progress(b"")?;
         Ok(self.writer.close()?)
     }
 
@@ -380,10 +376,10 @@ impl<F: Fingerprint> Deduplicator<F> {
         self.is_temporary
     }
 
-    /// Ignores the documents of a read-only database from this sequence number on.
-    pub(super) fn ignore_since(&mut self, sequence: u64) {
+    /// Ignores the documents of a read-only database with these sequence numbers.
+    pub(super) fn ignore(&mut self, sequences: Vec<Range<u64>>) {
         if let Some(known) = &mut self.known {
-            known.before_sequence = sequence;
+            known.ignored = sequences;
         }
     }
 
@@ -393,7 +389,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(self.known.clone());
         }
         let (snapshot, measure) = (self.writer.snapshot()?, self.measure());
-        Ok(Some(KnownDocuments { snapshot, before_sequence: sequence, k: self.k, measure }))
+        Ok(Some(KnownDocuments { snapshot, ignored: vec![sequence..u64::MAX], k: self.k, measure }))
     }
 
     /// Whether a document has too few tokens.
@@ -466,10 +462,10 @@ impl<F: Fingerprint> Deduplicator<F> {
                 return Ok(true);
             }
         }
-        let Some(KnownDocuments { snapshot, before_sequence, .. }) = &self.known else { return Ok(false) };
-        for found in &snapshot.query(document.fingerprint, self.k)? {
-            let mut keys = snapshot.keys_of(row(found))?.into_iter();
-            if keys.any(|key| key.sequence < *before_sequence && key.key == document.key) {
+        let Some(known) = &self.known else { return Ok(false) };
+        for found in &known.snapshot.query(document.fingerprint, self.k)? {
+            let mut keys = known.snapshot.keys_of(row(found))?.into_iter();
+            if keys.any(|key| known.counts(&key) && key.key == document.key) {
                 return Ok(true);
             }
         }

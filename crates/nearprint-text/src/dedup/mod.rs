@@ -10,13 +10,12 @@
 //!
 //! Each of the modules uses only those before it: `confirm`, `options`, `units`, `temporary`, `stored`,
 //! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
-//! `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `recent`, `fingerprinting`, `groups`;
+//! `job`; `checkpoint`, `report`, `history`; `deduplicator`; `recent`, `fingerprinting`, `groups`;
 //! `file_run`; `in_order`, `ranked`, `by_unit`; `run`.
 
 mod by_unit;
 mod candidates;
 mod checkpoint;
-mod completed;
 mod confirm;
 mod crowding;
 mod database;
@@ -24,6 +23,7 @@ mod deduplicator;
 mod file_run;
 mod fingerprinting;
 mod groups;
+mod history;
 mod in_order;
 mod job;
 mod kept_fingerprints;
@@ -47,4 +47,5 @@ pub use job::{FileJob, Keep};
 pub use kept_fingerprints::KeptFingerprints;
 pub use options::{DedupOptions, recipe_of};
 pub use run::FileReport;
+pub use crate::time::UtcTime;
 pub use units::Unit;
