@@ -11,12 +11,12 @@ mod runs;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use database::{KeysKept, Manifest};
+pub(crate) use database::{BesideKeys, KeysKept, Manifest};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 #[cfg(any(test, fuzzing))]
 pub(crate) use file::PREFIX_BYTES;
-pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_RECIPE_BYTES};
+pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, MAX_RECIPE_BYTES};
 pub(crate) use ids::IdRanges;
 #[cfg(test)]
 pub(crate) use ids::MAX_RANGES;

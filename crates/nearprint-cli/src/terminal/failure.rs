@@ -129,6 +129,7 @@ impl Failure {
                 | Error::Mismatch { .. }
                 | Error::Incomparable { .. }
                 | Error::MountPoint { .. }
+                | Error::NotAHash { .. }
                 | Error::NotRunsOnly { .. }
                 | Error::Overlap { .. }
                 | Error::RecipeMismatch { .. }
