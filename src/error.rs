@@ -173,6 +173,14 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// More than [`MAX_HASH_BYTES`](crate::MAX_HASH_BYTES) bytes beside a key, where the database
+    /// stores hashes of texts and no texts.
+    NotAHash {
+        /// The database.
+        path: PathBuf,
+        /// Their number.
+        len_bytes: usize,
+    },
     /// A key of more than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES) bytes.
     KeyTooLong {
         /// The database.
@@ -360,6 +368,9 @@ impl fmt::Display for Error {
             }
             Self::TextsNotStored { path } => {
                 write!(f, "{}: the database was made without texts", path.display())
+            }
+            Self::NotAHash { path, .. } => {
+                write!(f, "{}: the database stores hashes of texts, and no texts", path.display())
             }
             Self::KeyTooLong { path, .. } => {
                 write!(f, "{}: a key takes at most 65,536 bytes", path.display())

@@ -56,7 +56,8 @@ pub use error::{Corruption, Error, Result};
 pub use fingerprint::{
     Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor, num_differing_bits,
 };
-pub use format::keys::MAX_KEY_BYTES;
+pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
+pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
 pub use layout::{BandLayout, LayoutChoice};
 pub use options::{MIN_MEMORY_BYTES, Options};

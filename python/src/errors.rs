@@ -69,6 +69,7 @@ fn is_input(error: &Error) -> bool {
             | Error::Mismatch { .. }
             | Error::Incomparable { .. }
             | Error::MountPoint { .. }
+            | Error::NotAHash { .. }
             | Error::NotRunsOnly { .. }
             | Error::Overlap { .. }
             | Error::RecipeMismatch { .. }

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use crate::build::{KeySorter, RowCounts, Sorter, SpillNames, Target, write_run};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::keys::MAX_KEY_BYTES;
-use crate::format::keys::{KeyRecord, hash_key};
-use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
+use crate::format::keys::{KeyRecord, MAX_HASH_BYTES, MAX_KEY_BYTES, hash_key};
+use crate::format::manifest::{BesideKeys, IdRanges, KeysKept, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
@@ -94,7 +93,7 @@ impl<F: Fingerprint> Builder<F> {
     }
 
     /// Takes over everything but rows from a database that this one replaces: assigned ids,
-    /// ingested runs, the checkpoint.
+    /// ingested runs, the checkpoint, the history.
     pub(crate) fn take_over(&mut self, old: &Manifest) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
@@ -104,6 +103,7 @@ impl<F: Fingerprint> Builder<F> {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
         }
         self.manifest.checkpoint.clone_from(&old.checkpoint);
+        self.manifest.history.clone_from(&old.history);
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -157,7 +157,7 @@ impl<F: Fingerprint> Builder<F> {
         self.staging.path()
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
@@ -185,8 +185,8 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
-    /// Adds a row with a key, and a text where the database stores texts. Returns the row's id: the
-    /// given one, or the 64-bit xxh3 of the key.
+    /// Adds a row with a key, and a text where the database stores texts, or the hash of one where
+    /// it stores hashes. Returns the row's id: the given one, or the 64-bit xxh3 of the key.
     ///
     /// # Errors
     /// As [`push`](Builder::push); also as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
@@ -283,8 +283,11 @@ pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &P
     let path = || path.to_path_buf();
     match kept {
         None => Err(Error::KeysNotStored { path: path() }),
-        Some(KeysKept { texts: false, .. }) if !text.is_empty() => {
+        Some(KeysKept { beside: BesideKeys::Nothing, .. }) if !text.is_empty() => {
             Err(Error::TextsNotStored { path: path() })
+        }
+        Some(KeysKept { beside: BesideKeys::Hashes, .. }) if text.len() > MAX_HASH_BYTES => {
+            Err(Error::NotAHash { path: path(), len_bytes: text.len() })
         }
         Some(_) if key.len() > MAX_KEY_BYTES => Err(Error::KeyTooLong { path: path(), len_bytes: key.len() }),
         Some(_) if u32::try_from(text.len()).is_err() => {

@@ -32,7 +32,7 @@ pub struct Snapshot<F> {
 #[derive(Debug)]
 struct Shared<F> {
     storage: Arc<dyn Storage>,
-    /// Includes the ids, sequence numbers and checkpoint of unflushed operations.
+    /// Includes the ids, sequence numbers, checkpoint and history of unflushed operations.
     manifest: Manifest,
     /// Length of the log at the time of the snapshot.
     log_bytes: u64,
@@ -164,18 +164,26 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.manifest.layout.bands()
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.shared.manifest.keys)
     }
 
-    /// The progress or the record of the last job, as
+    /// The progress of the last job, as
     /// [`Writer::set_checkpoint`](crate::Writer::set_checkpoint) stored it.
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {
         let checkpoint = &self.shared.manifest.checkpoint;
         (!checkpoint.is_empty()).then_some(checkpoint)
+    }
+
+    /// The records of finished jobs, as [`Writer::set_history`](crate::Writer::set_history) stored
+    /// them.
+    #[must_use]
+    pub fn history(&self) -> Option<&[u8]> {
+        let history = &self.shared.manifest.history;
+        (!history.is_empty()).then_some(history)
     }
 
     /// The recipe of the fingerprints, if the database stores one.

@@ -36,6 +36,7 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         keys: schema.keys.kept(),
         recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
+        history: Vec::new(),
     })
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct ChangeSet<F> {
     next_sequence: u64,
     /// `None` if no checkpoint was set.
     checkpoint: Option<Vec<u8>>,
+    /// `None` if no history was set.
+    history: Option<Vec<u8>>,
 }
 
 /// An inserted row.
@@ -79,8 +81,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.operations
     }
 
-    /// Writes everything but rows into a manifest: assigned ids, sequence numbers and the
-    /// checkpoint.
+    /// Writes everything but rows into a manifest: assigned ids, sequence numbers, the checkpoint
+    /// and the history.
     pub(crate) fn note_in(&self, manifest: &mut Manifest) {
         manifest.largest_id = manifest.largest_id.max(self.largest_id);
         self.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
@@ -89,6 +91,9 @@ impl<F: Fingerprint> ChangeSet<F> {
         }
         if let Some(checkpoint) = &self.checkpoint {
             manifest.checkpoint.clone_from(checkpoint);
+        }
+        if let Some(history) = &self.history {
+            manifest.history.clone_from(history);
         }
     }
 
@@ -117,6 +122,11 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.checkpoint.as_deref()
     }
 
+    /// The history, if one was set; empty once it was removed.
+    pub(crate) fn history(&self) -> Option<&[u8]> {
+        self.history.as_deref()
+    }
+
     /// Whether rows of older runs with this id are deleted.
     pub(crate) fn deletes(&self, id: u64) -> bool {
         self.deleted.contains(&id)
@@ -140,6 +150,10 @@ impl<F: Fingerprint> ChangeSet<F> {
             }
             Operation::Checkpoint(bytes) => {
                 self.checkpoint = Some(bytes.to_vec());
+                None
+            }
+            Operation::History(bytes) => {
+                self.history = Some(bytes.to_vec());
                 None
             }
         }

@@ -92,7 +92,7 @@ typedef enum {
   NEARPRINT_OTHER = 20,
 } nearprint_status;
 
-// Whether a database stores a key beside each row, such as a URL, and a text with each key.
+// Whether a database stores a key beside each row, such as a URL, and what with each key.
 typedef enum {
   // Rows have ids only.
   NEARPRINT_NO_KEYS = 0,
@@ -100,6 +100,8 @@ typedef enum {
   NEARPRINT_KEYS = 1,
   // Rows have keys, and keys have texts.
   NEARPRINT_KEYS_AND_TEXTS = 2,
+  // Rows have keys, and keys have hashes of texts, of at most 32 bytes.
+  NEARPRINT_KEYS_AND_HASHES = 3,
 } nearprint_keys;
 
 // What a long operation is doing.

@@ -90,7 +90,9 @@ impl nearprint_status {
             | Error::Overlap { .. }
             | Error::RunsOnly { .. }
             | Error::NotRunsOnly { .. } => NEARPRINT_MISMATCH,
-            Error::KeysNotStored { .. } | Error::TextsNotStored { .. } => NEARPRINT_NOT_STORED,
+            Error::KeysNotStored { .. } | Error::TextsNotStored { .. } | Error::NotAHash { .. } => {
+                NEARPRINT_NOT_STORED
+            }
             Error::InvalidRecipe { .. } | Error::RecipeMismatch { .. } => NEARPRINT_RECIPE,
             Error::InvalidLayout { .. }
             | Error::Distance { .. }

@@ -18,7 +18,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
-use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
@@ -138,14 +138,14 @@ impl<F: Fingerprint> Writer<F> {
         Ok(id)
     }
 
-    /// Inserts a row with a key, and a text where the database stores texts. Returns the row's id:
-    /// the given one, or the 64-bit xxh3 of the key.
+    /// Inserts a row with a key, and a text where the database stores texts, or the hash of one
+    /// where it stores hashes. Returns the row's id: the given one, or the 64-bit xxh3 of the key.
     ///
     /// A row may have several keys. Inserting an existing key changes nothing, not even its text.
     ///
     /// # Errors
-    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::KeyTooLong`],
-    /// [`Error::TextTooLong`], [`Error::Poisoned`].
+    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::NotAHash`],
+    /// [`Error::KeyTooLong`], [`Error::TextTooLong`], [`Error::Poisoned`].
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
@@ -175,13 +175,36 @@ impl<F: Fingerprint> Writer<F> {
         (!noted.is_empty()).then_some(noted)
     }
 
+    /// Stores records of the caller's finished jobs, in the caller's bytes, in the place of all
+    /// earlier ones. The next commit makes them durable together with the operations before it. An
+    /// empty history removes them.
+    ///
+    /// Unlike a checkpoint, a history is written only when it is set: commits of checkpoints do not
+    /// repeat it.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
+    pub fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        if history.len() > MAX_HISTORY_BYTES {
+            return Err(Error::Limit("a history takes at most 1 MiB"));
+        }
+        self.apply(Operation::History(history))
+    }
+
+    /// The records of finished jobs, if there are any.
+    #[must_use]
+    pub fn history(&self) -> Option<&[u8]> {
+        let noted = self.memtable.changes.history().unwrap_or(&self.manifest.history);
+        (!noted.is_empty()).then_some(noted)
+    }
+
     /// The sequence number of the next key.
     pub fn next_sequence(&self) -> u64 {
         let kept = self.manifest.keys.map_or(0, |kept| kept.next_sequence);
         kept.max(self.memtable.changes.next_sequence())
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)

@@ -1,11 +1,11 @@
 //! Tests of whole logs.
 
-use super::operation::CHECKPOINT;
+use super::operation::{CHECKPOINT, HISTORY};
 use super::*;
 use crate::fingerprint::Row;
 use crate::format::Flaw;
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::MAX_CHECKPOINT_BYTES;
+use crate::format::manifest::{MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES};
 
 const HEADER: WalHeader =
     WalHeader { database_id: [7; 16], width: 64, number: 3, salt: 0x1234_5678_9abc_def0, first_frame: 9 };
@@ -51,7 +51,7 @@ fn survives_the_round_trip_and_fits_only_its_own_place() {
 }
 
 #[test]
-fn keys_texts_and_checkpoints_of_all_lengths_survive_the_round_trip() {
+fn keys_texts_and_notes_of_all_lengths_survive_the_round_trip() {
     let bytes: Vec<u8> = (1..=40).collect();
     let mut all = Vec::new();
     for len in 0..20 {
@@ -60,6 +60,7 @@ fn keys_texts_and_checkpoints_of_all_lengths_survive_the_round_trip() {
             all.push(Operation::InsertKeyed(KeyRecord { row, sequence: 77, key, text }));
         }
         all.push(Operation::Checkpoint(key));
+        all.push(Operation::History(key));
     }
     let mut content = Content::default();
     all.iter().for_each(|&operation| content.push(operation));
@@ -118,18 +119,20 @@ fn regression_a_missing_frame_is_damage() {
 /// Empty batches of unknown kinds were accepted.
 #[test]
 fn regression_an_unknown_kind_is_damage_even_without_operations() {
-    for kind in [0u32, 6, u32::MAX] {
+    for kind in [0u32, 7, u32::MAX] {
         let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
         assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
     }
-    let checkpoint = |len: usize| {
-        let mut content = vec![CHECKPOINT, 1].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+    let note = |kind: u32, len: usize| {
+        let mut content = vec![kind, 1].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
         content.extend_from_slice(&(len as u64).to_le_bytes());
         content.resize(content.len() + len.next_multiple_of(8), 0);
         operations::<u64>(&content, 0, &mut |_| ())
     };
-    assert!(checkpoint(MAX_CHECKPOINT_BYTES).is_ok());
-    assert!(checkpoint(MAX_CHECKPOINT_BYTES + 1).is_err(), "no manifest could hold it");
+    for (kind, most) in [(CHECKPOINT, MAX_CHECKPOINT_BYTES), (HISTORY, MAX_HISTORY_BYTES)] {
+        assert!(note(kind, most).is_ok());
+        assert!(note(kind, most + 1).is_err(), "no manifest could hold it");
+    }
     assert!(operations::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], 0, &mut |_| ()).is_ok());
 }
 

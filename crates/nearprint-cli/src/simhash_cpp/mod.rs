@@ -127,8 +127,7 @@ fn create(settings: &Settings, written: &str) -> Result<(Box<dyn Write>, Option<
     let name = settings.output.display();
     print_message(format_args!("Writing {written} to {name}"));
     let unwritable = |error: String| (UNWRITABLE, format!("cannot write {name}: {error}"));
-    let file =
-        OutputFile::create(settings.output.as_ref()).map_err(|error| unwritable(error.to_string()))?;
+    let file = OutputFile::create(settings.output.as_ref()).map_err(|error| unwritable(error.to_string()))?;
     let again = file.file().try_clone().map_err(|error| unwritable(error.to_string()))?;
     Ok((Box::new(again), Some(file)))
 }

@@ -133,6 +133,7 @@ impl Failure {
                 | Error::Mismatch { .. }
                 | Error::Incomparable { .. }
                 | Error::MountPoint { .. }
+                | Error::NotAHash { .. }
                 | Error::NotRunsOnly { .. }
                 | Error::Overlap { .. }
                 | Error::RecipeMismatch { .. }

@@ -178,12 +178,6 @@ impl<F: Fingerprint> KnownDocuments<F> {
             let text = || candidate.stored.decompress(&candidate.key);
             self.measure.similarity(document.text, candidate.distance, text)
         };
-        nearest(
-            &found,
-            document,
-            |row| self.snapshot.keys_of(row),
-            |key| self.counts(key),
-            similarity,
-        )
+        nearest(&found, document, |row| self.snapshot.keys_of(row), |key| self.counts(key), similarity)
     }
 }

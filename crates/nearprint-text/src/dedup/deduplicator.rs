@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::candidates::{self, Candidate, Document, KnownDocuments, Measure, Verdict};
-use super::database::{Contents, HASHES, allowed_recipe, check_bands, check_texts, contents, open_database};
+use super::database::{allowed_recipe, check_bands, check_texts, key_storage, open_database};
 use super::kept_keys::KeptKeys;
 use super::options::DedupOptions;
 use super::stored::Stored;
@@ -84,7 +84,8 @@ pub struct Deduplicator<F: Fingerprint> {
     known: Option<KnownDocuments<F>>,
     writer: Writer<F>,
     is_temporary: bool,
-    stores: Contents,
+    /// What is stored of kept documents.
+    stores: KeyStorage,
     kept_keys: KeptKeys<F>,
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
@@ -109,7 +110,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
-        let stores = contents(writer.key_storage(), writer.checkpoint());
+        let stores = writer.key_storage();
         check_texts(stores, options.confirm, path)?;
         Ok(Self {
             k: options.k.unwrap_or(writer.default_k()),
@@ -145,7 +146,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
-        check_texts(contents(snapshot.key_storage(), snapshot.checkpoint()), options.confirm, path)?;
+        check_texts(snapshot.key_storage(), options.confirm, path)?;
         let recipe = match snapshot.recipe() {
             Some(known) => allowed_recipe(&options, known, path)?,
             None => options.recipe.clone(),
@@ -175,7 +176,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             known,
             writer,
             is_temporary: true,
-            stores: if options.confirm.is_some() { Contents::Texts } else { Contents::Hashes },
+            stores: key_storage(&options),
             kept_keys: KeptKeys::default(),
             since_flush: 0,
             options,
@@ -300,16 +301,10 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 
     fn stored_progress(&self) -> Option<&[u8]> {
-        let progress = match &self.known {
+        match &self.known {
             Some(known) => known.snapshot.checkpoint(),
             None => self.writer.checkpoint(),
-        }?;
-        Some(progress.strip_prefix(HASHES).unwrap_or(progress)).filter(|progress| !progress.is_empty())
-    }
-
-    fn store_progress(&mut self, progress: &[u8]) -> Result<()> {
-        let start = if self.stores == Contents::Hashes { HASHES } else { b"" };
-        Ok(self.writer.set_checkpoint(&[start, progress].concat())?)
+        }
     }
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
@@ -324,7 +319,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(());
         }
-        self.store_progress(progress)?;
+        self.writer.set_checkpoint(progress)?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
@@ -349,7 +344,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(());
         }
         self.writer.delete_keys_between(sequences)?;
-        self.store_progress(b"")?;
+        self.writer.set_checkpoint(b"")?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
@@ -367,7 +362,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
-        self.store_progress(b"")?;
+        self.writer.set_checkpoint(b"")?;
         Ok(self.writer.close()?)
     }
 
@@ -423,7 +418,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Whether exact copies are recognized. With databases that have keys alone, they are not.
     pub(super) fn counts_copies(&self) -> bool {
         let known = self.known.as_ref();
-        self.stores != Contents::Nothing && known.is_none_or(|known| known.snapshot.key_storage().has_texts())
+        self.stores.has_values() && known.is_none_or(|known| known.snapshot.key_storage().has_values())
     }
 
     /// How the similarity of documents is found.
@@ -434,9 +429,9 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// What to remember of a kept document.
     pub(super) fn stored(&self, document: Document<'_, F>) -> Result<Stored> {
         match self.stores {
-            Contents::Nothing => Ok(Stored::default()),
-            Contents::Hashes => Ok(Stored::hash(document.text_hash)),
-            Contents::Texts => Stored::text(document.text),
+            KeyStorage::None | KeyStorage::Keys => Ok(Stored::default()),
+            KeyStorage::KeysAndHashes => Ok(Stored::hash(document.text_hash)),
+            KeyStorage::KeysAndTexts => Stored::text(document.text),
         }
     }
 

@@ -272,8 +272,9 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     pub(super) fn finish(mut self) -> Result<(DocumentCounts, Vec<Group>)> {
         let is_temporary = self.deduplicator.is_temporary();
         let checkpoint = if is_temporary { None } else { Some(self.checkpoint()?) };
-        let Self { job, output, duplicates, rejects, groups, mut deduplicator, counts, hash, history, .. } =
-            self;
+        let Self {
+            job, output, duplicates, rejects, groups, mut deduplicator, counts, hash, history, ..
+        } = self;
         output.map_or(Ok(()), DocumentWriter::finish)?;
         for file in [duplicates, rejects].into_iter().flatten() {
             file.finish()?;

@@ -14,8 +14,8 @@ use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows
 use super::job::{FileJob, JobIdentity};
 use super::report::{Report, report_progress};
 use crate::documents::{Reader, digest_of};
-use crate::time::UtcTime;
 use crate::error::{Error, OutputProblem, Result};
+use crate::time::UtcTime;
 use nearprint::MAX_HISTORY_BYTES;
 
 /// Records between two reports.

@@ -38,6 +38,7 @@ mod stored;
 mod temporary;
 mod units;
 
+pub use crate::time::UtcTime;
 pub use checkpoint::{DocumentCounts, UnitCounts};
 pub use confirm::{Confirm, ParseConfirmError};
 pub use crowding::Crowding;
@@ -47,5 +48,4 @@ pub use job::{FileJob, Keep};
 pub use kept_fingerprints::KeptFingerprints;
 pub use options::{DedupOptions, recipe_of};
 pub use run::FileReport;
-pub use crate::time::UtcTime;
 pub use units::Unit;

@@ -13,8 +13,8 @@ use super::report::Report;
 use super::temporary::SpooledInput;
 use super::{by_unit, in_order, ranked};
 use crate::documents::{Position, Reader, Recording, StdinSource};
-use crate::time::UtcTime;
 use crate::error::Result;
+use crate::time::UtcTime;
 use nearprint::{Fingerprint, WidthVisitor};
 
 /// The result of a deduplication of files.
@@ -141,7 +141,9 @@ fn earlier_job<F: Fingerprint>(
         return Ok(None);
     }
     let mut same = run.history.same_inputs(&run.identity, &mut input.reader, report)?;
-    if !job.restart && let Some(&latest) = same.last() {
+    if !job.restart
+        && let Some(&latest) = same.last()
+    {
         return Ok(Some(run.history.jobs[latest].clone()));
     }
     if job.restart {

@@ -184,7 +184,9 @@ impl LineFile {
         self.check_written(flushed)?;
         self.output.as_ref().map_or(Ok(()), OutputFile::sync)?;
         let Some(hash) = &self.hash else { return Ok(Written { len_bytes: self.len_bytes, digest: 0 }) };
-        self.output.as_mut().map_or((), OutputFile::keep);
+        if let Some(output) = &mut self.output {
+            output.keep();
+        }
         Ok(Written { len_bytes: self.len_bytes, digest: hash.digest128() })
     }
 
