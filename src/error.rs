@@ -43,6 +43,12 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
+    /// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
+    /// changed. What the child opens itself can be used.
+    Forked {
+        /// The database, or another folder of the parent process.
+        path: PathBuf,
+    },
     /// There is no database: the path does not exist or has no `MANIFEST`.
     NotADatabase {
         /// The path that was given.
@@ -53,8 +59,8 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// A new database cannot be prepared in the folder `NAME.building`: it holds a foreign file, is
-    /// a link, or belongs to another user. Nothing was changed.
+    /// A new database cannot be prepared in the folder `NAME.building`: nothing shows that nearprint
+    /// made it, it holds a foreign file, is a link, or belongs to another user. Nothing was changed.
     NotStaging {
         /// The folder, or the foreign file.
         path: PathBuf,
@@ -243,6 +249,25 @@ impl fmt::Display for Replaced {
 
 impl std::error::Error for Replaced {}
 
+/// [`Error::Forked`] as the content of an [`io::Error`].
+#[derive(Debug)]
+pub(crate) struct Forked {
+    /// What belongs to the parent process.
+    pub(crate) path: PathBuf,
+}
+
+impl fmt::Display for Forked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: was opened before a fork, by the parent process; open it anew in this one",
+            self.path.display()
+        )
+    }
+}
+
+impl std::error::Error for Forked {}
+
 /// Damage in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -278,6 +303,9 @@ impl Error {
         move |source| {
             if let Some(Replaced { path }) = source.get_ref().and_then(|inner| inner.downcast_ref()) {
                 return Self::Replaced { path: path.clone() };
+            }
+            if let Some(Forked { path }) = source.get_ref().and_then(|inner| inner.downcast_ref()) {
+                return Self::Forked { path: path.clone() };
             }
             match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
@@ -315,6 +343,7 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::Replaced { path } => Replaced { path: path.clone() }.fmt(f),
+            Self::Forked { path } => Forked { path: path.clone() }.fmt(f),
             Self::NotADatabase { path } => write!(f, "{}: no database there", path.display()),
             Self::AlreadyExists { path } => write!(f, "{}: already exists", path.display()),
             Self::NotStaging { path, found } => {

@@ -73,9 +73,9 @@ pub use run::Verification;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::build::{Sortable, Sorted, Sorter};
-    pub use crate::database::repair::repair;
     pub use crate::fingerprint::{Bits, fingerprints, mix64, words, words_of};
     pub use crate::kernel::use_kernel;
+    pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
 }
 

@@ -20,7 +20,7 @@ use crate::progress::Stage;
 use crate::storage::{Staging, Storage};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// How often progress is reported, in rows.
+/// How often progress is reported and the process is checked, in rows.
 const REPORT_ROWS: u64 = 1 << 16;
 /// The number of the first run of a database.
 const FIRST_RUN: u64 = 1;
@@ -34,7 +34,7 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 /// Loads rows in bulk into a database that does not exist yet.
 ///
 /// The path does not exist until [`finish`](Builder::finish) succeeds. Dropping the builder removes
-/// everything.
+/// everything. In the child of a fork, dropping its parent's builder changes nothing.
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -106,6 +106,11 @@ impl<F: Fingerprint> Builder<F> {
         self.manifest.history.clone_from(&old.history);
     }
 
+    /// Gives the database the permissions of the one that it replaces.
+    pub(crate) fn copy_permissions(&mut self, source: &dyn Storage) -> Result<()> {
+        self.staging.copy_permissions(source)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -168,8 +173,11 @@ impl<F: Fingerprint> Builder<F> {
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
-    /// written, [`Error::Interrupted`].
+    /// written, [`Error::Interrupted`]; [`Error::Forked`] in the child of a fork, not for every row.
     pub fn push(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
+        if self.rows.is_multiple_of(REPORT_ROWS) {
+            self.staging.check_process()?;
+        }
         let given = id.is_some();
         let id = id.or(self.next_id).ok_or(Error::Limit(NO_ID_LEFT))?;
         if !given {
@@ -211,8 +219,10 @@ impl<F: Fingerprint> Builder<F> {
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
-    /// [`Error::AlreadyExists`] if the path was created meanwhile.
+    /// [`Error::AlreadyExists`] if the path was created meanwhile, [`Error::Forked`] in the child of
+    /// a fork.
     pub fn finish(self) -> Result<crate::Database<F>> {
+        self.staging.check_process()?;
         let Self {
             sorter,
             keys,

@@ -119,8 +119,8 @@ impl<F: Fingerprint> Database<F> {
     /// Every row of the new database was in the old one. Rows that cannot be proved are left out
     /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
     /// cannot be read, runs are found by their files. The new database has the schema of the old
-    /// one, or the default schema if the manifest is lost. It does not reuse the automatic ids of
-    /// the old one.
+    /// one, or the default schema if the manifest is lost. It is as accessible to other users, and
+    /// does not reuse the automatic ids of the old one.
     ///
     /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8
     /// for every deleted id, twice the log, 1/2048 of the largest file.
@@ -145,7 +145,7 @@ impl<F: Fingerprint> Database<F> {
         options: Options,
     ) -> Result<RepairReport> {
         fallback.check(F::BITS)?;
-        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options, &mut |_| ())
+        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options)
     }
 }
 

@@ -245,6 +245,10 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.storage.path("")
     }
 
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.shared.storage
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.shared.options
     }

@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rustix::fs::Mode;
+
 use super::bytes::{Access, Bytes};
 use crate::error::Result;
 use crate::util::cast::to_usize;
@@ -41,6 +43,18 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn reopen(&self) -> Result<Arc<dyn Storage>>;
     /// The path of a file, or of the folder for an empty name; for messages.
     fn path(&self, name: &str) -> PathBuf;
+    /// The permissions of the folder and of its files. `None` if it has none.
+    fn permissions(&self) -> io::Result<Option<Permissions>> {
+        Ok(None)
+    }
+}
+
+/// The permissions of a database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Permissions {
+    pub(super) folder: Mode,
+    /// Those that all files have.
+    pub(super) file: Mode,
 }
 
 /// A held lock.
@@ -48,6 +62,12 @@ pub(crate) trait Lock: Debug + Send + Sync {
     /// Checks that the path of the folder still leads to the locked file. Fails with
     /// [`Replaced`](crate::error::Replaced) if the folder was moved, removed or replaced.
     fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Checks that this process has taken the lock. Fails with [`Forked`](crate::error::Forked) in
+    /// the child of a fork.
+    fn check_process(&self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -44,7 +44,8 @@ use crate::storage::{Guarded, Lock, Storage, names};
 /// operations that includes everything committed. Dropping a writer discards uncommitted
 /// operations.
 ///
-/// A child of a fork must not use its parent's writer.
+/// In the child of a fork, its parent's writer fails with [`Error::Forked`]: at the first operation
+/// after a commit, and whenever something is to be made durable. Dropping it there changes nothing.
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -130,7 +131,7 @@ impl<F: Fingerprint> Writer<F> {
     /// fingerprints.
     ///
     /// # Errors
-    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`].
+    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`], [`Error::Forked`].
     pub fn insert(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
         let given = id.is_some();
         let id = id.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
@@ -145,7 +146,7 @@ impl<F: Fingerprint> Writer<F> {
     ///
     /// # Errors
     /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::NotAHash`],
-    /// [`Error::KeyTooLong`], [`Error::TextTooLong`], [`Error::Poisoned`].
+    /// [`Error::KeyTooLong`], [`Error::TextTooLong`], [`Error::Poisoned`], [`Error::Forked`].
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
@@ -160,7 +161,7 @@ impl<F: Fingerprint> Writer<F> {
     /// unfinished.
     ///
     /// # Errors
-    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
+    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`], [`Error::Forked`].
     pub fn set_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
         if checkpoint.len() > MAX_CHECKPOINT_BYTES {
             return Err(Error::Limit("a checkpoint takes at most 1 MiB"));
@@ -230,6 +231,7 @@ impl<F: Fingerprint> Writer<F> {
     /// [`commit`](Writer::commit).
     pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
         self.check_poison()?;
+        self.check_lock()?;
         if let Some(known) = self.recipe().filter(|known| *known != recipe) {
             return Err(Error::RecipeMismatch { path: self.path.clone(), recipe: known.into() });
         }
@@ -267,7 +269,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Deletes every row with this id. An unknown id is not an error.
     ///
     /// # Errors
-    /// [`Error::Poisoned`].
+    /// [`Error::Poisoned`], [`Error::Forked`].
     pub fn delete(&mut self, id: u64) -> Result<()> {
         self.apply(Operation::Delete(id))
     }
@@ -275,7 +277,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Replaces all fingerprints of an id by one.
     ///
     /// # Errors
-    /// [`Error::Poisoned`].
+    /// [`Error::Poisoned`], [`Error::Forked`].
     pub fn upsert(&mut self, fingerprint: F, id: u64) -> Result<()> {
         self.delete(id)?;
         self.insert(fingerprint, Some(id)).map(drop)
@@ -298,7 +300,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
     /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
-    /// [`Error::Corrupt`] if a merge found damage.
+    /// [`Error::Corrupt`] if a merge found damage. [`Error::Forked`] in the child of a fork.
     pub fn commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
@@ -329,6 +331,7 @@ impl<F: Fingerprint> Writer<F> {
     /// As [`commit`](Writer::commit).
     pub fn flush(&mut self) -> Result<()> {
         self.check_poison()?;
+        self.check_lock()?;
         self.take_finished_merge()?;
         if self.memtable.changes.operations() == 0 {
             return Ok(());
@@ -479,6 +482,10 @@ impl<F: Fingerprint> Writer<F> {
 
     fn apply(&mut self, operation: Operation<'_, F>) -> Result<()> {
         self.check_poison()?;
+        if self.pending.is_empty() {
+            // A system call for every operation would be half of its time.
+            self.lock.check_process().map_err(Error::io("write to", &self.path))?;
+        }
         self.pending.push(operation);
         self.memtable.apply(operation);
         Ok(())

@@ -8,7 +8,7 @@ use super::database::{allowed_recipe, check_bands, check_texts, key_storage, ope
 use super::kept_keys::KeptKeys;
 use super::options::DedupOptions;
 use super::stored::Stored;
-use super::temporary::WorkFolder;
+use super::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
@@ -168,7 +168,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         let folder = WorkFolder::new()?;
         recipe.check_distance(k)?;
         let (path, schema) =
-            (folder.path().join("kept.np"), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
+            (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
         let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
         Ok(Self {
             k,

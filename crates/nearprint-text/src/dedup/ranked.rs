@@ -11,7 +11,7 @@ use super::fingerprinting::{self, PreparedRecord, with_valid_key};
 use super::job::{FileJob, Keep};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
-use super::temporary::{StringFile, WorkFolder};
+use super::temporary::{DECIDED, StringFile, WorkFolder};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::Fingerprinter;
@@ -136,7 +136,7 @@ impl<F: Fingerprint> Ranking<F> {
     ) -> Result<(Sorted<Outcome<F>>, Names)> {
         let Self { names, texts, documents, mut outcomes, folder } = self;
         let (path, schema) =
-            (folder.path().join("decided.np"), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
+            (folder.path().join(DECIDED), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
         let kept = Database::<F>::create_with(path, schema, run.job.dedup.engine.clone())?.writer()?;
         let known = run.deduplicator.known_before(run.first_sequence())?;
         let (measure, fingerprinter) = (run.deduplicator.measure(), run.deduplicator.fingerprinter());
