@@ -428,12 +428,7 @@ impl fmt::Display for ResumeProblem {
                 "the first {records} records of the inputs are not those that a run which was cut off has read; \
                  --restart forgets what it kept, and begins anew"
             ),
-            Self::Output(error) => {
-                write!(
-                    f,
-                    "{error}; --restart forgets what the run that was cut off has kept, and begins anew"
-                )
-            }
+            Self::Output(error) => error.fmt(f),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{STDOUT, print_message};
 use nearprint::Error;
 use nearprint_text::recipe::RecipeError;
+use nearprint_text::{OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
 /// format.
@@ -31,6 +32,8 @@ pub(crate) enum Failure {
     Input { place: String, why: String },
     /// A bad record among documents, with the file and line. `--rejects` would set it aside.
     Record { place: String, why: String },
+    /// Files or a database are not in the state that the command needs.
+    Refused { code: u8, why: String, hint: Option<&'static str> },
     /// A damaged database. The damage is printed before this failure.
     Corrupt,
     /// The result of `compare`: the texts are not near-duplicates. Their distance is printed
@@ -51,9 +54,32 @@ impl From<nearprint_text::Error> for Failure {
         match error {
             nearprint_text::Error::Engine(error) => Self::Engine(error),
             nearprint_text::Error::Input { place, why } => Self::Input { place, why },
+            nearprint_text::Error::Output(problem) => refused_output(&problem),
+            nearprint_text::Error::Resume(ResumeProblem::Output(error)) => {
+                let why = error.to_string();
+                let code = Self::from(*error).exit_code();
+                Self::Refused { code, why, hint: Some(HINT_RESTART) }
+            }
             other => Self::Usage(other.to_string()),
         }
     }
+}
+
+const HINT_RESTART: &str = "`--restart` forgets what the interrupted run has kept, and starts again";
+const HINT_FINISHED: &str =
+    "`--restart` forgets what that job has kept, and runs again; `--again` runs beside it";
+
+fn refused_output(problem: &OutputProblem) -> Failure {
+    let (code, hint) = match problem {
+        OutputProblem::NotOfFinishedJob { .. } => (FAILED, Some(HINT_FINISHED)),
+        OutputProblem::ChangedAfterEnd { .. } => (USAGE, Some(HINT_FINISHED)),
+        OutputProblem::Truncated { .. }
+        | OutputProblem::OtherContent { .. }
+        | OutputProblem::PartialInUse { .. }
+        | OutputProblem::PartialExists { .. } => (FAILED, None),
+        _ => (USAGE, None),
+    };
+    Failure::Refused { code, why: problem.to_string(), hint }
 }
 
 impl From<Error> for Failure {
@@ -96,7 +122,7 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted; nothing was left behind"))
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
-            Self::Usage(why) => print_message(format_args!("{program}: {why}")),
+            Self::Usage(why) | Self::Refused { why, .. } => print_message(format_args!("{program}: {why}")),
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
@@ -145,6 +171,7 @@ impl Failure {
                 | Error::Unnamed { .. }
                 | Error::Width { .. },
             ) => USAGE,
+            Self::Refused { code, .. } => *code,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
@@ -178,6 +205,7 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => {
                 Some("only one process at a time can write; readers are not blocked")
             }
+            Self::Refused { hint, .. } => *hint,
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
             Self::Partial { failure, .. } => failure.hint(),
             Self::Engine(Error::NewerVersion { .. }) => {

@@ -1,8 +1,8 @@
 //! The record of the jobs that a database has seen to their end.
 //!
 //! A database remembers the documents of a finished job. The same job again would find all of them,
-//! keep none, and replace its output by an empty one. The history recognizes the inputs of every
-//! finished job, whatever the outputs and the options are.
+//! keep none, and replace its output by an empty one. The history recognizes the inputs and the
+//! outputs of every finished job, whatever the options are.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -70,6 +70,17 @@ impl FinishedJob {
         })
     }
 
+    /// Whether `job` is this job, or asks for a file that this job has completed.
+    pub(super) fn is_or_has_output_of(&self, job: &FileJob, identity: &JobIdentity) -> bool {
+        let is_of_this = |path: &Path| is_named(path) && self.file(path).is_some();
+        self.identity == *identity || job.outputs().into_iter().flatten().any(is_of_this)
+    }
+
+    fn file(&self, path: &Path) -> Option<&FinishedFile> {
+        let hash = path_hash(path);
+        self.files.iter().flatten().find(|file| file.path == hash)
+    }
+
     /// Whether the job may have read the records of a hash, and more behind them.
     fn may_begin_with(&self, found: &RecordHash) -> bool {
         let powers = found.at_powers.iter().map(|&value| lower_half(value));
@@ -85,8 +96,7 @@ impl FinishedJob {
     /// is as this job wrote it.
     pub(super) fn check_files(&self, job: &FileJob) -> Result<()> {
         for path in job.outputs().into_iter().flatten().filter(|path| is_named(path)) {
-            let hash = path_hash(path);
-            let Some(file) = self.files.iter().flatten().find(|file| file.path == hash) else {
+            let Some(file) = self.file(path) else {
                 let (path, completed) = (path.to_path_buf(), self.completed);
                 let DocumentCounts { records, kept, .. } = self.counts;
                 return Err(OutputProblem::NotOfFinishedJob { path, completed, records, kept }.into());

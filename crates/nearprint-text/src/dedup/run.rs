@@ -41,7 +41,7 @@ impl FileJob {
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
-    /// slowly. A job whose inputs a finished job has read into the same database is not run again,
+    /// slowly. A job that would replace the output of a finished job with the same inputs is not run,
     /// unless it is to [start over](Self::restart) or to run [again](Self::again). `report` receives the counts and the position of the reader after each block of
     /// records; [`ControlFlow::Break`] cancels the run.
     ///
@@ -129,8 +129,9 @@ impl WidthVisitor for Run<'_> {
     }
 }
 
-/// The latest finished job that has read the same inputs, unless the job is to run again. Where it is
-/// to start over, the rows of all such jobs are forgotten.
+/// The latest finished job that has read the same inputs, and that is this job or whose output this
+/// job would replace. `None` if the job is to run. Where it is to start over, the rows of all jobs
+/// that have read the same inputs are forgotten.
 fn earlier_job<F: Fingerprint>(
     job: &FileJob,
     run: &mut FileRun<'_, F>,

@@ -23,8 +23,8 @@ use summary::summarize;
 /// three-word shingles in common, estimated by MinHash: see --similarity. Kept documents are
 /// written unchanged, in input order; with --annotate, all documents are written, with what each one
 /// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
-/// too. Rerun an interrupted command with --db to resume. A command whose inputs an earlier one has
-/// read into the same database changes nothing, unless --restart or --again is given.
+/// too. Rerun an interrupted command with --db to resume. A command that would replace the output of
+/// an earlier one with the same inputs changes nothing, unless --restart or --again is given.
 ///
 /// A file has its name when it is complete. Until then it is NAME.partial beside it. Documents on
 /// standard output are stored in --db after they were accepted there: if the reader of a pipe ends,
@@ -115,8 +115,8 @@ pub(super) struct Args {
     /// start again. Rows that others stored stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
-    /// Run although an earlier run with the same inputs has completed: their documents are then
-    /// duplicates of themselves
+    /// Run although an earlier run with the same inputs has written the same output: all documents are
+    /// then duplicates
     #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
     again: bool,
     #[command(flatten)]
