@@ -36,9 +36,9 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// The database of a writer was moved or removed, or there is another one at its path now. The
+    /// The database of a handle was moved or removed, or there is another one at its path now. A
     /// writer changes nothing until its database is back. What was committed is in the folder that
-    /// was moved.
+    /// was moved. A snapshot can still be used.
     Replaced {
         /// The path that was given.
         path: PathBuf,

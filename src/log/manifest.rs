@@ -121,6 +121,16 @@ impl Manifest {
         whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
     }
 
+    /// Returns an error for another database than the one with this id, if one is given.
+    pub(crate) fn check_id(&self, database_id: Option<[u8; 16]>, path: &Path) -> Result<()> {
+        match database_id {
+            Some(database_id) if database_id != self.database_id => {
+                Err(Error::Replaced { path: path.to_path_buf() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns an error for a database of another width.
     pub(crate) fn check_width(&self, width: u32, path: &Path) -> Result<()> {
         if self.width == width {

@@ -110,15 +110,67 @@ fn regression_a_background_merge_does_not_touch_the_database_that_replaced_its_o
     assert_eq!(all_rows(&new.snapshot().unwrap()), [row(1)]);
 }
 
+/// A handle answered from whatever database stood at its path.
 #[test]
-fn a_refreshed_snapshot_is_of_the_database_at_the_path() {
+fn regression_a_handle_is_one_database() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("x.np");
     begin(&path).close().unwrap();
-    let old = Database::<u64>::open(&path).unwrap().snapshot().unwrap();
-    change(&path, Change::Moved);
-    assert_eq!(all_rows(&old), [row(1)]);
-    assert_eq!(all_rows(&old.refresh().unwrap()), []);
+    let database = Database::<u64>::open(&path).unwrap();
+    let old = database.snapshot().unwrap();
+    let replaced = |result: Result<(), Error>| match result {
+        Err(Error::Replaced { path: named }) => assert_eq!(named, path),
+        other => panic!("{other:?}"),
+    };
+    let put_aside = |name: &str| fs::rename(&path, home.path().join(name)).unwrap();
+    put_aside("away");
+    let same_width = || drop(begin(&path));
+    let other_width = || drop(Database::<u128>::create(&path, Schema::new()).unwrap());
+    for (name, make) in [("same", &same_width as &dyn Fn()), ("other", &other_width)] {
+        make();
+        let before: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        replaced(old.refresh().map(drop));
+        replaced(database.snapshot().map(drop));
+        replaced(database.writer().map(drop));
+        replaced(database.verify().map(drop));
+        assert_eq!(fs::read_dir(&path).unwrap().count(), before.len(), "{name}: nothing is touched");
+        assert_eq!(all_rows(&old), [row(1)], "a failed refresh leaves the snapshot as it was");
+        put_aside(name);
+    }
+    assert!(matches!(old.refresh(), Err(Error::NotADatabase { .. })));
+    fs::rename(home.path().join("away"), &path).unwrap();
+    assert_eq!(all_rows(&old.refresh().unwrap()), [row(1)]);
+    database.writer().unwrap().insert_batch(&[row(2)]).unwrap();
+}
+
+/// A backup has the id of its database. Put in its place, everything is read from it, also where its
+/// manifest and its log have the generation and the length of those that were read before.
+#[test]
+fn regression_a_backup_in_the_place_of_its_database_is_read_anew() {
+    let home = tempfile::tempdir().unwrap();
+    let (path, copy) = (home.path().join("x.np"), home.path().join("copy.np"));
+    begin(&path).close().unwrap();
+    let database = Database::<u64>::open(&path).unwrap();
+    database.snapshot().unwrap().backup(&copy).unwrap();
+    for (path, own) in [(&path, 2), (&copy, 3)] {
+        let mut writer = Database::<u64>::open(path).unwrap().writer().unwrap();
+        if own == 3 {
+            writer.set_recipe("of the copy").unwrap();
+        } else {
+            writer.flush().unwrap();
+            writer.set_recipe("of the database").unwrap();
+        }
+        writer.insert_batch(&[row(own)]).unwrap();
+        writer.commit().unwrap();
+    }
+    let old = database.snapshot().unwrap();
+    assert_eq!((all_rows(&old), old.recipe()), (vec![row(1), row(2)], Some("of the database")));
+    fs::rename(&path, home.path().join("away")).unwrap();
+    fs::rename(&copy, &path).unwrap();
+    let new = old.refresh().unwrap();
+    assert_eq!(new.stats().generation, old.stats().generation);
+    assert_eq!((all_rows(&new), new.recipe()), (vec![row(1), row(3)], Some("of the copy")));
+    assert_eq!(all_rows(&old), [row(1), row(2)]);
 }
 
 /// A file that a hostile folder points to.

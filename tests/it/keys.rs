@@ -14,6 +14,7 @@ for_each_width!(
     a_repair_saves_keys_and_the_rows_that_only_keys_name,
     a_checkpoint_is_as_durable_as_the_rows_before_it,
     a_history_is_as_durable_as_the_rows_before_it,
+    a_snapshot_that_reads_on_equals_one_that_reads_everything,
     regression_hashes_of_texts_belong_to_the_schema,
     regression_keys_of_others_are_not_deleted_with_those_of_a_job,
     keys_and_texts_need_a_database_that_stores_them,
@@ -256,6 +257,46 @@ fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let writer = database.writer().unwrap();
     assert_eq!(writer.checkpoint(), None);
     assert_eq!(database.snapshot().unwrap().stats().rows, 200);
+}
+
+/// Readers that refresh after every few commits, and one after each flush: rows, keys and notes.
+fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
+    let home = folder_in_memory();
+    let database = Database::<F>::create_with(home.path().join("db"), schema(), options().memtable_rows(300));
+    let database = database.unwrap();
+    let mut random = Random(11);
+    let mut writer = database.writer().unwrap();
+    let mut readers: Vec<Snapshot<F>> = (0..3).map(|_| database.snapshot().unwrap()).collect();
+    for step in 0..short_or_full(700, 4000) {
+        for _ in 0..random.below(4) {
+            match random.below(8) {
+                0..3 => writer.delete(random.below(20)).unwrap(),
+                3 => writer.set_checkpoint(&vec![b'c'; random.below(50) as usize]).unwrap(),
+                4 => writer.set_history(&vec![b'h'; random.below(50) as usize]).unwrap(),
+                _ => {
+                    let (fingerprint, id, key, text) = some_row(&mut random);
+                    writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
+                }
+            }
+        }
+        writer.commit().unwrap();
+        let due = [true, step % 7 == 0, random.below(60) == 0];
+        let fresh = database.snapshot().unwrap();
+        for (reader, _) in readers.iter_mut().zip(due).filter(|(_, is_due)| *is_due) {
+            *reader = reader.refresh().unwrap();
+            assert!(keys_of(reader) == keys_of(&fresh), "step {step}");
+            assert_eq!((reader.checkpoint(), reader.history()), (fresh.checkpoint(), fresh.history()));
+            assert_eq!(reader.stats().largest_id, fresh.stats().largest_id);
+            assert!(reader.stats().runs.len() <= fresh.stats().runs.len() + 5, "few runs in memory");
+            let query = low(random.below(40) << 7);
+            assert_eq!(reader.query(query, 2).unwrap(), fresh.query(query, 2).unwrap());
+        }
+    }
+    let copy = home.path().join("copy");
+    readers[0].backup(&copy).unwrap();
+    let copied = Database::<F>::open(&copy).unwrap();
+    assert_eq!(copied.verify().unwrap().damage, []);
+    assert!(keys_of(&copied.snapshot().unwrap()) == keys_of(&readers[0]));
 }
 
 /// The history survives flushes, merges, backups and repairs, and no commit of a checkpoint repeats

@@ -88,16 +88,27 @@ const KEYS_SHARE: usize = 8;
 const MOST_RUNS: usize = 12;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Takes the lock, removes the files that a crash left, and recovers the log.
+    /// Opens any database.
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        Self::open_same(storage, options, None)
+    }
+
+    /// Takes the lock of the database with this id, if one is given, removes the files that a crash
+    /// left, and recovers the log.
+    pub(crate) fn open_same(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        database_id: Option<[u8; 16]>,
+    ) -> Result<Self> {
         let path = storage.path("");
-        if manifest::read(&*storage)?.is_none() {
-            // Checked before the lock is taken, which creates a file.
-            return Err(Error::NotADatabase { path });
-        }
+        // Checked before the lock is taken, which creates a file.
+        let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
+        found.check_id(database_id, &path)?;
         let lock: Arc<dyn Lock> = storage.lock()?.into();
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
+        manifest.check_id(database_id, &path)?;
         manifest.check_width(F::BITS, &path)?;
         if manifest.runs_only {
             return Err(Error::RunsOnly { path });

@@ -38,10 +38,10 @@ pub(crate) enum Operation<'a, F> {
 /// Visits the operations of a frame's content, which starts at `offset`, in order.
 pub(crate) fn operations<'a, F: Fingerprint>(
     content: &'a [u8],
-    offset: usize,
+    offset: u64,
     visit: &mut impl FnMut(Operation<'a, F>),
 ) -> Result<(), Flaw> {
-    let mut fields = Decoder::new("frame", offset as u64, content);
+    let mut fields = Decoder::new("frame", offset, content);
     while !fields.is_at_end() {
         let kind = fields.u32()?;
         if !(INSERT..=HISTORY).contains(&kind) {

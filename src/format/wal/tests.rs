@@ -29,11 +29,21 @@ fn sample() -> (Vec<u8>, Vec<Operation<'static, u64>>) {
     (file, all)
 }
 
+fn frames(file: &[u8]) -> Frames {
+    Frames::scan(&file[HEADER_BYTES..], HEADER.start(), HEADER.salt)
+}
+
+/// Where the contents of all sound frames start in a file.
+fn content_offsets(file: &[u8]) -> Vec<usize> {
+    frames(file).contents.iter().map(|content| HEADER_BYTES + content.start).collect()
+}
+
 fn read(file: &[u8]) -> (Vec<Operation<'_, u64>>, Option<Flaw>) {
-    let frames = Frames::scan(file, &HEADER);
+    let frames = frames(file);
     let mut found = Vec::new();
-    for (offset, content) in &frames.contents {
-        operations(content, *offset, &mut |operation| found.push(operation)).unwrap();
+    for content in frames.contents {
+        let offset = content.start as u64;
+        operations(&file[HEADER_BYTES..][content], offset, &mut |operation| found.push(operation)).unwrap();
     }
     (found, frames.damage)
 }
@@ -91,7 +101,7 @@ fn every_cut_leaves_the_frames_before_it() {
 #[test]
 fn a_flipped_bit_is_damage_or_an_end_in_the_last_frame() {
     let (file, all) = sample();
-    let last = Frames::scan(&file, &HEADER).contents[2].0 - FRAME_HEADER_BYTES;
+    let last = content_offsets(&file)[2] - FRAME_HEADER_BYTES;
     for bit in 0..file.len() * 8 {
         let mut flipped = file.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -109,8 +119,8 @@ fn a_flipped_bit_is_damage_or_an_end_in_the_last_frame() {
 #[test]
 fn regression_a_missing_frame_is_damage() {
     let (file, all) = sample();
-    let frames = Frames::scan(&file, &HEADER).contents;
-    let (second, third) = (frames[1].0 - FRAME_HEADER_BYTES, frames[2].0 - FRAME_HEADER_BYTES);
+    let contents = content_offsets(&file);
+    let (second, third) = (contents[1] - FRAME_HEADER_BYTES, contents[2] - FRAME_HEADER_BYTES);
     let spliced = [&file[..second], &file[third..]].concat();
     let (found, damage) = read(&spliced);
     assert_eq!((&found[..], damage.is_some()), (&all[..2], true));
@@ -137,6 +147,26 @@ fn regression_an_unknown_kind_is_damage_even_without_operations() {
 }
 
 #[test]
+fn a_log_is_read_on_from_every_place_between_two_frames() {
+    let (file, all) = sample();
+    let whole = frames(&file);
+    for (count, content) in whole.contents.iter().enumerate() {
+        let start = content.start - FRAME_HEADER_BYTES;
+        let place = LogPlace { offset: (HEADER_BYTES + start) as u64, frame: 9 + count as u64 };
+        let rest = &file[HEADER_BYTES + start..];
+        let frames = Frames::scan(rest, place, HEADER.salt);
+        assert_eq!((frames.end, frames.damage), (whole.end, None));
+        let mut found = Vec::new();
+        for content in frames.contents {
+            operations(&rest[content], 0, &mut |operation| found.push(operation)).unwrap();
+        }
+        assert_eq!(found, all[2 * count..]);
+        let wrong = LogPlace { frame: place.frame + 1, ..place };
+        assert!(Frames::scan(rest, wrong, HEADER.salt).contents.is_empty());
+    }
+}
+
+#[test]
 fn zeros_and_frames_of_another_log_are_no_frames() {
     let (file, all) = sample();
     let mut padded = file.clone();
@@ -152,8 +182,7 @@ fn zeros_and_frames_of_another_log_are_no_frames() {
 #[test]
 fn frames_after_damage_are_found() {
     let (sound, _) = sample();
-    let frames = Frames::scan(&sound, &HEADER).contents;
-    for (index, &(content, _)) in frames.iter().enumerate() {
+    for (index, content) in content_offsets(&sound).into_iter().enumerate() {
         // In the header of a frame, and in its content.
         for at in [content - FRAME_HEADER_BYTES, content - 12, content] {
             let mut file = sound.clone();
@@ -173,7 +202,7 @@ fn frames_are_found_without_the_salt_by_their_numbers() {
     file[..HEADER_BYTES].fill(0xff);
     let mut found = Vec::new();
     for frame in sound_frames_without_salt(&file, 9) {
-        operations(frame.content, frame.offset, &mut |operation| found.push(operation)).unwrap();
+        operations(frame.content, frame.offset as u64, &mut |operation| found.push(operation)).unwrap();
     }
     assert_eq!(found, all);
     assert!(sound_frames_without_salt(&file, 8).is_empty());
