@@ -155,6 +155,11 @@ pub enum DatabaseProblem {
         /// The database.
         path: PathBuf,
     },
+    /// It was created without a recipe, so that nothing says how its fingerprints are made of texts.
+    NoRecipe {
+        /// The database.
+        path: PathBuf,
+    },
     /// Its fingerprints were made by another recipe.
     OtherRecipe {
         /// The database.
@@ -331,13 +336,24 @@ impl fmt::Display for DatabaseProblem {
         match self {
             Self::NoKeys { path } => write!(
                 f,
-                "{}: was made without keys; `nearprint create --keys` makes one that has them",
-                path.display()
+                "{0}: was made without keys; `nearprint create {0} --recipe {1} --keys` makes a database for texts",
+                path.display(),
+                Recipe::DEFAULT
             ),
             Self::NoTexts { path } => write!(
                 f,
-                "{}: keeps no texts to confirm with; `nearprint create --texts` makes a database that does",
-                path.display()
+                "{0}: keeps no texts to confirm with; `nearprint create {0} --recipe {1} --texts` makes a database \
+                 that does",
+                path.display(),
+                Recipe::DEFAULT
+            ),
+            Self::NoRecipe { path } => write!(
+                f,
+                "{0}: has no recipe, so that nothing says how texts become fingerprints; `nearprint create {0} \
+                 --recipe {1} --keys` makes a database for texts, with --texts in the place of --keys one that \
+                 --confirm can use",
+                path.display(),
+                Recipe::DEFAULT
             ),
             Self::OtherRecipe { path, found, expected } => write!(
                 f,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, ResumeProblem};
+use crate::recipe::Comparable;
 
 /// The number of documents by outcome.
 ///
@@ -22,7 +23,7 @@ pub struct DocumentCounts {
     pub bad: u64,
     /// Documents with too few tokens.
     pub aside: u64,
-    /// Documents without any token, except those with too few. All have the fingerprint 0.
+    /// Documents without any token, except those with too few. Nothing is near them.
     pub empty: u64,
     /// Documents with invalid UTF-8, which was replaced.
     pub invalid_utf8: u64,
@@ -40,6 +41,10 @@ pub struct DocumentCounts {
     /// The units, if a job compares [units](super::FileJob::units).
     #[serde(default)]
     pub units: UnitCounts,
+    /// Documents that have tokens, but no feature of the recipe, except those with too few. Only texts
+    /// with the same tokens are near them. With units, counts units.
+    #[serde(default)]
+    pub featureless: u64,
 }
 
 /// The number of units by outcome.
@@ -57,6 +62,12 @@ pub struct UnitCounts {
 }
 
 impl DocumentCounts {
+    /// Counts a document that has no token or no feature.
+    pub(super) fn push_comparable(&mut self, comparable: Comparable) {
+        self.empty += u64::from(comparable == Comparable::Nothing);
+        self.featureless += u64::from(comparable == Comparable::Tokens);
+    }
+
     /// Counts a document that is a near-duplicate.
     pub(super) fn push_duplicate(&mut self, similarity: f64, is_copy: bool) {
         self.duplicates += 1;
@@ -128,9 +139,10 @@ mod tests {
 
     #[test]
     fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15}},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
+        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15},"featureless":16},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
         let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
         assert_eq!((checkpoint.first_sequence, checkpoint.counts.invalid_utf8), (7, 7));
+        assert_eq!(checkpoint.counts.featureless, 16);
         assert_eq!(checkpoint.encode(), json.as_bytes());
         let start = json.find(",\"copies").unwrap();
         let earlier = [&json[..start], &json[json.find("},\"digest").unwrap()..]].concat();
