@@ -336,22 +336,22 @@ impl fmt::Display for DatabaseProblem {
         match self {
             Self::NoKeys { path } => write!(
                 f,
-                "{0}: was made without keys; `nearprint create {0} --recipe {1} --keys` makes a database for texts",
+                "{}: was made without keys; `nearprint create NEW.np --recipe {} --keys` makes a database for \
+                 documents",
                 path.display(),
                 Recipe::DEFAULT
             ),
             Self::NoTexts { path } => write!(
                 f,
-                "{0}: keeps no texts to confirm with; `nearprint create {0} --recipe {1} --texts` makes a database \
-                 that does",
+                "{}: keeps no texts to confirm with; `nearprint create NEW.np --recipe {} --texts` makes a \
+                 database that does",
                 path.display(),
                 Recipe::DEFAULT
             ),
             Self::NoRecipe { path } => write!(
                 f,
-                "{0}: has no recipe, so that nothing says how texts become fingerprints; `nearprint create {0} \
-                 --recipe {1} --keys` makes a database for texts, with --texts in the place of --keys one that \
-                 --confirm can use",
+                "{}: has no recipe, so that nothing says how texts become fingerprints; `nearprint create NEW.np \
+                 --recipe {} --keys` makes a database for documents, with --texts one that also keeps their texts",
                 path.display(),
                 Recipe::DEFAULT
             ),
