@@ -251,7 +251,8 @@ impl Compared {
             Verdict::NoEqualBand => format!("{similarity}not near, as no band is equal"),
             Verdict::NoToken => "a text without a token is near no other".into(),
             Verdict::NoFeature => {
-                "a text without a feature of the recipe is near no other, unless their tokens are the same".into()
+                "a text without a feature of the recipe is near no other, unless their tokens are the same"
+                    .into()
             }
             Verdict::SameTokens => "copies: without a feature of the recipe, but of the same tokens".into(),
         }

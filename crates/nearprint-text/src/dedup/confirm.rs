@@ -125,7 +125,8 @@ mod tests {
         assert!(!jaccard(0.34).confirms("a b c d", "x b c d"));
         assert!(jaccard(1.0).confirms("a", "A"));
         assert!(!jaccard(0.1).confirms("a", "b"));
-        assert!(jaccard(1.0).confirms("", "..."));
+        assert!(jaccard(1.0).confirms("...", "..."));
+        assert!(!jaccard(0.0).confirms("", "..."), "texts without words have nothing in common");
         assert!(!jaccard(0.1).confirms("", "a"));
         let edit = |most| Confirm::Edit(most);
         assert!(edit(0.1).confirms("0123456789", "0123456780"));
@@ -134,7 +135,8 @@ mod tests {
         assert!(edit(1.0).confirms("abc", "xyz"));
         assert_eq!(edit(0.5).similarity("0123456789", "0123456780"), Some(0.9));
         assert_eq!(jaccard(0.3).similarity("a b c d", "x b c d"), Some(1.0 / 3.0));
-        assert_eq!(edit(0.0).similarity("", "."), Some(1.0));
+        assert_eq!(edit(0.0).similarity(".", "."), Some(1.0));
+        assert_eq!(edit(1.0).similarity("", "."), None);
     }
 
     #[test]

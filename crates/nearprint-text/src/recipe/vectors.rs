@@ -119,9 +119,12 @@ fn regression_a_text_without_features_is_compared_by_its_tokens() {
         ("chinese", "你 和 我 都 在 这 吧"),
     ] {
         let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
-        let [found, same, other, none] =
-            [text, text, "x", ""].map(|text| fingerprinter.fingerprint(text));
-        assert_eq!((found.value, found.num_features, found.comparable()), (0, 0, Comparable::Tokens), "{recipe}");
+        let [found, same, other, none] = [text, text, "x", ""].map(|text| fingerprinter.fingerprint(text));
+        assert_eq!(
+            (found.value, found.num_features, found.comparable()),
+            (0, 0, Comparable::Tokens),
+            "{recipe}"
+        );
         assert!(found.num_tokens > 0 && found.stored() == same.stored(), "{recipe}");
         let distances = [other, none].map(|other| num_differing_bits(other.stored(), found.stored()));
         assert!(distances.iter().all(|distance| *distance > 8) && found.stored() != 0, "{recipe}");

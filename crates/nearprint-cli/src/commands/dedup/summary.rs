@@ -17,7 +17,8 @@ const NAME_CHARS: usize = 60;
 /// Prints the counts, and warnings about unusual documents.
 pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Unit>, started: Instant) {
     let (counts, before) = (&report.counts, report.resumed_after);
-    let DocumentCounts { records, kept, duplicates, bad, aside, empty, featureless, invalid_utf8, .. } = *counts;
+    let DocumentCounts { records, kept, duplicates, bad, aside, empty, featureless, invalid_utf8, .. } =
+        *counts;
     let seconds = started.elapsed().as_secs_f64();
     let rate = (records - before) as f64 / seconds.max(1e-9);
     let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };
