@@ -7,6 +7,7 @@ whose bands and sketch are. :func:`nearprint.fingerprint` returns an array that 
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import Any, Optional
 
 import numpy as np
@@ -16,7 +17,11 @@ from . import _nearprint
 from ._errors import InputError
 
 
-class Fingerprints(npt.NDArray[np.uint64]):
+#: The line of a recipe, its width and its bands.
+_parts = lru_cache(64)(_nearprint.recipe_line)
+
+
+class Fingerprints(np.ndarray[Any, np.dtype[np.uint64]]):
     """An array of fingerprints with the ``recipe`` that made them, as one line.
 
     Slices, copies and pickles keep the recipe; results of arithmetic are plain arrays. ``numpy.asarray`` takes the
@@ -50,7 +55,7 @@ def carried_recipe(fingerprints: Any) -> Optional[str]:
     recipe: Optional[str] = getattr(fingerprints, "recipe", None)
     if recipe is None or fingerprints.dtype.itemsize != 8:
         return None
-    words = _nearprint.recipe_line(recipe)[1] // 64
+    words = _parts(recipe)[1] // 64
     # A column of words of wide fingerprints is none of them.
     rows = fingerprints.shape[1:] == (() if words == 1 else (words,)) and fingerprints.ndim > 0
     return recipe if rows or (words > 1 and fingerprints.shape == (words,)) else None
@@ -61,7 +66,7 @@ def bands_for(fingerprints: Any, bands: Optional[str]) -> Optional[str]:
     recipe = carried_recipe(fingerprints)
     if recipe is None:
         return bands
-    made = _nearprint.recipe_line(recipe)[2]
+    made = _parts(recipe)[2]
     if bands not in (None, made):
         raise InputError(f"bands {bands!r}: the fingerprints are made with {_kind(made)}, by the recipe {recipe}")
     return made
@@ -74,7 +79,7 @@ def check_carried(fingerprints: Any, recipe: Optional[str], bands: Optional[str]
         return
     if recipe not in (None, made):
         raise InputError(f"{path}: holds fingerprints of the recipe {recipe!r}, and these are made by {made!r}")
-    made_bands = _nearprint.recipe_line(made)[2]
+    made_bands = _parts(made)[2]
     if made_bands != bands:
         raise InputError(
             f"{path}: has {_kind(bands)}, and these fingerprints {_kind(made_bands)}, by the recipe {made}; "
@@ -86,10 +91,10 @@ def recipe_for(fingerprints: Any, recipe: Optional[str], kind: Optional[str], la
     """The recipe of a new database: the given one, or the one that the fingerprints carry."""
     carried = carried_recipe(fingerprints)
     if carried is None or recipe is not None:
-        if carried is not None and recipe is not None and _nearprint.recipe_line(recipe)[0] != carried:
+        if carried is not None and recipe is not None and _parts(recipe)[0] != carried:
             raise InputError(f"recipe {recipe!r}: the fingerprints are made by another one, {carried}")
         return recipe
-    made = _nearprint.recipe_line(carried)[2]
+    made = _parts(carried)[2]
     if kind is not None and (kind == "bands") != (made is not None):
         raise InputError(
             f"kind = {kind!r}: the fingerprints are made with {_kind(made)}, by the recipe {carried}; numpy.asarray "

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import Fingerprint, check_k, ids_of, is_one, path_of, words_of, words_of_one
-from ._carried import check_carried
+from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, Ingested, Verification
@@ -295,9 +295,9 @@ class Database:
             found = self.query(prints[0], k, limit, similarity=similarity)
             return found[:0] if near_nothing else found
         found = self.query_batch(prints, k, similarity=similarity)
-        if not near_nothing:
-            return found
-        return found[~np.isin(found["query"], np.array(near_nothing, found["query"].dtype))]
+        queries = found["query"]
+        rest = ~np.isin(queries, np.array(near_nothing, queries.dtype))
+        return found if rest.all() else Result({name: column[rest] for name, column in found.items()})
 
     def nearest(
         self,
@@ -477,7 +477,7 @@ class Database:
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
 
     def _check_carried(self, fingerprints: Any) -> None:
-        if isinstance(fingerprints, np.ndarray):
+        if carried_recipe(fingerprints) is not None:
             check_carried(fingerprints, self.recipe, self._bands, self._path)
 
     def _words_of_one(self, fingerprint: Fingerprint) -> npt.NDArray[np.uint64]:

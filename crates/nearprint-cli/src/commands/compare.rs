@@ -61,7 +61,7 @@ impl Args {
         self.print(&compared, global)?;
         let report = || self.report_of(&compared, &recipe);
         self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
-        if compared.verdict == Verdict::Near { Ok(()) } else { Err(Failure::NotNearDuplicates) }
+        if compared.verdict.is_near() { Ok(()) } else { Err(Failure::NotNearDuplicates) }
     }
 
     fn print(&self, compared: &Compared, global: GlobalArgs) -> Result<(), Failure> {
@@ -73,7 +73,7 @@ impl Args {
         let Compared { distance, bits, k, similarity, verdict, .. } = compared;
         if self.format == ResultFormat::Json {
             let similarity = similarity.map_or("null".into(), |similarity| similarity.to_string());
-            let near = *verdict == Verdict::Near;
+            let near = verdict.is_near();
             out.write(|out| {
                 writeln!(
                     out,
@@ -178,7 +178,7 @@ impl Args {
         let distance = recipe.distance(a.stored(), b.stored());
         let bands = recipe.bands();
         let shares_band = bands.is_none_or(|bands| bands.shares_band(a.value, b.value));
-        let verdict = of_tokens(&a, &b).unwrap_or(Verdict::of(distance <= k, shares_band));
+        let verdict = of_tokens(&a, &b).unwrap_or_else(|| Verdict::of(distance <= k, shares_band));
         let has_similarity = !matches!(verdict, Verdict::NoToken | Verdict::NoFeature);
         Ok(Compared {
             distance,
@@ -230,6 +230,10 @@ fn of_tokens<F: Fingerprint>(a: &Fingerprinted<F>, b: &Fingerprinted<F>) -> Opti
 }
 
 impl Verdict {
+    fn is_near(self) -> bool {
+        matches!(self, Self::Near | Self::SameTokens)
+    }
+
     fn of(is_within: bool, shares_band: bool) -> Self {
         match (is_within, shares_band) {
             (_, false) => Self::NoEqualBand,
