@@ -16,7 +16,6 @@ import numpy.typing as npt
 from . import _nearprint
 from ._errors import InputError
 
-
 #: The line of a recipe, its width and its bands.
 _parts = lru_cache(64)(_nearprint.recipe_line)
 
@@ -87,22 +86,30 @@ def check_carried(fingerprints: Any, recipe: Optional[str], bands: Optional[str]
         )
 
 
-def recipe_for(fingerprints: Any, recipe: Optional[str], kind: Optional[str], layout: str) -> Optional[str]:
-    """The recipe of a new database: the given one, or the one that the fingerprints carry."""
+def settled(fingerprints: Any, recipe: Optional[str], kind: Optional[str], layout: str) -> tuple[Optional[str], str]:
+    """The recipe and the layout of a new database of fingerprints, by the recipe that they carry.
+
+    It is stored, unless a ``kind`` or a layout is given. These must not contradict it.
+    """
     carried = carried_recipe(fingerprints)
-    if carried is None or recipe is not None:
-        if carried is not None and recipe is not None and _parts(recipe)[0] != carried:
+    if carried is None:
+        return recipe, layout
+    if recipe is not None:
+        if _parts(recipe)[0] != carried:
             raise InputError(f"recipe {recipe!r}: the fingerprints are made by another one, {carried}")
-        return recipe
+        return recipe, layout
     made = _parts(carried)[2]
+    own = "auto" if made is None else f"bands:{made}"
     if kind is not None and (kind == "bands") != (made is not None):
         raise InputError(
             f"kind = {kind!r}: the fingerprints are made with {_kind(made)}, by the recipe {carried}; numpy.asarray "
             "takes the recipe away"
         )
-    if layout != "auto" and layout.startswith("bands:") != (made is not None):
+    if layout != "auto" and (layout if layout.startswith("bands:") else "auto") != own:
         raise InputError(f"layout {layout!r}: the fingerprints are made with {_kind(made)}, by the recipe {carried}")
-    return carried
+    if kind is None and layout == "auto":
+        return carried, layout
+    return None, own if layout == "auto" else layout
 
 
 def warn_of_open_kind(width: int, recipe: Optional[str], kind: Optional[str], layout: str) -> None:

@@ -17,7 +17,8 @@ import nearprint
 from nearprint import partition
 
 WORDS = [f"word{number}" for number in range(40)]
-TEXTS = [" ".join(WORDS), " ".join([*WORDS[:39], "other"]), "something else altogether, of eight or nine words"]
+CHANGED = [*WORDS[:36], "four", "words", "are", "others"]
+TEXTS = [" ".join(WORDS), " ".join(CHANGED), "something else altogether, of eight or nine words"]
 
 
 def test_regression_the_example_of_the_module_finds_what_it_should(
@@ -66,12 +67,15 @@ def test_regression_minhash_is_not_compared_by_all_bits(tmp_path: Path) -> None:
                     call(prints)
             with pytest.raises(nearprint.InputError, match="has no bands"):
                 database.query(prints[0])
-            with pytest.raises(nearprint.InputError, match="no recipe.*nearprint.create"):
+            with pytest.raises(nearprint.InputError, match=r"no recipe.*nearprint.create"):
                 database.find(TEXTS[0])
             with pytest.raises(nearprint.InputError, match="bands"):
                 database.set_recipe("minhash")
     with pytest.warns(UserWarning, match="kind='hamming'"):
         nearprint.build(tmp_path / "open.np", pdq).close()
+    wide = nearprint.fingerprint(TEXTS, "minhash hash=minhash:8x16,2")
+    with nearprint.build(tmp_path / "wide.np", wide, kind="bands") as database:
+        assert (database.recipe, database.stats()["layout"], len(database.query(wide[0]))) == (None, "bands:8x16", 2)
     k = 36
     assert len(nearprint.find_all(prints, k)) == 1 and len(nearprint.find_clusters(prints, k)) == 2
     assert len(nearprint.find_all(np.asarray(prints), 3)) == 0
@@ -113,7 +117,7 @@ def test_regression_a_database_without_a_recipe_takes_no_texts(kind: str, tmp_pa
     else:
         nearprint.build(path, np.asarray(nearprint.fingerprint(TEXTS)), keys=TEXTS, kind="hamming").close()
     for options in ({}, {"unit": "line"}, {"confirm": "jaccard:0.5"}, {"dry_run": True}):
-        with pytest.raises(nearprint.InputError, match="no recipe.*create NEW.np --recipe minhash --keys"):
+        with pytest.raises(nearprint.InputError, match=r"no recipe.*create NEW.np --recipe minhash --keys"):
             nearprint.dedup_files(pages, tmp_path / "out", database=path, **options)
     with nearprint.open(path) as database:
         assert database.recipe is None

@@ -19,7 +19,8 @@ CHINESE = ["你 和 我 都 在 这 吧", "好 大 一 只 猫 啊"]
 def test_regression_dedup_keeps_texts_without_features(tmp_path: Path) -> None:
     for recipe, texts in (("simhash-py", SHORT), ("chinese", CHINESE), ("minhash short=none", ["two words", "a b"])):
         count = len(texts)
-        for options in ({}, {"confirm": "jaccard:0.5"}, {"keep": "longest"}):
+        variants: list[dict[str, Any]] = [{}, {"confirm": "jaccard:0.5"}, {"keep": "longest"}]
+        for options in variants:
             found = nearprint.dedup([*texts, "", *texts, ""], recipe=recipe, **options)
             expected = [*[-1] * (count + 1), *range(count), -1]
             assert found["duplicate_of"].tolist() == expected, (recipe, options)
@@ -47,7 +48,7 @@ def test_regression_dedup_keeps_texts_without_features(tmp_path: Path) -> None:
 
 def test_regression_fingerprints_without_features_are_named_and_left_out() -> None:
     texts = ["one two three four", *SHORT, ""]
-    with pytest.warns(UserWarning, match="4 of the texts have no feature.*min_features=1"):
+    with pytest.warns(UserWarning, match=r"4 of the texts have no feature.*min_features=1"):
         prints = nearprint.fingerprint(texts, "simhash-py")
     assert prints[1:].tolist() == [0] * 4 and prints[0] != 0
     with warnings.catch_warnings():
