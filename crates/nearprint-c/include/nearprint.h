@@ -932,7 +932,7 @@ nearprint_status nearprint_fingerprinter_layout(const nearprint_fingerprinter *f
 uint32_t nearprint_fingerprinter_default_k(const nearprint_fingerprinter *fingerprinter);
 
 // Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
-// for a text without tokens.
+// for a text without features, see nearprint_fingerprinter_count_features().
 //
 // Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fingerprinter,
@@ -940,6 +940,20 @@ nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fi
                                                      size_t text_len,
                                                      uint64_t *fingerprint,
                                                      nearprint_error *error);
+
+// Counts the features of a text, which must be UTF-8: what the recipe compares, shingles or keywords,
+// each as often as it occurs. `count` receives their number.
+//
+// All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
+// others such texts would be near each other, so a program should not store or look up their
+// fingerprints.
+//
+// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
+nearprint_status nearprint_fingerprinter_count_features(nearprint_fingerprinter *fingerprinter,
+                                                        const char *text,
+                                                        size_t text_len,
+                                                        size_t *count,
+                                                        nearprint_error *error);
 
 // Frees the handle. Null is allowed.
 //

@@ -608,6 +608,17 @@ static void texts(void) {
         "fingerprint");
   nearprint_snapshot_free(snapshot);
   nearprint_fingerprinter_free(fingerprinter);
+
+  // Three words make no shingle of four.
+  OK(nearprint_fingerprinter_new(TEXT("simhash-py"), &fingerprinter, error));
+  OK(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT("red car sale"), print, error));
+  OK(nearprint_fingerprinter_count_features(fingerprinter, TEXT("red car sale"), &count, error));
+  CHECK(print[0] == 0 && count == 0);
+  OK(nearprint_fingerprinter_count_features(fingerprinter, TEXT(fox), &count, error));
+  CHECK(count == 6);
+  FAILS(nearprint_fingerprinter_count_features(fingerprinter, TEXT(fox), NULL, error), NEARPRINT_INVALID_ARGUMENT,
+        "count");
+  nearprint_fingerprinter_free(fingerprinter);
 }
 
 int main(int argc, char **argv) {

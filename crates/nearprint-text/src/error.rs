@@ -182,6 +182,11 @@ pub enum DatabaseProblem {
         /// The database.
         path: PathBuf,
     },
+    /// It was created without a recipe, so that nothing says how its fingerprints are made of texts.
+    NoRecipe {
+        /// The database.
+        path: PathBuf,
+    },
     /// Its fingerprints were made by another recipe.
     OtherRecipe {
         /// The database.
@@ -381,13 +386,24 @@ impl fmt::Display for DatabaseProblem {
         match self {
             Self::NoKeys { path } => write!(
                 f,
-                "{}: was made without keys; `nearprint create --keys` makes one that has them",
-                path.display()
+                "{}: was made without keys; `nearprint create NEW.np --recipe {} --keys` makes a database for \
+                 documents",
+                path.display(),
+                Recipe::DEFAULT
             ),
             Self::NoTexts { path } => write!(
                 f,
-                "{}: keeps no texts to confirm with; `nearprint create --texts` makes a database that does",
-                path.display()
+                "{}: keeps no texts to confirm with; `nearprint create NEW.np --recipe {} --texts` makes a \
+                 database that does",
+                path.display(),
+                Recipe::DEFAULT
+            ),
+            Self::NoRecipe { path } => write!(
+                f,
+                "{}: has no recipe, so that nothing says how texts become fingerprints; `nearprint create NEW.np \
+                 --recipe {} --keys` makes a database for documents, with --texts one that also keeps their texts",
+                path.display(),
+                Recipe::DEFAULT
             ),
             Self::OtherRecipe { path, found, expected } => write!(
                 f,

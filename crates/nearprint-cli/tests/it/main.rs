@@ -12,6 +12,7 @@ mod decontaminate;
 mod dedup;
 mod documents;
 mod examples;
+mod featureless;
 mod fields;
 mod files;
 mod formats;

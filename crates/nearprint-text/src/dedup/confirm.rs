@@ -79,17 +79,24 @@ impl Confirm {
     }
 
     /// The similarity of two texts, from 0 to 1, if they are near-duplicates: that of Jaccard, or
-    /// the share of characters that are not changed.
+    /// the share of characters that are not changed. Texts without words are similar only if they are
+    /// equal.
     #[must_use]
     pub fn similarity(&self, a: &str, b: &str) -> Option<f64> {
         match *self {
             Self::Jaccard(least) => {
-                let similarity = ShingleSet::of_text(a).similarity(&ShingleSet::of_text(b));
-                Some(similarity).filter(|similarity| *similarity >= least)
+                let (of_a, of_b) = (ShingleSet::of_text(a), ShingleSet::of_text(b));
+                if of_a.is_empty() && of_b.is_empty() {
+                    return (a == b).then_some(1.0);
+                }
+                Some(of_a.similarity(&of_b)).filter(|similarity| *similarity >= least)
             }
             Self::Edit(most) => {
-                let (a, b) = (words(a), words(b));
-                if a == b { Some(1.0) } else { unchanged(&a, &b, most) }
+                let (of_a, of_b) = (words(a), words(b));
+                match of_a == of_b {
+                    true => (!of_a.is_empty() || a == b).then_some(1.0),
+                    false => unchanged(&of_a, &of_b, most),
+                }
             }
         }
     }
@@ -118,7 +125,8 @@ mod tests {
         assert!(!jaccard(0.34).confirms("a b c d", "x b c d"));
         assert!(jaccard(1.0).confirms("a", "A"));
         assert!(!jaccard(0.1).confirms("a", "b"));
-        assert!(jaccard(1.0).confirms("", "..."));
+        assert!(jaccard(1.0).confirms("...", "..."));
+        assert!(!jaccard(0.0).confirms("", "..."), "texts without words have nothing in common");
         assert!(!jaccard(0.1).confirms("", "a"));
         let edit = |most| Confirm::Edit(most);
         assert!(edit(0.1).confirms("0123456789", "0123456780"));
@@ -127,7 +135,8 @@ mod tests {
         assert!(edit(1.0).confirms("abc", "xyz"));
         assert_eq!(edit(0.5).similarity("0123456789", "0123456780"), Some(0.9));
         assert_eq!(jaccard(0.3).similarity("a b c d", "x b c d"), Some(1.0 / 3.0));
-        assert_eq!(edit(0.0).similarity("", "."), Some(1.0));
+        assert_eq!(edit(0.0).similarity(".", "."), Some(1.0));
+        assert_eq!(edit(1.0).similarity("", "."), None);
     }
 
     #[test]

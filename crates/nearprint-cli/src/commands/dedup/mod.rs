@@ -47,7 +47,7 @@ Examples:
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.7 --confirm jaccard:0.7
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
-  nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
+  nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.7 --confirm jaccard:0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
@@ -96,6 +96,11 @@ pub(super) struct Args {
     /// words recur by chance [default: 5]
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]
     min_tokens: Option<usize>,
+    /// Set aside documents with fewer features as well. Features are what the recipe compares: shingles,
+    /// or keywords. A document without any is near those alone that have the same tokens; 1 sets it
+    /// aside. With --unit, leave such paragraphs or lines where they are
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
+    min_features: usize,
     /// Add the fingerprint to each kept document, in a last field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     add_fingerprint: Option<String>,
@@ -152,6 +157,7 @@ impl Args {
         dedup.k = k;
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
+        dedup.min_features = self.min_features;
         dedup.engine = global.options();
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();

@@ -26,8 +26,10 @@ pub(super) struct ScannedFiles<F> {
     pub(super) texts: Vec<TextFile<F>>,
     pub(super) num_binary: usize,
     pub(super) num_empty: usize,
-    /// Texts with too few tokens.
+    /// Texts with too few tokens or features, or without any token.
     pub(super) num_short: usize,
+    /// Those of the texts that have no feature: only texts with the same tokens are near them.
+    pub(super) num_featureless: usize,
     pub(super) num_large: usize,
     /// Files whose names are on the list.
     pub(super) num_ignored: usize,
@@ -40,6 +42,7 @@ pub(super) struct ScannedFiles<F> {
 /// A text file with its fingerprint.
 pub(super) struct TextFile<F> {
     pub(super) path: PathBuf,
+    /// As a deduplication stores it.
     pub(super) fingerprint: F,
     pub(super) content: Content,
 }
@@ -79,6 +82,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         num_binary: 0,
         num_empty: 0,
         num_short: 0,
+        num_featureless: 0,
         num_large: 0,
         num_ignored: found.num_ignored,
         unreadable: found.unreadable,
@@ -102,7 +106,8 @@ pub(super) fn scan_all<F: Fingerprint>(
 impl<F> ScannedFiles<F> {
     fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) {
         match kind {
-            Ok(FileKind::Text { fingerprint, content }) => {
+            Ok(FileKind::Text { fingerprint, content, has_features }) => {
+                self.num_featureless += usize::from(!has_features);
                 self.len_bytes += content.len_bytes;
                 self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, content });
             }
@@ -124,26 +129,33 @@ fn io_message(action: &'static str, path: &Path, source: io::Error) -> String {
 
 /// The kind of a file.
 enum FileKind<F> {
-    Text { fingerprint: F, content: Content },
+    Text { fingerprint: F, content: Content, has_features: bool },
     Short { len_bytes: u64 },
     Binary,
     Empty,
     Large,
 }
 
+/// Which texts are left out.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) min_tokens: usize,
+    pub(super) min_features: usize,
+    pub(super) max_bytes: u64,
+}
+
 /// Reads files, and computes the fingerprints of texts.
 #[derive(Clone)]
 pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
-    min_tokens: usize,
-    max_bytes: u64,
+    limits: Limits,
     /// The content of the current file.
     buffer: Vec<u8>,
 }
 
 impl<F: Fingerprint> FileReader<F> {
-    pub(super) fn new(fingerprinter: Fingerprinter<F>, min_tokens: usize, max_bytes: usize) -> Self {
-        Self { fingerprinter, min_tokens, max_bytes: max_bytes as u64, buffer: Vec::new() }
+    pub(super) fn new(fingerprinter: Fingerprinter<F>, limits: Limits) -> Self {
+        Self { fingerprinter, limits, buffer: Vec::new() }
     }
 
     fn read(&mut self, path: &Path) -> io::Result<FileKind<F>> {
@@ -157,22 +169,22 @@ impl<F: Fingerprint> FileReader<F> {
         if looks_binary(bytes) {
             return Ok(FileKind::Binary);
         }
-        if file.metadata()?.len() > self.max_bytes {
+        let Limits { min_tokens, min_features, max_bytes } = self.limits;
+        if file.metadata()?.len() > max_bytes {
             return Ok(FileKind::Large);
         }
-        file.take(self.max_bytes.saturating_add(1).saturating_sub(bytes.len() as u64)).read_to_end(bytes)?;
+        file.take(max_bytes.saturating_add(1).saturating_sub(bytes.len() as u64)).read_to_end(bytes)?;
         let len_bytes = bytes.len() as u64;
-        if len_bytes > self.max_bytes {
+        if len_bytes > max_bytes {
             return Ok(FileKind::Large);
         }
         let found = self.fingerprinter.fingerprint(&String::from_utf8_lossy(bytes));
-        Ok(match found.num_tokens >= self.min_tokens {
-            true => {
-                let content = Content { len_bytes, hash: xxh3_128(bytes) };
-                FileKind::Text { fingerprint: found.value, content }
-            }
-            false => FileKind::Short { len_bytes },
-        })
+        // Nothing is near a text without tokens.
+        if found.num_tokens < min_tokens.max(1) || found.num_features < min_features {
+            return Ok(FileKind::Short { len_bytes });
+        }
+        let content = Content { len_bytes, hash: xxh3_128(bytes) };
+        Ok(FileKind::Text { fingerprint: found.stored(), content, has_features: found.num_features > 0 })
     }
 }
 
