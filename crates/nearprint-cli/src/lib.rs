@@ -26,8 +26,7 @@ use clap::Parser;
 use commands::Cli;
 pub use commands::DedupReport;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
-use terminal::output::unwritable_stdout;
-use terminal::{failure, interrupt, print_message, without_controls};
+use terminal::{failure, interrupt, print_message, stdout, without_controls};
 
 /// Runs the `nearprint` program.
 #[must_use]
@@ -47,7 +46,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return failure::USAGE;
         }
         // The help or the version.
-        Err(error) => error.print().map_err(|source| unwritable_stdout(source).into()),
+        Err(error) => {
+            let printed = stdout::check().and_then(|()| error.print().map_err(stdout::unwritable));
+            printed.map_err(Into::into)
+        }
     };
     match result {
         Ok(()) => 0,

@@ -181,7 +181,8 @@ impl Failure {
         }
     }
 
-    fn is_closed_pipe(&self) -> bool {
+    /// Whether the reader of standard output has gone.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
         match self {
             Self::Engine(Error::Io { path, source, .. }) => {
                 path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe

@@ -7,6 +7,7 @@ pub(crate) mod output;
 pub(crate) mod position;
 pub(crate) mod progress;
 pub(crate) mod results;
+pub(crate) mod stdout;
 
 use std::borrow::Cow;
 use std::io::Write;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::STDOUT;
+use super::stdout::Stdout;
 use nearprint::Error;
 
 /// Bytes of the buffer in front of a stream.
@@ -21,7 +22,7 @@ pub(crate) struct OutputStream {
 
 impl OutputStream {
     pub(crate) fn stdout() -> Self {
-        Self::new(Box::new(io::stdout().lock()), Path::new(STDOUT))
+        Self::new(Box::new(Stdout::lock()), Path::new(STDOUT))
     }
 
     /// Creates a file. `-` and `None` are standard output.
@@ -99,9 +100,4 @@ impl CompleteFile {
         partial.persist(&target).map_err(|error| failed(error.error))?;
         Ok(())
     }
-}
-
-/// Standard output cannot be written to.
-pub(crate) fn unwritable_stdout(source: io::Error) -> Error {
-    Error::Io { action: "write", path: STDOUT.into(), source }
 }

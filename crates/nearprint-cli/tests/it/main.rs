@@ -24,6 +24,7 @@ mod outcomes;
 mod report;
 mod scan;
 mod simhash_cpp;
+mod streams;
 mod text;
 mod tune;
 mod units;

@@ -10,6 +10,7 @@ use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
+use crate::terminal::stdout;
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
@@ -158,6 +159,8 @@ impl Args {
         job.restart = self.restart;
         job.keep = self.keep;
         job.units = self.unit;
+        let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
+        stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();

@@ -1,0 +1,108 @@
+//! Standard streams that are closed, that cannot be written to, or whose reader has gone.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::common::cli::{fails, succeeds};
+
+/// Runs a command line of the shell, in which `$np` is the program.
+fn shell(at: &Path, line: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).env("np", env!("CARGO_BIN_EXE_nearprint")).current_dir(at);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// The exit code, and standard error.
+fn outcome(at: &Path, line: &str) -> (Option<i32>, String) {
+    let output = shell(at, line);
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("prints.txt"), "1\n2\n3\n").unwrap();
+    fs::write(at.join("a.txt"), "one two three four five\n").unwrap();
+    fs::write(at.join("b.txt"), "nothing of that is in here at all\n").unwrap();
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two three four five\"}\n").unwrap();
+    succeeds(at, "build a.np prints.txt", b"");
+    home
+}
+
+/// Commands that print results.
+const PRINTING: [&str; 18] = [
+    "export a.np",
+    "query a.np -f 1",
+    "pairs a.np",
+    "clusters a.np",
+    "cross a.np a.np",
+    "stats a.np",
+    "explain a.np",
+    "fingerprint a.txt",
+    "compare a.txt a.txt",
+    "compare a.txt b.txt",
+    "matrix prints.txt",
+    "scan a.txt a.txt --min-tokens 1",
+    "dedup in.jsonl -o -",
+    "decontaminate in.jsonl --against b.txt -o -",
+    "completions bash",
+    "man",
+    "help query",
+    "--version",
+];
+
+#[test]
+fn regression_a_standard_output_that_cannot_be_written_is_an_error() {
+    let home = home();
+    let at = home.path();
+    fs::write(at.join("read-only"), "").unwrap();
+    fs::copy(at.join("a.txt"), at.join("c.txt")).unwrap();
+    for command in PRINTING {
+        let command = command.replace("a.txt a.txt", "a.txt c.txt");
+        for redirected in [">&-", "1<read-only"] {
+            let (code, err) = outcome(at, &format!("$np {command} {redirected}"));
+            assert_eq!(code, Some(1), "{command} {redirected}: {err}");
+            assert!(err.contains("cannot write standard output"), "{command} {redirected}: {err}");
+        }
+        assert!(matches!(outcome(at, &format!("$np {command} >/dev/null")).0, Some(0 | 6)), "{command}");
+        assert!(matches!(outcome(at, &format!("$np {command} 1<>/dev/null")).0, Some(0 | 6)), "{command}");
+    }
+    assert_eq!(shell(at, "printf '1\\n' | $np add a.np --acknowledge >&-").status.code(), Some(1));
+    // Those that print nothing there need none.
+    for command in ["build b.np prints.txt", "add b.np prints.txt", "dedup in.jsonl -o out.jsonl"] {
+        let (code, err) = outcome(at, &format!("$np -q {command} >&-"));
+        assert_eq!(code, Some(0), "{command}: {err}");
+    }
+    assert!(at.join("out.jsonl").exists());
+}
+
+#[test]
+fn regression_a_comparison_into_a_dead_pipe_has_its_exit_code() {
+    let home = home();
+    let dead = |arguments: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        command.args(arguments).current_dir(home.path()).stdin(Stdio::null()).stdout(writer);
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(dead(&["-q", "compare", "a.txt", "b.txt"]).0, Some(6));
+    assert_eq!(dead(&["compare", "a.txt", "b.txt"]).0, Some(6));
+    assert_eq!(dead(&["compare", "a.txt", "a.txt"]).0, Some(0));
+    for quiet in [&["export", "a.np"][..], &["--version"], &["help"]] {
+        assert_eq!(dead(quiet), (Some(0), String::new()), "{quiet:?}");
+    }
+}
+
+#[test]
+fn regression_a_report_does_not_become_a_file_named_by_a_dash() {
+    let home = home();
+    let at = home.path();
+    for line in ["scan a.txt --report -", "compare a.txt b.txt --report -", "dedup in.jsonl -o x --report -"]
+    {
+        fails(at, line, b"", 2, &["'-' for '--report <FILE.html>'", "not to standard output"]);
+    }
+    assert!(!at.join("-").exists() && !at.join("x").exists());
+}
