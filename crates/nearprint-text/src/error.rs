@@ -27,6 +27,15 @@ pub enum Error {
         /// What is wrong there.
         why: String,
     },
+    /// An input is compressed in a format that is not read.
+    Compressed {
+        /// The file.
+        place: String,
+        /// The name of the format.
+        format: &'static str,
+        /// A program, with options, that writes the content of a file to standard output.
+        program: &'static str,
+    },
     /// The inputs cannot be read as one stream of documents.
     InputSet(InputSetProblem),
     /// An output cannot be written, resumed or read back.
@@ -113,6 +122,13 @@ pub enum OutputProblem {
     NotReadable {
         /// The output.
         path: PathBuf,
+    },
+    /// The name requests a compression that is read only.
+    NotWritten {
+        /// The output.
+        path: PathBuf,
+        /// The name of the compression.
+        compression: &'static str,
     },
     /// The name requests a compression, and Parquet has its own.
     ParquetCompressed {
@@ -261,6 +277,9 @@ impl fmt::Display for Error {
         match self {
             Self::Engine(error) => error.fmt(f),
             Self::Input { place, why } => write!(f, "{place}: {why}"),
+            Self::Compressed { place, format, program } => {
+                write!(f, "{place}: compressed as {format}, which is not read; `{program}` decompresses it")
+            }
             Self::InputSet(problem) => problem.fmt(f),
             Self::Output(problem) => problem.fmt(f),
             Self::Recipe(error) => error.fmt(f),
@@ -313,6 +332,9 @@ impl fmt::Display for OutputProblem {
             Self::NotReadable { path } => write!(f, "{}: cannot be read back", path.display()),
             Self::ParquetCompressed { path } => {
                 write!(f, "{}: Parquet compresses by itself", path.display())
+            }
+            Self::NotWritten { path, compression } => {
+                write!(f, "{}: {compression} is read and not written; gzip and Zstandard are", path.display())
             }
             Self::NotWithUnits { option } => {
                 write!(f, "{option} is for whole documents, and not for paragraphs or lines")

@@ -1,5 +1,6 @@
 //! Why a command failed: exit code, message and sometimes a hint.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Malformed input, with the file and line.
     Input { place: String, why: String },
+    /// An input that is compressed in a format that is not read, and a program that decompresses it.
+    Compressed { why: String, program: &'static str },
     /// A bad record among documents, with the file and line. `--rejects` would set it aside.
     Record { place: String, why: String },
     /// A damaged database. The damage is printed before this failure.
@@ -47,6 +50,9 @@ impl From<nearprint_text::Error> for Failure {
         match error {
             nearprint_text::Error::Engine(error) => Self::Engine(error),
             nearprint_text::Error::Input { place, why } => Self::Input { place, why },
+            nearprint_text::Error::Compressed { program, .. } => {
+                Self::Compressed { why: error.to_string(), program }
+            }
             other => Self::Usage(other.to_string()),
         }
     }
@@ -92,7 +98,9 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted; nothing was left behind"))
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
-            Self::Usage(why) => print_message(format_args!("{program}: {why}")),
+            Self::Usage(why) | Self::Compressed { why, .. } => {
+                print_message(format_args!("{program}: {why}"))
+            }
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
@@ -142,7 +150,7 @@ impl Failure {
             ) => USAGE,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
-            Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
+            Self::Input { .. } | Self::Compressed { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
             Self::Engine(Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
@@ -150,7 +158,14 @@ impl Failure {
         }
     }
 
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        if let Self::Compressed { program, .. } = self {
+            return Some(format!("`{program} FILE | nearprint … -` reads it").into());
+        }
+        self.fixed_hint().map(Into::into)
+    }
+
+    fn fixed_hint(&self) -> Option<&'static str> {
         match self {
             Self::Engine(Error::NotADatabase { .. }) => Some("`nearprint build DB INPUT` creates one"),
             Self::Engine(Error::AlreadyExists { .. }) => {
@@ -173,7 +188,7 @@ impl Failure {
                 Some("only one process at a time can write; readers are not blocked")
             }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
-            Self::Partial { failure, .. } => failure.hint(),
+            Self::Partial { failure, .. } => failure.fixed_hint(),
             Self::Engine(Error::NewerVersion { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }

@@ -106,3 +106,47 @@ fn regression_a_report_does_not_become_a_file_named_by_a_dash() {
     }
     assert!(!at.join("-").exists() && !at.join("x").exists());
 }
+
+#[test]
+fn regression_compressed_fingerprints_are_recognized_by_their_first_bytes() {
+    let home = home();
+    let at = home.path();
+    let packed = zstd::encode_all(&b"1\n2\n"[..], 1).unwrap();
+    fs::write(at.join("packed.txt"), &packed).unwrap();
+    assert_eq!(succeeds(at, "query a.np packed.txt -k 0", b"").lines().count(), 2);
+    assert_eq!(succeeds(at, "query a.np -k 0", &packed).lines().count(), 2);
+    for (input, words) in [
+        (&b"PK\x03\x04\x14"[..], ["compressed as zip", "hint: `unzip -p FILE | nearprint … -`"]),
+        (b"\x04\x22\x4d\x18", ["compressed as LZ4", "hint: `lz4 -dc FILE | nearprint … -`"]),
+    ] {
+        fs::write(at.join("packed.jsonl"), input).unwrap();
+        for line in ["query a.np -", "build c.np packed.jsonl", "dedup - -o o", "dedup packed.jsonl -o o"] {
+            fails(at, line, input, 5, &words);
+        }
+    }
+    // Raw numbers may begin with any bytes.
+    fs::write(at.join("raw.u64"), [&b"PK\x03\x04\0\0\0\0"[..], b"\x1f\x8b\x08\0\0\0\0\0"].concat()).unwrap();
+    succeeds(at, "build raw.np raw.u64", b"");
+    fails(at, "dedup in.jsonl -o out.jsonl.bz2", b"", 2, &["bzip2 is read and not written"]);
+    assert!(!at.join("out.jsonl.bz2").exists());
+}
+
+#[test]
+fn regression_a_named_pipe_in_a_folder_does_not_block() {
+    let home = home();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    for name in ["d/a.txt", "d/b.txt"] {
+        fs::copy(at.join("a.txt"), at.join(name)).unwrap();
+    }
+    let pipe = Command::new("mkfifo").arg("d/pipe").arg("pipe").current_dir(at).status().unwrap();
+    assert!(pipe.success());
+    for line in ["scan d --min-tokens 1 --report r.html", "dedup d -o k --duplicates g --report r.html"] {
+        succeeds(at, line, b"");
+    }
+    // A pipe that is named is read, once.
+    let line =
+        "cat a.txt >pipe & $np -q dedup pipe b.txt -o kept --duplicates gone --report r.html && cat kept";
+    let output = shell(at, line);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "pipe\nb.txt\n");
+}

@@ -1,7 +1,7 @@
 //! Lists files under folders, and computes the fingerprints of those that are texts.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Stage};
-use nearprint_text::documents::looks_binary;
+use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
 use nearprint_text::recipe::Fingerprinter;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -147,14 +147,14 @@ impl<F: Fingerprint> FileReader<F> {
     }
 
     fn read(&mut self, path: &Path) -> io::Result<FileKind<F>> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let bytes = &mut self.buffer;
         bytes.clear();
         (&mut file).take(HEAD_BYTES).read_to_end(bytes)?;
         if bytes.is_empty() {
             return Ok(FileKind::Empty);
         }
-        if looks_binary(bytes) {
+        if looks_binary(bytes) || looks_compressed(bytes) {
             return Ok(FileKind::Binary);
         }
         if file.metadata()?.len() > self.max_bytes {
