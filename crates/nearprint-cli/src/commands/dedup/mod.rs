@@ -83,8 +83,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their 3-word shingles in common) or edit:X (at most X of the characters changed). A --db that
-    /// exists needs --texts; a new one stores them
+    /// their 3-word shingles in common) or edit:X (at most X of the characters changed; longer
+    /// texts than 1,048,576 characters are bad records). A --db that exists needs --texts; a new one
+    /// stores them
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Stage};
+use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
 use nearprint_text::recipe::Fingerprinter;
 use xxhash_rust::xxh3::xxh3_128;
@@ -137,13 +138,20 @@ pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
     min_tokens: usize,
     max_bytes: u64,
+    confirm: Option<Confirm>,
     /// The content of the current file.
     buffer: Vec<u8>,
 }
 
 impl<F: Fingerprint> FileReader<F> {
-    pub(super) fn new(fingerprinter: Fingerprinter<F>, min_tokens: usize, max_bytes: usize) -> Self {
-        Self { fingerprinter, min_tokens, max_bytes: max_bytes as u64, buffer: Vec::new() }
+    /// A file is too large with more than `max_bytes`, and if `confirm` cannot compare it.
+    pub(super) fn new(
+        fingerprinter: Fingerprinter<F>,
+        min_tokens: usize,
+        max_bytes: usize,
+        confirm: Option<Confirm>,
+    ) -> Self {
+        Self { fingerprinter, min_tokens, max_bytes: max_bytes as u64, confirm, buffer: Vec::new() }
     }
 
     fn read(&mut self, path: &Path) -> io::Result<FileKind<F>> {
@@ -165,7 +173,11 @@ impl<F: Fingerprint> FileReader<F> {
         if len_bytes > self.max_bytes {
             return Ok(FileKind::Large);
         }
-        let found = self.fingerprinter.fingerprint(&String::from_utf8_lossy(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        if self.confirm.is_some_and(|confirm| !confirm.accepts(&text)) {
+            return Ok(FileKind::Large);
+        }
+        let found = self.fingerprinter.fingerprint(&text);
         Ok(match found.num_tokens >= self.min_tokens {
             true => {
                 let content = Content { len_bytes, hash: xxh3_128(bytes) };

@@ -48,8 +48,8 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
-    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
-    /// each thread holds the files of one group in memory
+    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`, for
+    /// which files of more than 1,048,576 characters are too large; each thread holds the files of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
@@ -95,7 +95,8 @@ impl TypedCommand<&Recipe> for &Args {
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
         let ignored = if self.no_ignore { Ignored::nothing() } else { Ignored::new(&self.ignore)? };
-        let reader = FileReader::new(recipe.fingerprinter::<F>()?, self.min_tokens, self.max_size);
+        let fingerprinter = recipe.fingerprinter::<F>()?;
+        let reader = FileReader::new(fingerprinter, self.min_tokens, self.max_size, self.confirm);
         let scanned =
             files::scan_all(&self.paths, &ignored, &reader, &options).inspect_err(|_| bars.clear())?;
         let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);
