@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::cli::{fails, succeeds};
+use crate::common::cli::{Outcome, fails, nearprint, run, succeeds};
 
 /// Runs a command line of the shell, in which `$np` is the program.
 fn shell(at: &Path, line: &str) -> Output {
@@ -149,4 +149,59 @@ fn regression_a_named_pipe_in_a_folder_does_not_block() {
         "cat a.txt >pipe & $np -q dedup pipe b.txt -o kept --duplicates gone --report r.html && cat kept";
     let output = shell(at, line);
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "pipe\nb.txt\n");
+}
+
+#[test]
+fn regression_names_make_no_lines_of_messages() {
+    let home = home();
+    let at = home.path();
+    let name = "a\nnearprint: all is well\u{85}.np";
+    let program = env!("CARGO_BIN_EXE_nearprint");
+    for arguments in [&["stats", name][..], &["stats", "a.np", name], &["stats", "a.np", "--format", name]] {
+        let Outcome { code, err, .. } = run(program, at, arguments, b"");
+        assert_ne!(code, 0);
+        assert!(err.contains(r"a\nnearprint: all is well\x85.np"), "{err}");
+        assert!(!err.contains("\nnearprint: all"), "{err}");
+    }
+}
+
+#[test]
+fn regression_a_bad_line_of_ids_is_quoted_once() {
+    let home = home();
+    let outcome = nearprint(home.path(), "delete a.np", b"1\nx7\n");
+    assert_eq!((outcome.code, outcome.err.matches("x7").count()), (5, 1), "{}", outcome.err);
+}
+
+#[test]
+fn regression_manual_pages_are_not_written_into_a_database() {
+    let home = home();
+    let at = home.path();
+    fails(at, "man --dir a.np", b"", 2, &["lies in the database"]);
+    assert!(!at.join("a.np/nearprint.1").exists());
+    fs::create_dir(at.join("man1")).unwrap();
+    succeeds(at, "man --dir man1", b"");
+    assert!(at.join("man1/nearprint-query.1").exists());
+}
+
+#[test]
+fn regression_without_file_handles_commands_say_so() {
+    let home = home();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    for number in 0..100 {
+        fs::copy(at.join("a.txt"), at.join(format!("d/{number}.txt"))).unwrap();
+    }
+    let limited = |handles: u32, line: &str| outcome(at, &format!("ulimit -n {handles}; $np {line}"));
+    let mut refused = 0;
+    for handles in 4..14 {
+        let (code, err) = limited(handles, "scan d --min-tokens 1");
+        assert!(code == Some(0) && err.contains("100 files") || code == Some(1), "{handles}: {err}");
+        let (code, err) = limited(handles, "-q dedup d -o out");
+        assert!(
+            code == Some(0) || code == Some(1) && err.contains("Too many open files"),
+            "{handles}: {err}"
+        );
+        refused += u32::from(code == Some(1));
+    }
+    assert!(refused > 3);
 }

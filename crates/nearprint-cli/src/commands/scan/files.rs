@@ -12,6 +12,7 @@ use nearprint::{Fingerprint, Options, Stage};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
 use nearprint_text::recipe::Fingerprinter;
+use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ignored::Ignored;
@@ -92,7 +93,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         || reader.clone(),
         work,
         |kinds| {
-            paths.by_ref().zip(kinds).for_each(|(path, kind)| scanned.add(path, kind));
+            paths.by_ref().zip(kinds).try_for_each(|(path, kind)| scanned.add(path, kind))?;
             let done = total - paths.len() as u64;
             options.report(Stage::Fingerprinting, done, Some(total))
         },
@@ -101,7 +102,7 @@ pub(super) fn scan_all<F: Fingerprint>(
 }
 
 impl<F> ScannedFiles<F> {
-    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) {
+    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) -> Result<()> {
         match kind {
             Ok(FileKind::Text { fingerprint, content }) => {
                 self.len_bytes += content.len_bytes;
@@ -114,8 +115,10 @@ impl<F> ScannedFiles<F> {
             Ok(FileKind::Binary) => self.num_binary += 1,
             Ok(FileKind::Empty) => self.num_empty += 1,
             Ok(FileKind::Large) => self.num_large += 1,
+            Err(source) if is_shortage(&source) => return Err(Error::io("read", path)(source)),
             Err(source) => self.unreadable.push(io_message("read", path, source)),
         }
+        Ok(())
     }
 }
 
@@ -220,6 +223,9 @@ fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
             match read {
                 Ok((path, metadata)) if metadata.is_file() && ignored.has(&path) => found.num_ignored += 1,
                 Ok((path, metadata)) => add(path, &metadata),
+                Err(error) if error.io_error().is_some_and(is_shortage) => {
+                    return Err(listing_error(error, path));
+                }
                 Err(error) => found.unreadable.push(listing_message(error, path)),
             }
         }
@@ -227,6 +233,17 @@ fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
     found.files.sort_unstable();
     found.unreadable.sort_unstable();
     Ok(found)
+}
+
+/// Whether the process lacks something, so that other files cannot be read either.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+fn listing_error(error: ignore::Error, path: &Path) -> Error {
+    let source = error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into());
+    Error::io("list", path)(source)
 }
 
 /// The message of an error somewhere below `path`.
