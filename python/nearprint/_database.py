@@ -229,7 +229,9 @@ class Database:
         """
         words = self._words_of_one(fingerprint)
         rows = None if limit is None else check_count(limit, "limit")
-        return result_of(self._open().query(words, self._k_of(k, similarity), rows))
+        result = result_of(self._open().query(words, self._k_of(k, similarity), rows))
+        # A row is repeated for each of its keys.
+        return result if rows is None else result[:rows]
 
     def query_batch(
         self,

@@ -2,7 +2,7 @@
 //!
 //! Each variant of [`Error`] is one area; the enum inside it is the exact reason, so that callers
 //! can match it. The messages are complete sentences for users and name the file or option at
-//! fault.
+//! fault. What to do about it depends on the program: command line and Python package add hints.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -314,12 +314,9 @@ impl fmt::Display for OutputProblem {
             Self::SameFile { first, second, path } => {
                 write!(f, "{first} and {second} are the same file, {}", path.display())
             }
-            Self::ChangedAfterEnd { path } => write!(
-                f,
-                "{}: was changed or removed after this job had completed it; --restart forgets what the job \
-                 kept, and runs it again",
-                path.display()
-            ),
+            Self::ChangedAfterEnd { path } => {
+                write!(f, "{}: was changed or removed after this job had completed it", path.display())
+            }
             Self::NotResumable { path } => {
                 write!(f, "{}: only a plain file that is not compressed can be continued", path.display())
             }
@@ -351,11 +348,7 @@ impl fmt::Display for OutputProblem {
 impl fmt::Display for DatabaseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoKeys { path } => write!(
-                f,
-                "{}: was made without keys; `nearprint create --keys` makes one that has them",
-                path.display()
-            ),
+            Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
             Self::NoTexts { path } => write!(
                 f,
                 "{}: keeps no texts to confirm with; `nearprint create --texts` makes a database that does",
@@ -387,22 +380,16 @@ impl fmt::Display for ResumeProblem {
         match self {
             Self::OtherRun { path, records } => write!(
                 f,
-                "{}: a run with other inputs, outputs or options was cut off behind record {records}; give its \
-                 command again to go on with it, or --restart to forget what it kept",
+                "{}: a run with other inputs, outputs or options was cut off behind record {records}, and has \
+                 to go on first",
                 path.display()
             ),
             Self::OtherProgram => f.write_str("an unfinished run of another program"),
             Self::OtherRecords { records } => write!(
                 f,
-                "the first {records} records of the inputs are not those that a run which was cut off has read; \
-                 --restart forgets what it kept, and begins anew"
+                "the first {records} records of the inputs are not those that a run which was cut off has read"
             ),
-            Self::Output(error) => {
-                write!(
-                    f,
-                    "{error}; --restart forgets what the run that was cut off has kept, and begins anew"
-                )
-            }
+            Self::Output(error) => error.fmt(f),
         }
     }
 }
@@ -413,6 +400,30 @@ impl std::error::Error for Error {
         match self {
             Self::Engine(error) => error.source(),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_messages_name_no_options_of_the_command_line() {
+        let path = || PathBuf::from("seen.np");
+        let truncated = || OutputProblem::Truncated { path: path(), len_bytes: 9 };
+        let errors: [Error; 7] = [
+            OutputProblem::ChangedAfterEnd { path: path() }.into(),
+            truncated().into(),
+            DatabaseProblem::NoKeys { path: path() }.into(),
+            ResumeProblem::OtherRun { path: path(), records: 9 }.into(),
+            ResumeProblem::OtherRecords { records: 9 }.into(),
+            ResumeProblem::Output(Box::new(truncated().into())).into(),
+            nearprint::Error::NotRunsOnly { path: path() }.into(),
+        ];
+        for error in errors {
+            let message = error.to_string();
+            assert!(!message.contains("--") && !message.contains('`'), "{message}");
         }
     }
 }

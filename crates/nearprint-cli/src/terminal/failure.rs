@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{STDOUT, print_message};
 use nearprint::Error;
 use nearprint_text::recipe::RecipeError;
+use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
 /// format.
@@ -24,12 +25,12 @@ const INTERRUPTED: u8 = 130;
 pub(crate) enum Failure {
     /// An error of the engine.
     Engine(Error),
+    /// An error of texts, documents or deduplication.
+    Text(TextError),
     /// A wrong command line: an invalid value, or options that exclude each other.
     Usage(String),
     /// Malformed input, with the file and line.
     Input { place: String, why: String },
-    /// An input that is compressed in a format that is not read, and a program that decompresses it.
-    Compressed { why: String, program: &'static str },
     /// A bad record among documents, with the file and line. `--rejects` would set it aside.
     Record { place: String, why: String },
     /// A damaged database. The damage is printed before this failure.
@@ -45,15 +46,57 @@ pub(crate) enum Failure {
     Partial { committed: u64, failure: Box<Failure> },
 }
 
-impl From<nearprint_text::Error> for Failure {
-    fn from(error: nearprint_text::Error) -> Self {
+/// The problem with the names of options in the place of outputs.
+fn with_options(problem: OutputProblem) -> OutputProblem {
+    let option = |name: String| if name.starts_with("--") { name } else { format!("--{name}") };
+    match problem {
+        OutputProblem::IsInput { output } => OutputProblem::IsInput { output: option(output) },
+        OutputProblem::SameFile { first, second, path } => {
+            OutputProblem::SameFile { first: option(first), second: option(second), path }
+        }
+        other => other,
+    }
+}
+
+/// What has changed since it was read or written is no fault of the command line.
+fn exit_code_of(error: &TextError) -> u8 {
+    match error {
+        TextError::Compressed { .. } => BAD_INPUT,
+        TextError::InputSet(InputSetProblem::ChangedBetweenPasses)
+        | TextError::Output(OutputProblem::Truncated { .. }) => FAILED,
+        TextError::Resume(ResumeProblem::Output(error)) => match &**error {
+            TextError::Engine(_) => FAILED,
+            other => exit_code_of(other),
+        },
+        _ => USAGE,
+    }
+}
+
+fn hint_of(error: &TextError) -> Option<&'static str> {
+    match error {
+        TextError::Output(OutputProblem::ChangedAfterEnd { .. }) => {
+            Some("--restart forgets what the job kept, and runs it again")
+        }
+        TextError::Database(DatabaseProblem::NoKeys { .. }) => {
+            Some("`nearprint create --keys` makes a database that has them")
+        }
+        TextError::Resume(ResumeProblem::OtherRun { .. }) => {
+            Some("give its command again to go on with it, or --restart to forget what it kept")
+        }
+        TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
+            Some("--restart forgets what the run that was cut off has kept, and begins anew")
+        }
+        _ => None,
+    }
+}
+
+impl From<TextError> for Failure {
+    fn from(error: TextError) -> Self {
         match error {
-            nearprint_text::Error::Engine(error) => Self::Engine(error),
-            nearprint_text::Error::Input { place, why } => Self::Input { place, why },
-            nearprint_text::Error::Compressed { program, .. } => {
-                Self::Compressed { why: error.to_string(), program }
-            }
-            other => Self::Usage(other.to_string()),
+            TextError::Engine(error) => Self::Engine(error),
+            TextError::Input { place, why } => Self::Input { place, why },
+            TextError::Output(problem) => Self::Text(with_options(problem).into()),
+            other => Self::Text(other),
         }
     }
 }
@@ -98,9 +141,8 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted; nothing was left behind"))
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
-            Self::Usage(why) | Self::Compressed { why, .. } => {
-                print_message(format_args!("{program}: {why}"))
-            }
+            Self::Text(error) => print_message(format_args!("{program}: {error}")),
+            Self::Usage(why) => print_message(format_args!("{program}: {why}")),
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
@@ -148,9 +190,10 @@ impl Failure {
                 | Error::Unnamed { .. }
                 | Error::Width { .. },
             ) => USAGE,
+            Self::Text(error) => exit_code_of(error),
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
-            Self::Input { .. } | Self::Compressed { .. } | Self::Record { .. } => BAD_INPUT,
+            Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
             Self::Engine(Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
@@ -159,10 +202,14 @@ impl Failure {
     }
 
     fn hint(&self) -> Option<Cow<'static, str>> {
-        if let Self::Compressed { program, .. } = self {
-            return Some(format!("`{program} FILE | nearprint … -` reads it").into());
+        match self {
+            Self::Text(TextError::Compressed { program, .. }) => {
+                Some(format!("`{program} FILE | nearprint … -` reads it").into())
+            }
+            Self::Text(error) => hint_of(error).map(Into::into),
+            Self::Partial { failure, .. } => failure.hint(),
+            _ => self.fixed_hint().map(Into::into),
         }
-        self.fixed_hint().map(Into::into)
     }
 
     fn fixed_hint(&self) -> Option<&'static str> {
@@ -187,8 +234,10 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => {
                 Some("only one process at a time can write; readers are not blocked")
             }
+            Self::Engine(Error::NotRunsOnly { .. }) => {
+                Some("`nearprint build --runs-only` builds runs to be ingested")
+            }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
-            Self::Partial { failure, .. } => failure.fixed_hint(),
             Self::Engine(Error::NewerVersion { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }
@@ -203,6 +252,41 @@ impl Failure {
                 path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
             }
             _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(error: impl Into<TextError>) -> Failure {
+        error.into().into()
+    }
+
+    #[test]
+    fn regression_what_has_changed_meanwhile_is_no_wrong_command_line() {
+        let truncated = || OutputProblem::Truncated { path: "out".into(), len_bytes: 9 };
+        assert_eq!(failure(InputSetProblem::ChangedBetweenPasses).exit_code(), FAILED);
+        assert_eq!(failure(truncated()).exit_code(), FAILED);
+        let resumed = failure(ResumeProblem::Output(Box::new(truncated().into())));
+        assert_eq!(resumed.exit_code(), FAILED);
+        assert!(resumed.hint().is_some_and(|hint| hint.contains("--restart")));
+        assert_eq!(failure(InputSetProblem::Empty).exit_code(), USAGE);
+        let partial = Failure::Partial { committed: 0, failure: Box::new(resumed) };
+        assert_eq!((partial.exit_code(), partial.hint().is_some()), (FAILED, true));
+    }
+
+    #[test]
+    fn outputs_are_named_by_their_options() {
+        let problem = |first: &str| OutputProblem::SameFile {
+            first: first.into(),
+            second: "rejects".into(),
+            path: "out".into(),
+        };
+        for name in ["output", "--output"] {
+            let Failure::Text(error) = failure(problem(name)) else { panic!("another failure") };
+            assert_eq!(error.to_string(), "--output and --rejects are the same file, out");
         }
     }
 }

@@ -62,10 +62,10 @@ impl DedupReport {
         let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
         let Some(duplicates) = file else { return Ok(None) };
         let outputs = [
-            ("--report", Some(path)),
-            ("--output", Some(&*job.output)),
-            ("--duplicates", Some(duplicates)),
-            ("--rejects", job.rejects.as_deref()),
+            ("report", Some(path)),
+            ("output", Some(&*job.output)),
+            ("duplicates", Some(duplicates)),
+            ("rejects", job.rejects.as_deref()),
         ];
         let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
         let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
