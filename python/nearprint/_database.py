@@ -224,7 +224,7 @@ class Database:
         *,
         similarity: Optional[float] = None,
     ) -> Result:
-        """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them.
+        """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them; others are not looked up.
 
         In a database of bands, ``similarity`` sets ``k``: the similarity from which on texts are near.
 
@@ -232,11 +232,10 @@ class Database:
         by (distance, fingerprint, id).
         """
         words = self._words_of_one(fingerprint)
-        result = result_of(self._open().query(words, self._k_of(k, similarity)))
-        if limit is None:
-            return result
-        rows = check_count(limit, "limit")
-        return result[:rows]
+        rows = None if limit is None else check_count(limit, "limit")
+        result = result_of(self._open().query(words, self._k_of(k, similarity), rows))
+        # A row is repeated for each of its keys.
+        return result if rows is None else result[:rows]
 
     def query_batch(
         self,

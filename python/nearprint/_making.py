@@ -41,10 +41,9 @@ def create(
     distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
     that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
     bits, by default that of the recipe, 256 for bands, or 64. ``layout`` is ``auto``,
-    ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of
-    texts. With
-    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All
-    other arguments are those of :func:`open`.
+    ``fast``, ``small``, ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes
+    the fingerprints of texts. With ``keys``, rows have keys (URLs, paths, ids of documents); with
+    ``texts``, keys have texts. All other arguments are those of :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.

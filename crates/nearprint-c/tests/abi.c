@@ -237,6 +237,13 @@ static void every_width(uint32_t width) {
   nearprint_stream *list;
   OK(nearprint_find_all(width, fingerprints, ROWS, 3, NULL, 0, NULL, &list, error));
   CHECK(drain(list, words, pairs, 3) == distinct_pairs);
+  /* However many there are, only those that are pulled are made. */
+  static uint64_t many[40000];
+  for (size_t index = 0; index < 40000; index++) many[index] = index * 0x9e3779b97f4a7c15;
+  OK(nearprint_find_all(64, many, 40000, 64, NULL, 0, NULL, &list, error));
+  OK(nearprint_stream_next(list, &pairs, &count, error));
+  CHECK(count > 0);
+  nearprint_stream_free(list);
   nearprint_columns values = {7, groups, found, NULL, NULL, NULL, NULL};
   OK(nearprint_find_clusters(width, fingerprints, ROWS, 3, NULL, 0, NULL, &list, error));
   CHECK(drain(list, words, values, 3) > 0);

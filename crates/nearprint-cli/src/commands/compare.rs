@@ -58,7 +58,11 @@ impl Args {
             Some(compared) => compared,
             None => recipe.width().visit(TextComparison { args: &self, recipe: &recipe, global })?,
         };
-        self.print(&compared, global)?;
+        match self.print(&compared, global) {
+            // The exit code is a result too.
+            Err(failure) if failure.is_closed_pipe() => {}
+            printed => printed?,
+        }
         let report = || self.report_of(&compared, &recipe);
         self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
         if compared.verdict.is_near() { Ok(()) } else { Err(Failure::NotNearDuplicates) }

@@ -20,7 +20,7 @@ use nearprint_text::recipe::{
 /// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row
 /// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
 /// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
-/// compressed with gzip or Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+/// compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

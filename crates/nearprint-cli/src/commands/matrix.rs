@@ -10,7 +10,7 @@ use crate::args::{GlobalArgs, RecipeArgs};
 use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::escape;
+use crate::terminal::results::{escape, json_of};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::Fingerprint;
 use nearprint_text::recipe::Recipe;
@@ -112,6 +112,6 @@ impl<F: Fingerprint> DistanceTable<'_, F> {
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         let rows: Vec<Vec<u32>> = self.rows().map(|(_, distances)| distances.collect()).collect();
-        writeln!(out, r#"{{"files":{},"distances":{}}}"#, json!(self.files), json!(rows))
+        writeln!(out, r#"{{"files":{},"distances":{}}}"#, json_of(&json!(self.files)), json!(rows))
     }
 }

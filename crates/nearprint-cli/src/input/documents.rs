@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{DocumentArgs, GlobalArgs};
 use crate::terminal::failure::Failure;
+use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
     BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs,
@@ -100,7 +101,9 @@ impl Rejects {
     pub(crate) fn create(args: &DocumentArgs, reader: &Reader, others: &[(&str, &Path)]) -> Result<Self> {
         let rejects = args.rejects.as_deref().map(|path| ("--rejects", path));
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
-        check_outputs(rejects.into_iter().chain(others.iter().copied()), &inputs, &[])?;
+        let outputs = rejects.into_iter().chain(others.iter().copied());
+        stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
+        check_outputs(outputs, &inputs, &[])?;
         let file = args.rejects.as_deref().map(LineFile::create).transpose()?;
         Ok(Self { file, count: 0 })
     }

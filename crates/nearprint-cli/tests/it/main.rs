@@ -26,6 +26,7 @@ mod outputs;
 mod report;
 mod scan;
 mod simhash_cpp;
+mod streams;
 mod text;
 mod tune;
 mod units;

@@ -152,11 +152,8 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             return Ok(());
         }
         let FileJob { output, duplicates, rejects, .. } = self.job;
-        let all = [
-            ("--output", Some(output)),
-            ("--duplicates", duplicates.as_ref()),
-            ("--rejects", rejects.as_ref()),
-        ];
+        let all =
+            [("output", Some(output)), ("duplicates", duplicates.as_ref()), ("rejects", rejects.as_ref())];
         let all = all.into_iter().filter_map(|(name, path)| Some((name, path?.as_path())));
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
         let databases: Vec<&Path> = self.job.database.iter().map(PathBuf::as_path).collect();

@@ -16,8 +16,8 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let fingerprinter = run.deduplicator.fingerprinter();
-    let threads = run.job.dedup.engine.num_threads();
-    fingerprinting::each(reader, &fingerprinter, threads, |block, position| {
+    let (threads, confirm) = (run.job.dedup.engine.num_threads(), run.job.dedup.confirm);
+    fingerprinting::each(reader, &fingerprinter, confirm, threads, |block, position| {
         for prepared in block {
             take(run, prepared)?;
         }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::candidates::{Candidate, Document, KnownDocuments, Measure, Verdict};
 use super::file_run::{FileRun, Original, bad_record};
-use super::fingerprinting::{self, PreparedRecord, with_valid_key};
+use super::fingerprinting::{self, PreparedRecord, checked};
 use super::job::{FileJob, Keep};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
@@ -116,7 +116,7 @@ impl<F: Fingerprint> Ranking<F> {
     fn read(&mut self, run: &FileRun<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
         let fingerprinter = run.deduplicator.fingerprinter();
         let (threads, mut position) = (run.job.dedup.engine.num_threads(), 0u64);
-        fingerprinting::each(reader, &fingerprinter, threads, |block, at| {
+        fingerprinting::each(reader, &fingerprinter, run.job.dedup.confirm, threads, |block, at| {
             for prepared in block {
                 self.add(run, position, &prepared.record)?;
                 position += 1;
@@ -302,7 +302,7 @@ fn write<F: Fingerprint>(
                 let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
                 run.count(item.digest());
                 next += 1;
-                match with_valid_key(item, 0) {
+                match checked(item, run.job.dedup.confirm) {
                     Item::Bad(bad) => run.reject(&bad)?,
                     Item::Record(record) if next > position => write_outcome(run, &record, outcome, names)?,
                     Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
@@ -315,7 +315,7 @@ fn write<F: Fingerprint>(
     })?;
     while let Some(item) = reader.next_item()? {
         run.count(item.digest());
-        match with_valid_key(item, 0) {
+        match checked(item, run.job.dedup.confirm) {
             Item::Bad(bad) => run.reject(&bad)?,
             Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
         }

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
-use crate::terminal::failure::{Failure, is_closed_pipe};
+use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
+use crate::terminal::stdout;
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
@@ -87,8 +88,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their 3-word shingles in common) or edit:X (at most X of the characters changed). A --db that
-    /// exists needs --texts; a new one stores them
+    /// their 3-word shingles in common) or edit:X (at most X of the characters changed; longer
+    /// texts than 1,048,576 characters are bad records). A --db that exists needs --texts; a new one
+    /// stores them
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
@@ -175,6 +177,8 @@ impl Args {
         job.again = self.again;
         job.keep = self.keep;
         job.units = self.unit;
+        let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
+        stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
@@ -205,9 +209,11 @@ impl Args {
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 Err(Failure::Interrupted { records: seen, resumable: remembers })
             }
-            Err(Error::Engine(error)) if remembers && is_closed_pipe(&error) => Err(Failure::NotDelivered),
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
-            Err(other) => Err(other.into()),
+            Err(other) => match Failure::from(other) {
+                failure if remembers && failure.is_closed_pipe() => Err(Failure::NotDelivered),
+                failure => Err(failure),
+            },
         }
     }
 }

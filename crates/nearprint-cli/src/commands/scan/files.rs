@@ -1,7 +1,7 @@
 //! Lists files under folders, and computes the fingerprints of those that are texts.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Stage};
-use nearprint_text::documents::looks_binary;
+use nearprint_text::dedup::Confirm;
+use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
 use nearprint_text::recipe::Fingerprinter;
+use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ignored::Ignored;
@@ -95,7 +97,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         || reader.clone(),
         work,
         |kinds| {
-            paths.by_ref().zip(kinds).for_each(|(path, kind)| scanned.add(path, kind));
+            paths.by_ref().zip(kinds).try_for_each(|(path, kind)| scanned.add(path, kind))?;
             let done = total - paths.len() as u64;
             options.report(Stage::Fingerprinting, done, Some(total))
         },
@@ -104,7 +106,7 @@ pub(super) fn scan_all<F: Fingerprint>(
 }
 
 impl<F> ScannedFiles<F> {
-    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) {
+    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) -> Result<()> {
         match kind {
             Ok(FileKind::Text { fingerprint, content, has_features }) => {
                 self.num_featureless += usize::from(!has_features);
@@ -118,8 +120,10 @@ impl<F> ScannedFiles<F> {
             Ok(FileKind::Binary) => self.num_binary += 1,
             Ok(FileKind::Empty) => self.num_empty += 1,
             Ok(FileKind::Large) => self.num_large += 1,
+            Err(source) if is_shortage(&source) => return Err(Error::io("read", path)(source)),
             Err(source) => self.unreadable.push(io_message("read", path, source)),
         }
+        Ok(())
     }
 }
 
@@ -149,24 +153,26 @@ pub(super) struct Limits {
 pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
     limits: Limits,
+    confirm: Option<Confirm>,
     /// The content of the current file.
     buffer: Vec<u8>,
 }
 
 impl<F: Fingerprint> FileReader<F> {
-    pub(super) fn new(fingerprinter: Fingerprinter<F>, limits: Limits) -> Self {
-        Self { fingerprinter, limits, buffer: Vec::new() }
+    /// A file is too large, too, if `confirm` cannot compare it.
+    pub(super) fn new(fingerprinter: Fingerprinter<F>, limits: Limits, confirm: Option<Confirm>) -> Self {
+        Self { fingerprinter, limits, confirm, buffer: Vec::new() }
     }
 
     fn read(&mut self, path: &Path) -> io::Result<FileKind<F>> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let bytes = &mut self.buffer;
         bytes.clear();
         (&mut file).take(HEAD_BYTES).read_to_end(bytes)?;
         if bytes.is_empty() {
             return Ok(FileKind::Empty);
         }
-        if looks_binary(bytes) {
+        if looks_binary(bytes) || looks_compressed(bytes) {
             return Ok(FileKind::Binary);
         }
         let Limits { min_tokens, min_features, max_bytes } = self.limits;
@@ -178,7 +184,11 @@ impl<F: Fingerprint> FileReader<F> {
         if len_bytes > max_bytes {
             return Ok(FileKind::Large);
         }
-        let found = self.fingerprinter.fingerprint(&String::from_utf8_lossy(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        if self.confirm.is_some_and(|confirm| !confirm.accepts(&text)) {
+            return Ok(FileKind::Large);
+        }
+        let found = self.fingerprinter.fingerprint(&text);
         // Nothing is near a text without tokens.
         if found.num_tokens < min_tokens.max(1) || found.num_features < min_features {
             return Ok(FileKind::Short { len_bytes });
@@ -220,6 +230,9 @@ fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
             match read {
                 Ok((path, metadata)) if metadata.is_file() && ignored.has(&path) => found.num_ignored += 1,
                 Ok((path, metadata)) => add(path, &metadata),
+                Err(error) if error.io_error().is_some_and(is_shortage) => {
+                    return Err(listing_error(error, path));
+                }
                 Err(error) => found.unreadable.push(listing_message(error, path)),
             }
         }
@@ -227,6 +240,17 @@ fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
     found.files.sort_unstable();
     found.unreadable.sort_unstable();
     Ok(found)
+}
+
+/// Whether the process lacks something, so that other files cannot be read either.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+fn listing_error(error: ignore::Error, path: &Path) -> Error {
+    let source = error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into());
+    Error::io("list", path)(source)
 }
 
 /// The message of an error somewhere below `path`.

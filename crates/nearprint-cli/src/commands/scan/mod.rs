@@ -49,8 +49,8 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
-    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
-    /// each thread holds the files of one group in memory
+    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`, for
+    /// which files of more than 1,048,576 characters are too large; each thread holds the files of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
@@ -105,7 +105,7 @@ impl TypedCommand<&Recipe> for &Args {
             min_features: self.min_features,
             max_bytes: self.max_size as u64,
         };
-        let reader = FileReader::new(recipe.fingerprinter::<F>()?, limits);
+        let reader = FileReader::new(recipe.fingerprinter::<F>()?, limits, self.confirm);
         let scanned =
             files::scan_all(&self.paths, &ignored, &reader, &options).inspect_err(|_| bars.clear())?;
         let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);

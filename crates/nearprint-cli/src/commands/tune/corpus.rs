@@ -23,6 +23,8 @@ const TIMED_TEXTS: usize = 200;
 pub(super) struct Needs {
     pub(super) sets: bool,
     pub(super) texts: bool,
+    /// A measure by edits, which does not accept every text.
+    pub(super) edits: Option<Confirm>,
 }
 
 /// The parts of all documents that the measurement needs.
@@ -238,6 +240,10 @@ fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<Fingerp
         Item::Record(record) => record,
         Item::Bad(bad) => return Err(bad),
     };
+    if needs.edits.is_some_and(|confirm| !confirm.accepts(&record.text)) {
+        let (place, raw) = (record.place.clone(), record.raw().to_vec());
+        return Err(BadRecord { place, reason: Confirm::refusal(), raw });
+    }
     let (mut prints, mut cpu) = (Vec::with_capacity(makers.len()), Vec::with_capacity(makers.len()));
     let mut before = thread_cpu_time();
     for maker in makers {
