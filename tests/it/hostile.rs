@@ -143,7 +143,8 @@ fn regression_lock_is_no_link_and_no_pipe() {
     let is_refused = |what: &str| {
         let refused = write();
         let message = refused.as_ref().unwrap_err().to_string();
-        matches!(refused, Err(Error::Io { .. })) && message.contains(&format!("LOCK: it is {what}; remove it"))
+        matches!(refused, Err(Error::Io { .. }))
+            && message.contains(&format!("LOCK: it is {what}; remove it"))
     };
 
     fs::remove_file(&lock).unwrap();

@@ -8,7 +8,8 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
 use nearprint::{
-    Database, Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
+    Database, Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor,
+    width_of_damaged,
 };
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 

@@ -31,7 +31,9 @@ pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
 pub(crate) fn warn_of_occupants() {
     for path in take_occupants() {
         let path = path.display();
-        print_message(format_args!("nearprint: {path}: not made by nearprint, so its folder was left as it is"));
+        print_message(format_args!(
+            "nearprint: {path}: not made by nearprint, so its folder was left as it is"
+        ));
     }
 }
 

@@ -168,8 +168,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     ) -> Result<Self> {
         let folder = WorkFolder::new()?;
         recipe.check_distance(k)?;
-        let (path, schema) =
-            (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
+        let (path, schema) = (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
         let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
         Ok(Self {
             k,
