@@ -143,7 +143,8 @@ checksums() {
 # Files contain no path of this machine, and none of cargo on another one.
 has_no_paths() {
   local path
-  for path in "$PWD/" "${CARGO_HOME:-$HOME/.cargo}/" "$HOME/" "$(cd "$target" && pwd)/" '/\.(cargo|rustup)/'; do
+  for path in "$PWD/" "${CARGO_HOME:-$HOME/.cargo}/" "$HOME/" "$(cd "$target" && pwd)/" \
+    '/(root|(home|Users)/[^/[:space:]]+)/\.(cargo|rustup)/'; do
     [ "$path" = // ] || ! grep -aoE "$path[[:graph:]]{0,80}" "$@" >&2 || fail "a path of the machine in $*"
   done
 }
