@@ -11,6 +11,12 @@ use crate::processes::{Ended, Running, nearprint};
 
 /// The exit code after SIGINT.
 const INTERRUPTED: i32 = 130;
+/// The beginning of names that leave little room for a suffix.
+const LONG: &str = concat!(
+    "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+    "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+    "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+);
 
 /// What ends a command early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +24,13 @@ pub enum Signal {
     Nothing,
     Kill,
     Interrupt,
+}
+
+/// A command that runs.
+pub struct Begun {
+    running: Running,
+    /// Where its command line is in the log.
+    at: usize,
 }
 
 /// A folder of outputs and databases, which is that of temporary files, too.
@@ -83,7 +96,7 @@ impl World {
             1 => format!("nearprint-x{number}{extension}"),
             2 => format!("{number}{extension}.building"),
             3 => format!("a\nb {number}{extension}"),
-            4 => format!("{}-{number}{extension}", "y".repeat(225)),
+            4 => format!("{LONG}-{number}{extension}"),
             _ => format!("{number}{extension}"),
         };
         self.names.insert(name.clone());
@@ -95,15 +108,15 @@ impl World {
 
     /// Whether a command that makes this name may be refused.
     pub fn may_refuse(&self, name: &str) -> bool {
-        name.len() > 230 || self.foreign.blocks(name)
+        name.len() > 240 || self.foreign.blocks(name)
     }
 
     /// Starts a command with lines as its standard input.
-    pub fn start(&mut self, arguments: &[String], input: Vec<String>) -> Running {
+    pub fn start(&mut self, arguments: &[String], input: Vec<String>) -> Begun {
         let mut command = nearprint();
         command.args(arguments).current_dir(self.home.path()).env("TMPDIR", self.home.path());
-        self.log.push(arguments.join(" "));
-        Running::start(&mut command).feed(input.into_iter())
+        self.log.push(arguments.join(" ").replace(LONG, "y…").replace('\n', "\\n"));
+        Begun { running: Running::start(&mut command).feed(input.into_iter()), at: self.log.len() - 1 }
     }
 
     /// Chooses whether something ends a command early. One in so many times nothing does.
@@ -116,8 +129,9 @@ impl World {
     }
 
     /// Waits for the end of a command, after a signal at a random moment.
-    pub fn finish(&mut self, mut running: Running, signal: Signal) -> Ended {
-        let command = self.log.last().unwrap().split(' ').next().unwrap().to_owned();
+    pub fn finish(&mut self, begun: Begun, signal: Signal) -> Ended {
+        let Begun { mut running, at } = begun;
+        let command = self.log[at].split(' ').next().unwrap().to_owned();
         let started = Instant::now();
         if signal != Signal::Nothing {
             let most = self.takes.get(&command).copied().unwrap_or(Duration::from_millis(60));
@@ -135,8 +149,7 @@ impl World {
         } else if [-1, INTERRUPTED].contains(&ended.code()) {
             self.ended_early += 1;
         }
-        let log = self.log.last_mut().unwrap();
-        log.push_str(&format!("  [{signal:?}, {}]", ended.code()));
+        self.log[at].push_str(&format!("  [{signal:?}, {}]", ended.code()));
         self.check_code(&ended, signal);
         self.look_at_foreign_things();
         ended
@@ -165,6 +178,7 @@ impl World {
     /// Notes what is wrong after the last command.
     pub fn fault(&mut self, what: &str) {
         let last = self.log.last().map_or("nothing", String::as_str);
+        let what = what.replace(LONG, "y…");
         self.faults.push(format!("{what}\n    after command {}: {last}", self.log.len()));
     }
 
