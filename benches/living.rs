@@ -1,5 +1,6 @@
 //! A database that grows: rows are checked against it and inserted, with a commit every 1,000 rows,
-//! and queries are timed while it holds several runs and after it has been compacted.
+//! and queries are timed while it holds several runs and after it has been compacted. Then a log of
+//! 65,535 commits of one row each is opened and refreshed.
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench living` chooses the number of rows it starts
 //! with (1,000,000 by default); a tenth of that is added. `NEARPRINT_KERNEL=scalar` chooses the
@@ -18,6 +19,8 @@ use nearprint::{Database, Options, Schema, Snapshot, num_differing_bits};
 
 const COMMIT_ROWS: usize = 1000;
 const QUERIES: usize = 10_000;
+/// One less than a writer keeps by default before it writes a run.
+const FRAMES: u64 = (1 << 16) - 1;
 
 fn main() {
     common::choose_kernel();
@@ -25,9 +28,69 @@ fn main() {
     let threads = std::env::var("NEARPRINT_BENCH_THREADS").map_or(2, |threads| threads.parse().unwrap());
     let home = std::env::temp_dir().join(format!("nearprint-living-{}", std::process::id()));
     std::fs::create_dir_all(&home).unwrap();
-    let result = std::panic::catch_unwind(|| grow(&home.join("corpus.np"), rows, threads));
+    let result = std::panic::catch_unwind(|| {
+        grow(&home.join("corpus.np"), rows, threads);
+        read_log();
+    });
     std::fs::remove_dir_all(&home).unwrap();
     result.unwrap();
+}
+
+/// Times how long a log of many small commits takes to open, to refresh and to recover.
+fn read_log() {
+    let home = common::folder_in_memory();
+    let options = Options::new().memtable_rows(2 * FRAMES as usize);
+    let schema = Schema::new();
+    let database = Database::<u64>::create_with(home.path().join("log.np"), schema, options).unwrap();
+    let mut random = Random(7);
+    let mut writer = database.writer().unwrap();
+    let mut commit = |writer: &mut nearprint::Writer<u64>| {
+        writer.insert(random.next(), None).unwrap();
+        writer.commit().unwrap();
+    };
+    let open = |frames: u64| {
+        let all: Vec<Duration> = (0..20).map(|_| timed(|| database.snapshot().unwrap()).1).collect();
+        println!("log of {frames} commits: opened in {:.1?}", median(all));
+    };
+    let mut snapshot = database.snapshot().unwrap();
+    let mut refreshes = Vec::new();
+    for frame in 1..=FRAMES {
+        commit(&mut writer);
+        if frame.is_power_of_two() && frame >= FRAMES / 8 {
+            open(frame);
+        }
+        if frame % 16 == 0 {
+            let (next, elapsed) = timed(|| snapshot.refresh().unwrap());
+            snapshot = next;
+            refreshes.push(elapsed);
+        }
+    }
+    open(FRAMES);
+    let (mean, last) =
+        (refreshes.iter().sum::<Duration>() / refreshes.len() as u32, refreshes.split_off(3072));
+    println!("refreshed every 16 commits: {mean:.1?} on average, the last quarter {:.1?}", median(last));
+    let mut few = Vec::new();
+    for _ in 0..200 {
+        (0..3).for_each(|_| commit(&mut writer));
+        let from = snapshot.clone();
+        few.push(timed(|| from.refresh().unwrap()).1);
+    }
+    println!("refreshed with up to 600 commits behind {FRAMES}: {:.1?}", median(few));
+    snapshot = snapshot.refresh().unwrap();
+    let idle: Vec<Duration> = (0..200).map(|_| timed(|| snapshot.refresh().unwrap()).1).collect();
+    println!("refreshed with nothing new: {:.1?}", median(idle));
+    drop(writer);
+    println!("recovered by a writer in {:.1?}", timed(|| database.writer().unwrap()).1);
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let started = Instant::now();
+    (work(), started.elapsed())
+}
+
+fn median(mut all: Vec<Duration>) -> Duration {
+    all.sort_unstable();
+    all[all.len() / 2]
 }
 
 fn grow(path: &Path, rows: usize, threads: usize) {

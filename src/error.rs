@@ -36,11 +36,17 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// The database of a writer was moved or removed, or there is another one at its path now. The
+    /// The database of a handle was moved or removed, or there is another one at its path now. A
     /// writer changes nothing until its database is back. What was committed is in the folder that
-    /// was moved.
+    /// was moved. A snapshot can still be used.
     Replaced {
         /// The path that was given.
+        path: PathBuf,
+    },
+    /// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
+    /// changed. What the child opens itself can be used.
+    Forked {
+        /// The database, or another folder of the parent process.
         path: PathBuf,
     },
     /// There is no database: the path does not exist or has no `MANIFEST`.
@@ -53,8 +59,8 @@ pub enum Error {
         /// The path that was given.
         path: PathBuf,
     },
-    /// A new database cannot be prepared in the folder `NAME.building`: it holds a foreign file, is
-    /// a link, or belongs to another user. Nothing was changed.
+    /// A new database cannot be prepared in the folder `NAME.building`: nothing shows that nearprint
+    /// made it, it holds a foreign file, is a link, or belongs to another user. Nothing was changed.
     NotStaging {
         /// The folder, or the foreign file.
         path: PathBuf,
@@ -173,6 +179,14 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// More than [`MAX_HASH_BYTES`](crate::MAX_HASH_BYTES) bytes beside a key, where the database
+    /// stores hashes of texts and no texts.
+    NotAHash {
+        /// The database.
+        path: PathBuf,
+        /// Their number.
+        len_bytes: usize,
+    },
     /// A key of more than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES) bytes.
     KeyTooLong {
         /// The database.
@@ -235,6 +249,25 @@ impl fmt::Display for Replaced {
 
 impl std::error::Error for Replaced {}
 
+/// [`Error::Forked`] as the content of an [`io::Error`].
+#[derive(Debug)]
+pub(crate) struct Forked {
+    /// What belongs to the parent process.
+    pub(crate) path: PathBuf,
+}
+
+impl fmt::Display for Forked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: was opened before a fork, by the parent process; open it anew in this one",
+            self.path.display()
+        )
+    }
+}
+
+impl std::error::Error for Forked {}
+
 /// Damage in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -270,6 +303,9 @@ impl Error {
         move |source| {
             if let Some(Replaced { path }) = source.get_ref().and_then(|inner| inner.downcast_ref()) {
                 return Self::Replaced { path: path.clone() };
+            }
+            if let Some(Forked { path }) = source.get_ref().and_then(|inner| inner.downcast_ref()) {
+                return Self::Forked { path: path.clone() };
             }
             match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
@@ -307,6 +343,7 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::Replaced { path } => Replaced { path: path.clone() }.fmt(f),
+            Self::Forked { path } => Forked { path: path.clone() }.fmt(f),
             Self::NotADatabase { path } => write!(f, "{}: no database there", path.display()),
             Self::AlreadyExists { path } => write!(f, "{}: already exists", path.display()),
             Self::NotStaging { path, found } => {
@@ -360,6 +397,9 @@ impl fmt::Display for Error {
             }
             Self::TextsNotStored { path } => {
                 write!(f, "{}: the database was made without texts", path.display())
+            }
+            Self::NotAHash { path, .. } => {
+                write!(f, "{}: the database stores hashes of texts, and no texts", path.display())
             }
             Self::KeyTooLong { path, .. } => {
                 write!(f, "{}: a key takes at most 65,536 bytes", path.display())

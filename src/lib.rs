@@ -56,7 +56,8 @@ pub use error::{Corruption, Error, Result};
 pub use fingerprint::{
     Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor, num_differing_bits,
 };
-pub use format::keys::MAX_KEY_BYTES;
+pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
+pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
 pub use layout::{BandLayout, LayoutChoice};
 pub use options::{MIN_MEMORY_BYTES, Options};
@@ -72,9 +73,9 @@ pub use run::Verification;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::build::{Sortable, Sorted, Sorter};
-    pub use crate::database::repair::repair;
     pub use crate::fingerprint::{Bits, fingerprints, mix64, words, words_of};
     pub use crate::kernel::use_kernel;
+    pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
 }
 

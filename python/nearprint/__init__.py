@@ -12,7 +12,7 @@ Results are exact. A database is a folder of files and opens in a millisecond::
 
 from ._database import Database, open
 from ._dedup import dedup, dedup_files
-from ._errors import CorruptionError, Error, ExistsError, InputError, LockedError, NotFoundError
+from ._errors import CorruptionError, Error, ExistsError, ForkError, InputError, LockedError, NotFoundError
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
 from ._nearprint import __version__, width_of
@@ -30,6 +30,7 @@ __all__ = [
     "ExistsError",
     "Explanation",
     "Finding",
+    "ForkError",
     "Ingested",
     "InputError",
     "LockedError",

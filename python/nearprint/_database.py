@@ -140,7 +140,7 @@ class Database:
 
     @property
     def keeps_texts(self) -> bool:
-        """Whether rows have texts."""
+        """Whether rows have texts. ``stats()["keys"]`` also shows hashes of texts, which ``dedup`` stores."""
         return bool(self._keys)
 
     @property

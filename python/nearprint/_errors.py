@@ -21,6 +21,10 @@ class LockedError(Error):
     """Another writer has the database open, in this process or another one."""
 
 
+class ForkError(Error):
+    """The child of a fork has used what its parent had opened; nothing was changed."""
+
+
 class InputError(Error, ValueError):
     """An argument is invalid, or does not fit the database; also a ``ValueError``."""
 

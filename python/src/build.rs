@@ -7,7 +7,7 @@ use nearprint::{Builder, Database, Fingerprint, Options, Result, Schema, Width, 
 use pyo3::prelude::*;
 
 use crate::arguments::{Batch, Rows, Settings};
-use crate::errors::general_error;
+use crate::errors::{fork_error, general_error};
 use crate::watch::{Ticker, watch};
 use crate::words::fingerprints;
 use crate::writes::ROWS_BETWEEN_CHECKS;
@@ -55,7 +55,7 @@ impl AnyBuilder {
         work: impl FnOnce(Box<dyn Building>) -> Result<(Option<Box<dyn Building>>, T)> + Send,
     ) -> PyResult<T> {
         if std::process::id() != self.process {
-            return Err(general_error(py, "was begun before a fork; begin it anew in this process"));
+            return Err(fork_error(py, "was begun before a fork; begin it anew in this process"));
         }
         let worked = watch(py, &self.ticker, self.listener.as_ref(), || {
             let mut slot = self.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,23 +110,7 @@ impl AnyBuilder {
 
     /// Removes what was begun, unless it is finished.
     fn abandon(&self, py: Python<'_>) {
-        py.detach(|| self.end());
-    }
-}
-
-impl AnyBuilder {
-    fn end(&self) {
-        let building = self.building.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if std::process::id() != self.process {
-            // After a fork its files belong to the parent process.
-            std::mem::forget(building);
-        }
-    }
-}
-
-impl Drop for AnyBuilder {
-    fn drop(&mut self) {
-        self.end();
+        py.detach(|| drop(self.building.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, fork_error};
 use crate::watch::{Ticker, watch};
 
 /// The key and the text of a document.
@@ -80,6 +80,9 @@ impl Deduplicator {
         py: Python<'_>,
         call: impl FnOnce(&mut Option<Box<dyn Decider>>) -> Option<Result<T>> + Send,
     ) -> PyResult<T> {
+        if std::process::id() != self.process {
+            return Err(fork_error(py, "was opened before a fork; open it anew in this process"));
+        }
         let called = watch(py, &self.ticker, None, || {
             let mut decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(call(&mut decider))
@@ -142,23 +145,7 @@ impl Deduplicator {
 
     /// Closes the database without the documents kept since the last checkpoint.
     fn abandon(&self, py: Python<'_>) {
-        py.detach(|| self.close());
-    }
-}
-
-impl Deduplicator {
-    fn close(&self) {
-        let decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if std::process::id() != self.process {
-            // After a fork the lock, the log and the threads belong to the parent process.
-            std::mem::forget(decider);
-        }
-    }
-}
-
-impl Drop for Deduplicator {
-    fn drop(&mut self) {
-        self.close();
+        py.detach(|| drop(self.decider.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     set_fields!(
         dict, stats; k, layout, database_id, generation, rows, tombstones, fingerprints, largest_id, bytes
     );
+    dict.set_item("keys", stats.keys.to_string())?;
     let sections = PyDict::new(py);
     stats.sections.iter().try_for_each(|(name, bytes)| sections.set_item(name, bytes))?;
     dict.set_item("sections", sections)?;

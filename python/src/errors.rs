@@ -13,6 +13,7 @@ const MODULE: &str = "nearprint._errors";
 static ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static CORRUPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static LOCKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static FORK: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INPUT: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static EXISTS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static NOT_FOUND: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -33,6 +34,11 @@ pub(crate) fn input_error(py: Python<'_>, why: &str) -> PyErr {
     raise(py, &INPUT, "InputError", (why,))
 }
 
+/// A `ForkError`: an object of the parent process was used in the child of a fork.
+pub(crate) fn fork_error(py: Python<'_>, why: &str) -> PyErr {
+    raise(py, &FORK, "ForkError", (why,))
+}
+
 /// An `Error`: anything else has failed.
 pub(crate) fn general_error(py: Python<'_>, why: &str) -> PyErr {
     raise(py, &ERROR, "Error", (why,))
@@ -47,6 +53,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
             raise(py, &CORRUPTION, "CorruptionError", (why, place.0, place.1, place.2))
         }
         Error::Locked { .. } => raise(py, &LOCKED, "LockedError", (why,)),
+        Error::Forked { .. } => raise(py, &FORK, "ForkError", (why,)),
         Error::AlreadyExists { .. } => raise(py, &EXISTS, "ExistsError", (why,)),
         Error::NotADatabase { .. } => raise(py, &NOT_FOUND, "NotFoundError", (why,)),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
@@ -69,6 +76,7 @@ fn is_input(error: &Error) -> bool {
             | Error::Mismatch { .. }
             | Error::Incomparable { .. }
             | Error::MountPoint { .. }
+            | Error::NotAHash { .. }
             | Error::NotRunsOnly { .. }
             | Error::Overlap { .. }
             | Error::RecipeMismatch { .. }

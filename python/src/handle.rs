@@ -169,7 +169,8 @@ impl<F: Fingerprint> Handle<F> {
     /// Fails after a fork: the child shares the lock and the log, and has none of the threads.
     fn writing(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Writing<F>>> {
         if std::process::id() != self.process {
-            return Err(self.refusal("it was opened before a fork; open it anew in this process"));
+            // The mutex may be held for ever, by a thread that only the parent has.
+            return Err(Error::Forked { path: self.database.path().to_path_buf() });
         }
         loop {
             match self.writing.try_lock() {
@@ -259,15 +260,5 @@ impl<F: Fingerprint> Handle<F> {
     pub(crate) fn is_writing(&self) -> bool {
         std::process::id() == self.process
             && self.writing.try_lock().is_ok_and(|writing| writing.writer.is_some())
-    }
-}
-
-impl<F: Fingerprint> Drop for Handle<F> {
-    fn drop(&mut self) {
-        if std::process::id() != self.process {
-            let writing = self.writing.get_mut().unwrap_or_else(PoisonError::into_inner);
-            // The lock, the log and the threads belong to the process that opened the database.
-            std::mem::forget(writing.writer.take());
-        }
     }
 }

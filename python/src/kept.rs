@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::{Column, Columns};
-use crate::errors::{OrRaise, general_error};
+use crate::errors::{OrRaise, fork_error, general_error};
 use crate::lists::near_of;
 use crate::watch::{Ticker, watch};
 use crate::words::fingerprints;
@@ -57,7 +57,7 @@ impl KeptFingerprints {
     /// Decides fingerprints in order: the nearest kept ones of those that are not kept.
     fn decide<'py>(&self, py: Python<'py>, words: PyReadonlyArray1<'_, u64>) -> PyResult<Bound<'py, PyDict>> {
         if std::process::id() != self.process {
-            return Err(general_error(py, "was made before a fork; make another one in this process"));
+            return Err(fork_error(py, "was made before a fork; make another one in this process"));
         }
         let words = words.as_slice()?;
         let ticker = Arc::new(Ticker::default());
@@ -72,15 +72,6 @@ impl KeptFingerprints {
         match decided {
             Some(columns) => columns.or_raise(py)?.into_dict(py),
             None => Err(general_error(py, "an earlier call was interrupted or has failed")),
-        }
-    }
-}
-
-impl Drop for KeptFingerprints {
-    fn drop(&mut self) {
-        if std::process::id() != self.process {
-            // After a fork the temporary folder belongs to the parent process.
-            std::mem::forget(self.decider.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
     }
 }

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::arrow::schema_of;
 use crate::columns::{Collector, Columns};
-use crate::errors::{OrRaise, general_error};
+use crate::errors::{OrRaise, fork_error, general_error};
 use crate::watch::Ticker;
 
 /// The number of rows that makes a block; the last block may have fewer.
@@ -105,10 +105,7 @@ impl Stream {
     /// The next block. Checks signals while it waits.
     pub(crate) fn next_columns(&self, py: Python<'_>) -> PyResult<Option<Columns>> {
         if std::process::id() != self.process {
-            return Err(general_error(
-                py,
-                "the search was begun before a fork; begin it anew in this process",
-            ));
+            return Err(fork_error(py, "the search was begun before a fork; begin it anew in this process"));
         }
         if let Some(seen) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Ok(Some(seen));

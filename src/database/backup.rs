@@ -17,7 +17,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Writes a copy of this snapshot. `dest` must not exist, or be an empty folder; it appears
     /// when the copy is complete and synced.
     ///
-    /// Verifies the checksum of each page. The copy has the same database id, assigned ids and
+    /// Verifies the checksum of each page. The copy is as accessible to other users as the database.
+    /// It has the same database id, assigned ids and
     /// ingested runs; it is a separate database from then on.
     ///
     /// # Errors
@@ -30,7 +31,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// each case nothing of the copy stays.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
         refuse_inside(dest.as_ref(), &self.folder())?;
-        let staging = Staging::begin(dest.as_ref())?;
+        let mut staging = Staging::begin(dest.as_ref())?;
+        staging.copy_permissions(self.storage())?;
         let options = self.options();
         let mut manifest = self.manifest_in_runs();
         let total = self.runs().map(|run| run.record.len_bytes()).sum();

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use crate::build::{KeySorter, RowCounts, Sorter, SpillNames, Target, write_run};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::keys::MAX_KEY_BYTES;
-use crate::format::keys::{KeyRecord, hash_key};
-use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
+use crate::format::keys::{KeyRecord, MAX_HASH_BYTES, MAX_KEY_BYTES, hash_key};
+use crate::format::manifest::{BesideKeys, IdRanges, KeysKept, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
@@ -21,7 +20,7 @@ use crate::progress::Stage;
 use crate::storage::{Staging, Storage};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// How often progress is reported, in rows.
+/// How often progress is reported and the process is checked, in rows.
 const REPORT_ROWS: u64 = 1 << 16;
 /// The number of the first run of a database.
 const FIRST_RUN: u64 = 1;
@@ -35,7 +34,7 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 /// Loads rows in bulk into a database that does not exist yet.
 ///
 /// The path does not exist until [`finish`](Builder::finish) succeeds. Dropping the builder removes
-/// everything.
+/// everything. In the child of a fork, dropping its parent's builder changes nothing.
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -94,7 +93,7 @@ impl<F: Fingerprint> Builder<F> {
     }
 
     /// Takes over everything but rows from a database that this one replaces: assigned ids,
-    /// ingested runs, the checkpoint.
+    /// ingested runs, the checkpoint, the history.
     pub(crate) fn take_over(&mut self, old: &Manifest) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
@@ -104,6 +103,12 @@ impl<F: Fingerprint> Builder<F> {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
         }
         self.manifest.checkpoint.clone_from(&old.checkpoint);
+        self.manifest.history.clone_from(&old.history);
+    }
+
+    /// Gives the database the permissions of the one that it replaces.
+    pub(crate) fn copy_permissions(&mut self, source: &dyn Storage) -> Result<()> {
+        self.staging.copy_permissions(source)
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -157,7 +162,7 @@ impl<F: Fingerprint> Builder<F> {
         self.staging.path()
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
@@ -168,8 +173,11 @@ impl<F: Fingerprint> Builder<F> {
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
-    /// written, [`Error::Interrupted`].
+    /// written, [`Error::Interrupted`]; [`Error::Forked`] in the child of a fork, not for every row.
     pub fn push(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
+        if self.rows.is_multiple_of(REPORT_ROWS) {
+            self.staging.check_process()?;
+        }
         let given = id.is_some();
         let id = id.or(self.next_id).ok_or(Error::Limit(NO_ID_LEFT))?;
         if !given {
@@ -185,8 +193,8 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
-    /// Adds a row with a key, and a text where the database stores texts. Returns the row's id: the
-    /// given one, or the 64-bit xxh3 of the key.
+    /// Adds a row with a key, and a text where the database stores texts, or the hash of one where
+    /// it stores hashes. Returns the row's id: the given one, or the 64-bit xxh3 of the key.
     ///
     /// # Errors
     /// As [`push`](Builder::push); also as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
@@ -211,8 +219,10 @@ impl<F: Fingerprint> Builder<F> {
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Limit`] for more than 2^32 - 1 distinct fingerprints,
-    /// [`Error::AlreadyExists`] if the path was created meanwhile.
+    /// [`Error::AlreadyExists`] if the path was created meanwhile, [`Error::Forked`] in the child of
+    /// a fork.
     pub fn finish(self) -> Result<crate::Database<F>> {
+        self.staging.check_process()?;
         let Self {
             sorter,
             keys,
@@ -283,8 +293,11 @@ pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &P
     let path = || path.to_path_buf();
     match kept {
         None => Err(Error::KeysNotStored { path: path() }),
-        Some(KeysKept { texts: false, .. }) if !text.is_empty() => {
+        Some(KeysKept { beside: BesideKeys::Nothing, .. }) if !text.is_empty() => {
             Err(Error::TextsNotStored { path: path() })
+        }
+        Some(KeysKept { beside: BesideKeys::Hashes, .. }) if text.len() > MAX_HASH_BYTES => {
+            Err(Error::NotAHash { path: path(), len_bytes: text.len() })
         }
         Some(_) if key.len() > MAX_KEY_BYTES => Err(Error::KeyTooLong { path: path(), len_bytes: key.len() }),
         Some(_) if u32::try_from(text.len()).is_err() => {

@@ -15,6 +15,10 @@ use crate::storage::{Folder, Storage};
 /// Opening reads a few pages per file, whatever the size. Reading goes through a
 /// [`Snapshot`](crate::Snapshot).
 ///
+/// A handle is one database. If another one takes its path, the methods of the handle fail with
+/// [`Error::Replaced`](crate::Error::Replaced). A backup has the id of its database: put in its place, it
+/// is the same one.
+///
 /// ```
 /// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
@@ -32,6 +36,8 @@ use crate::storage::{Folder, Storage};
 pub struct Database<F> {
     pub(super) path: PathBuf,
     pub(super) options: Options,
+    /// A handle is one database, whatever stands at its path later.
+    pub(super) database_id: [u8; 16],
     width: PhantomData<F>,
 }
 
@@ -57,8 +63,9 @@ impl<F: Fingerprint> Database<F> {
     /// # Errors
     /// As [`open`](Database::open).
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        let database = Self { path: path.as_ref().to_path_buf(), options, width: PhantomData };
-        manifest::of::<F>(&Folder::of_database(&database.path)?).map(|_| database)
+        let path = path.as_ref().to_path_buf();
+        let database_id = manifest::of::<F>(&Folder::of_database(&path)?)?.database_id;
+        Ok(Self { path, options, database_id, width: PhantomData })
     }
 
     /// The folder of the database.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{IdRanges, KeysKept, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::schema::KeyStorage;
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
 use crate::options::Options;
@@ -126,10 +127,9 @@ impl RunFolder {
 
 /// The settings that runs must share with a database. Rotations and bands do not depend on k.
 fn settings(manifest: &Manifest) -> String {
-    let kept = match manifest.keys {
-        None => "",
-        Some(KeysKept { texts: false, .. }) => ", keys",
-        Some(KeysKept { texts: true, .. }) => ", keys and texts",
+    let kept = match KeyStorage::of(manifest.keys) {
+        KeyStorage::None => String::new(),
+        keys => format!(", {keys}"),
     };
     let recipe = manifest.recipe.as_ref().map_or(String::new(), |recipe| format!(", recipe {recipe}"));
     format!("{}{kept}{recipe}", layout_settings(manifest))

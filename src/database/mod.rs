@@ -13,6 +13,7 @@ pub(crate) mod repair;
 pub(crate) mod snapshot;
 pub(crate) mod stats;
 pub(crate) mod streams;
+mod unflushed;
 mod walks;
 pub(crate) mod writer;
 
@@ -78,18 +79,20 @@ impl<F: Fingerprint> Database<F> {
     ///
     /// # Errors
     /// As [`open`](Database::open); [`Error::Corrupt`] also for a file that is missing, cut short,
-    /// damaged at an end, or of another database.
+    /// damaged at an end, or of another database; [`Error::Replaced`] if the path leads to another
+    /// database than the one that was opened.
     pub fn snapshot(&self) -> Result<Snapshot<F>> {
-        Snapshot::open(&self.storage()?, &self.options, None)
+        Snapshot::open_same(&self.storage()?, &self.options, None, Some(self.database_id))
     }
 
     /// Opens the database for writing. Recovers the log that a crash left.
     ///
     /// # Errors
     /// [`Error::Locked`] while there is another writer, in this process or any other; as
-    /// [`open`](Database::open); [`Error::Io`] on a read-only medium.
+    /// [`open`](Database::open); [`Error::Replaced`] if the path leads to another database than the
+    /// one that was opened; [`Error::Io`] on a read-only medium.
     pub fn writer(&self) -> Result<Writer<F>> {
-        Writer::open(self.storage()?, self.options.clone())
+        Writer::open_same(self.storage()?, self.options.clone(), Some(self.database_id))
     }
 
     /// Checks every byte of the database, as [`Snapshot::verify`] does, even where damage prevents
@@ -102,6 +105,7 @@ impl<F: Fingerprint> Database<F> {
         let storage = self.storage()?;
         let last = RefCell::new(None);
         let sound = manifest::with_current::<F, _>(&*storage, |manifest| {
+            manifest.check_id(Some(self.database_id), &self.path)?;
             let report = verify_all::<F>(&*storage, &manifest, &self.options)?;
             let first = report.damage.first().cloned();
             last.replace(Some(report));
@@ -119,8 +123,8 @@ impl<F: Fingerprint> Database<F> {
     /// Every row of the new database was in the old one. Rows that cannot be proved are left out
     /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
     /// cannot be read, runs are found by their files. The new database has the schema of the old
-    /// one, or the default schema if the manifest is lost. It does not reuse the automatic ids of
-    /// the old one.
+    /// one, or the default schema if the manifest is lost. It is as accessible to other users, and
+    /// does not reuse the automatic ids of the old one.
     ///
     /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8
     /// for every deleted id, twice the log, 1/2048 of the largest file.
@@ -145,7 +149,7 @@ impl<F: Fingerprint> Database<F> {
         options: Options,
     ) -> Result<RepairReport> {
         fallback.check(F::BITS)?;
-        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options, &mut |_| ())
+        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::database::explain::Explanation;
 use crate::database::stats::Stats;
+use crate::database::unflushed::Unflushed;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint};
 use crate::format::manifest::{Manifest, RunRecord};
@@ -12,7 +13,7 @@ use crate::format::schema::KeyStorage;
 use crate::kernel::Kernel;
 use crate::layout::BandLayout;
 use crate::log::manifest;
-use crate::log::wal::{self, Log};
+use crate::log::wal::Log;
 use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
 use crate::progress::{Progress, ProgressFn};
@@ -32,52 +33,73 @@ pub struct Snapshot<F> {
 #[derive(Debug)]
 struct Shared<F> {
     storage: Arc<dyn Storage>,
-    /// Includes the ids, sequence numbers and checkpoint of unflushed operations.
+    /// The manifest as it was read. `None` in a snapshot of a writer, which has uncommitted rows.
+    published: Option<Arc<Manifest>>,
+    /// Includes the ids, sequence numbers, checkpoint and history of unflushed operations.
     manifest: Manifest,
-    /// Length of the log at the time of the snapshot.
-    log_bytes: u64,
+    /// What was read of the log.
+    unflushed: Option<Unflushed<F>>,
     options: Options,
     kernel: Kernel,
-    /// The runs of the manifest, then a run in memory with the unflushed rows.
+    /// The runs of the manifest, then runs in memory with the unflushed rows.
     view: View<F>,
 }
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Takes a snapshot. Reuses the open runs of `known`.
-    pub(crate) fn open(
+    /// Takes a snapshot. Reuses what `known`, a snapshot of the same database, has open and has
+    /// read.
+    pub(crate) fn open(storage: &Arc<dyn Storage>, options: &Options, known: Option<&Self>) -> Result<Self> {
+        Self::open_same(storage, options, known, known.map(|known| known.manifest().database_id))
+    }
+
+    /// Takes a snapshot of the database with this id, if one is given.
+    pub(crate) fn open_same(
         storage: &Arc<dyn Storage>,
         options: &Options,
-        known: Option<&View<F>>,
+        known: Option<&Self>,
+        database_id: Option<[u8; 16]>,
     ) -> Result<Self> {
         manifest::with_current::<F, _>(&**storage, |manifest| {
-            let log = Log::read(&**storage, &manifest)?;
+            manifest.check_id(database_id, &storage.path(""))?;
+            let is_same = |known: &&Self| known.shared.published.as_deref() == Some(&manifest);
+            let same = known.filter(is_same);
+            let mut noted = same.map_or_else(|| manifest.clone(), |same| same.manifest().clone());
+            let read = same.and_then(|same| same.shared.unflushed.as_ref());
+            let unflushed = Unflushed::read(&**storage, &mut noted, options, read)?;
+            if let Some(same) = same
+                && unflushed.as_ref().map(Unflushed::end)
+                    == same.shared.unflushed.as_ref().map(Unflushed::end)
+            {
+                return Ok(same.clone());
+            }
             let reuse = |record: &RunRecord| {
                 let same = |known: &&Arc<Searchable<F>>| known.run.record == *record;
-                known.and_then(|view| view.searchables().iter().find(same).cloned())
+                known.and_then(|known| known.view().searchables().iter().find(same).cloned())
             };
             let open = |record: &RunRecord| match reuse(record) {
                 Some(run) => Ok(run),
                 None => Ok(Arc::new(Searchable::new(Run::open(&**storage, &manifest, record)?))),
             };
-            let view = View::new(manifest.runs.iter().map(open).collect::<Result<_>>()?);
-            let mut changes = ChangeSet::new();
-            let mut log_bytes = 0;
-            if let Some(log) = &log {
-                for operation in log.operations()?.1 {
-                    changes.apply(operation, |_| ());
-                }
-                log_bytes = log.len_bytes();
-            }
-            let storage = storage.clone();
-            let mut snapshot = Self::with_changes(storage, manifest, options.clone(), &view, &changes)?;
-            if let Some(shared) = Arc::get_mut(&mut snapshot.shared) {
-                shared.log_bytes = log_bytes;
-            }
-            Ok(snapshot)
+            let mut runs = manifest.runs.iter().map(open).collect::<Result<Vec<_>>>()?;
+            runs.extend(unflushed.iter().flat_map(Unflushed::runs).cloned());
+            let shared = Shared {
+                storage: storage.clone(),
+                published: Some(Arc::new(manifest)),
+                manifest: noted,
+                unflushed,
+                options: options.clone(),
+                kernel: Kernel::detect(),
+                view: View::new(runs),
+            };
+            Ok(Self { shared: Arc::new(shared) })
+        })
+        .map_err(|error| match error {
+            Error::Width { path, .. } if database_id.is_some() => Error::Replaced { path },
+            other => other,
         })
     }
 
-    /// A snapshot of runs and unflushed changes.
+    /// A snapshot of runs and unflushed changes, which may be uncommitted.
     pub(crate) fn with_changes(
         storage: Arc<dyn Storage>,
         mut manifest: Manifest,
@@ -86,32 +108,22 @@ impl<F: Fingerprint> Snapshot<F> {
         changes: &ChangeSet<F>,
     ) -> Result<Self> {
         changes.note_in(&mut manifest);
-        let layout = match manifest.runs.iter().max_by_key(|record| record.entries) {
-            Some(largest) => largest.layout.clone(),
-            None => manifest.layout_for(changes.operations() as u64)?,
-        };
-        let newest = changes.to_run(&manifest, layout, &options)?;
+        let newest = changes.to_run(&manifest, std::iter::empty(), &options)?;
         let view = View::new(view.searchables().iter().cloned().chain(newest).collect());
         let kernel = Kernel::detect();
-        let shared = Shared { storage, manifest, log_bytes: 0, options, kernel, view };
+        let shared = Shared { storage, published: None, manifest, unflushed: None, options, kernel, view };
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// A new snapshot of the database. Reuses open files, so it costs little if little has changed.
+    /// A new snapshot of the database. Reuses open files and rows that were read from the log, so it
+    /// costs little if little has changed.
     ///
     /// # Errors
-    /// As [`Database::snapshot`](crate::Database::snapshot).
+    /// As [`Database::snapshot`](crate::Database::snapshot). This snapshot can still be used.
     pub fn refresh(&self) -> Result<Self> {
-        let Shared { storage, manifest, log_bytes, options, view, .. } = &*self.shared;
         // The path may lead to another folder by now.
-        let storage = &storage.reopen()?;
-        let now = manifest::of::<F>(&**storage)?;
-        let log_now = wal::current_len(&**storage, &now).unwrap_or(0);
-        let same = now.database_id == manifest.database_id && now.generation == manifest.generation;
-        if same && log_now == *log_bytes {
-            return Ok(self.clone());
-        }
-        Self::open(storage, options, Some(view))
+        let storage = self.shared.storage.reopen()?;
+        Self::open(&storage, &self.shared.options, Some(self))
     }
 
     /// The same view with another progress callback.
@@ -139,11 +151,12 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     #[must_use]
     pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
-        let Shared { storage, manifest, log_bytes, options, kernel, view } = &*self.shared;
+        let Shared { storage, published, manifest, unflushed, options, kernel, view } = &*self.shared;
         let shared = Shared {
             storage: storage.clone(),
+            published: published.clone(),
             manifest: manifest.clone(),
-            log_bytes: *log_bytes,
+            unflushed: unflushed.clone(),
             options: options.clone().progress(progress),
             kernel: *kernel,
             view: view.clone(),
@@ -164,18 +177,26 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.manifest.layout.bands()
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.shared.manifest.keys)
     }
 
-    /// The progress or the record of the last job, as
+    /// The progress of the last job, as
     /// [`Writer::set_checkpoint`](crate::Writer::set_checkpoint) stored it.
     #[must_use]
     pub fn checkpoint(&self) -> Option<&[u8]> {
         let checkpoint = &self.shared.manifest.checkpoint;
         (!checkpoint.is_empty()).then_some(checkpoint)
+    }
+
+    /// The records of finished jobs, as [`Writer::set_history`](crate::Writer::set_history) stored
+    /// them.
+    #[must_use]
+    pub fn history(&self) -> Option<&[u8]> {
+        let history = &self.shared.manifest.history;
+        (!history.is_empty()).then_some(history)
     }
 
     /// The recipe of the fingerprints, if the database stores one.
@@ -237,11 +258,15 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.storage.path("")
     }
 
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.shared.storage
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.shared.options
     }
 
-    /// Oldest first; the last one may be the run in memory.
+    /// Oldest first; the last ones may be runs in memory.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &Run<F>> {
         self.shared.view.runs()
     }
@@ -265,9 +290,11 @@ pub(crate) fn verify_all<F: Fingerprint>(
     let mut report = verify::<F>(storage, manifest, options)?;
     if manifest.live_wal.is_some() {
         report.files += 1;
-        let checked = Log::read(storage, manifest).and_then(|log| {
-            report.bytes += log.as_ref().map_or(0, Log::len_bytes);
-            log.map_or(Ok(()), |log| log.operations::<F>().map(drop))
+        let checked = Log::open(storage, manifest).and_then(|log| {
+            log.map_or(Ok(()), |log| {
+                report.bytes += log.len_bytes()?;
+                log.read(log.start())?.visit::<F>(&mut |_| ())
+            })
         });
         match checked {
             Err(Error::Corrupt(damage)) => report.damage.push(*damage),

@@ -3,6 +3,7 @@
 use crate::fingerprint::{Fingerprint, Width};
 use crate::format::manifest::Manifest;
 use crate::format::paged::hex;
+use crate::format::schema::KeyStorage;
 use crate::format::{keys, postings, segment, tombstones};
 use crate::layout::BandLayout;
 use crate::run::Run;
@@ -19,6 +20,8 @@ pub struct Stats {
     pub layout: String,
     /// The bands of the fingerprints, if it is a layout of bands.
     pub bands: Option<BandLayout>,
+    /// Whether rows have keys, and what keys have beside them.
+    pub keys: KeyStorage,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
     /// Version of the manifest; each change adds one.
@@ -76,6 +79,7 @@ impl Stats {
             k: manifest.k,
             layout: manifest.layout.to_string(),
             bands: manifest.layout.bands(),
+            keys: KeyStorage::of(manifest.keys),
             database_id: hex(&manifest.database_id),
             generation: manifest.generation,
             rows: 0,

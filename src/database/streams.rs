@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +15,7 @@ use crate::fingerprint::{Fingerprint, Row};
 use crate::progress::{Progress, Stage};
 use crate::query::{Match, Pair};
 use crate::util::channel::{self, Receiver};
+use crate::util::process::Process;
 
 /// Blocks that the thread may be ahead.
 const BLOCKS_AHEAD: usize = 4;
@@ -21,12 +23,16 @@ const BLOCKS_AHEAD: usize = 4;
 const BLOCK_ITEMS: usize = 1024;
 
 /// Results that a thread computes while they are consumed. Each item is a `Result`; an error is the
-/// last.
+/// last. In the child of a fork, where the thread is missing, items fail with [`Error::Forked`].
 #[derive(Debug)]
 pub struct Stream<T> {
     blocks: Option<Receiver<Result<Vec<T>>>>,
     block: VecDeque<T>,
     cancelled: Arc<AtomicBool>,
+    /// The process that has the thread.
+    process: Process,
+    /// The folder of the database.
+    folder: PathBuf,
 }
 
 /// Two rows within k bits.
@@ -46,6 +52,9 @@ impl<T> Iterator for Stream<T> {
 
     fn next(&mut self) -> Option<Result<T>> {
         while self.block.is_empty() {
+            if let Err(error) = self.process.check(|| self.folder.clone()) {
+                return Some(Err(Error::io("read", &self.folder)(error)));
+            }
             match self.blocks.as_mut()?.next() {
                 Some(Ok(block)) => self.block = block.into(),
                 Some(Err(error)) => {
@@ -62,6 +71,10 @@ impl<T> Iterator for Stream<T> {
 impl<T> Drop for Stream<T> {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
+        if !self.process.is_current() {
+            // The child of a fork has no such thread. It may have held the lock of the channel.
+            std::mem::forget(self.blocks.take());
+        }
     }
 }
 
@@ -229,6 +242,7 @@ impl<F: Fingerprint> Snapshot<F> {
         });
         let thread = std::thread::Builder::new().name("nearprint-stream".into());
         thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
-        Ok(Stream { blocks: Some(receiver), block: VecDeque::new(), cancelled })
+        let (process, folder) = (Process::current(), self.folder());
+        Ok(Stream { blocks: Some(receiver), block: VecDeque::new(), cancelled, process, folder })
     }
 }

@@ -1,5 +1,5 @@
-//! A keys file: the text keys of rows, and their texts if the database stores texts, by (id,
-//! fingerprint, key).
+//! A keys file: the text keys of rows, and their texts or hashes of texts if the database stores
+//! them, by (id, fingerprint, key).
 //!
 //! A row has several keys if two keys share an id, or if the same row was inserted under two keys.
 //! Sequence numbers order keys by insertion.
@@ -17,6 +17,8 @@ pub(crate) const ENDS: usize = 1;
 pub(crate) const RECORDS: usize = 2;
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 1 << 16;
+/// The longest hash of a text, in bytes.
+pub const MAX_HASH_BYTES: usize = 32;
 
 /// One key of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub(crate) struct KeyRecord<'a, F> {
     /// Smaller for keys inserted earlier.
     pub(crate) sequence: u64,
     pub(crate) key: &'a [u8],
-    /// Empty if the database stores no texts.
+    /// The text, or its hash; empty if the database stores neither.
     pub(crate) text: &'a [u8],
 }
 

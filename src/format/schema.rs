@@ -1,9 +1,10 @@
 //! What a database is: the settings that its manifest stores.
 
-use super::manifest::{KeysKept, MAX_RECIPE_BYTES};
+use super::manifest::{BesideKeys, KeysKept, MAX_RECIPE_BYTES};
 use crate::error::{Error, Result};
 use crate::fingerprint::Distance;
 use crate::layout::LayoutChoice;
+use std::fmt;
 
 /// What a database is: fixed when it is created, and stored in it. The width comes from the type.
 ///
@@ -21,7 +22,8 @@ pub struct Schema {
     pub(crate) recipe: Option<String>,
 }
 
-/// Whether a database stores a text key beside each row, such as a URL or a path.
+/// Whether a database stores a text key beside each row, such as a URL or a path, and what with
+/// each key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyStorage {
     /// No keys: rows have ids only.
@@ -29,6 +31,9 @@ pub enum KeyStorage {
     None,
     /// Keys.
     Keys,
+    /// Keys, and with each key a hash of the document's text: up to
+    /// [`MAX_HASH_BYTES`](crate::MAX_HASH_BYTES) bytes, by which exact copies are recognized.
+    KeysAndHashes,
     /// Keys, and with each key the text of the document or any other bytes.
     KeysAndTexts,
 }
@@ -37,15 +42,21 @@ impl KeyStorage {
     pub(crate) fn of(kept: Option<KeysKept>) -> Self {
         match kept {
             None => Self::None,
-            Some(KeysKept { texts: false, .. }) => Self::Keys,
-            Some(KeysKept { texts: true, .. }) => Self::KeysAndTexts,
+            Some(KeysKept { beside: BesideKeys::Nothing, .. }) => Self::Keys,
+            Some(KeysKept { beside: BesideKeys::Hashes, .. }) => Self::KeysAndHashes,
+            Some(KeysKept { beside: BesideKeys::Texts, .. }) => Self::KeysAndTexts,
         }
     }
 
     /// Keys of an empty database.
     pub(crate) fn kept(self) -> Option<KeysKept> {
-        let texts = self.has_texts();
-        self.has_keys().then_some(KeysKept { texts, next_sequence: 0 })
+        let beside = match self {
+            Self::None => return None,
+            Self::Keys => BesideKeys::Nothing,
+            Self::KeysAndHashes => BesideKeys::Hashes,
+            Self::KeysAndTexts => BesideKeys::Texts,
+        };
+        Some(KeysKept { beside, next_sequence: 0 })
     }
 
     /// Whether rows have keys.
@@ -54,10 +65,28 @@ impl KeyStorage {
         !matches!(self, Self::None)
     }
 
-    /// Whether keys have texts.
+    /// Whether keys have texts. False where they have hashes of texts.
     #[must_use]
     pub const fn has_texts(self) -> bool {
         matches!(self, Self::KeysAndTexts)
+    }
+
+    /// Whether keys have anything beside them: texts, or hashes of texts.
+    #[must_use]
+    pub const fn has_values(self) -> bool {
+        matches!(self, Self::KeysAndHashes | Self::KeysAndTexts)
+    }
+}
+
+/// `none`, `keys`, `keys and hashes` or `keys and texts`.
+impl fmt::Display for KeyStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Keys => "keys",
+            Self::KeysAndHashes => "keys and hashes",
+            Self::KeysAndTexts => "keys and texts",
+        })
     }
 }
 
@@ -88,7 +117,7 @@ impl Schema {
         self
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn keys(mut self, keys: KeyStorage) -> Self {
         self.keys = keys;

@@ -36,6 +36,7 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         keys: schema.keys.kept(),
         recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
+        history: Vec::new(),
     })
 }
 
@@ -118,6 +119,16 @@ impl Manifest {
         };
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
         whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
+    }
+
+    /// Returns an error for another database than the one with this id, if one is given.
+    pub(crate) fn check_id(&self, database_id: Option<[u8; 16]>, path: &Path) -> Result<()> {
+        match database_id {
+            Some(database_id) if database_id != self.database_id => {
+                Err(Error::Replaced { path: path.to_path_buf() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns an error for a database of another width.

@@ -7,8 +7,11 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::manifest::Manifest;
-use crate::format::wal::{Content, Frames, HEADER_BYTES, MAX_LOG_BYTES, Operation, WalHeader, operations};
-use crate::storage::{Bytes, Storage, WriteFile, names, read_growing};
+use crate::format::wal::{
+    Content, Frames, HEADER_BYTES, LogPlace, MAX_LOG_BYTES, Operation, WalHeader, operations,
+};
+use crate::storage::{Bytes, ReadFile, Storage, WriteFile, names, read_growing};
+use crate::util::cast::to_usize;
 use crate::util::random::random_id;
 use crate::util::sabotage;
 
@@ -74,19 +77,19 @@ impl Wal {
     }
 }
 
-/// The content of a log.
+/// A log open for reading.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
-    bytes: Bytes,
+    file: Box<dyn ReadFile>,
     header: WalHeader,
     /// Whether the database has keys.
     keyed: bool,
 }
 
 impl Log {
-    /// Reads the log that a manifest names. `None` if it names none.
-    pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<Self>> {
+    /// Opens the log that a manifest names, and checks its header. `None` if it names none.
+    pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<Self>> {
         let Some(number) = manifest.live_wal else { return Ok(None) };
         let name = names::wal(number);
         let path = storage.path(&name);
@@ -98,56 +101,95 @@ impl Log {
                 _ => Error::io("open", &path)(error),
             }
         })?;
+        let io = Error::io("read", &path);
+        let len_bytes = match file.len_bytes() {
+            Ok(len_bytes) => len_bytes.min(HEADER_BYTES as u64),
+            Err(error) => return Err(io(error)),
+        };
+        let mut bytes = [0; HEADER_BYTES];
+        let bytes = &mut bytes[..to_usize(len_bytes)];
+        file.read_exact_at(bytes, 0).map_err(io)?;
         let Manifest { database_id, width, next_frame, .. } = *manifest;
-        let decode = |bytes: &[u8]| {
-            WalHeader::decode(bytes, database_id, width, number, next_frame)
-                .map_err(|problem| problem.of(&path))
-        };
-        let read = || match read_growing(&*file, MAX_LOG_BYTES) {
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-                let least = format!("at most {MAX_LOG_BYTES} bytes");
-                Err(Flaw::new("length", MAX_LOG_BYTES, least, error).of(&path))
-            }
-            other => other.map_err(Error::io("read", &path)),
-        };
-        let mut bytes = read()?;
-        let header = decode(&bytes)?;
-        if Frames::scan(&bytes, &header).damage.is_some() {
+        let header = WalHeader::decode(bytes, database_id, width, number, next_frame)
+            .map_err(|problem| problem.of(&path))?;
+        Ok(Some(Self { path, file, header, keyed: manifest.keys.is_some() }))
+    }
+
+    /// What distinguishes this log from every other one.
+    pub(crate) fn salt(&self) -> u64 {
+        self.header.salt
+    }
+
+    /// The place of the first frame.
+    pub(crate) fn start(&self) -> LogPlace {
+        self.header.start()
+    }
+
+    /// The current length of the file.
+    pub(crate) fn len_bytes(&self) -> Result<u64> {
+        self.file.len_bytes().map_err(Error::io("read", &self.path))
+    }
+
+    /// Reads and checks the frames from a place on.
+    pub(crate) fn read(&self, from: LogPlace) -> Result<LogFrames<'_>> {
+        let mut bytes = self.read_bytes(from)?;
+        let mut frames = Frames::scan(&bytes, from, self.header.salt);
+        if frames.damage.is_some() {
             // A frame that was written during this read looks the same. The second read sees all
             // frames that existed at the end of the first one.
-            bytes = read()?;
+            bytes = self.read_bytes(from)?;
+            frames = Frames::scan(&bytes, from, self.header.salt);
         }
-        Ok(Some(Self { path, bytes, header, keyed: manifest.keys.is_some() }))
+        match frames.damage.take() {
+            Some(flaw) => Err(flaw.of(&self.path)),
+            None => Ok(LogFrames { log: self, bytes, from, frames }),
+        }
     }
 
-    /// The length of the file when it was read.
-    pub(crate) fn len_bytes(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    /// The number of frames, and all operations in order.
-    pub(crate) fn operations<F: Fingerprint>(&self) -> Result<(u64, Vec<Operation<'_, F>>)> {
-        let frames = self.frames()?.contents;
-        let mut found = Vec::new();
-        for &(offset, content) in &frames {
-            operations(content, offset, &mut |operation| found.push(operation))
-                .map_err(|flaw| flaw.of(&self.path))?;
-            if !self.keyed && found.iter().any(|found| matches!(found, Operation::InsertKeyed(_))) {
-                let flaw =
-                    Flaw::new("frame", offset as u64, "rows without keys, as the database has", "keys");
-                return Err(flaw.of(&self.path));
+    fn read_bytes(&self, from: LogPlace) -> Result<Bytes> {
+        match read_growing(&*self.file, from.offset, MAX_LOG_BYTES) {
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                let least = format!("at most {MAX_LOG_BYTES} bytes");
+                Err(Flaw::new("length", MAX_LOG_BYTES, least, error).of(&self.path))
             }
+            other => other.map_err(Error::io("read", &self.path)),
         }
-        Ok((frames.len() as u64, found))
-    }
-
-    fn frames(&self) -> Result<Frames<'_>> {
-        let mut frames = Frames::scan(&self.bytes, &self.header);
-        frames.damage.take().map_or(Ok(frames), |flaw| Err(flaw.of(&self.path)))
     }
 }
 
-/// The current length of the log that a manifest names.
-pub(crate) fn current_len(storage: &dyn Storage, manifest: &Manifest) -> Option<u64> {
-    storage.open(&names::wal(manifest.live_wal?)).ok()?.len_bytes().ok()
+/// Sound frames of a log.
+#[derive(Debug)]
+pub(crate) struct LogFrames<'a> {
+    log: &'a Log,
+    /// The file from `from` on.
+    bytes: Bytes,
+    from: LogPlace,
+    frames: Frames,
+}
+
+impl LogFrames<'_> {
+    /// Where the sound frames end.
+    pub(crate) fn end(&self) -> LogPlace {
+        self.frames.end
+    }
+
+    /// Visits the operations of all frames, in order. After an error, nothing that was visited may
+    /// be used.
+    pub(crate) fn visit<F: Fingerprint>(&self, visit: &mut impl FnMut(Operation<'_, F>)) -> Result<()> {
+        let mut has_keys = false;
+        for content in &self.frames.contents {
+            let offset = self.from.offset + content.start as u64;
+            let bytes = self.bytes.get(content.clone()).unwrap_or_default();
+            operations(bytes, offset, &mut |operation| {
+                has_keys |= matches!(operation, Operation::InsertKeyed(_));
+                visit(operation);
+            })
+            .map_err(|flaw| flaw.of(&self.log.path))?;
+            if has_keys && !self.log.keyed {
+                let flaw = Flaw::new("frame", offset, "rows without keys, as the database has", "keys");
+                return Err(flaw.of(&self.log.path));
+            }
+        }
+        Ok(())
+    }
 }

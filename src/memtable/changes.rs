@@ -39,6 +39,8 @@ pub(crate) struct ChangeSet<F> {
     next_sequence: u64,
     /// `None` if no checkpoint was set.
     checkpoint: Option<Vec<u8>>,
+    /// `None` if no history was set.
+    history: Option<Vec<u8>>,
 }
 
 /// An inserted row.
@@ -79,8 +81,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.operations
     }
 
-    /// Writes everything but rows into a manifest: assigned ids, sequence numbers and the
-    /// checkpoint.
+    /// Writes everything but rows into a manifest: assigned ids, sequence numbers, the checkpoint
+    /// and the history.
     pub(crate) fn note_in(&self, manifest: &mut Manifest) {
         manifest.largest_id = manifest.largest_id.max(self.largest_id);
         self.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
@@ -89,6 +91,9 @@ impl<F: Fingerprint> ChangeSet<F> {
         }
         if let Some(checkpoint) = &self.checkpoint {
             manifest.checkpoint.clone_from(checkpoint);
+        }
+        if let Some(history) = &self.history {
+            manifest.history.clone_from(history);
         }
     }
 
@@ -117,6 +122,11 @@ impl<F: Fingerprint> ChangeSet<F> {
         self.checkpoint.as_deref()
     }
 
+    /// The history, if one was set; empty once it was removed.
+    pub(crate) fn history(&self) -> Option<&[u8]> {
+        self.history.as_deref()
+    }
+
     /// Whether rows of older runs with this id are deleted.
     pub(crate) fn deletes(&self, id: u64) -> bool {
         self.deleted.contains(&id)
@@ -140,6 +150,10 @@ impl<F: Fingerprint> ChangeSet<F> {
             }
             Operation::Checkpoint(bytes) => {
                 self.checkpoint = Some(bytes.to_vec());
+                None
+            }
+            Operation::History(bytes) => {
+                self.history = Some(bytes.to_vec());
                 None
             }
         }
@@ -228,22 +242,37 @@ impl<F: Fingerprint> ChangeSet<F> {
         (!is_empty).then(|| Effect { rows, deleted, keys: self.keys() })
     }
 
-    /// A run in memory with the changes. `None` if they have no effect. `manifest` includes the
-    /// [noted](ChangeSet::note_in) changes.
-    pub(crate) fn to_run(
+    /// A run in memory with the changes, which comes after all runs of the manifest and `others` in
+    /// memory. `None` if they have no effect. `manifest` includes the [noted](ChangeSet::note_in)
+    /// changes.
+    pub(crate) fn to_run<'a>(
         &self,
         manifest: &Manifest,
-        layout: Layout,
+        others: impl Iterator<Item = &'a RunRecord>,
         options: &Options,
     ) -> Result<Option<Arc<Searchable<F>>>> {
-        let Some(effect) = self.effect(!manifest.runs.is_empty()) else { return Ok(None) };
+        let (mut run, mut largest) = (manifest.next_run, manifest.runs.iter().max_by_key(by_entries));
+        for other in others {
+            run = run.max(other.run + 1);
+            largest = largest.into_iter().chain([other]).max_by_key(by_entries);
+        }
+        let Some(effect) = self.effect(largest.is_some()) else { return Ok(None) };
+        // Runs with the same layout are joined table by table.
+        let layout = match largest {
+            Some(largest) => largest.layout.clone(),
+            None => manifest.layout_for(self.operations() as u64)?,
+        };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
         let options = options.clone().without_progress();
-        let (database_id, run) = (manifest.database_id, manifest.next_run);
+        let database_id = manifest.database_id;
         let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
         let record = effect.write(target, |_| Ok(layout))?;
         Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
     }
+}
+
+fn by_entries(record: &&RunRecord) -> u64 {
+    record.entries
 }
 
 /// The effect of a change set: rows to add, and ids to delete from older runs.

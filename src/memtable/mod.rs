@@ -84,7 +84,7 @@ impl<F: Fingerprint> Memtable<F> {
         let row = match operation {
             Operation::Insert { row, .. } => Some(row),
             Operation::InsertKeyed(record) => Some(record.row),
-            Operation::Delete(_) | Operation::Checkpoint(_) => None,
+            Operation::Delete(_) | Operation::Checkpoint(_) | Operation::History(_) => None,
         };
         if let (Some(number), Some(row)) = (fresh, row) {
             self.rows.push(Some(row));

@@ -1,9 +1,10 @@
 //! A folder of a local file system.
 //!
 //! A folder is opened once. All work on its files goes through that handle and follows no links. It
-//! therefore stays in this folder, even if another one takes its path.
+//! therefore stays in this folder, even if another one takes its path. Only the process that opened
+//! a folder changes it through the handle; the child of a fork opens it anew.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,13 +15,19 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::interface::Permissions;
 use super::names;
 use crate::error::{Error, Result};
+use crate::util::process::Process;
 
 /// Permissions of a file, which the umask restricts.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 /// Permissions of a file for its owner only.
 const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+/// What a copy takes over of the permissions of its source. Its owner can always use it.
+const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
+/// All permissions.
+const ALL: Mode = Mode::RWXU.union(OTHERS);
 
 /// Files in a folder of a local file system.
 #[derive(Clone, Debug)]
@@ -32,6 +39,7 @@ pub(crate) struct Folder {
     handle: Arc<OwnedFd>,
     /// Permissions of new files.
     mode: Mode,
+    process: Process,
 }
 
 impl Folder {
@@ -42,7 +50,7 @@ impl Folder {
         let absolute = std::path::absolute(&path).map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = retry_on_intr(|| rustix::fs::openat(CWD, &absolute, flags, Mode::empty()))?;
-        Ok(Self { path, absolute, handle: Arc::new(handle), mode: FILE_MODE })
+        Ok(Self { path, absolute, handle: Arc::new(handle), mode: FILE_MODE, process: Process::current() })
     }
 
     /// Opens the folder of a database. [`Error::NotADatabase`] where there is none.
@@ -56,46 +64,100 @@ impl Folder {
     }
 
     /// Opens a folder in this one, which may not be a link, for files of the owner only.
-    pub(super) fn open_own(&self, name: &Path) -> io::Result<Self> {
+    pub(super) fn open_own(&self, name: &OsStr) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = retry_on_intr(|| rustix::fs::openat(&self.handle, name, flags, Mode::empty()));
         // For a link, systems choose one of two errors.
         let handle = handle.map_err(|error| if error == Errno::LOOP { Errno::NOTDIR } else { error })?;
         let (path, absolute) = (self.path.join(name), self.absolute.join(name));
-        Ok(Self { path, absolute, handle: Arc::new(handle), mode: OWN_FILE_MODE })
+        let process = Process::current();
+        Ok(Self { path, absolute, handle: Arc::new(handle), mode: OWN_FILE_MODE, process })
     }
 
     /// Makes a folder in this one, for its owner only.
-    pub(super) fn make_own_folder(&self, name: &Path) -> io::Result<()> {
+    pub(super) fn make_own_folder(&self, name: &OsStr) -> io::Result<()> {
+        self.check_process()?;
         Ok(rustix::fs::mkdirat(&self.handle, name, Mode::RWXU)?)
     }
 
     /// Removes an empty folder in this one.
-    pub(super) fn remove_folder(&self, name: &Path) -> io::Result<()> {
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        self.check_process()?;
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Whether the folder belongs to this user. If so, nobody else can read it from now on.
+    /// Whether the folder belongs to this user.
     pub(super) fn is_own(&self) -> io::Result<bool> {
-        let is_own = rustix::fs::fstat(&self.handle)?.st_uid == rustix::process::geteuid().as_raw();
-        if is_own {
-            rustix::fs::fchmod(&self.handle, Mode::RWXU)?;
-        }
-        Ok(is_own)
+        Ok(rustix::fs::fstat(&self.handle)?.st_uid == rustix::process::geteuid().as_raw())
     }
 
-    /// Gives the folder and its files the permissions that the umask leaves to new ones.
-    pub(super) fn restore_modes(&self) -> io::Result<()> {
-        // The mode of a new file shows the umask.
-        let all = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let probe = retry_on_intr(|| rustix::fs::openat(&self.handle, names::MANIFEST_NEW, flags, all))?;
-        let mode = Mode::from_raw_mode(rustix::fs::fstat(&probe)?.st_mode) & all;
-        self.unlink(names::MANIFEST_NEW)?;
-        for name in self.names()? {
-            rustix::fs::chmodat(&self.handle, name, mode & FILE_MODE, AtFlags::empty())?;
+    /// The number of the folder in its file system.
+    pub(super) fn inode(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstat(&self.handle)?.st_ino)
+    }
+
+    /// Whether a name in another folder leads to this one.
+    pub(super) fn is_at(&self, parent: &Self, name: &OsStr) -> io::Result<bool> {
+        let here = rustix::fs::fstat(&self.handle)?;
+        match rustix::fs::lstat(parent.absolute.join(name)) {
+            Ok(found) => Ok((found.st_dev, found.st_ino) == (here.st_dev, here.st_ino)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+            Err(error) => Err(error.into()),
         }
-        Ok(rustix::fs::fchmod(&self.handle, mode)?)
+    }
+
+    /// Whether a name in this folder is of a regular file, not of a link to one.
+    pub(super) fn is_file(&self, name: &str) -> io::Result<bool> {
+        let stat = rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
+    }
+
+    /// Fails in any process but the one that opened the folder.
+    pub(super) fn check_process(&self) -> io::Result<()> {
+        self.process.check(|| self.path.clone())
+    }
+
+    /// The permissions of the folder, and those that all of its database files have.
+    pub(super) fn permissions_of_database(&self) -> io::Result<Permissions> {
+        let mut file = FILE_MODE;
+        for name in self.names()? {
+            let Some(name) = name.to_str().filter(|name| names::is_ours(name)) else { continue };
+            match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => file &= Mode::from_raw_mode(stat.st_mode),
+                // A writer has removed it.
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let folder = Mode::from_raw_mode(rustix::fs::fstat(&self.handle)?.st_mode);
+        Ok(Permissions { folder: folder & ALL, file })
+    }
+
+    /// Gives the folder and its files the permissions of a source, which its owner has in any case.
+    /// Without one, they get what the umask leaves to new ones.
+    pub(super) fn set_permissions(&self, source: Option<Permissions>) -> io::Result<()> {
+        let (folder, file) = match source {
+            Some(Permissions { folder, file }) => {
+                (folder & OTHERS | Mode::RWXU, file & OTHERS & folder | OWN_FILE_MODE)
+            }
+            None => {
+                let all = self.mode_of_new_file()?;
+                (all, all & FILE_MODE)
+            }
+        };
+        for name in self.names()? {
+            rustix::fs::chmodat(&self.handle, name, file, AtFlags::empty())?;
+        }
+        Ok(rustix::fs::fchmod(&self.handle, folder)?)
+    }
+
+    /// What the umask leaves of all permissions.
+    fn mode_of_new_file(&self) -> io::Result<Mode> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let probe = retry_on_intr(|| rustix::fs::openat(&self.handle, names::MANIFEST_NEW, flags, ALL))?;
+        let mode = Mode::from_raw_mode(rustix::fs::fstat(&probe)?.st_mode) & ALL;
+        self.unlink(names::MANIFEST_NEW)?;
+        Ok(mode)
     }
 
     /// What a name in the folder of this path is now. The folder may be another one.
@@ -122,13 +184,15 @@ impl Folder {
         names.filter(|name| !name.as_ref().is_ok_and(special)).collect()
     }
 
-    /// Removes a file.
+    /// Removes a file, or a link to one.
     pub(super) fn unlink(&self, name: &str) -> io::Result<()> {
+        self.check_process()?;
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
     }
 
     /// Renames a file or a folder, and replaces any file with the new name.
-    pub(super) fn rename_to(&self, from: &Path, to: &Path) -> io::Result<()> {
+    pub(super) fn rename_to(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.check_process()?;
         Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
     }
 
@@ -139,6 +203,7 @@ impl Folder {
 
     /// Creates a file for writing. Fails if it exists.
     pub(super) fn create_file(&self, name: &str) -> io::Result<File> {
+        self.check_process()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         Ok(retry_on_intr(|| rustix::fs::openat(&self.handle, name, flags, self.mode))?.into())
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::bytes::{Access, Bytes};
-use super::interface::{Lock, ReadFile, Storage, WriteFile};
+use super::interface::{Lock, Permissions, ReadFile, Storage, WriteFile};
 use crate::error::Result;
 use crate::util::sabotage;
 
@@ -118,6 +118,10 @@ impl Storage for Guarded {
     fn path(&self, name: &str) -> PathBuf {
         self.inner.path(name)
     }
+
+    fn permissions(&self) -> io::Result<Option<Permissions>> {
+        self.inner.permissions()
+    }
 }
 
 #[derive(Debug)]
@@ -134,6 +138,8 @@ impl WriteFile for GuardedFile {
     }
 
     fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
+        // After a fork the parent may have written more.
+        self.lock.upgrade().map_or(Ok(()), |lock| lock.check_process())?;
         watch(&self.poisoned, self.inner.truncate(len_bytes))
     }
 

@@ -3,8 +3,11 @@
 use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use rustix::fs::Mode;
 
 use super::bytes::{Access, Bytes};
 use crate::error::Result;
@@ -41,6 +44,18 @@ pub(crate) trait Storage: Debug + Send + Sync {
     fn reopen(&self) -> Result<Arc<dyn Storage>>;
     /// The path of a file, or of the folder for an empty name; for messages.
     fn path(&self, name: &str) -> PathBuf;
+    /// The permissions of the folder and of its files. `None` if it has none.
+    fn permissions(&self) -> io::Result<Option<Permissions>> {
+        Ok(None)
+    }
+}
+
+/// The permissions of a database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Permissions {
+    pub(super) folder: Mode,
+    /// Those that all files have.
+    pub(super) file: Mode,
 }
 
 /// A held lock.
@@ -48,6 +63,12 @@ pub(crate) trait Lock: Debug + Send + Sync {
     /// Checks that the path of the folder still leads to the locked file. Fails with
     /// [`Replaced`](crate::error::Replaced) if the folder was moved, removed or replaced.
     fn check(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Checks that this process has taken the lock. Fails with [`Forked`](crate::error::Forked) in
+    /// the child of a fork.
+    fn check_process(&self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -89,20 +110,21 @@ pub(crate) fn read_small(storage: &dyn Storage, name: &str, limit_bytes: u64) ->
     Ok(Some(bytes))
 }
 
-/// Reads a whole file piece by piece. Holes in it take neither time nor memory. `unreadable`
+/// Reads a part of a file piece by piece. Holes in it take neither time nor memory. `unreadable`
 /// decides about a piece that cannot be read.
 pub(crate) fn read_pieces(
     file: &dyn ReadFile,
-    len_bytes: u64,
+    part: Range<u64>,
     piece_bytes: u64,
     unreadable: impl Fn(&mut [u8], io::Error) -> io::Result<()>,
 ) -> io::Result<Bytes> {
-    Bytes::zeros(len_bytes, |content| {
-        let mut offset = file.data_from(0);
-        while offset < len_bytes {
-            let start = offset - offset % piece_bytes;
-            let end = len_bytes.min(start + piece_bytes);
-            let piece = &mut content[to_usize(start)..to_usize(end)];
+    let Range { start: first, end: last } = part;
+    Bytes::zeros(last.saturating_sub(first), |content| {
+        let mut offset = file.data_from(first);
+        while offset < last {
+            let start = first.max(offset - offset % piece_bytes);
+            let end = last.min(start - start % piece_bytes + piece_bytes);
+            let piece = &mut content[to_usize(start - first)..to_usize(end - first)];
             file.read_exact_at(piece, start).or_else(|error| unreadable(piece, error))?;
             offset = file.data_from(end);
         }
@@ -113,16 +135,16 @@ pub(crate) fn read_pieces(
 /// Bytes of a growing file that are read at once.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Reads a whole file that may grow meanwhile, or lose its end.
+/// Reads a file from an offset on, which may grow meanwhile, or lose its end.
 ///
 /// Fails with [`io::ErrorKind::FileTooLarge`] if it is longer than `limit_bytes`.
-pub(crate) fn read_growing(file: &dyn ReadFile, limit_bytes: u64) -> io::Result<Bytes> {
+pub(crate) fn read_growing(file: &dyn ReadFile, first: u64, limit_bytes: u64) -> io::Result<Bytes> {
     loop {
         let len_bytes = file.len_bytes()?;
         if len_bytes > limit_bytes {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("{len_bytes} bytes")));
         }
-        match read_pieces(file, len_bytes, PIECE_BYTES, |_, error| Err(error)) {
+        match read_pieces(file, first..len_bytes, PIECE_BYTES, |_, error| Err(error)) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
             other => return other,
         }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::bytes::{Access, Bytes};
 use super::folder::Folder;
-use super::interface::{Lock, ReadFile, Storage, WriteFile};
+use super::interface::{Lock, Permissions, ReadFile, Storage, WriteFile};
 use super::lock::LockFile;
 use crate::error::{Error, Result};
 
@@ -59,6 +59,10 @@ impl Storage for Folder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.path_of(name)
+    }
+
+    fn permissions(&self) -> io::Result<Option<Permissions>> {
+        self.permissions_of_database().map(Some)
     }
 }
 

@@ -1,5 +1,8 @@
 //! The lock of a folder: an exclusive lock on its file `LOCK`, which stores the holder's process
 //! id.
+//!
+//! The lock belongs to the open file, which the child of a fork shares with its parent. A child that
+//! unlocked it would release the lock of its parent.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
@@ -11,24 +14,27 @@ use rustix::fs::OFlags;
 use super::folder::Folder;
 use super::interface::Lock;
 use super::names;
-use crate::error::{Corruption, Error, Replaced, Result};
+use crate::error::{Error, Replaced, Result};
+use crate::util::process::Process;
 
 /// How often to try to read the process id of a holder that has just taken the lock.
 const PID_TRIES: usize = 20;
 /// Length of the longest process id.
 const MAX_PID_BYTES: u64 = 20;
 
-/// A locked file. Dropping it releases the lock.
+/// A locked file. Dropping it releases the lock, unless it belongs to the parent process.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
     folder: Folder,
     /// Whether the file stores the id of this process.
     has_pid: bool,
+    process: Process,
 }
 
 impl Lock for LockFile {
     fn check(&self) -> io::Result<()> {
+        self.check_process()?;
         let locked = self.file.metadata()?;
         match self.folder.look_at_path(names::LOCK) {
             Ok(found) if (found.dev(), found.ino()) == (locked.dev(), locked.ino()) => Ok(()),
@@ -37,6 +43,10 @@ impl Lock for LockFile {
             }
             _ => Err(io::Error::other(Replaced { path: self.folder.path_of("") })),
         }
+    }
+
+    fn check_process(&self) -> io::Result<()> {
+        self.process.check(|| self.folder.path_of(""))
     }
 }
 
@@ -48,13 +58,9 @@ impl LockFile {
         let file = match folder.open_regular(names::LOCK, OFlags::RDWR | OFlags::CREATE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(Error::from(Corruption {
-                    file: path,
-                    section: "file",
-                    offset: 0,
-                    expected: "a regular file".into(),
-                    found: error.to_string(),
-                }));
+                // It holds no data, so a repair would be the wrong advice.
+                let why = format!("it is {error}; remove it, and the next writer makes a regular file");
+                return Err(Error::io("lock", &path)(io::Error::new(error.kind(), why)));
             }
             other => other.map_err(Error::io("open", &path))?,
         };
@@ -65,7 +71,7 @@ impl LockFile {
             }
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
         }
-        let mut lock = Self { file, folder: folder.clone(), has_pid: false };
+        let mut lock = Self { file, folder: folder.clone(), has_pid: false, process: Process::current() };
         if lock.check().is_err() {
             return Ok(None);
         }
@@ -83,6 +89,9 @@ impl LockFile {
 
 impl Drop for LockFile {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            return;
+        }
         if self.has_pid {
             // Removes the id, which would otherwise name a process that has ended.
             let _ = self.file.set_len(0);

@@ -13,11 +13,17 @@ mod local;
 mod lock;
 mod memory;
 pub(crate) mod names;
+mod own_folder;
 mod staging;
+#[cfg(test)]
+mod tests;
+mod work_folder;
 
 pub(crate) use bytes::{Access, Bytes};
 pub(crate) use folder::Folder;
 pub(crate) use guarded::Guarded;
 pub(crate) use interface::{Lock, ReadFile, Storage, WriteFile, read_growing, read_pieces, read_small};
 pub(crate) use memory::Memory;
+pub use own_folder::{remove_own_folders, take_occupants};
 pub(crate) use staging::{Staging, refuse_inside};
+pub use work_folder::WorkFolder;

@@ -6,6 +6,9 @@ pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it is renamed to [`MANIFEST`].
 pub(crate) const MANIFEST_NEW: &str = "MANIFEST.tmp";
 
+/// Ends the name of the folder in which a database is prepared.
+pub(crate) const BUILDING: &str = ".building";
+
 /// The segment of one table of a run.
 pub(crate) fn segment(run: u64, table: usize) -> String {
     format!("{run:08}-t{table}.seg")
@@ -39,24 +42,28 @@ pub(crate) fn spill(run: u64, table: usize, number: u64) -> String {
 
 /// Whether this module builds names of this form.
 pub(crate) fn is_ours(name: &str) -> bool {
-    let digits =
-        |text: &str, least: usize| text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit());
     if [LOCK, MANIFEST, MANIFEST_NEW].contains(&name) {
         return true;
     }
     match name.rsplit_once('.') {
         Some((stem, "seg")) => {
-            stem.split_once("-t").is_some_and(|(run, table)| digits(run, 8) && digits(table, 1))
+            stem.split_once("-t").is_some_and(|(run, table)| is_number(run, 8) && is_number(table, 1))
         }
-        Some((stem, "rows" | "dels" | "keys")) => digits(stem, 8),
-        Some((stem, "log")) => stem.strip_prefix("wal-").is_some_and(|number| digits(number, 8)),
-        Some((stem, "tmp")) => {
-            let numbers: Vec<&str> = stem.split('-').collect();
-            matches!(numbers[..], ["spill", run, table, number]
-                if digits(run, 8) && digits(table, 1) && digits(number, 1))
-        }
-        _ => false,
+        Some((stem, "rows" | "dels" | "keys")) => is_number(stem, 8),
+        Some((stem, "log")) => stem.strip_prefix("wal-").is_some_and(|number| is_number(number, 8)),
+        _ => is_spill(name),
     }
+}
+
+/// Whether a name is of a [spilled piece](spill).
+pub(crate) fn is_spill(name: &str) -> bool {
+    let numbers: Vec<&str> = name.strip_suffix(".tmp").unwrap_or_default().split('-').collect();
+    matches!(numbers[..], ["spill", run, table, number]
+        if is_number(run, 8) && is_number(table, 1) && is_number(number, 1))
+}
+
+fn is_number(text: &str, least_digits: usize) -> bool {
+    text.len() >= least_digits && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
 //! The staging folder, in which a new database is prepared.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::Folder;
-use super::interface::{Lock, Storage};
-use super::lock::LockFile;
+use super::interface::{Permissions, Storage};
 use super::names;
+use super::own_folder::{Contents, Existing, OwnFolder, look_at};
 use crate::error::{Error, Result};
 
 /// Rejects a destination for a new database inside the folder of another database.
@@ -20,18 +25,27 @@ pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What a staging folder may hold.
+const CONTENTS: Contents = Contents { kind: "staging", is_file: names::is_ours, files: &[], databases: &[] };
+/// The longest name of a folder in bytes, on all common file systems.
+const MAX_NAME_BYTES: usize = 255;
+/// How often, and in which intervals, to look at a folder without a marker. Another process may have
+/// just made it.
+const MARKER_TRIES: usize = 20;
+const MARKER_WAIT: Duration = Duration::from_millis(5);
+
 /// A new database under construction, in the folder `NAME.building` beside its destination.
 ///
-/// The folder is locked while in use, removed when dropped, and renamed as a whole when published.
-/// The destination therefore never holds an incomplete database. The next build of the same name
-/// removes the files of a killed process. Until it is published, only the owner can read it.
+/// The folder is marked and locked while in use, removed when dropped, and renamed as a whole when
+/// published. The destination therefore never holds an incomplete database. The next build of the
+/// same name removes the files of a killed process. Until it is published, only the owner can read
+/// it.
 #[derive(Debug)]
 pub(crate) struct Staging {
     target: PathBuf,
-    parent: Folder,
-    name: PathBuf,
-    folder: Folder,
-    lock: Option<LockFile>,
+    pub(super) folder: OwnFolder,
+    /// Those of the database of which this is a copy.
+    permissions: Option<Permissions>,
 }
 
 impl Staging {
@@ -41,30 +55,48 @@ impl Staging {
         let target =
             &target.file_name().map_or_else(|| target.to_path_buf(), |name| parent(target).join(name));
         refuse_existing(target)?;
-        let mut name = target
-            .file_name()
-            .map(|name| name.to_os_string())
-            .ok_or_else(|| Error::Unnamed { path: target.clone() })?;
-        name.push(".building");
-        let name = PathBuf::from(name);
+        let name = target.file_name().ok_or_else(|| Error::Unnamed { path: target.clone() })?;
+        let name = staging_name(name);
         let parent = Folder::open(parent(target)).map_err(Error::io("open", parent(target)))?;
+        let mut tries = MARKER_TRIES;
         loop {
-            // Another build that ends at this moment may remove the folder. Then retry.
-            let Some(folder) = make_own(&parent, &name)? else { continue };
-            refuse_foreign(&folder)?;
-            let Some(lock) = LockFile::take(&folder)? else { continue };
-            clear(&folder, false)?;
-            return Ok(Self { target: target.clone(), parent, name, folder, lock: Some(lock) });
+            if let Some(folder) = OwnFolder::make(&parent, &name, CONTENTS)? {
+                return Ok(Self { target: target.clone(), folder, permissions: None });
+            }
+            let path = parent.path_of("").join(&name);
+            match look_at(&parent, &name, CONTENTS)? {
+                None | Some(Existing::Removed) => {}
+                Some(Existing::InUse { pid }) => return Err(Error::Locked { path, pid: Some(pid) }),
+                Some(Existing::Occupied { by: path }) => {
+                    return Err(Error::NotStaging { path, found: "not a file of a database" });
+                }
+                Some(Existing::Foreign { .. }) if tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(MARKER_WAIT);
+                }
+                Some(Existing::Foreign { found }) => return Err(Error::NotStaging { path, found }),
+            }
         }
     }
 
+    /// Gives the database the permissions of its source.
+    pub(crate) fn copy_permissions(&mut self, source: &dyn Storage) -> Result<()> {
+        self.permissions = source.permissions().map_err(Error::io("look at", source.path("")))?;
+        Ok(())
+    }
+
+    /// Fails in the child of a fork.
+    pub(crate) fn check_process(&self) -> Result<()> {
+        self.folder().check_process().map_err(Error::io("write to", self.path()))
+    }
+
     pub(crate) fn folder(&self) -> &Folder {
-        &self.folder
+        self.folder.folder()
     }
 
     /// The staging folder.
     pub(crate) fn path(&self) -> &Path {
-        self.folder.given_path()
+        self.folder().given_path()
     }
 
     /// The destination.
@@ -73,46 +105,30 @@ impl Staging {
     }
 
     /// Makes the folder durable and renames it to its destination.
-    pub(crate) fn publish(mut self) -> Result<()> {
-        let path = self.path().to_path_buf();
-        self.folder.restore_modes().map_err(Error::io("change the permissions of", &path))?;
-        self.folder.sync_folder().map_err(Error::io("sync", &path))?;
-        refuse_existing(&self.target)?;
-        self.lock.iter().try_for_each(Lock::check).map_err(Error::io("look at", &path))?;
+    pub(crate) fn publish(self) -> Result<()> {
+        let (folder, path) = (self.folder(), self.path());
+        // Every database has one, with the permissions of its other files.
+        folder.create_file(names::LOCK).map_err(Error::io("create", folder.path_of(names::LOCK)))?;
+        folder.set_permissions(self.permissions).map_err(Error::io("change the permissions of", path))?;
         let name = self.target.file_name().unwrap_or_default();
-        self.parent.rename_to(&self.name, name.as_ref()).map_err(Error::io("rename", &path))?;
-        self.lock = None;
-        self.parent.sync_folder().map_err(Error::io("sync", self.parent.path("")))
+        self.folder.publish(name, || refuse_existing(&self.target))
     }
 }
 
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if self.lock.take().is_some_and(|lock| lock.check().is_ok() && clear(&self.folder, true).is_ok()) {
-            // After a failure the next `begin` removes the remaining files.
-            let _ = self.parent.remove_folder(&self.name);
-        }
+/// The name of the staging folder for a database of this name. If that would be too long, the end of
+/// the name gives way to a hash of the whole name.
+fn staging_name(name: &OsStr) -> OsString {
+    let bytes = name.as_bytes();
+    if bytes.len() + names::BUILDING.len() <= MAX_NAME_BYTES {
+        return OsString::from_vec([bytes, names::BUILDING.as_bytes()].concat());
     }
-}
-
-/// Makes a folder that only its owner can read, or takes an existing one. `None` if it is removed
-/// meanwhile.
-fn make_own(parent: &Folder, name: &Path) -> Result<Option<Folder>> {
-    let path = parent.path("").join(name);
-    let refused = |found| Err(Error::NotStaging { path: path.clone(), found });
-    match parent.make_own_folder(name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        other => other.map_err(Error::io("create", &path))?,
+    let end = format!("-{:016x}{}", xxh3_64(bytes), names::BUILDING);
+    let mut start = MAX_NAME_BYTES - end.len();
+    // A character stays whole, where the name is text.
+    while start > 0 && name.to_str().is_some_and(|name| !name.is_char_boundary(start)) {
+        start -= 1;
     }
-    let folder = match parent.open_own(name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return refused("not a folder"),
-        other => other.map_err(Error::io("open", &path))?,
-    };
-    if !folder.is_own().map_err(Error::io("look at", &path))? {
-        return refused("belongs to another user");
-    }
-    Ok(Some(folder))
+    OsString::from_vec([&bytes[..start], end.as_bytes()].concat())
 }
 
 /// Rejects a destination that is neither free nor an empty folder.
@@ -135,87 +151,10 @@ fn refuse_existing(target: &Path) -> Result<()> {
     }
 }
 
-/// Rejects a folder with a file that no build makes.
-fn refuse_foreign(folder: &Folder) -> Result<()> {
-    for name in folder.list().map_err(Error::io("read", folder.path("")))? {
-        if !name.to_str().is_some_and(names::is_ours) {
-            let path = folder.path("").join(name);
-            return Err(Error::NotStaging { path, found: "not a file of a database" });
-        }
-    }
-    Ok(())
-}
-
-/// Removes database files from a folder; `LOCK` only if `with_lock`. Removes nothing if the folder
-/// contains any other file.
-fn clear(folder: &Folder, with_lock: bool) -> Result<()> {
-    refuse_foreign(folder)?;
-    for name in folder.list().map_err(Error::io("read", folder.path("")))? {
-        if let Some(name) = name.to_str()
-            && (with_lock || name != names::LOCK)
-        {
-            folder.remove(name).map_err(Error::io("remove", folder.path(name)))?;
-        }
-    }
-    Ok(())
-}
-
 /// The folder that contains a path: `.` for a bare name.
 fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn staging_publishes_all_or_nothing() {
-        let home = tempfile::tempdir().unwrap();
-        let target = home.path().join("db");
-        let building = home.path().join("db.building");
-
-        let staging = Staging::begin(&target).unwrap();
-        staging.folder().create(names::MANIFEST).unwrap();
-        assert!(matches!(Staging::begin(&target), Err(Error::Locked { pid: Some(_), .. })));
-        drop(staging);
-        assert!(!building.exists() && !target.exists(), "dropped without a trace");
-
-        let staging = Staging::begin(&target).unwrap();
-        staging.folder().create(names::MANIFEST).unwrap();
-        staging.publish().unwrap();
-        assert!(target.join(names::MANIFEST).exists() && !building.exists());
-        assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
-    }
-
-    #[test]
-    fn files_of_a_killed_build_are_removed_and_foreign_files_are_kept() {
-        let home = tempfile::tempdir().unwrap();
-        let target = home.path().join("db");
-        let building = home.path().join("db.building");
-        fs::create_dir(&building).unwrap();
-        fs::write(building.join("spill-00000001-0-1.tmp"), "old").unwrap();
-        drop(Staging::begin(&target).unwrap());
-        assert!(!building.exists());
-
-        fs::create_dir(&building).unwrap();
-        fs::write(building.join("thesis.txt"), "mine").unwrap();
-        assert!(matches!(Staging::begin(&target), Err(Error::NotStaging { .. })));
-        assert!(building.join("thesis.txt").exists());
-    }
-
-    #[test]
-    fn an_empty_folder_is_a_valid_destination_and_a_file_is_not() {
-        let home = tempfile::tempdir().unwrap();
-        let target = home.path().join("db");
-        fs::create_dir(&target).unwrap();
-        Staging::begin(&target).unwrap().publish().unwrap();
-        let file = home.path().join("file");
-        fs::write(&file, "x").unwrap();
-        assert!(matches!(Staging::begin(&file), Err(Error::AlreadyExists { .. })));
-        assert!(matches!(Staging::begin(Path::new("/")), Err(Error::AlreadyExists { .. })));
     }
 }

@@ -32,6 +32,7 @@ enum Step {
     Delete(u64),
     Upsert(Row<u64>),
     Checkpoint(u64),
+    History(u64),
     Commit,
     Flush,
     Compact,
@@ -42,9 +43,21 @@ enum Step {
 }
 
 /// The rows. A checkpoint counts as a row with the id [`CHECKPOINT`] and the checkpoint as
-/// fingerprint.
+/// fingerprint, a history as one with the id [`HISTORY`].
 type State = BTreeSet<Row<u64>>;
 const CHECKPOINT: u64 = u64::MAX;
+const HISTORY: u64 = u64::MAX - 1;
+
+/// Sets or removes the row that stands for a checkpoint or a history.
+fn set_note(state: &mut State, id: u64, number: u64) {
+    state.retain(|row| row.id != id);
+    state.extend((number != 0).then_some(Row { fingerprint: number, id }));
+}
+
+/// The bytes of a checkpoint or a history: none for 0.
+fn note_bytes(number: u64) -> Vec<u8> {
+    if number == 0 { Vec::new() } else { number.to_le_bytes().to_vec() }
+}
 
 /// The key of a row. Only rows with odd ids have one.
 fn key_of(row: Row<u64>) -> Option<(String, Vec<u8>)> {
@@ -81,10 +94,8 @@ impl History {
                     state.retain(|old| old.id != row.id);
                     state.insert(row);
                 }
-                Step::Checkpoint(number) => {
-                    state.retain(|row| row.id != CHECKPOINT);
-                    state.extend((number != 0).then_some(Row { fingerprint: number, id: CHECKPOINT }));
-                }
+                Step::Checkpoint(number) => set_note(&mut state, CHECKPOINT, number),
+                Step::History(number) => set_note(&mut state, HISTORY, number),
                 _ => {}
             }
             states.push(state);
@@ -98,8 +109,9 @@ impl History {
             let dice = mix64(seed.wrapping_mul(1 << 20) + i);
             let id = mix64(dice) % 12;
             let row = Row { fingerprint: mix64(mix64(dice + 1) % 9) ^ (1 << (dice >> 40 & 63)), id };
-            match dice % 21 {
+            match dice % 22 {
                 20 => Step::Checkpoint(dice >> 20 & 3),
+                21 => Step::History(dice >> 20 & 3),
                 0..8 => Step::Insert(row),
                 8..11 => Step::Delete(id),
                 11..13 => Step::Upsert(row),
@@ -161,8 +173,8 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
             Step::Insert(row) => (insert(&mut opened, row), false),
             Step::Delete(id) => (opened.delete(id), false),
             Step::Upsert(row) => (opened.delete(row.id).and_then(|()| insert(&mut opened, row)), false),
-            Step::Checkpoint(0) => (opened.set_checkpoint(b""), false),
-            Step::Checkpoint(number) => (opened.set_checkpoint(&number.to_le_bytes()), false),
+            Step::Checkpoint(number) => (opened.set_checkpoint(&note_bytes(number)), false),
+            Step::History(number) => (opened.set_history(&note_bytes(number)), false),
             Step::Commit => (opened.commit(), true),
             Step::Flush => (opened.flush(), true),
             Step::Compact => (opened.compact(), true),
@@ -196,7 +208,8 @@ fn run(disk: &SimulatedDisk, history: &History, reached: &Mutex<Reached>) -> Vec
 /// The number of steps up to the last operation before `index`.
 fn last_operation(history: &History, index: usize) -> usize {
     let changes = |step: &Step| {
-        matches!(step, Step::Insert(_) | Step::Delete(_) | Step::Upsert(_) | Step::Checkpoint(_))
+        use Step::{Checkpoint, Delete, History, Insert, Upsert};
+        matches!(step, Insert(_) | Delete(_) | Upsert(_) | Checkpoint(_) | History(_))
     };
     history.steps[..index].iter().rposition(changes).map_or(0, |last| last + 1)
 }
@@ -207,8 +220,11 @@ fn rows(snapshot: &Snapshot<u64>) -> State {
         let keys = snapshot.keys_of(row).unwrap();
         assert!(keys.into_iter().map(|key| (key.key, key.text)).eq(key_of(row)), "{row:?}");
     }
-    let number = snapshot.manifest().checkpoint.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-    state.extend(number.map(|fingerprint| Row { fingerprint, id: CHECKPOINT }));
+    let manifest = snapshot.manifest();
+    for (note, id) in [(&manifest.checkpoint, CHECKPOINT), (&manifest.history, HISTORY)] {
+        let number = note.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        set_note(&mut state, id, number);
+    }
     state
 }
 
@@ -220,7 +236,7 @@ fn read(disk: &SimulatedDisk) -> State {
 
 /// Checks that queries that need one particular table return exactly the expected rows.
 fn check_tables(snapshot: &Snapshot<u64>, state: &State) {
-    let state: State = state.iter().filter(|row| row.id != CHECKPOINT).copied().collect();
+    let state: State = state.iter().filter(|row| ![CHECKPOINT, HISTORY].contains(&row.id)).copied().collect();
     ALWAYS_PROBES.set(true);
     assert!(snapshot.explain(1).runs.iter().all(|run| !run.scan), "queries use the tables");
     for flip in [1u64 << 63, 1 << 20] {
@@ -338,8 +354,24 @@ fn row(fingerprint: u64, id: u64) -> Row<u64> {
 
 /// Short programs that cover every kind of change.
 fn small_programs() -> Vec<History> {
-    use Step::{Abandon, Commit, Compact, Delete, Flush, Insert, Reopen, Upsert};
+    use Step::{
+        Abandon, Checkpoint, Commit, Compact, Delete, Flush, History as Note, Insert, Reopen, Upsert,
+    };
     let programs = [
+        vec![
+            Note(1),
+            Checkpoint(1),
+            Insert(row(1, 1)),
+            Commit,
+            Checkpoint(2),
+            Insert(row(2, 2)),
+            Commit,
+            Note(2),
+            Checkpoint(0),
+            Flush,
+            Insert(row(3, 3)),
+            Compact,
+        ],
         vec![Insert(row(1, 1)), Commit, Insert(row(2, 2)), Insert(row(2, 3)), Commit, Delete(1), Commit],
         vec![
             Insert(row(1, 1)),

@@ -127,8 +127,8 @@ fn golden_databases_with_tombstones_and_with_a_log_are_read_and_rewritten() {
     }
 }
 
-/// A database with keys and texts: a run, a younger run with tombstones, and a log with a
-/// checkpoint.
+/// A database with keys and texts: a run, a younger run with tombstones, a history, and a log with
+/// a checkpoint.
 fn write_keyed(path: &Path) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:1".parse().unwrap());
@@ -144,6 +144,7 @@ fn write_keyed(path: &Path) {
     writer.insert_keyed(5, Some(6), "key 3", b"other").unwrap();
     writer.insert_keyed(5, Some(6), "key 4", b"").unwrap();
     writer.set_checkpoint(b"half way").unwrap();
+    writer.set_history(b"one job").unwrap();
     writer.flush().unwrap();
     writer.insert_keyed(9, Some(10), "in the log", b"1234567").unwrap();
     writer.set_checkpoint(b"further").unwrap();
@@ -173,7 +174,39 @@ fn a_golden_database_with_keys_is_read_and_rewritten() {
     let found: Vec<_> = of_five.iter().map(|key| (key.key.as_str(), key.sequence, &key.text[..])).collect();
     assert_eq!(found, [("key 3", 20, &b"other"[..]), ("key 4", 21, b"")]);
     assert_eq!(snapshot.recipe(), Some("a recipe"));
-    assert_eq!(Database::<u64>::open(&again).unwrap().writer().unwrap().checkpoint(), Some(&b"further"[..]));
+    assert_eq!(snapshot.history(), Some(&b"one job"[..]));
+    let writer = Database::<u64>::open(&again).unwrap().writer().unwrap();
+    assert_eq!(writer.checkpoint(), Some(&b"further"[..]));
+}
+
+/// A log with a checkpoint and a history, in a database with keys and hashes of texts.
+fn write_hashes(path: &Path) {
+    crate::util::random::fixed::fix_ids();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::KeysAndHashes);
+    let mut writer = writer::<u64>(path, schema);
+    writer.insert_keyed(0x0123_4567_89ab_cdef, Some(42), "a", b"17 bytes of hash.").unwrap();
+    writer.set_checkpoint(b"half way").unwrap();
+    writer.set_history(b"two jobs").unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+#[test]
+fn a_golden_database_with_hashes_of_texts_and_a_history_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("hashes"));
+        write_hashes(&folder("hashes"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("hashes");
+    write_hashes(&again);
+    assert!(files(&again) == files(&folder("hashes")), "no longer written as it was");
+    let snapshot = Database::<u64>::open(folder("hashes")).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.key_storage(), KeyStorage::KeysAndHashes);
+    assert_eq!((snapshot.checkpoint(), snapshot.history()), (Some(&b"half way"[..]), Some(&b"two jobs"[..])));
+    let keys = snapshot.keys_of(snapshot.all_rows()[0]).unwrap();
+    assert_eq!((keys[0].key.as_str(), &keys[0].text[..]), ("a", &b"17 bytes of hash."[..]));
 }
 
 /// A run of two rows on one fingerprint of 128 bits, each with a key and a text.
@@ -282,7 +315,9 @@ fn constants_in_the_document_equal_those_in_the_code() {
         ("MAX_RANGES", manifest::MAX_RANGES as u64),
         ("MAX_RECIPE_BYTES", manifest::MAX_RECIPE_BYTES as u64),
         ("MAX_CHECKPOINT_BYTES", manifest::MAX_CHECKPOINT_BYTES as u64),
+        ("MAX_HISTORY_BYTES", manifest::MAX_HISTORY_BYTES as u64),
         ("MAX_KEY_BYTES", keys::MAX_KEY_BYTES as u64),
+        ("MAX_HASH_BYTES", keys::MAX_HASH_BYTES as u64),
         ("LOG_HEADER_BYTES", wal::HEADER_BYTES as u64),
         ("FRAME_HEADER_BYTES", wal::FRAME_HEADER_BYTES as u64),
         ("MAX_LOG_BYTES", wal::MAX_LOG_BYTES),

@@ -3,6 +3,7 @@
 pub(crate) mod cast;
 pub(crate) mod channel;
 pub(crate) mod parallel;
+pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod sabotage;
 pub(crate) mod sort;

@@ -1,4 +1,4 @@
-//! Random identities of databases and runs.
+//! Random numbers, and identities of databases and runs.
 
 use crate::error::{Error, Result};
 
@@ -8,11 +8,16 @@ pub(crate) fn random_id() -> Result<[u8; 16]> {
     if let Some(id) = fixed::next_id() {
         return Ok(id);
     }
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|error| {
+    random_bytes()
+}
+
+/// Returns bytes from the system's random number generator.
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
         Error::io("read", "the system's random numbers")(std::io::Error::other(error.to_string()))
     })?;
-    Ok(id)
+    Ok(bytes)
 }
 
 /// Predictable ids for tests and fuzzing.

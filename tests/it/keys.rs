@@ -13,6 +13,10 @@ for_each_width!(
     runs_with_keys_are_ingested_by_databases_of_the_same_schema,
     a_repair_saves_keys_and_the_rows_that_only_keys_name,
     a_checkpoint_is_as_durable_as_the_rows_before_it,
+    a_history_is_as_durable_as_the_rows_before_it,
+    a_snapshot_that_reads_on_equals_one_that_reads_everything,
+    regression_hashes_of_texts_belong_to_the_schema,
+    regression_keys_of_others_are_not_deleted_with_those_of_a_job,
     keys_and_texts_need_a_database_that_stores_them,
 );
 
@@ -253,6 +257,169 @@ fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let writer = database.writer().unwrap();
     assert_eq!(writer.checkpoint(), None);
     assert_eq!(database.snapshot().unwrap().stats().rows, 200);
+}
+
+/// Readers that refresh after every few commits, and one after each flush: rows, keys and notes.
+fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
+    let home = folder_in_memory();
+    let database = Database::<F>::create_with(home.path().join("db"), schema(), options().memtable_rows(300));
+    let database = database.unwrap();
+    let mut random = Random(11);
+    let mut writer = database.writer().unwrap();
+    let mut readers: Vec<Snapshot<F>> = (0..3).map(|_| database.snapshot().unwrap()).collect();
+    for step in 0..short_or_full(700, 4000) {
+        for _ in 0..random.below(4) {
+            match random.below(8) {
+                0..3 => writer.delete(random.below(20)).unwrap(),
+                3 => writer.set_checkpoint(&vec![b'c'; random.below(50) as usize]).unwrap(),
+                4 => writer.set_history(&vec![b'h'; random.below(50) as usize]).unwrap(),
+                _ => {
+                    let (fingerprint, id, key, text) = some_row(&mut random);
+                    writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
+                }
+            }
+        }
+        writer.commit().unwrap();
+        let due = [true, step % 7 == 0, random.below(60) == 0];
+        let fresh = database.snapshot().unwrap();
+        for (reader, _) in readers.iter_mut().zip(due).filter(|(_, is_due)| *is_due) {
+            *reader = reader.refresh().unwrap();
+            assert!(keys_of(reader) == keys_of(&fresh), "step {step}");
+            assert_eq!((reader.checkpoint(), reader.history()), (fresh.checkpoint(), fresh.history()));
+            assert_eq!(reader.stats().largest_id, fresh.stats().largest_id);
+            assert!(reader.stats().runs.len() <= fresh.stats().runs.len() + 5, "few runs in memory");
+            let query = low(random.below(40) << 7);
+            assert_eq!(reader.query(query, 2).unwrap(), fresh.query(query, 2).unwrap());
+        }
+    }
+    let copy = home.path().join("copy");
+    readers[0].backup(&copy).unwrap();
+    let copied = Database::<F>::open(&copy).unwrap();
+    assert_eq!(copied.verify().unwrap().damage, []);
+    assert!(keys_of(&copied.snapshot().unwrap()) == keys_of(&readers[0]));
+}
+
+/// The history survives flushes, merges, backups and repairs, and no commit of a checkpoint repeats
+/// it.
+fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+    let history = vec![7u8; 1 << 20];
+    let mut writer = database.writer().unwrap();
+    assert_eq!(writer.history(), None);
+    assert!(matches!(writer.set_history(&[0; (1 << 20) + 1]), Err(Error::Limit(_))));
+    writer.set_history(b"never committed").unwrap();
+    drop(writer);
+    let mut writer = database.writer().unwrap();
+    assert_eq!(writer.history(), None);
+    writer.set_history(&history).unwrap();
+    assert_eq!(writer.history(), Some(&history[..]));
+    writer.insert_keyed(low(1), None, "1", b"").unwrap();
+    writer.commit().unwrap();
+    let log_bytes = || std::fs::metadata(path.join("wal-00000001.log")).unwrap().len();
+    let before = log_bytes();
+    for round in 0..10u8 {
+        writer.set_checkpoint(&[round]).unwrap();
+        writer.commit().unwrap();
+    }
+    assert_eq!(log_bytes() - before, 10 * 48, "a frame of a checkpoint is small");
+    assert_eq!(database.snapshot().unwrap().history(), Some(&history[..]), "from the log");
+    drop(writer);
+    let mut writer = database.writer().unwrap();
+    assert_eq!(writer.history(), Some(&history[..]), "recovered into the manifest");
+    writer.insert_keyed(low(2), None, "2", b"").unwrap();
+    writer.flush().unwrap();
+    writer.compact().unwrap();
+    writer.close().unwrap();
+    for name in ["backup", "repaired"] {
+        let copy = home.path().join(name);
+        match name {
+            "backup" => database.snapshot().unwrap().backup(&copy).unwrap(),
+            _ => assert!(Database::<F>::repair(&path, &copy, Options::new()).unwrap().made),
+        }
+        let copied = Database::<F>::open(&copy).unwrap().snapshot().unwrap();
+        assert_eq!((copied.history(), copied.checkpoint()), (Some(&history[..]), Some(&[9][..])), "{name}");
+    }
+    let mut writer = database.writer().unwrap();
+    writer.set_history(b"").unwrap();
+    writer.commit().unwrap();
+    assert_eq!(database.snapshot().unwrap().history(), None);
+    writer.close().unwrap();
+    assert_eq!(database.writer().unwrap().history(), None);
+    assert_eq!(database.verify().unwrap().damage, []);
+}
+
+/// A prefix of the checkpoint said that a database stores hashes: whoever set a checkpoint made it
+/// one of texts.
+fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("db");
+    let schema = Schema::new().keys(KeyStorage::KeysAndHashes);
+    let database = Database::<F>::create(&path, schema).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert_keyed(low(1), None, "a", &[3; 32]).unwrap();
+    let error = writer.insert_keyed(low(1), None, "b", &[3; 33]).unwrap_err();
+    assert!(matches!(error, Error::NotAHash { len_bytes: 33, .. }), "{error}");
+    assert!(error.to_string().ends_with("the database stores hashes of texts, and no texts"), "{error}");
+    writer.set_checkpoint(b"").unwrap();
+    writer.close().unwrap();
+    database.snapshot().unwrap().backup(home.path().join("backup")).unwrap();
+    Database::<F>::repair(&path, home.path().join("repaired"), Options::new()).unwrap();
+    for name in ["db", "backup", "repaired"] {
+        let snapshot = Database::<F>::open(home.path().join(name)).unwrap().snapshot().unwrap();
+        let keys = snapshot.key_storage();
+        assert_eq!((keys, snapshot.stats().keys), (KeyStorage::KeysAndHashes, KeyStorage::KeysAndHashes));
+        assert_eq!((keys.has_keys(), keys.has_values(), keys.has_texts()), (true, true, false), "{name}");
+        assert_eq!(snapshot.keys_of(all_rows(&snapshot)[0]).unwrap()[0].text, [3; 32], "{name}");
+    }
+    let runs = home.path().join("runs");
+    let schema = Schema::new().keys(KeyStorage::KeysAndTexts);
+    Database::<F>::build(&runs, schema).unwrap().runs_only().finish().unwrap();
+    let error = database.writer().unwrap().ingest(&[&runs]).unwrap_err();
+    assert!(matches!(error, Error::Mismatch { .. }), "{error}");
+    assert!(error.to_string().contains("keys and hashes"), "{error}");
+}
+
+/// To restart a job deleted every key since its first one.
+fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    for compacts in [false, true] {
+        let path = home.path().join(format!("{compacts}"));
+        let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+        let mut writer = database.writer().unwrap();
+        let insert = |writer: &mut nearprint::Writer<F>, owner: &str, count: u64| {
+            let first = writer.next_sequence();
+            for i in first..first + count {
+                writer.insert_keyed(low(i << 7), None, &format!("{owner} {i}"), b"").unwrap();
+            }
+            writer.commit().unwrap();
+            first..writer.next_sequence()
+        };
+        let before = insert(&mut writer, "other", 3);
+        let first = insert(&mut writer, "job", 30);
+        let between = insert(&mut writer, "other", 40);
+        let second = insert(&mut writer, "job", 50);
+        let after = insert(&mut writer, "other", 6);
+        // A key of the job and one of another on the same row: the row stays.
+        let shared = low::<F>(first.start << 7);
+        let id = id_of_key(&format!("job {}", first.start));
+        writer.insert_keyed(shared, Some(id), "other, the same row", b"").unwrap();
+        if compacts {
+            writer.compact().unwrap();
+        }
+        writer.delete_keys_between(&[]).unwrap();
+        writer.delete_keys_between(&[7..7]).unwrap();
+        writer.delete_keys_between(&[first, second]).unwrap();
+        writer.close().unwrap();
+        let left = keys_of(&database.snapshot().unwrap());
+        assert!(left.keys().all(|(_, key)| key.starts_with("other")), "{:?}", left.keys());
+        let sequences: BTreeSet<u64> = left.values().map(|(sequence, _)| *sequence).collect();
+        let shared = left.iter().find(|((_, key), _)| key == "other, the same row").unwrap().1.0;
+        let expected: BTreeSet<u64> = before.chain(between).chain(after).chain([shared]).collect();
+        assert_eq!(sequences, expected);
+        assert_eq!(left.len(), expected.len());
+    }
 }
 
 /// The id of a row that comes with a key only.

@@ -17,8 +17,8 @@
  *
  * Threads. Databases and snapshots may be used by any number of threads at once. A writer, builder,
  * stream or fingerprinter works for one thread at a time; a second one gets NEARPRINT_BUSY. A handle
- * may be freed by any thread once no other uses it. A child of a fork must not use the handles of
- * its parent.
+ * may be freed by any thread once no other uses it. In the child of a fork, the writers, builders and
+ * streams of its parent fail with NEARPRINT_FORKED, and freeing them changes nothing on disk.
  *
  * Strings have lengths in bytes and need no null byte at the end. Texts are UTF-8, paths any bytes.
  *
@@ -72,7 +72,7 @@ typedef enum {
   // The path of a new database exists already.
   NEARPRINT_ALREADY_EXISTS = 11,
   // The path cannot name a new database: it has no last component, is a mount point, lies in a
-  // database, or `NAME.building` holds something else.
+  // database, or nearprint did not make what stands at `NAME.building`.
   NEARPRINT_BAD_PLACE = 12,
   // A valid file of a newer format version.
   NEARPRINT_NEWER_VERSION = 13,
@@ -90,9 +90,12 @@ typedef enum {
   NEARPRINT_LIMIT = 19,
   // A reason that this version of the interface has no code for. The message says it.
   NEARPRINT_OTHER = 20,
+  // The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
+  // changed.
+  NEARPRINT_FORKED = 21,
 } nearprint_status;
 
-// Whether a database stores a key beside each row, such as a URL, and a text with each key.
+// Whether a database stores a key beside each row, such as a URL, and what with each key.
 typedef enum {
   // Rows have ids only.
   NEARPRINT_NO_KEYS = 0,
@@ -100,6 +103,8 @@ typedef enum {
   NEARPRINT_KEYS = 1,
   // Rows have keys, and keys have texts.
   NEARPRINT_KEYS_AND_TEXTS = 2,
+  // Rows have keys, and keys have hashes of texts, of at most 32 bytes.
+  NEARPRINT_KEYS_AND_HASHES = 3,
 } nearprint_keys;
 
 // What a long operation is doing.
@@ -145,8 +150,9 @@ typedef struct nearprint_snapshot nearprint_snapshot;
 // Rows, pairs or clusters that the caller pulls. It needs no other handle to live on.
 typedef struct nearprint_stream nearprint_stream;
 
-// The writer of a database: one at a time over all processes. It does not block readers. A child of
-// a fork must not use the writer of its parent.
+// The writer of a database: one at a time over all processes. It does not block readers. In the
+// child of a fork, the writer of its parent fails with NEARPRINT_FORKED: at the first operation after
+// a commit, and whenever something is to be made durable. Freeing it there changes nothing.
 typedef struct nearprint_writer nearprint_writer;
 
 // Where a file is damaged. All strings end with a null byte that their length does not count.

@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::error::{Failure, Outcome};
 use crate::width::width_of;
 
-/// Whether a database stores a key beside each row, such as a URL, and a text with each key.
+/// Whether a database stores a key beside each row, such as a URL, and what with each key.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum nearprint_keys {
@@ -21,6 +21,8 @@ pub enum nearprint_keys {
     NEARPRINT_KEYS = 1,
     /// Rows have keys, and keys have texts.
     NEARPRINT_KEYS_AND_TEXTS = 2,
+    /// Rows have keys, and keys have hashes of texts, of at most 32 bytes.
+    NEARPRINT_KEYS_AND_HASHES = 3,
 }
 
 /// What a new database is. It is stored with the database and never changes.
@@ -144,6 +146,7 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
         0 => KeyStorage::None,
         1 => KeyStorage::Keys,
         2 => KeyStorage::KeysAndTexts,
+        3 => KeyStorage::KeysAndHashes,
         other => return Err(Failure::argument("schema.keys", format_args!("{other} is no nearprint_keys"))),
     };
     let mut schema = Schema::new().k(given.k).keys(keys);

@@ -40,7 +40,7 @@ pub enum nearprint_status {
     /// The path of a new database exists already.
     NEARPRINT_ALREADY_EXISTS = 11,
     /// The path cannot name a new database: it has no last component, is a mount point, lies in a
-    /// database, or `NAME.building` holds something else.
+    /// database, or nearprint did not make what stands at `NAME.building`.
     NEARPRINT_BAD_PLACE = 12,
     /// A valid file of a newer format version.
     NEARPRINT_NEWER_VERSION = 13,
@@ -58,10 +58,13 @@ pub enum nearprint_status {
     NEARPRINT_LIMIT = 19,
     /// A reason that this version of the interface has no code for. The message says it.
     NEARPRINT_OTHER = 20,
+    /// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
+    /// changed.
+    NEARPRINT_FORKED = 21,
 }
 
 use nearprint_status::{
-    NEARPRINT_ALREADY_EXISTS, NEARPRINT_BAD_PLACE, NEARPRINT_CORRUPT, NEARPRINT_DISK_FULL,
+    NEARPRINT_ALREADY_EXISTS, NEARPRINT_BAD_PLACE, NEARPRINT_CORRUPT, NEARPRINT_DISK_FULL, NEARPRINT_FORKED,
     NEARPRINT_INVALID_ARGUMENT, NEARPRINT_IO, NEARPRINT_LIMIT, NEARPRINT_LOCKED, NEARPRINT_MISMATCH,
     NEARPRINT_NEWER_VERSION, NEARPRINT_NOT_A_DATABASE, NEARPRINT_NOT_STORED, NEARPRINT_OTHER,
     NEARPRINT_POISONED, NEARPRINT_RECIPE, NEARPRINT_REPLACED, NEARPRINT_STOPPED,
@@ -75,6 +78,7 @@ impl nearprint_status {
             Error::DiskFull { .. } => NEARPRINT_DISK_FULL,
             Error::Poisoned { .. } => NEARPRINT_POISONED,
             Error::Replaced { .. } => NEARPRINT_REPLACED,
+            Error::Forked { .. } => NEARPRINT_FORKED,
             Error::NotADatabase { .. } => NEARPRINT_NOT_A_DATABASE,
             Error::AlreadyExists { .. } => NEARPRINT_ALREADY_EXISTS,
             Error::NotStaging { .. }
@@ -90,7 +94,9 @@ impl nearprint_status {
             | Error::Overlap { .. }
             | Error::RunsOnly { .. }
             | Error::NotRunsOnly { .. } => NEARPRINT_MISMATCH,
-            Error::KeysNotStored { .. } | Error::TextsNotStored { .. } => NEARPRINT_NOT_STORED,
+            Error::KeysNotStored { .. } | Error::TextsNotStored { .. } | Error::NotAHash { .. } => {
+                NEARPRINT_NOT_STORED
+            }
             Error::InvalidRecipe { .. } | Error::RecipeMismatch { .. } => NEARPRINT_RECIPE,
             Error::InvalidLayout { .. }
             | Error::Distance { .. }

@@ -14,8 +14,9 @@ use crate::snapshot::nearprint_snapshot;
 use crate::status::nearprint_status;
 use crate::text::optional_id;
 
-/// The writer of a database: one at a time over all processes. It does not block readers. A child of
-/// a fork must not use the writer of its parent.
+/// The writer of a database: one at a time over all processes. It does not block readers. In the
+/// child of a fork, the writer of its parent fails with NEARPRINT_FORKED: at the first operation after
+/// a commit, and whenever something is to be made durable. Freeing it there changes nothing.
 pub struct nearprint_writer {
     inner: Guarded<Box<dyn Writing>>,
     words: usize,

@@ -114,6 +114,8 @@ for compiler in gcc clang; do
   run "$work/abi"
   compile "$compiler" c99 abi-sanitized "${sanitizers[@]}" "$here/tests/abi.c" "${static[@]}"
   run "$work/abi-sanitized"
+  compile "$compiler" c99 fork "$here/tests/fork.c" "${shared[@]}"
+  run "$work/fork"
   compile "$compiler" c99 check_stream "$here/examples/check_stream.c" "${shared[@]}"
   check_stream "$work/check_stream" "${leaks[@]}"
 done
@@ -124,6 +126,8 @@ for compiler in g++ clang++; do
   done
   compile "$compiler" c++17 wrapper-sanitized "${sanitizers[@]}" "$here/tests/wrapper.cpp" "${static[@]}"
   run "$work/wrapper-sanitized"
+  compile "$compiler" c++17 fork "$here/tests/fork.cpp" "${static[@]}"
+  run "$work/fork"
   compile "$compiler" c++11 simhash "${sanitizers[@]}" "$here/tests/simhash.cpp" "${static[@]}"
   "$work/simhash" > /dev/null
   # What was written for simhash-cpp 0.1 includes its headers without a folder, and links nothing.

@@ -27,7 +27,7 @@ use commands::Cli;
 pub use commands::DedupReport;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
 use terminal::output::unwritable_stdout;
-use terminal::{failure, interrupt, print_message, without_controls};
+use terminal::{failure, interrupt, print_message, warn_of_occupants, without_controls};
 
 /// Runs the `nearprint` program.
 #[must_use]
@@ -49,6 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         // The help or the version.
         Err(error) => error.print().map_err(|source| unwritable_stdout(source).into()),
     };
+    warn_of_occupants();
     match result {
         Ok(()) => 0,
         Err(failure) => failure.report("nearprint"),

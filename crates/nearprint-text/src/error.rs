@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::recipe::{Recipe, RecipeError};
+use crate::time::UtcTime;
 use nearprint::BandLayout;
 
 /// The result of a fallible operation of this crate.
@@ -92,6 +93,17 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
+    /// A finished job has read the same inputs, and did not write this output.
+    NotOfFinishedJob {
+        /// The output.
+        path: PathBuf,
+        /// When the job was finished.
+        completed: UtcTime,
+        /// The documents that it has read.
+        records: u64,
+        /// The documents that it has kept.
+        kept: u64,
+    },
     /// Only plain files that are not compressed can be resumed.
     NotResumable {
         /// The output.
@@ -108,6 +120,21 @@ pub enum OutputProblem {
         path: PathBuf,
         /// Its length at the checkpoint.
         len_bytes: u64,
+    },
+    /// The file does not begin with what was written to it before the checkpoint.
+    OtherContent {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The unfinished file of an output is being written.
+    PartialInUse {
+        /// The unfinished file.
+        path: PathBuf,
+    },
+    /// A file that is no unfinished output has the name of one.
+    PartialExists {
+        /// The file.
+        path: PathBuf,
     },
     /// The output cannot be read back: it is a pipe, compressed, or Parquet without kept texts.
     NotReadable {
@@ -179,6 +206,13 @@ pub enum DatabaseProblem {
         path: PathBuf,
         /// What is wrong with the recipe.
         error: RecipeError,
+    },
+    /// Its record of finished jobs cannot be read.
+    UnknownHistory {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
 }
 
@@ -297,8 +331,13 @@ impl fmt::Display for OutputProblem {
             }
             Self::ChangedAfterEnd { path } => write!(
                 f,
-                "{}: was changed or removed after this job had completed it; --restart forgets what the job \
-                 kept, and runs it again",
+                "{}: was changed or removed after this job had completed it; nothing was changed now",
+                path.display()
+            ),
+            Self::NotOfFinishedJob { path, completed, records, kept } => write!(
+                f,
+                "already complete on {completed}: {records} documents, {kept} kept; that job did not write {}, and \
+                 nothing was changed",
                 path.display()
             ),
             Self::NotResumable { path } => {
@@ -310,6 +349,17 @@ impl fmt::Display for OutputProblem {
             Self::Truncated { path, len_bytes } => {
                 write!(f, "{}: is shorter than the {len_bytes} bytes that were written to it", path.display())
             }
+            Self::OtherContent { path } => {
+                write!(f, "{}: was changed after the interrupted run had written it", path.display())
+            }
+            Self::PartialInUse { path } => {
+                write!(f, "{}: is being written, by another process or as another output", path.display())
+            }
+            Self::PartialExists { path } => write!(
+                f,
+                "{}: is in the way of an unfinished output, and was not made as one; move it away",
+                path.display()
+            ),
             Self::NotReadable { path } => write!(f, "{}: cannot be read back", path.display()),
             Self::ParquetCompressed { path } => {
                 write!(f, "{}: Parquet compresses by itself", path.display())
@@ -355,6 +405,9 @@ impl fmt::Display for DatabaseProblem {
                     path.display()
                 )
             }
+            Self::UnknownHistory { path, why } => {
+                write!(f, "{}: the record of finished jobs cannot be read: {why}", path.display())
+            }
             Self::UnknownRecipe { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
@@ -375,12 +428,7 @@ impl fmt::Display for ResumeProblem {
                 "the first {records} records of the inputs are not those that a run which was cut off has read; \
                  --restart forgets what it kept, and begins anew"
             ),
-            Self::Output(error) => {
-                write!(
-                    f,
-                    "{error}; --restart forgets what the run that was cut off has kept, and begins anew"
-                )
-            }
+            Self::Output(error) => error.fmt(f),
         }
     }
 }

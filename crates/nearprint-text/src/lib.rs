@@ -33,6 +33,7 @@ pub mod jaccard;
 pub mod passages;
 mod postings;
 pub mod recipe;
+mod time;
 pub mod tune;
 
 pub use error::{DatabaseProblem, Error, InputSetProblem, OutputProblem, Result, ResumeProblem};

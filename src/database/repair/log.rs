@@ -40,7 +40,7 @@ impl DamagedLog {
                     piece.fill(0);
                     Ok(())
                 };
-                let bytes = read_pieces(&*file, len_bytes.min(MAX_LOG_BYTES), PIECE_BYTES, zeros);
+                let bytes = read_pieces(&*file, 0..len_bytes.min(MAX_LOG_BYTES), PIECE_BYTES, zeros);
                 let bytes = bytes.map_err(Error::io("read", storage.path(&name)))?;
                 Ok(Some(Self { name, bytes }))
             }
@@ -89,7 +89,7 @@ impl DamagedLog {
         let mut found = Vec::new();
         for frame in &frames {
             let mut of_frame = Vec::new();
-            match operations(frame.content, frame.offset, &mut |operation| of_frame.push(operation)) {
+            match operations(frame.content, frame.offset as u64, &mut |operation| of_frame.push(operation)) {
                 Ok(()) => found.append(&mut of_frame),
                 Err(_) => {
                     let what = format!("commit {}: sound, and makes no sense", frame.number);

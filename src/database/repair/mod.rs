@@ -22,6 +22,7 @@ mod source;
 mod table;
 mod wide;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 pub use report::{Finding, FindingKind, RepairReport};
@@ -43,17 +44,15 @@ use log::DamagedLog;
 use run::{DamagedRun, DeletedIds};
 use source::DamagedDatabase;
 
-/// Implements [`Database::repair_with`](crate::Database::repair_with). `begun` receives the staging
-/// folder of the new database.
+/// Implements [`Database::repair_with`](crate::Database::repair_with).
 ///
 /// # Errors
 /// As [`Database::repair_with`](crate::Database::repair_with).
-pub fn repair<F: Fingerprint>(
+pub(crate) fn repair<F: Fingerprint>(
     path: &Path,
     dest: &Path,
     fallback: &Schema,
     options: Options,
-    begun: &mut dyn FnMut(&Path),
 ) -> Result<RepairReport> {
     let storage = Folder::of_database(path)?;
     let mut report = RepairReport::default();
@@ -61,7 +60,7 @@ pub fn repair<F: Fingerprint>(
     refuse_inside(dest, path)?;
     let schema = possible::<F>(manifest.schema(), &mut report);
     let mut builder = Builder::<F>::begin(dest, &schema, options)?;
-    begun(builder.staging_path());
+    builder.copy_permissions(&storage)?;
 
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut report)?;
     for row in changes.rows() {
@@ -101,9 +100,10 @@ fn report_other_damage<F: Fingerprint>(
         // The medium fails. What was needed of it has been read, or reported.
         Err(_) => return Ok(()),
     };
+    let mut reported: HashSet<String> = report.findings.iter().map(|finding| finding.file.clone()).collect();
     for Corruption { file, section, offset, expected, found } in damage {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if report.findings.iter().all(|finding| finding.file != name) {
+        if reported.insert(name.to_string()) {
             let what = format!("{section} at offset {offset}: expected {expected}, found {found}");
             report.add(FindingKind::Damaged, &name, what);
         }

@@ -24,6 +24,9 @@ pub(super) struct DeletedIds {
 
 impl DeletedIds {
     pub(super) fn add(&mut self, ids: Vec<u64>) {
+        if ids.is_empty() {
+            return;
+        }
         self.ids.extend(ids);
         self.ids.sort_unstable();
         self.ids.dedup();

@@ -90,7 +90,7 @@ impl DamagedDatabase {
             }
         }
         for run in numbers(&files, "", ".rows", names::rows) {
-            if !runs.contains(&run) {
+            if runs.binary_search(&run).is_err() {
                 report.add(FindingKind::Lost, &names::rows(run), "has no fingerprints beside it");
             }
         }

@@ -79,10 +79,10 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Writes the content of the log as a run. Recovery never appends to a log.
     pub(super) fn recover(&mut self) -> Result<()> {
-        if let Some(log) = Log::read(&self.storage, &self.manifest)? {
-            let (frames, operations) = log.operations::<F>()?;
-            operations.into_iter().for_each(|operation| self.memtable.apply(operation));
-            self.manifest.next_frame += frames;
+        if let Some(log) = Log::open(&self.storage, &self.manifest)? {
+            let frames = log.read(log.start())?;
+            frames.visit(&mut |operation| self.memtable.apply(operation))?;
+            self.manifest.next_frame = frames.end().frame;
             self.flush_with(false)?;
         }
         Ok(())

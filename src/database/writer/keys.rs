@@ -1,6 +1,7 @@
 //! Deleting rows by their keys.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::Writer;
 use crate::error::{Error, Result};
@@ -22,14 +23,19 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_keys(|record| record.key == key.as_bytes())
     }
 
-    /// Deletes the keys with this sequence number or a later one, and the rows that have no other
-    /// key. Undoes all keyed insertions since [`next_sequence`](Writer::next_sequence) returned
-    /// that number.
+    /// Deletes the keys whose sequence numbers are in one of the ranges, and the rows that have no
+    /// other key. Undoes all keyed insertions between two calls of
+    /// [`next_sequence`](Writer::next_sequence).
+    ///
+    /// A key that was inserted again has its first sequence number only.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
-    pub fn delete_keys_since(&mut self, sequence: u64) -> Result<()> {
-        self.delete_keys(|record| record.sequence >= sequence).map(drop)
+    pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+        if ranges.iter().all(Range::is_empty) {
+            return Ok(());
+        }
+        self.delete_keys(|record| ranges.iter().any(|range| range.contains(&record.sequence))).map(drop)
     }
 
     /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id

@@ -165,6 +165,11 @@ impl<F: Fingerprint> Writer<F> {
     /// Cancels running merges.
     pub(super) fn discard_merges(&mut self) {
         let jobs = std::mem::take(&mut self.merges);
+        if self.lock.check_process().is_err() {
+            // The child of a fork has none of the threads, and must not wait for them.
+            std::mem::forget(jobs);
+            return;
+        }
         for record in jobs.into_iter().filter_map(|job| job.abandon().ok().flatten()) {
             self.forget_run(record.run, record.segments.len());
         }

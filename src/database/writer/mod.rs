@@ -18,7 +18,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
-use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
@@ -44,7 +44,8 @@ use crate::storage::{Guarded, Lock, Storage, names};
 /// operations that includes everything committed. Dropping a writer discards uncommitted
 /// operations.
 ///
-/// A child of a fork must not use its parent's writer.
+/// In the child of a fork, its parent's writer fails with [`Error::Forked`]: at the first operation
+/// after a commit, and whenever something is to be made durable. Dropping it there changes nothing.
 ///
 /// ```
 /// use nearprint::{Database, Schema};
@@ -87,16 +88,27 @@ const KEYS_SHARE: usize = 8;
 const MOST_RUNS: usize = 12;
 
 impl<F: Fingerprint> Writer<F> {
-    /// Takes the lock, removes the files that a crash left, and recovers the log.
+    /// Opens any database.
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        Self::open_same(storage, options, None)
+    }
+
+    /// Takes the lock of the database with this id, if one is given, removes the files that a crash
+    /// left, and recovers the log.
+    pub(crate) fn open_same(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        database_id: Option<[u8; 16]>,
+    ) -> Result<Self> {
         let path = storage.path("");
-        if manifest::read(&*storage)?.is_none() {
-            // Checked before the lock is taken, which creates a file.
-            return Err(Error::NotADatabase { path });
-        }
+        // Checked before the lock is taken, which creates a file.
+        let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
+        found.check_id(database_id, &path)?;
         let lock: Arc<dyn Lock> = storage.lock()?.into();
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
+        manifest.check_id(database_id, &path)?;
         manifest.check_width(F::BITS, &path)?;
         if manifest.runs_only {
             return Err(Error::RunsOnly { path });
@@ -130,7 +142,7 @@ impl<F: Fingerprint> Writer<F> {
     /// fingerprints.
     ///
     /// # Errors
-    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`].
+    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`], [`Error::Forked`].
     pub fn insert(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
         let given = id.is_some();
         let id = id.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
@@ -138,14 +150,14 @@ impl<F: Fingerprint> Writer<F> {
         Ok(id)
     }
 
-    /// Inserts a row with a key, and a text where the database stores texts. Returns the row's id:
-    /// the given one, or the 64-bit xxh3 of the key.
+    /// Inserts a row with a key, and a text where the database stores texts, or the hash of one
+    /// where it stores hashes. Returns the row's id: the given one, or the 64-bit xxh3 of the key.
     ///
     /// A row may have several keys. Inserting an existing key changes nothing, not even its text.
     ///
     /// # Errors
-    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::KeyTooLong`],
-    /// [`Error::TextTooLong`], [`Error::Poisoned`].
+    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::NotAHash`],
+    /// [`Error::KeyTooLong`], [`Error::TextTooLong`], [`Error::Poisoned`], [`Error::Forked`].
     pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         check_key(self.manifest.keys, key, text, &self.path)?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
@@ -160,7 +172,7 @@ impl<F: Fingerprint> Writer<F> {
     /// unfinished.
     ///
     /// # Errors
-    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
+    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`], [`Error::Forked`].
     pub fn set_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
         if checkpoint.len() > MAX_CHECKPOINT_BYTES {
             return Err(Error::Limit("a checkpoint takes at most 1 MiB"));
@@ -175,13 +187,36 @@ impl<F: Fingerprint> Writer<F> {
         (!noted.is_empty()).then_some(noted)
     }
 
+    /// Stores records of the caller's finished jobs, in the caller's bytes, in the place of all
+    /// earlier ones. The next commit makes them durable together with the operations before it. An
+    /// empty history removes them.
+    ///
+    /// Unlike a checkpoint, a history is written only when it is set: commits of checkpoints do not
+    /// repeat it.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for more than 1 MiB, [`Error::Poisoned`].
+    pub fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        if history.len() > MAX_HISTORY_BYTES {
+            return Err(Error::Limit("a history takes at most 1 MiB"));
+        }
+        self.apply(Operation::History(history))
+    }
+
+    /// The records of finished jobs, if there are any.
+    #[must_use]
+    pub fn history(&self) -> Option<&[u8]> {
+        let noted = self.memtable.changes.history().unwrap_or(&self.manifest.history);
+        (!noted.is_empty()).then_some(noted)
+    }
+
     /// The sequence number of the next key.
     pub fn next_sequence(&self) -> u64 {
         let kept = self.manifest.keys.map_or(0, |kept| kept.next_sequence);
         kept.max(self.memtable.changes.next_sequence())
     }
 
-    /// Whether rows have keys and texts.
+    /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
@@ -207,6 +242,7 @@ impl<F: Fingerprint> Writer<F> {
     /// [`commit`](Writer::commit).
     pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
         self.check_poison()?;
+        self.check_lock()?;
         if let Some(known) = self.recipe().filter(|known| *known != recipe) {
             return Err(Error::RecipeMismatch { path: self.path.clone(), recipe: known.into() });
         }
@@ -244,7 +280,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Deletes every row with this id. An unknown id is not an error.
     ///
     /// # Errors
-    /// [`Error::Poisoned`].
+    /// [`Error::Poisoned`], [`Error::Forked`].
     pub fn delete(&mut self, id: u64) -> Result<()> {
         self.apply(Operation::Delete(id))
     }
@@ -252,7 +288,7 @@ impl<F: Fingerprint> Writer<F> {
     /// Replaces all fingerprints of an id by one.
     ///
     /// # Errors
-    /// [`Error::Poisoned`].
+    /// [`Error::Poisoned`], [`Error::Forked`].
     pub fn upsert(&mut self, fingerprint: F, id: u64) -> Result<()> {
         self.delete(id)?;
         self.insert(fingerprint, Some(id)).map(drop)
@@ -275,7 +311,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     /// [`Error::DiskFull`] and [`Error::Io`]: nothing is lost, and the commit can be retried,
     /// unless a sync failed. In that case the writer returns [`Error::Poisoned`] from then on.
-    /// [`Error::Corrupt`] if a merge found damage.
+    /// [`Error::Corrupt`] if a merge found damage. [`Error::Forked`] in the child of a fork.
     pub fn commit(&mut self) -> Result<()> {
         self.check_poison()?;
         self.check_lock()?;
@@ -306,6 +342,7 @@ impl<F: Fingerprint> Writer<F> {
     /// As [`commit`](Writer::commit).
     pub fn flush(&mut self) -> Result<()> {
         self.check_poison()?;
+        self.check_lock()?;
         self.take_finished_merge()?;
         if self.memtable.changes.operations() == 0 {
             return Ok(());
@@ -456,6 +493,10 @@ impl<F: Fingerprint> Writer<F> {
 
     fn apply(&mut self, operation: Operation<'_, F>) -> Result<()> {
         self.check_poison()?;
+        if self.pending.is_empty() {
+            // A system call for every operation would be half of its time.
+            self.lock.check_process().map_err(Error::io("write to", &self.path))?;
+        }
         self.pending.push(operation);
         self.memtable.apply(operation);
         Ok(())

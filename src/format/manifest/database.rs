@@ -15,6 +15,8 @@ const FLAG_RUNS_ONLY: u32 = 2;
 const FLAG_KEYS: u32 = 4;
 /// Bit 3 of the flags: keys have texts.
 const FLAG_TEXTS: u32 = 8;
+/// Bit 4 of the flags: keys have hashes of texts.
+const FLAG_HASHES: u32 = 16;
 /// The largest generation, and the largest number of the next run, log, frame or key. Counters that
 /// start here never overflow.
 pub(super) const MAX_NUMBER: u64 = 1 << 63;
@@ -49,16 +51,42 @@ pub(crate) struct Manifest {
     /// `None` if rows have no keys.
     pub(crate) keys: Option<KeysKept>,
     pub(crate) recipe: Option<String>,
-    /// The progress or the record of the last job; empty if there is none.
+    /// The progress of the last job; empty if there is none.
     pub(crate) checkpoint: Vec<u8>,
+    /// The records of finished jobs; empty if there are none.
+    pub(crate) history: Vec<u8>,
 }
 
 /// What a database stores besides its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeysKept {
-    pub(crate) texts: bool,
+    pub(crate) beside: BesideKeys,
     /// The sequence number of the next key.
     pub(crate) next_sequence: u64,
+}
+
+/// What a database stores with each key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BesideKeys {
+    Nothing,
+    Hashes,
+    Texts,
+}
+
+impl BesideKeys {
+    fn flag(self) -> u32 {
+        match self {
+            Self::Nothing => 0,
+            Self::Hashes => FLAG_HASHES,
+            Self::Texts => FLAG_TEXTS,
+        }
+    }
+
+    /// `None` if both flags are set.
+    fn of_flags(flags: u32) -> Option<Self> {
+        let all = [Self::Nothing, Self::Hashes, Self::Texts];
+        all.into_iter().find(|beside| beside.flag() == flags & (FLAG_HASHES | FLAG_TEXTS))
+    }
 }
 
 impl Manifest {
@@ -83,11 +111,7 @@ impl Manifest {
     fn flags(&self) -> u32 {
         let has_ids = if self.largest_id.is_some() { FLAG_HAS_IDS } else { 0 };
         let runs_only = if self.runs_only { FLAG_RUNS_ONLY } else { 0 };
-        let keys = match self.keys {
-            None => 0,
-            Some(KeysKept { texts: false, .. }) => FLAG_KEYS,
-            Some(KeysKept { texts: true, .. }) => FLAG_KEYS | FLAG_TEXTS,
-        };
+        let keys = self.keys.map_or(0, |keys| FLAG_KEYS | keys.beside.flag());
         has_ids | runs_only | keys
     }
 
@@ -104,7 +128,7 @@ impl Manifest {
         if k > most {
             return Err(body.flaw(format!("k up to {most}"), k));
         }
-        let flags = decode_flags(body)?;
+        let (flags, beside) = decode_flags(body)?;
         let has = |flag| flags & flag != 0;
         let next_run = body.u64()?;
         if next_run == 0 {
@@ -137,9 +161,10 @@ impl Manifest {
             runs: vec![],
             ingested: vec![],
             automatic: IdRanges::default(),
-            keys: has(FLAG_KEYS).then_some(KeysKept { texts: has(FLAG_TEXTS), next_sequence }),
+            keys: has(FLAG_KEYS).then_some(KeysKept { beside, next_sequence }),
             recipe: None,
             checkpoint: vec![],
+            history: vec![],
         })
     }
 }
@@ -180,13 +205,14 @@ fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Fla
     }
 }
 
-fn decode_flags(body: &mut Decoder<'_>) -> Result<u32, Flaw> {
+/// The flags, and what they say is stored with each key.
+fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Flaw> {
+    const KNOWN: u32 = FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS | FLAG_HASHES;
     let flags = body.u32()?;
-    let unknown = flags & !(FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS) != 0;
-    if unknown || (flags & FLAG_TEXTS != 0 && flags & FLAG_KEYS == 0) {
-        return Err(body.flaw("known flags", flags));
-    }
-    Ok(flags)
+    let beside = BesideKeys::of_flags(flags)
+        .filter(|beside| flags & !KNOWN == 0 && (flags & FLAG_KEYS != 0 || *beside == BesideKeys::Nothing))
+        .ok_or_else(|| body.flaw("known flags", flags))?;
+    Ok((flags, beside))
 }
 
 /// The number of the live log, if there is one, and that of the next one.

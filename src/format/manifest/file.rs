@@ -21,12 +21,16 @@ const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 const TAG_RECIPE: [u8; 4] = *b"RECP";
 /// The checkpoint of the last job; at most once.
 const TAG_CHECKPOINT: [u8; 4] = *b"CKPT";
+/// The records of finished jobs; at most once.
+const TAG_HISTORY: [u8; 4] = *b"HIST";
 /// The order of the records after `DATA`.
-const ORDER: [[u8; 4]; 5] = [TAG_RUN, TAG_ADOPTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT];
+const ORDER: [[u8; 4]; 6] = [TAG_RUN, TAG_ADOPTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT, TAG_HISTORY];
 /// The longest recipe, in bytes.
 pub(crate) const MAX_RECIPE_BYTES: usize = 4096;
 /// The longest checkpoint, in bytes.
 pub(crate) const MAX_CHECKPOINT_BYTES: usize = 1 << 20;
+/// The longest history, in bytes.
+pub const MAX_HISTORY_BYTES: usize = 1 << 20;
 
 impl Manifest {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -48,10 +52,12 @@ impl Manifest {
                 body.put(recipe.as_bytes());
             });
         }
-        if !self.checkpoint.is_empty() {
-            records.add(TAG_CHECKPOINT, |body| {
-                body.put(&self.checkpoint);
-            });
+        for (tag, note) in [(TAG_CHECKPOINT, &self.checkpoint), (TAG_HISTORY, &self.history)] {
+            if !note.is_empty() {
+                records.add(tag, |body| {
+                    body.put(note);
+                });
+            }
         }
         records.into_file()
     }
@@ -94,7 +100,7 @@ impl Manifest {
             // Only run records repeat.
             let place =
                 place.filter(|&place| place > last || (place == 0 && last == 0)).ok_or_else(|| {
-                    let expected = "records DATA, RUN, ADPT, AUTO, RECP, CKPT in this order";
+                    let expected = "records DATA, RUN, ADPT, AUTO, RECP, CKPT, HIST in this order";
                     records.flaw(expected, name(tag))
                 })?;
             manifest.decode_record(tag, &mut body)?;
@@ -114,7 +120,10 @@ impl Manifest {
             TAG_ADOPTED => self.ingested = decode_adopted(body)?,
             TAG_AUTOMATIC => self.automatic = IdRanges::decode(body)?,
             TAG_RECIPE => self.recipe = Some(decode_recipe(body)?),
-            _ => self.checkpoint = decode_checkpoint(body)?,
+            TAG_CHECKPOINT => {
+                self.checkpoint = decode_note(body, MAX_CHECKPOINT_BYTES, "a checkpoint of 1 byte to 1 MiB")?;
+            }
+            _ => self.history = decode_note(body, MAX_HISTORY_BYTES, "a history of 1 byte to 1 MiB")?,
         }
         Ok(())
     }
@@ -150,12 +159,13 @@ fn decode_recipe(body: &mut Decoder<'_>) -> Result<String, Flaw> {
     text.map(str::to_string).ok_or_else(flaw)
 }
 
-fn decode_checkpoint(body: &mut Decoder<'_>) -> Result<Vec<u8>, Flaw> {
-    let (offset, bytes) = (body.offset(), body.take_rest());
-    if (1..=MAX_CHECKPOINT_BYTES).contains(&bytes.len()) {
+/// The bytes of an application.
+fn decode_note(body: &mut Decoder<'_>, most: usize, expected: &str) -> Result<Vec<u8>, Flaw> {
+    let bytes = body.take_rest();
+    if (1..=most).contains(&bytes.len()) {
         return Ok(bytes.to_vec());
     }
-    Err(Flaw::new("record CKPT", offset, "a checkpoint of at most 1 MiB", bytes.len()))
+    Err(body.flaw(expected, bytes.len()))
 }
 
 /// Encoded records.
@@ -198,6 +208,7 @@ fn next_record<'a>(records: &mut Decoder<'a>) -> Result<([u8; 4], Decoder<'a>), 
         TAG_AUTOMATIC => "record AUTO",
         TAG_RECIPE => "record RECP",
         TAG_CHECKPOINT => "record CKPT",
+        TAG_HISTORY => "record HIST",
         _ => "records",
     };
     Ok((tag, Decoder::new(section, base, records.take(len)?)))

@@ -11,9 +11,10 @@ mod runs;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use database::{KeysKept, Manifest};
+pub(crate) use database::{BesideKeys, KeysKept, Manifest};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
+pub use file::MAX_HISTORY_BYTES;
 #[cfg(any(test, fuzzing))]
 pub(crate) use file::PREFIX_BYTES;
 pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_RECIPE_BYTES};

@@ -38,9 +38,10 @@ pub(crate) fn sample() -> Manifest {
         runs: vec![run(7), run(2)],
         ingested: vec![[3; 16], [2; 16]],
         automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
-        keys: Some(KeysKept { texts: true, next_sequence: 50 }),
+        keys: Some(KeysKept { beside: BesideKeys::Texts, next_sequence: 50 }),
         recipe: Some("some words".into()),
         checkpoint: vec![1, 2, 3],
+        history: vec![4, 5],
     }
 }
 
@@ -66,9 +67,28 @@ fn survives_the_round_trip() {
         keys: None,
         recipe: None,
         checkpoint: vec![],
+        history: vec![],
         ..manifest
     };
     assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
+    for beside in [BesideKeys::Nothing, BesideKeys::Hashes, BesideKeys::Texts] {
+        let keyed = Manifest { keys: Some(KeysKept { beside, next_sequence: 50 }), ..sample() };
+        assert_eq!(Manifest::decode(&keyed.encode()), Ok(keyed));
+    }
+}
+
+#[test]
+fn unknown_flags_and_those_that_contradict_others_are_rejected() {
+    /// Where the flags are.
+    const FLAGS: usize = PREFIX_BYTES + 8 + 44;
+    for (flags, is_known) in [(0x0d, true), (0x15, true), (0x1d, false), (0x2d, false)] {
+        let mut bytes = sample().encode();
+        assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0x0d);
+        assert_eq!(Manifest::decode(&resealed(bytes)).is_ok(), is_known, "{flags:#x}");
+    }
+    let mut bytes = Manifest { keys: None, runs: vec![], ..sample() }.encode();
+    assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0x11), 0x01, "hashes of texts, and no keys");
+    assert!(Manifest::decode(&resealed(bytes)).is_err());
 }
 
 #[test]
@@ -82,6 +102,7 @@ fn manifests_that_no_writer_writes_are_rejected() {
     rejected(|manifest| manifest.recipe = Some(String::new()));
     rejected(|manifest| manifest.recipe = Some("x".repeat(MAX_RECIPE_BYTES + 1)));
     rejected(|manifest| manifest.checkpoint = vec![0; MAX_CHECKPOINT_BYTES + 1]);
+    rejected(|manifest| manifest.history = vec![0; MAX_HISTORY_BYTES + 1]);
     rejected(|manifest| {
         manifest.runs[1].keys = manifest.runs[1].keys.map(|keys| KeysRecord { count: 0, ..keys })
     });
@@ -137,7 +158,9 @@ fn runs_have_the_bands_of_their_database() {
 fn regression_counters_that_could_overflow_are_rejected() {
     type Change = fn(&mut Manifest, u64);
     let changes: [Change; 5] = [
-        |manifest, number| manifest.keys = Some(KeysKept { texts: false, next_sequence: number }),
+        |manifest, number| {
+            manifest.keys = Some(KeysKept { beside: BesideKeys::Nothing, next_sequence: number });
+        },
         |manifest, number| manifest.generation = number,
         |manifest, number| manifest.next_run = number,
         |manifest, number| manifest.next_wal = number,

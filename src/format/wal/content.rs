@@ -1,7 +1,7 @@
 //! The content of the next frame.
 
 use super::frames::{FRAME_HEADER_BYTES, header_crc};
-use super::operation::{CHECKPOINT, DELETE, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation};
+use super::operation::{CHECKPOINT, DELETE, HISTORY, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation};
 use crate::fingerprint::Fingerprint;
 use crate::format::Encoder;
 
@@ -48,12 +48,15 @@ impl Content {
                 record.encode(&mut self.bytes);
                 self.pad();
             }
-            Operation::Checkpoint(bytes) => {
-                self.count(CHECKPOINT);
-                self.bytes.u64(bytes.len() as u64).put(bytes);
-                self.pad();
-            }
+            Operation::Checkpoint(bytes) => self.push_note(CHECKPOINT, bytes),
+            Operation::History(bytes) => self.push_note(HISTORY, bytes),
         }
+    }
+
+    fn push_note(&mut self, kind: u32, bytes: &[u8]) {
+        self.count(kind);
+        self.bytes.u64(bytes.len() as u64).put(bytes);
+        self.pad();
     }
 
     /// Pads to a multiple of 8 bytes, where every operation starts.

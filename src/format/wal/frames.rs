@@ -1,6 +1,8 @@
 //! Finding the sound frames of a log.
 
-use super::header::{HEADER_BYTES, WalHeader};
+use std::ops::Range;
+
+use super::header::{HEADER_BYTES, LogPlace, WalHeader};
 use crate::format::{Decoder, Flaw};
 
 /// Bytes of a frame before its content.
@@ -67,37 +69,40 @@ fn sound_frame(file: &[u8], offset: usize, salt: u64, number: u64) -> Option<&[u
     sound_content(file, offset, header)
 }
 
-/// The frames of a log up to the first bad one.
+/// The frames of a log from some place on, up to the first bad one.
 #[derive(Debug)]
-pub(crate) struct Frames<'a> {
-    /// Offset and content of each sound frame, in order.
-    pub(crate) contents: Vec<(usize, &'a [u8])>,
+pub(crate) struct Frames {
+    /// The places of the contents of all sound frames, in order.
+    pub(crate) contents: Vec<Range<usize>>,
     /// Where the sound frames end.
-    pub(crate) end: usize,
+    pub(crate) end: LogPlace,
     /// Set if the first bad frame was durable and is damaged.
     pub(crate) damage: Option<Flaw>,
 }
 
-impl<'a> Frames<'a> {
-    pub(crate) fn scan(file: &'a [u8], header: &WalHeader) -> Self {
-        let mut frames = Self { contents: Vec::new(), end: HEADER_BYTES, damage: None };
-        let mut number = header.first_frame;
-        while let Some(content) = sound_frame(file, frames.end, header.salt, number) {
-            frames.contents.push((frames.end + FRAME_HEADER_BYTES, content));
-            frames.end += FRAME_HEADER_BYTES + content.len();
+impl Frames {
+    /// Checks the frames of `bytes`, which stand at `from` in a log with this salt. The contents
+    /// are parts of `bytes`.
+    pub(crate) fn scan(bytes: &[u8], from: LogPlace, salt: u64) -> Self {
+        let (mut contents, mut end, mut number) = (Vec::new(), 0, from.frame);
+        while let Some(content) = sound_frame(bytes, end, salt, number) {
+            let start = end + FRAME_HEADER_BYTES;
+            end = start + content.len();
+            contents.push(start..end);
             number = number.wrapping_add(1);
         }
-        let mut offset = skip_zeros(file, frames.end);
-        while offset < file.len()
-            && sound_header(file, offset, header.salt).is_none_or(|later| later.number <= number)
+        let mut later = skip_zeros(bytes, end);
+        while later < bytes.len()
+            && sound_header(bytes, later, salt).is_none_or(|later| later.number <= number)
         {
-            offset = skip_zeros(file, offset + 8);
+            later = skip_zeros(bytes, later + 8);
         }
-        frames.damage = (offset < file.len()).then(|| {
-            let found = format!("a damaged one, and a sound one at offset {offset}");
-            Flaw::new("frame", frames.end as u64, format!("frame {number}"), found)
+        let end = LogPlace { offset: from.offset + end as u64, frame: number };
+        let damage = (later < bytes.len()).then(|| {
+            let found = format!("a damaged one, and a sound one at offset {}", from.offset + later as u64);
+            Flaw::new("frame", end.offset, format!("frame {number}"), found)
         });
-        frames
+        Self { contents, end, damage }
     }
 }
 

@@ -23,7 +23,21 @@ pub(crate) struct WalHeader {
     pub(crate) first_frame: u64,
 }
 
+/// A place between two frames of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogPlace {
+    /// Where the next frame starts in the file.
+    pub(crate) offset: u64,
+    /// The number of the next frame.
+    pub(crate) frame: u64,
+}
+
 impl WalHeader {
+    /// The place of the first frame.
+    pub(crate) fn start(&self) -> LogPlace {
+        LogPlace { offset: HEADER_BYTES as u64, frame: self.first_frame }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.put(&MAGIC).u32(VERSION).u32(self.width).put(&self.database_id);

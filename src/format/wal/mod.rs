@@ -16,5 +16,5 @@ pub(crate) use content::Content;
 pub(crate) use frames::{FRAME_HEADER_BYTES, Frame, Frames, sound_frames, sound_frames_without_salt};
 #[cfg(test)]
 pub(crate) use header::MAGIC;
-pub(crate) use header::{HEADER_BYTES, MAX_LOG_BYTES, WalHeader};
+pub(crate) use header::{HEADER_BYTES, LogPlace, MAX_LOG_BYTES, WalHeader};
 pub(crate) use operation::{Operation, operations};

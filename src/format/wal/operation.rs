@@ -2,7 +2,7 @@
 
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::MAX_CHECKPOINT_BYTES;
+use crate::format::manifest::{MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES};
 use crate::format::{Decoder, Flaw};
 
 /// A batch of rows with ids of the caller.
@@ -15,6 +15,8 @@ pub(super) const INSERT_AUTOMATIC: u32 = 3;
 pub(super) const INSERT_KEYED: u32 = 4;
 /// The checkpoint of a job that the operations before it belong to. An empty one ends the job.
 pub(super) const CHECKPOINT: u32 = 5;
+/// The records of finished jobs, in the place of all earlier ones. An empty one removes them.
+pub(super) const HISTORY: u32 = 6;
 
 /// One operation of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +31,21 @@ pub(crate) enum Operation<'a, F> {
     Delete(u64),
     /// The progress of a job.
     Checkpoint(&'a [u8]),
+    /// The records of finished jobs.
+    History(&'a [u8]),
 }
 
 /// Visits the operations of a frame's content, which starts at `offset`, in order.
 pub(crate) fn operations<'a, F: Fingerprint>(
     content: &'a [u8],
-    offset: usize,
+    offset: u64,
     visit: &mut impl FnMut(Operation<'a, F>),
 ) -> Result<(), Flaw> {
-    let mut fields = Decoder::new("frame", offset as u64, content);
+    let mut fields = Decoder::new("frame", offset, content);
     while !fields.is_at_end() {
         let kind = fields.u32()?;
-        if !(INSERT..=CHECKPOINT).contains(&kind) {
-            return Err(fields.flaw("a batch of kind 1 to 5", kind));
+        if !(INSERT..=HISTORY).contains(&kind) {
+            return Err(fields.flaw("a batch of kind 1 to 6", kind));
         }
         let count = fields.u32()?;
         for _ in 0..count {
@@ -60,19 +64,23 @@ fn operation<'a, F: Fingerprint>(kind: u32, fields: &mut Decoder<'a>) -> Result<
             let (bytes, at) = padded(fields)?;
             Operation::InsertKeyed(KeyRecord::decode(id, bytes, at)?)
         }
-        CHECKPOINT => {
-            let (bytes, _) = padded(fields)?;
-            if bytes.len() > MAX_CHECKPOINT_BYTES {
-                return Err(fields.flaw(format!("up to {MAX_CHECKPOINT_BYTES} bytes"), bytes.len()));
-            }
-            Operation::Checkpoint(bytes)
-        }
+        CHECKPOINT => Operation::Checkpoint(note(fields, MAX_CHECKPOINT_BYTES)?),
+        HISTORY => Operation::History(note(fields, MAX_HISTORY_BYTES)?),
         _ => {
             let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
             let row = Row { fingerprint, id: fields.u64()? };
             Operation::Insert { row, automatic: kind == INSERT_AUTOMATIC }
         }
     })
+}
+
+/// Reads the bytes of an application, at most so many.
+fn note<'a>(fields: &mut Decoder<'a>, most: usize) -> Result<&'a [u8], Flaw> {
+    let (bytes, _) = padded(fields)?;
+    if bytes.len() > most {
+        return Err(fields.flaw(format!("up to {most} bytes"), bytes.len()));
+    }
+    Ok(bytes)
 }
 
 /// Reads a length, that many bytes, and zero padding up to a multiple of 8. Returns the bytes and

@@ -1,11 +1,11 @@
 //! Tests of whole logs.
 
-use super::operation::CHECKPOINT;
+use super::operation::{CHECKPOINT, HISTORY};
 use super::*;
 use crate::fingerprint::Row;
 use crate::format::Flaw;
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::MAX_CHECKPOINT_BYTES;
+use crate::format::manifest::{MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES};
 
 const HEADER: WalHeader =
     WalHeader { database_id: [7; 16], width: 64, number: 3, salt: 0x1234_5678_9abc_def0, first_frame: 9 };
@@ -29,11 +29,21 @@ fn sample() -> (Vec<u8>, Vec<Operation<'static, u64>>) {
     (file, all)
 }
 
+fn frames(file: &[u8]) -> Frames {
+    Frames::scan(&file[HEADER_BYTES..], HEADER.start(), HEADER.salt)
+}
+
+/// Where the contents of all sound frames start in a file.
+fn content_offsets(file: &[u8]) -> Vec<usize> {
+    frames(file).contents.iter().map(|content| HEADER_BYTES + content.start).collect()
+}
+
 fn read(file: &[u8]) -> (Vec<Operation<'_, u64>>, Option<Flaw>) {
-    let frames = Frames::scan(file, &HEADER);
+    let frames = frames(file);
     let mut found = Vec::new();
-    for (offset, content) in &frames.contents {
-        operations(content, *offset, &mut |operation| found.push(operation)).unwrap();
+    for content in frames.contents {
+        let offset = content.start as u64;
+        operations(&file[HEADER_BYTES..][content], offset, &mut |operation| found.push(operation)).unwrap();
     }
     (found, frames.damage)
 }
@@ -51,7 +61,7 @@ fn survives_the_round_trip_and_fits_only_its_own_place() {
 }
 
 #[test]
-fn keys_texts_and_checkpoints_of_all_lengths_survive_the_round_trip() {
+fn keys_texts_and_notes_of_all_lengths_survive_the_round_trip() {
     let bytes: Vec<u8> = (1..=40).collect();
     let mut all = Vec::new();
     for len in 0..20 {
@@ -60,6 +70,7 @@ fn keys_texts_and_checkpoints_of_all_lengths_survive_the_round_trip() {
             all.push(Operation::InsertKeyed(KeyRecord { row, sequence: 77, key, text }));
         }
         all.push(Operation::Checkpoint(key));
+        all.push(Operation::History(key));
     }
     let mut content = Content::default();
     all.iter().for_each(|&operation| content.push(operation));
@@ -90,7 +101,7 @@ fn every_cut_leaves_the_frames_before_it() {
 #[test]
 fn a_flipped_bit_is_damage_or_an_end_in_the_last_frame() {
     let (file, all) = sample();
-    let last = Frames::scan(&file, &HEADER).contents[2].0 - FRAME_HEADER_BYTES;
+    let last = content_offsets(&file)[2] - FRAME_HEADER_BYTES;
     for bit in 0..file.len() * 8 {
         let mut flipped = file.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -108,8 +119,8 @@ fn a_flipped_bit_is_damage_or_an_end_in_the_last_frame() {
 #[test]
 fn regression_a_missing_frame_is_damage() {
     let (file, all) = sample();
-    let frames = Frames::scan(&file, &HEADER).contents;
-    let (second, third) = (frames[1].0 - FRAME_HEADER_BYTES, frames[2].0 - FRAME_HEADER_BYTES);
+    let contents = content_offsets(&file);
+    let (second, third) = (contents[1] - FRAME_HEADER_BYTES, contents[2] - FRAME_HEADER_BYTES);
     let spliced = [&file[..second], &file[third..]].concat();
     let (found, damage) = read(&spliced);
     assert_eq!((&found[..], damage.is_some()), (&all[..2], true));
@@ -118,19 +129,41 @@ fn regression_a_missing_frame_is_damage() {
 /// Empty batches of unknown kinds were accepted.
 #[test]
 fn regression_an_unknown_kind_is_damage_even_without_operations() {
-    for kind in [0u32, 6, u32::MAX] {
+    for kind in [0u32, 7, u32::MAX] {
         let content = [kind.to_le_bytes(), 0u32.to_le_bytes()].concat();
         assert!(operations::<u64>(&content, 0, &mut |_| ()).is_err(), "{kind}");
     }
-    let checkpoint = |len: usize| {
-        let mut content = vec![CHECKPOINT, 1].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+    let note = |kind: u32, len: usize| {
+        let mut content = vec![kind, 1].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
         content.extend_from_slice(&(len as u64).to_le_bytes());
         content.resize(content.len() + len.next_multiple_of(8), 0);
         operations::<u64>(&content, 0, &mut |_| ())
     };
-    assert!(checkpoint(MAX_CHECKPOINT_BYTES).is_ok());
-    assert!(checkpoint(MAX_CHECKPOINT_BYTES + 1).is_err(), "no manifest could hold it");
+    for (kind, most) in [(CHECKPOINT, MAX_CHECKPOINT_BYTES), (HISTORY, MAX_HISTORY_BYTES)] {
+        assert!(note(kind, most).is_ok());
+        assert!(note(kind, most + 1).is_err(), "no manifest could hold it");
+    }
     assert!(operations::<u64>(&[1, 0, 0, 0, 0, 0, 0, 0], 0, &mut |_| ()).is_ok());
+}
+
+#[test]
+fn a_log_is_read_on_from_every_place_between_two_frames() {
+    let (file, all) = sample();
+    let whole = frames(&file);
+    for (count, content) in whole.contents.iter().enumerate() {
+        let start = content.start - FRAME_HEADER_BYTES;
+        let place = LogPlace { offset: (HEADER_BYTES + start) as u64, frame: 9 + count as u64 };
+        let rest = &file[HEADER_BYTES + start..];
+        let frames = Frames::scan(rest, place, HEADER.salt);
+        assert_eq!((frames.end, frames.damage), (whole.end, None));
+        let mut found = Vec::new();
+        for content in frames.contents {
+            operations(&rest[content], 0, &mut |operation| found.push(operation)).unwrap();
+        }
+        assert_eq!(found, all[2 * count..]);
+        let wrong = LogPlace { frame: place.frame + 1, ..place };
+        assert!(Frames::scan(rest, wrong, HEADER.salt).contents.is_empty());
+    }
 }
 
 #[test]
@@ -149,8 +182,7 @@ fn zeros_and_frames_of_another_log_are_no_frames() {
 #[test]
 fn frames_after_damage_are_found() {
     let (sound, _) = sample();
-    let frames = Frames::scan(&sound, &HEADER).contents;
-    for (index, &(content, _)) in frames.iter().enumerate() {
+    for (index, content) in content_offsets(&sound).into_iter().enumerate() {
         // In the header of a frame, and in its content.
         for at in [content - FRAME_HEADER_BYTES, content - 12, content] {
             let mut file = sound.clone();
@@ -170,7 +202,7 @@ fn frames_are_found_without_the_salt_by_their_numbers() {
     file[..HEADER_BYTES].fill(0xff);
     let mut found = Vec::new();
     for frame in sound_frames_without_salt(&file, 9) {
-        operations(frame.content, frame.offset, &mut |operation| found.push(operation)).unwrap();
+        operations(frame.content, frame.offset as u64, &mut |operation| found.push(operation)).unwrap();
     }
     assert_eq!(found, all);
     assert!(sound_frames_without_salt(&file, 8).is_empty());

@@ -105,14 +105,15 @@ fn operation(input: &mut Input<'_>) -> Operation<'static, u64> {
 
 /// The operations of the sound frames, up to the first invalid one.
 fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
-    let frames = Frames::scan(log, &HEADER);
+    let bytes = log.get(HEADER_BYTES..).unwrap_or_default();
+    let frames = Frames::scan(bytes, HEADER.start(), HEADER.salt);
     let mut found = Vec::new();
-    for &(offset, content) in &frames.contents {
-        if operations(content, offset, &mut |operation| found.push(operation)).is_err() {
+    for content in frames.contents {
+        if operations(&bytes[content], 0, &mut |operation| found.push(operation)).is_err() {
             break;
         }
     }
-    assert!(frames.end <= log.len().max(HEADER_BYTES));
+    assert!(frames.end.offset <= log.len().max(HEADER_BYTES) as u64);
     found
 }
 

@@ -5,9 +5,9 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportWriter};
-use crate::terminal::output::CompleteFile;
-use nearprint::{Error, Result};
-use nearprint_text::documents::check_outputs;
+use nearprint::Error;
+use nearprint_text::Result;
+use nearprint_text::documents::{OutputFile, check_outputs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
@@ -27,7 +27,7 @@ impl ReportArgs {
     }
 
     /// Fails if the report is an input or lies in a database, or if its folder does not exist.
-    pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> nearprint_text::Result<()> {
+    pub(crate) fn check(&self, inputs: &[&Path], databases: &[&Path]) -> Result<()> {
         check_outputs(self.path().map(|path| ("--report", path)), inputs, databases)
     }
 
@@ -49,10 +49,10 @@ pub(crate) fn write_page(
     report: &Report,
     write: impl FnOnce(&mut GroupWriter) -> io::Result<()>,
 ) -> Result<()> {
-    let file = CompleteFile::create(path)?;
+    let file = OutputFile::create(path)?;
     let write_file = || {
-        let out = File::options().write(true).truncate(true).open(file.path())?;
-        let mut writer = ReportWriter::create(BufWriter::new(out), report, DEFAULT_TEXT_BYTES)?;
+        let mut writer =
+            ReportWriter::create(BufWriter::new(file.file().try_clone()?), report, DEFAULT_TEXT_BYTES)?;
         write(&mut writer)?;
         writer.finish().map(drop)
     };

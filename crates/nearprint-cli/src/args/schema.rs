@@ -27,6 +27,9 @@ pub(crate) struct SchemaArgs {
     /// Store keys and, compressed, the texts of documents, which --confirm compares
     #[arg(long)]
     texts: bool,
+    /// Store keys and hashes of the texts of documents, by which dedup recognizes exact copies
+    #[arg(long, conflicts_with = "texts")]
+    hashes: bool,
     /// How documents become fingerprints: the name of a recipe, or its parts. The database then
     /// refuses any other recipe
     #[arg(long, value_name = "RECIPE")]
@@ -50,10 +53,11 @@ impl SchemaArgs {
     }
 
     pub(crate) fn schema(&self) -> Result<Schema, Failure> {
-        let keys = match (self.keys, self.texts) {
-            (_, true) => KeyStorage::KeysAndTexts,
-            (true, false) => KeyStorage::Keys,
-            (false, false) => KeyStorage::None,
+        let keys = match self {
+            Self { texts: true, .. } => KeyStorage::KeysAndTexts,
+            Self { hashes: true, .. } => KeyStorage::KeysAndHashes,
+            Self { keys: true, .. } => KeyStorage::Keys,
+            _ => KeyStorage::None,
         };
         let (recipe, width) = (self.recipe()?, self.width()?);
         let schema = recipe.as_ref().map_or_else(Schema::new, Recipe::schema).keys(keys);

@@ -63,7 +63,7 @@ impl TypedCommand<()> for Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        // Until the staging folder is set below, a signal waits.
+        // A signal that comes when the database is complete waits for the end.
         interrupt::set_cancellable(true);
         let mut builder = Database::<F>::build_with(&self.database, self.schema.schema()?, options)?;
         builder = builder.first_id(self.first_id);
@@ -73,8 +73,6 @@ impl TypedCommand<()> for Args {
         if let Some(name) = &self.identity {
             builder = builder.identity(name);
         }
-        interrupt::set_staging_folder(Some(builder.staging_path().to_path_buf()));
-        interrupt::set_cancellable(false);
         let loaded = read_all(&self.input, &self.inputs, &mut Loader(&mut builder));
         let built = loaded
             .and_then(
@@ -82,10 +80,6 @@ impl TypedCommand<()> for Args {
             )
             .and_then(|()| Ok(builder.finish()?));
         bars.clear();
-        // The database is complete, or nothing of it is left. A signal that comes now waits for the
-        // end.
-        interrupt::set_cancellable(true);
-        interrupt::set_staging_folder(None);
         if interrupt::check().is_break() && built.is_err() {
             return Err(Error::Interrupted.into());
         }

@@ -55,7 +55,8 @@ Examples:
   nearprint help query                      all options of one command
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
-6 `compare`: not near-duplicates, 130 interrupted.";
+6 `compare`: not near-duplicates, 7 `dedup -o - --db`: the reader has ended, and the next run delivers
+the rest, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -1,15 +1,15 @@
 //! `nearprint repair`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
-use nearprint::internal::repair;
 use nearprint::{
-    Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
+    Database, Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor,
+    width_of_damaged,
 };
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
@@ -45,12 +45,12 @@ impl Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let on_staging = &mut |staging: &Path| interrupt::set_staging_folder(Some(staging.to_path_buf()));
         let width = width_of_damaged(&self.database)?;
         let fallback = self.fallback(width)?;
-        let repaired = width.visit(RepairVisitor { args: &self, fallback: &fallback, options, on_staging });
+        interrupt::set_cancellable(true);
+        let repaired = width.visit(RepairVisitor { args: &self, fallback: &fallback, options });
         bars.clear();
-        interrupt::set_staging_folder(None);
+        interrupt::set_cancellable(false);
         if interrupt::check().is_break() && repaired.is_err() {
             return Err(Error::Interrupted.into());
         }
@@ -91,15 +91,14 @@ struct RepairVisitor<'a> {
     /// The schema, if that of the database is lost.
     fallback: &'a Schema,
     options: Options,
-    /// Receives the staging folder.
-    on_staging: &'a mut dyn FnMut(&Path),
 }
 
 impl WidthVisitor for RepairVisitor<'_> {
     type Output = nearprint::Result<RepairReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        repair::<F>(&self.args.database, &self.args.dest, self.fallback, self.options, self.on_staging)
+        let Args { database, dest, .. } = self.args;
+        Database::<F>::repair_with(database, dest, self.fallback, self.options)
     }
 }
 

@@ -43,6 +43,7 @@ fn write_lines(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
     writeln!(out, "width\t{}", stats.width)?;
     writeln!(out, "k\t{}", stats.k)?;
     writeln!(out, "layout\t{}", stats.layout)?;
+    writeln!(out, "keys\t{}", stats.keys)?;
     writeln!(out, "largest_id\t{}", stats.largest_id.map_or("none".into(), |id| id.to_string()))?;
     writeln!(out, "generation\t{}", stats.generation)?;
     writeln!(out, "database_id\t{}", stats.database_id)?;
@@ -86,6 +87,7 @@ fn write_json(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
         "width": stats.width.bits(),
         "k": stats.k,
         "layout": stats.layout,
+        "keys": stats.keys.to_string(),
         "largest_id": stats.largest_id,
         "generation": stats.generation,
         "database_id": stats.database_id,

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use crate::terminal::print_message;
 use nearprint::{Error, Options, visit_all, visit_all_clusters};
+use nearprint_text::documents::OutputFile;
 use numbers::Leading;
 use options::Settings;
 
@@ -103,8 +104,9 @@ fn run(settings: &Settings, task: Task) -> Result<(), Exit> {
         Task::Clusters => ("clusters", "results"),
     };
     print_message(format_args!("Computing {found}..."));
-    let sink = create(settings, written)?;
-    write(settings, (task, distance), values, BufWriter::with_capacity(1 << 16, sink))
+    let (sink, file) = create(settings, written)?;
+    write(settings, (task, distance), values, BufWriter::with_capacity(1 << 16, sink))?;
+    file.map_or(Ok(()), OutputFile::complete).map_err(|error| (UNWRITABLE, error.to_string()))
 }
 
 fn open(settings: &Settings) -> Result<Box<dyn Read>, Exit> {
@@ -116,15 +118,18 @@ fn open(settings: &Settings) -> Result<Box<dyn Read>, Exit> {
     Ok(Box::new(File::open(&settings.input).map_err(|error| unreadable(settings, &error))?))
 }
 
-fn create(settings: &Settings, written: &str) -> Result<Box<dyn Write>, Exit> {
+/// Where results go, and the file that has its name when they are complete.
+fn create(settings: &Settings, written: &str) -> Result<(Box<dyn Write>, Option<OutputFile>), Exit> {
     if settings.output == "-" {
         print_message(format_args!("Writing results to stdout."));
-        return Ok(Box::new(io::stdout().lock()));
+        return Ok((Box::new(io::stdout().lock()), None));
     }
     let name = settings.output.display();
     print_message(format_args!("Writing {written} to {name}"));
-    let unwritable = |error: io::Error| (UNWRITABLE, format!("cannot write {name}: {error}"));
-    Ok(Box::new(File::create(&settings.output).map_err(unwritable)?))
+    let unwritable = |error: String| (UNWRITABLE, format!("cannot write {name}: {error}"));
+    let file = OutputFile::create(settings.output.as_ref()).map_err(|error| unwritable(error.to_string()))?;
+    let again = file.file().try_clone().map_err(|error| unwritable(error.to_string()))?;
+    Ok((Box::new(again), Some(file)))
 }
 
 fn write(

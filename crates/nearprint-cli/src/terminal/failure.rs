@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{STDOUT, print_message};
 use nearprint::Error;
 use nearprint_text::recipe::RecipeError;
+use nearprint_text::{OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
 /// format.
@@ -16,6 +17,8 @@ const CORRUPT: u8 = 3;
 const LOCKED: u8 = 4;
 const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
+/// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
+const NOT_DELIVERED: u8 = 7;
 const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -29,11 +32,15 @@ pub(crate) enum Failure {
     Input { place: String, why: String },
     /// A bad record among documents, with the file and line. `--rejects` would set it aside.
     Record { place: String, why: String },
+    /// Files or a database are not in the state that the command needs.
+    Refused { code: u8, why: String, hint: Option<&'static str> },
     /// A damaged database. The damage is printed before this failure.
     Corrupt,
     /// The result of `compare`: the texts are not near-duplicates. Their distance is printed
     /// before.
     NotNearDuplicates,
+    /// The reader of standard output has ended, and the documents that it did not get are not stored.
+    NotDelivered,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
     /// Ctrl-C after a number of records. `resumable`: the same command can resume there.
@@ -47,9 +54,32 @@ impl From<nearprint_text::Error> for Failure {
         match error {
             nearprint_text::Error::Engine(error) => Self::Engine(error),
             nearprint_text::Error::Input { place, why } => Self::Input { place, why },
+            nearprint_text::Error::Output(problem) => refused_output(&problem),
+            nearprint_text::Error::Resume(ResumeProblem::Output(error)) => {
+                let why = error.to_string();
+                let code = Self::from(*error).exit_code();
+                Self::Refused { code, why, hint: Some(HINT_RESTART) }
+            }
             other => Self::Usage(other.to_string()),
         }
     }
+}
+
+const HINT_RESTART: &str = "`--restart` forgets what the interrupted run has kept, and starts again";
+const HINT_FINISHED: &str =
+    "`--restart` forgets what that job has kept, and runs again; `--again` runs beside it";
+
+fn refused_output(problem: &OutputProblem) -> Failure {
+    let (code, hint) = match problem {
+        OutputProblem::NotOfFinishedJob { .. } => (FAILED, Some(HINT_FINISHED)),
+        OutputProblem::ChangedAfterEnd { .. } => (USAGE, Some(HINT_FINISHED)),
+        OutputProblem::Truncated { .. }
+        | OutputProblem::OtherContent { .. }
+        | OutputProblem::PartialInUse { .. }
+        | OutputProblem::PartialExists { .. } => (FAILED, None),
+        _ => (USAGE, None),
+    };
+    Failure::Refused { code, why: problem.to_string(), hint }
 }
 
 impl From<Error> for Failure {
@@ -92,11 +122,11 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted; nothing was left behind"))
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
-            Self::Usage(why) => print_message(format_args!("{program}: {why}")),
+            Self::Usage(why) | Self::Refused { why, .. } => print_message(format_args!("{program}: {why}")),
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
-            Self::Corrupt | Self::NotNearDuplicates => {}
+            Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered => {}
             Self::Interrupted { records, resumable } => {
                 let consequence = match resumable {
                     true => "rerun the command to resume",
@@ -129,6 +159,7 @@ impl Failure {
                 | Error::Mismatch { .. }
                 | Error::Incomparable { .. }
                 | Error::MountPoint { .. }
+                | Error::NotAHash { .. }
                 | Error::NotRunsOnly { .. }
                 | Error::Overlap { .. }
                 | Error::RecipeMismatch { .. }
@@ -140,10 +171,12 @@ impl Failure {
                 | Error::Unnamed { .. }
                 | Error::Width { .. },
             ) => USAGE,
+            Self::Refused { code, .. } => *code,
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
+            Self::NotDelivered => NOT_DELIVERED,
             Self::Engine(Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
             Self::NothingRecovered(_) | Self::Engine(_) => FAILED,
@@ -172,6 +205,7 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => {
                 Some("only one process at a time can write; readers are not blocked")
             }
+            Self::Refused { hint, .. } => *hint,
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
             Self::Partial { failure, .. } => failure.hint(),
             Self::Engine(Error::NewerVersion { .. }) => {
@@ -182,11 +216,16 @@ impl Failure {
     }
 
     fn is_closed_pipe(&self) -> bool {
-        match self {
-            Self::Engine(Error::Io { path, source, .. }) => {
-                path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
-            }
-            _ => false,
+        matches!(self, Self::Engine(error) if is_closed_pipe(error))
+    }
+}
+
+/// Whether the reader of standard output has ended.
+pub(crate) fn is_closed_pipe(error: &Error) -> bool {
+    match error {
+        Error::Io { path, source, .. } => {
+            path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
         }
+        _ => false,
     }
 }

@@ -1,20 +1,18 @@
 //! Ctrl-C and SIGTERM: end the program and leave nothing half done.
 //!
-//! Most commands can end at any moment, because the database survives a crash. Two kinds of work
-//! need more: a build removes its staging folder, and cancellable work gets a moment to clean up
-//! and to report its own error.
+//! Most commands can end at any moment, because the database survives a crash. Cancellable work gets
+//! a moment to clean up and to report its own error. The folders of unfinished databases and of
+//! temporary files are removed in any case.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::print_message;
+use nearprint::internal::remove_own_folders;
+
+use super::{print_message, warn_of_occupants};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// The staging folder of the current build.
-static STAGING_FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// Whether the current work calls [`check`] regularly, and cleans up when it is cancelled.
 static IS_CANCELLABLE: AtomicBool = AtomicBool::new(false);
 /// Rows that the current writer has made durable.
@@ -25,19 +23,17 @@ const NOT_WRITING: u64 = u64::MAX;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Installs the signal handler. A signal then ends the program with exit code 130: after [`GRACE`]
-/// if the current work is a build or cancellable, else at once.
+/// if the current work is cancellable, else at once.
 pub(crate) fn install_handler() {
-    // Without a handler a signal still ends the program. The next build of the same name then
-    // removes the staging folder.
+    // Without a handler a signal still ends the program. The next command that makes such a folder
+    // then removes those of this one.
     let _ = ctrlc::set_handler(|| {
         INTERRUPTED.store(true, Ordering::Relaxed);
-        if staging_folder().is_some() || IS_CANCELLABLE.load(Ordering::Relaxed) {
+        if IS_CANCELLABLE.load(Ordering::Relaxed) {
             std::thread::sleep(GRACE);
         }
-        let folder = staging_folder().clone();
-        if let Some(folder) = folder {
-            let _ = std::fs::remove_dir_all(folder);
-        }
+        remove_own_folders();
+        warn_of_occupants();
         match COMMITTED_ROWS.load(Ordering::Relaxed) {
             NOT_WRITING => print_message(format_args!("nearprint: interrupted")),
             rows => {
@@ -48,10 +44,6 @@ pub(crate) fn install_handler() {
     });
 }
 
-fn staging_folder() -> MutexGuard<'static, Option<PathBuf>> {
-    STAGING_FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Sets the number of durable rows, which the message of an interrupted writer reports.
 pub(crate) fn set_committed_rows(rows: u64) {
     COMMITTED_ROWS.store(rows, Ordering::Relaxed);
@@ -60,11 +52,6 @@ pub(crate) fn set_committed_rows(rows: u64) {
 /// Sets whether the current work calls [`check`] regularly, and cleans up when it is cancelled.
 pub(crate) fn set_cancellable(is_cancellable: bool) {
     IS_CANCELLABLE.store(is_cancellable, Ordering::Relaxed);
-}
-
-/// Sets the staging folder that a signal removes. `None` after the build.
-pub(crate) fn set_staging_folder(folder: Option<PathBuf>) {
-    *staging_folder() = folder;
 }
 
 /// Returns `Break` after a signal.

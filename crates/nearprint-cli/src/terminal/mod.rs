@@ -11,6 +11,7 @@ pub(crate) mod results;
 use std::borrow::Cow;
 use std::io::Write;
 
+use nearprint::internal::take_occupants;
 use nearprint_text::documents::escape;
 
 /// The names of the standard streams in messages.
@@ -24,6 +25,16 @@ pub(crate) const STDOUT: &str = "standard output";
 /// characters are escaped.
 pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{}", without_controls(&text.to_string()));
+}
+
+/// Warns of what was found in temporary folders, which stayed because of it.
+pub(crate) fn warn_of_occupants() {
+    for path in take_occupants() {
+        let path = path.display();
+        print_message(format_args!(
+            "nearprint: {path}: not made by nearprint, so its folder was left as it is"
+        ));
+    }
 }
 
 /// Escapes control characters but tabs and line feeds.

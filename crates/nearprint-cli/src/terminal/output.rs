@@ -1,14 +1,11 @@
 //! Output streams: standard output, or a file.
 
-use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
 
 use super::STDOUT;
 use nearprint::Error;
+use nearprint_text::documents::OutputFile;
 
 /// Bytes of the buffer in front of a stream.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -16,27 +13,31 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// Standard output or a file, buffered. Its errors name the path.
 pub(crate) struct OutputStream {
     writer: BufWriter<Box<dyn Write>>,
+    /// `None` for standard output.
+    file: Option<OutputFile>,
     path: PathBuf,
 }
 
 impl OutputStream {
     pub(crate) fn stdout() -> Self {
-        Self::new(Box::new(io::stdout().lock()), Path::new(STDOUT))
+        Self::new(Box::new(io::stdout().lock()), None, Path::new(STDOUT))
     }
 
-    /// Creates a file. `-` and `None` are standard output.
-    pub(crate) fn create(path: Option<&Path>) -> Result<Self, Error> {
+    /// Creates a file, which has its name when it is [finished](Self::finish). `-` and `None` are
+    /// standard output.
+    pub(crate) fn create(path: Option<&Path>) -> nearprint_text::Result<Self> {
         match path.filter(|path| *path != Path::new("-")) {
             None => Ok(Self::stdout()),
             Some(path) => {
-                let failed = |source| Error::Io { action: "create", path: path.to_path_buf(), source };
-                Ok(Self::new(Box::new(File::create(path).map_err(failed)?), path))
+                let file = OutputFile::create(path)?;
+                let again = file.file().try_clone().map_err(Error::io("create", path))?;
+                Ok(Self::new(Box::new(again), Some(file), path))
             }
         }
     }
 
-    fn new(stream: Box<dyn Write>, path: &Path) -> Self {
-        Self { writer: BufWriter::with_capacity(BUFFER_BYTES, stream), path: path.to_path_buf() }
+    fn new(stream: Box<dyn Write>, file: Option<OutputFile>, path: &Path) -> Self {
+        Self { writer: BufWriter::with_capacity(BUFFER_BYTES, stream), file, path: path.to_path_buf() }
     }
 
     /// Calls a function with the writer, and adds the path to its error.
@@ -55,49 +56,11 @@ impl OutputStream {
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.write(|out| out.flush())
     }
-}
 
-/// A file that takes its name when it is complete. Until then it is `NAME.partial-…`, and a file
-/// that has the name already stays.
-pub(crate) struct CompleteFile {
-    /// `None` if the name is that of a pipe or device, which is written directly.
-    partial: Option<NamedTempFile>,
-    target: PathBuf,
-}
-
-impl CompleteFile {
-    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Io { action: "create", path: path.to_path_buf(), source };
-        let existing = path.metadata().ok();
-        if existing.as_ref().is_some_and(|found| !found.is_file()) {
-            return Ok(Self { partial: None, target: path.to_path_buf() });
-        }
-        // The file behind a link is replaced, not the link.
-        let target =
-            if existing.is_some() { path.canonicalize().map_err(failed)? } else { path.to_path_buf() };
-        let permissions = existing.map_or(Permissions::from_mode(0o666), |found| found.permissions());
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let folder = target.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        let partial = tempfile::Builder::new()
-            .prefix(&format!("{name}.partial-"))
-            .permissions(permissions)
-            .tempfile_in(folder)
-            .map_err(failed)?;
-        Ok(Self { partial: Some(partial), target })
-    }
-
-    /// The path to write to.
-    pub(crate) fn path(&self) -> &Path {
-        self.partial.as_ref().map_or(&self.target, |partial| partial.path())
-    }
-
-    /// Makes the content durable, and gives the file its name.
-    pub(crate) fn complete(self) -> Result<(), Error> {
-        let Self { partial: Some(partial), target } = self else { return Ok(()) };
-        let failed = |source| Error::Io { action: "write", path: target.clone(), source };
-        partial.as_file().sync_all().map_err(failed)?;
-        partial.persist(&target).map_err(|error| failed(error.error))?;
-        Ok(())
+    /// Writes the end of the stream, and gives a file its name.
+    pub(crate) fn finish(mut self) -> nearprint_text::Result<()> {
+        self.flush()?;
+        self.file.map_or(Ok(()), OutputFile::complete)
     }
 }
 

@@ -263,8 +263,8 @@ fn a_second_build_of_the_same_name_is_locked_out() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let lock = at.join("db.building/LOCK");
-    while fs::read(&lock).map_or(true, |pid| pid.is_empty()) {
+    let marker = at.join("db.building/NEARPRINT-FOLDER");
+    while fs::read(&marker).map_or(true, |marker| marker.is_empty()) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     fails(at, "build db", b"1\n", 4, &["locked by another writer", &format!("process {}", first.id())]);
@@ -286,7 +286,7 @@ fn interrupted_builds_leave_nothing_behind() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        while !at.join("db.building/LOCK").exists() {
+        while !at.join("db.building/NEARPRINT-FOLDER").exists() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         std::thread::sleep(std::time::Duration::from_millis(100));

@@ -528,11 +528,12 @@ fn regression_a_run_goes_on_only_with_the_records_it_has_read() {
 }
 
 #[test]
-fn regression_nothing_is_delivered_twice_to_standard_output() {
+fn regression_a_killed_run_delivers_every_document_to_standard_output() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let documents = documents(30_000, 13);
     let line = "dedup - -o - --key-field id --db seen.np -k 0";
+    let all = succeeds(at, &line.replace("seen.np", "whole.np"), lines(&documents).as_bytes());
     let mut child = start(at, line);
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let first = std::thread::spawn(move || {
@@ -548,8 +549,9 @@ fn regression_nothing_is_delivered_twice_to_standard_output() {
     drop(stdin);
     let second = succeeds(at, line, lines(&documents).as_bytes());
     assert!(!first.is_empty() && !second.is_empty());
-    let first: std::collections::HashSet<&str> = first.lines().collect();
-    assert!(second.lines().all(|line| !first.contains(line)));
+    // Each run continues in the order of the input. What the first one wrote last may come again.
+    assert!(all.starts_with(&first) && all.ends_with(&second));
+    assert!(first.len() + second.len() >= all.len());
 }
 
 #[test]

@@ -82,12 +82,16 @@ fn a_finished_run_with_chosen_fields_is_recognized() {
     fs::write(at.join("in.jsonl"), (0..80).map(page).collect::<String>()).unwrap();
     let line = "dedup in.jsonl -o out.jsonl --db seen.np --key-field id --keep-fields id --old-id old";
     let expected: String = (0..80).map(|n| format!("{{\"id\":\"{n}\",\"old\":\"{n}\"}}\n")).collect();
-    for again in ["80 documents, 80 kept", "already complete: 80 documents, 80 kept"] {
+    for again in ["80 documents, 80 kept", " UTC: 80 documents, 80 kept"] {
         let outcome = nearprint(at, line, b"");
         assert!(outcome.err.contains(again), "{}", outcome.err);
         assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), expected);
     }
-    // Other fields are another job, whose documents were seen before.
-    let outcome = nearprint(at, &line.replace("--keep-fields id", "--keep-fields more"), b"");
+    // Other fields are another job. It would find all documents again, and empty the output.
+    let other = line.replace("--keep-fields id", "--keep-fields more");
+    let outcome = nearprint(at, &other, b"");
+    assert!(outcome.err.contains("already complete on 2"), "{}", outcome.err);
+    assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), expected);
+    let outcome = nearprint(at, &other.replace("out.jsonl", "other.jsonl"), b"");
     assert!(outcome.err.contains("80 documents, 0 kept"), "{}", outcome.err);
 }

@@ -39,7 +39,12 @@ fn regression_a_finished_dedup_given_again_leaves_its_outputs_alone() {
     for _ in 0..2 {
         let again = nearprint(at, DEDUP, b"");
         assert_eq!((again.code, again.out.as_str()), (0, ""), "{}", again.err);
-        assert!(again.err.contains("already complete: 200 documents, 100 kept"), "{}", again.err);
+        assert!(
+            again.err.contains("already complete on 2")
+                && again.err.contains(" UTC: 200 documents, 100 kept"),
+            "{}",
+            again.err
+        );
         assert_eq!(files(), before);
     }
     // An output that was changed is not overwritten, and the way out is named.
@@ -89,9 +94,18 @@ fn regression_a_finished_dedup_of_a_stream_leaves_its_output_alone() {
     assert_eq!(before.0.lines().count(), 500);
     for _ in 0..2 {
         let again = nearprint(at, line, pages(0..1000).as_bytes());
-        assert!(again.err.contains("already complete: 1000 documents, 500 kept"), "{}", again.err);
+        assert!(
+            again.err.contains("already complete on 2")
+                && again.err.contains(" UTC: 1000 documents, 500 kept"),
+            "{}",
+            again.err
+        );
         let again = nearprint(at, csv, header("1,one two three\n2,ONE two three\n").as_bytes());
-        assert!(again.err.contains("already complete: 2 documents, 1 kept"), "{}", again.err);
+        assert!(
+            again.err.contains("already complete on 2") && again.err.contains(" UTC: 2 documents, 1 kept"),
+            "{}",
+            again.err
+        );
     }
     assert_eq!((read(at, "out.jsonl"), read(at, "out.csv")), before);
 

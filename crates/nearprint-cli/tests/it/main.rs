@@ -21,6 +21,7 @@ mod keys;
 mod living;
 mod minhash;
 mod outcomes;
+mod outputs;
 mod report;
 mod scan;
 mod simhash_cpp;

@@ -1,6 +1,7 @@
 //! The kept documents near a new one, and which of them it duplicates.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::confirm::Confirm;
 use super::stored::Stored;
@@ -158,13 +159,18 @@ pub(super) fn nearest<F: Fingerprint>(
 #[derive(Clone)]
 pub(super) struct KnownDocuments<F> {
     pub(super) snapshot: Snapshot<F>,
-    /// Keys with this sequence number or a later one are not known.
-    pub(super) before_sequence: u64,
+    /// The sequence numbers of keys that do not count.
+    pub(super) ignored: Vec<Range<u64>>,
     pub(super) k: u32,
     pub(super) measure: Measure,
 }
 
 impl<F: Fingerprint> KnownDocuments<F> {
+    /// Whether a key is known.
+    pub(super) fn counts(&self, key: &RowKey) -> bool {
+        self.ignored.iter().all(|ignored| !ignored.contains(&key.sequence))
+    }
+
     /// The nearest known document whose text is confirmed, the earliest of equally near ones.
     pub(super) fn nearest(&self, document: Document<'_, F>) -> Result<Verdict<Candidate>> {
         let found = self.snapshot.query(document.fingerprint, self.k)?;
@@ -172,12 +178,6 @@ impl<F: Fingerprint> KnownDocuments<F> {
             let text = || candidate.stored.decompress(&candidate.key);
             self.measure.similarity(document.text, candidate.distance, text)
         };
-        nearest(
-            &found,
-            document,
-            |row| self.snapshot.keys_of(row),
-            |key| key.sequence < self.before_sequence,
-            similarity,
-        )
+        nearest(&found, document, |row| self.snapshot.keys_of(row), |key| self.counts(key), similarity)
     }
 }

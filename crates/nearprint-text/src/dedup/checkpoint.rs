@@ -1,7 +1,11 @@
 //! The progress of a deduplication of files, as the database stores it.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
+use super::job::JobIdentity;
+use crate::documents::Written;
 use crate::error::{Result, ResumeProblem};
 
 /// The number of documents by outcome.
@@ -28,17 +32,13 @@ pub struct DocumentCounts {
     pub invalid_utf8: u64,
     /// Exact copies: near-duplicates whose text has the same tokens, in the same order, as that of
     /// the kept document. Not counted if the database keeps nothing of texts.
-    #[serde(default)]
     pub copies: u64,
     /// Documents kept although a fingerprint is near, because no text confirmed it.
-    #[serde(default)]
     pub unconfirmed: u64,
     /// Near-duplicates by their similarity to the kept document: below 0.1, below 0.2, …, from 0.9
     /// to 1.
-    #[serde(default)]
     pub by_similarity: [u64; 10],
     /// The units, if a job compares [units](super::FileJob::units).
-    #[serde(default)]
     pub units: UnitCounts,
 }
 
@@ -78,26 +78,68 @@ impl DocumentCounts {
 /// job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Checkpoint {
-    /// A hash of the inputs, the outputs and the options.
-    pub(super) job: String,
-    /// The sequence number of the first document that the job has kept.
-    #[serde(rename = "first_stamp")]
-    pub(super) first_sequence: u64,
+    #[serde(flatten)]
+    pub(super) identity: JobIdentity,
+    pub(super) rows: Rows,
     pub(super) counts: DocumentCounts,
     /// A hash of all records so far.
     pub(super) digest: u64,
-    pub(super) output_bytes: u64,
-    pub(super) duplicates_bytes: u64,
-    pub(super) rejects_bytes: u64,
+    /// What was written to the output, the duplicates and the rejects.
+    pub(super) files: [Option<FileDigest>; 3],
 }
 
 impl Checkpoint {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(self).unwrap_or_default()
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|_| ResumeProblem::OtherProgram.into())
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
         serde_json::from_slice(bytes).map_err(|_| ResumeProblem::OtherProgram.into())
+    }
+}
+
+/// The rows that a job has stored: a range of sequence numbers for each time that it ran. Other
+/// processes may have stored rows between.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Rows(pub(super) Vec<Range<u64>>);
+
+impl Rows {
+    /// These rows, and those from `start` to `end`.
+    pub(super) fn and(&self, start: u64, end: u64) -> Self {
+        let mut ranges = self.0.clone();
+        match ranges.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ if start == end => {}
+            _ => ranges.push(start..end),
+        }
+        Self(ranges)
+    }
+}
+
+/// What was written to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileDigest {
+    bytes: u64,
+    /// The upper and the lower half of the XXH3-128 of the content; zeros if it is not known.
+    xxh3: [u64; 2],
+}
+
+impl FileDigest {
+    pub(super) fn has_digest(&self) -> bool {
+        self.xxh3 != [0, 0]
+    }
+
+    pub(super) fn written(&self) -> Written {
+        let [upper, lower] = self.xxh3.map(u128::from);
+        Written { len_bytes: self.bytes, digest: upper << 64 | lower }
+    }
+}
+
+impl From<Written> for FileDigest {
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are taken")]
+    fn from(Written { len_bytes, digest }: Written) -> Self {
+        Self { bytes: len_bytes, xxh3: [(digest >> 64) as u64, digest as u64] }
     }
 }
 
@@ -128,17 +170,20 @@ mod tests {
 
     #[test]
     fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","first_stamp":7,"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15}},"digest":8,"output_bytes":9,"duplicates_bytes":10,"rejects_bytes":11}"#;
+        let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15}},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
         let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
-        assert_eq!((checkpoint.first_sequence, checkpoint.counts.invalid_utf8), (7, 7));
-        assert_eq!(checkpoint.encode(), json.as_bytes());
-        let start = json.find(",\"copies").unwrap();
-        let earlier = [&json[..start], &json[json.find("},\"digest").unwrap()..]].concat();
-        let checkpoint = Checkpoint::decode(earlier.as_bytes()).unwrap();
-        assert_eq!((checkpoint.counts.invalid_utf8, checkpoint.counts.copies), (7, 0));
+        assert_eq!((&checkpoint.rows.0[..], checkpoint.counts.invalid_utf8), (&[7..9][..], 7));
+        assert_eq!(checkpoint.files[0].as_ref().unwrap().written().digest, (1 << 64) + 2);
+        assert_eq!(checkpoint.encode().unwrap(), json.as_bytes());
         for other in [&b"\xff"[..], b"{}", b"{\"job\":{},\"counts\":{},\"place\":null}"] {
             let error = Checkpoint::decode(other).unwrap_err();
             assert!(matches!(error, Error::Resume(ResumeProblem::OtherProgram)), "{error}");
         }
+    }
+
+    #[test]
+    fn rows_of_a_job_are_ranges() {
+        let rows = Rows::default().and(3, 3).and(3, 5).and(5, 8).and(10, 11);
+        assert_eq!(rows.0, [3..8, 10..11]);
     }
 }

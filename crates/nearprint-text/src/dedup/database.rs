@@ -8,16 +8,10 @@ use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
 use nearprint::{BandLayout, Database, Fingerprint, KeyStorage, Writer};
 
-/// Begins the progress in a database that stores hashes of texts.
-pub(super) const HASHES: &[u8] = b"\0hashes\0";
-
-/// What a database stores beside the keys of kept documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Contents {
-    Nothing,
-    /// Hashes of texts, to recognize exact copies.
-    Hashes,
-    Texts,
+/// What a new database stores of documents: texts to confirm with, otherwise hashes of texts, to
+/// recognize exact copies.
+pub(super) fn key_storage(options: &DedupOptions) -> KeyStorage {
+    if options.confirm.is_some() { KeyStorage::KeysAndTexts } else { KeyStorage::KeysAndHashes }
 }
 
 /// Opens a database for writing, or creates one. Returns the recipe of its fingerprints, which it
@@ -30,14 +24,8 @@ pub(super) fn open_database<F: Fingerprint>(
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
             let recipe = &options.recipe;
             let k = options.k.unwrap_or(recipe.default_k());
-            let schema = recipe.schema().k(k).keys(KeyStorage::KeysAndTexts);
-            let database = Database::create_with(path, schema, options.engine.clone())?;
-            if options.confirm.is_none() {
-                let mut writer = database.writer()?;
-                writer.set_checkpoint(HASHES)?;
-                writer.close()?;
-            }
-            database
+            let schema = recipe.schema().k(k).keys(key_storage(options));
+            Database::create_with(path, schema, options.engine.clone())?
         }
         other => other?,
     };
@@ -76,18 +64,9 @@ pub(super) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Pat
     Err(DatabaseProblem::OtherBands { path: path.to_path_buf(), bands, recipe }.into())
 }
 
-/// What a database stores beside its keys.
-pub(super) fn contents(storage: KeyStorage, progress: Option<&[u8]>) -> Contents {
-    match storage.has_texts() {
-        false => Contents::Nothing,
-        true if progress.is_some_and(|progress| progress.starts_with(HASHES)) => Contents::Hashes,
-        true => Contents::Texts,
-    }
-}
-
 /// Confirmation needs a database with texts.
-pub(super) fn check_texts(stores: Contents, confirm: Option<Confirm>, path: &Path) -> Result<()> {
-    if confirm.is_some() && stores != Contents::Texts {
+pub(super) fn check_texts(stores: KeyStorage, confirm: Option<Confirm>, path: &Path) -> Result<()> {
+    if confirm.is_some() && !stores.has_texts() {
         return Err(DatabaseProblem::NoTexts { path: path.to_path_buf() }.into());
     }
     Ok(())

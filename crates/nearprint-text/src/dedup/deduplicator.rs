@@ -1,13 +1,14 @@
 //! Decides document by document what is new, and remembers it.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::candidates::{self, Candidate, Document, KnownDocuments, Measure, Verdict};
-use super::database::{Contents, HASHES, allowed_recipe, check_bands, check_texts, contents, open_database};
+use super::database::{allowed_recipe, check_bands, check_texts, key_storage, open_database};
 use super::kept_keys::KeptKeys;
 use super::options::DedupOptions;
 use super::stored::Stored;
-use super::temporary::WorkFolder;
+use super::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
@@ -83,16 +84,14 @@ pub struct Deduplicator<F: Fingerprint> {
     known: Option<KnownDocuments<F>>,
     writer: Writer<F>,
     is_temporary: bool,
-    stores: Contents,
+    /// What is stored of kept documents.
+    stores: KeyStorage,
     kept_keys: KeptKeys<F>,
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
     /// Removed after everything else is dropped.
     _folder: Option<WorkFolder>,
 }
-
-/// Begins the record of a completed run, which is stored in the place of its progress.
-const COMPLETED: &[u8] = b"\0completed\0";
 
 /// A temporary database writes a run after this many documents, to bound its memory.
 const FLUSH_KEPT: u64 = 1 << 18;
@@ -111,7 +110,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
-        let stores = contents(writer.key_storage(), writer.checkpoint());
+        let stores = writer.key_storage();
         check_texts(stores, options.confirm, path)?;
         Ok(Self {
             k: options.k.unwrap_or(writer.default_k()),
@@ -147,7 +146,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
-        check_texts(contents(snapshot.key_storage(), snapshot.checkpoint()), options.confirm, path)?;
+        check_texts(snapshot.key_storage(), options.confirm, path)?;
         let recipe = match snapshot.recipe() {
             Some(known) => allowed_recipe(&options, known, path)?,
             None => options.recipe.clone(),
@@ -155,7 +154,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         check_bands(snapshot.bands(), &recipe, path)?;
         let k = options.k.unwrap_or(snapshot.default_k());
         let measure = Measure { recipe: recipe.clone(), confirm: options.confirm };
-        let known = KnownDocuments { snapshot, before_sequence: u64::MAX, k, measure };
+        let known = KnownDocuments { snapshot, ignored: Vec::new(), k, measure };
         Self::above(Some(known), k, &recipe, options)
     }
 
@@ -168,8 +167,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     ) -> Result<Self> {
         let folder = WorkFolder::new()?;
         recipe.check_distance(k)?;
-        let (path, schema) =
-            (folder.path().join("kept.np"), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
+        let (path, schema) = (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
         let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
         Ok(Self {
             k,
@@ -177,7 +175,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             known,
             writer,
             is_temporary: true,
-            stores: if options.confirm.is_some() { Contents::Texts } else { Contents::Hashes },
+            stores: key_storage(&options),
             kept_keys: KeptKeys::default(),
             since_flush: 0,
             options,
@@ -285,25 +283,27 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [finished](Self::finish).
     #[must_use]
     pub fn unfinished(&self) -> Option<&[u8]> {
-        self.stored_progress().filter(|progress| !progress.starts_with(COMPLETED))
+        self.stored_progress()
     }
 
-    /// The record of the last run, if it was [completed](Self::complete).
-    pub(super) fn completed(&self) -> Option<&[u8]> {
-        self.stored_progress().and_then(|progress| progress.strip_prefix(COMPLETED))
+    /// The records of finished jobs.
+    pub(super) fn history(&self) -> Option<&[u8]> {
+        match &self.known {
+            Some(known) => known.snapshot.history(),
+            None => self.writer.history(),
+        }
+    }
+
+    /// Replaces the records of finished jobs, by the next commit.
+    pub(super) fn set_history(&mut self, history: &[u8]) -> Result<()> {
+        Ok(self.writer.set_history(history)?)
     }
 
     fn stored_progress(&self) -> Option<&[u8]> {
-        let progress = match &self.known {
+        match &self.known {
             Some(known) => known.snapshot.checkpoint(),
             None => self.writer.checkpoint(),
-        }?;
-        Some(progress.strip_prefix(HASHES).unwrap_or(progress)).filter(|progress| !progress.is_empty())
-    }
-
-    fn store_progress(&mut self, progress: &[u8]) -> Result<()> {
-        let start = if self.stores == Contents::Hashes { HASHES } else { b"" };
-        Ok(self.writer.set_checkpoint(&[start, progress].concat())?)
+        }
     }
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
@@ -318,7 +318,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(());
         }
-        self.store_progress(progress)?;
+        self.writer.set_checkpoint(progress)?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
@@ -326,25 +326,24 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// The sequence number of the next kept document.
     ///
-    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget_since)
-    /// an unfinished run.
+    /// A caller that stores it in the progress of its checkpoints can [forget](Self::forget) an
+    /// unfinished run.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
         self.writer.next_sequence()
     }
 
-    /// Forgets the documents kept since a [sequence number](Self::next_sequence), and the
-    /// unfinished progress. Durable on return. Does nothing if kept documents are remembered
-    /// temporarily.
+    /// Forgets the documents with these [sequence numbers](Self::next_sequence), and the unfinished
+    /// progress. Durable on return. Does nothing if kept documents are remembered temporarily.
     ///
     /// # Errors
     /// [`Error::Engine`] if the commit fails.
-    pub fn forget_since(&mut self, sequence: u64) -> Result<()> {
+    pub fn forget(&mut self, sequences: &[Range<u64>]) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
-        self.writer.delete_keys_since(sequence)?;
-        self.store_progress(b"")?;
+        self.writer.delete_keys_between(sequences)?;
+        self.writer.set_checkpoint(b"")?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
         Ok(())
@@ -357,21 +356,12 @@ impl<F: Fingerprint> Deduplicator<F> {
     ///
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
-    pub fn finish(self) -> Result<()> {
-        self.close(b"")
-    }
-
-    /// [Finishes](Self::finish), and leaves a record of the run in the place of its progress.
-    pub(super) fn complete(self, record: &[u8]) -> Result<()> {
-        self.close(&[COMPLETED, record].concat())
-    }
-
-    fn close(mut self, progress: &[u8]) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
-        self.store_progress(progress)?;
+        self.writer.set_checkpoint(b"")?;
         Ok(self.writer.close()?)
     }
 
@@ -380,10 +370,10 @@ impl<F: Fingerprint> Deduplicator<F> {
         self.is_temporary
     }
 
-    /// Ignores the documents of a read-only database from this sequence number on.
-    pub(super) fn ignore_since(&mut self, sequence: u64) {
+    /// Ignores the documents of a read-only database with these sequence numbers.
+    pub(super) fn ignore(&mut self, sequences: Vec<Range<u64>>) {
         if let Some(known) = &mut self.known {
-            known.before_sequence = sequence;
+            known.ignored = sequences;
         }
     }
 
@@ -393,7 +383,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(self.known.clone());
         }
         let (snapshot, measure) = (self.writer.snapshot()?, self.measure());
-        Ok(Some(KnownDocuments { snapshot, before_sequence: sequence, k: self.k, measure }))
+        Ok(Some(KnownDocuments { snapshot, ignored: vec![sequence..u64::MAX], k: self.k, measure }))
     }
 
     /// Whether a document has too few tokens.
@@ -427,7 +417,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Whether exact copies are recognized. With databases that have keys alone, they are not.
     pub(super) fn counts_copies(&self) -> bool {
         let known = self.known.as_ref();
-        self.stores != Contents::Nothing && known.is_none_or(|known| known.snapshot.key_storage().has_texts())
+        self.stores.has_values() && known.is_none_or(|known| known.snapshot.key_storage().has_values())
     }
 
     /// How the similarity of documents is found.
@@ -438,9 +428,9 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// What to remember of a kept document.
     pub(super) fn stored(&self, document: Document<'_, F>) -> Result<Stored> {
         match self.stores {
-            Contents::Nothing => Ok(Stored::default()),
-            Contents::Hashes => Ok(Stored::hash(document.text_hash)),
-            Contents::Texts => Stored::text(document.text),
+            KeyStorage::None | KeyStorage::Keys => Ok(Stored::default()),
+            KeyStorage::KeysAndHashes => Ok(Stored::hash(document.text_hash)),
+            KeyStorage::KeysAndTexts => Stored::text(document.text),
         }
     }
 
@@ -466,10 +456,10 @@ impl<F: Fingerprint> Deduplicator<F> {
                 return Ok(true);
             }
         }
-        let Some(KnownDocuments { snapshot, before_sequence, .. }) = &self.known else { return Ok(false) };
-        for found in &snapshot.query(document.fingerprint, self.k)? {
-            let mut keys = snapshot.keys_of(row(found))?.into_iter();
-            if keys.any(|key| key.sequence < *before_sequence && key.key == document.key) {
+        let Some(known) = &self.known else { return Ok(false) };
+        for found in &known.snapshot.query(document.fingerprint, self.k)? {
+            let mut keys = known.snapshot.keys_of(row(found))?.into_iter();
+            if keys.any(|key| known.counts(&key) && key.key == document.key) {
                 return Ok(true);
             }
         }

@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::candidates::{Candidate, Document, Verdict};
-use super::checkpoint::{Checkpoint, DocumentCounts, RecordHash};
-use super::completed::Completed;
+use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::crowding::{BandCounts, Crowding};
 use super::deduplicator::Deduplicator;
 use super::groups::{Group, GroupSizes};
-use super::job::{FileJob, Keep};
+use super::history::{FinishedJob, History};
+use super::job::{FileJob, JobIdentity, Keep};
 use super::stored::Stored;
 use crate::documents::{
     AddedField, BadRecord, DocumentWriter, FieldValue, LineFile, Reader, Record, Span, WriterOptions,
-    check_outputs, escape,
+    Written, check_outputs, escape,
 };
-use crate::error::{Error, OutputProblem, Result, ResumeProblem};
+use crate::error::{DatabaseProblem, Error, OutputProblem, Result, ResumeProblem};
 use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
@@ -48,9 +48,11 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     pub(super) job: &'a FileJob,
     pub(super) deduplicator: Deduplicator<F>,
     pub(super) counts: DocumentCounts,
-    /// The sequence number of the first document that this run keeps.
-    pub(super) first_sequence: u64,
-    identity: String,
+    pub(super) identity: JobIdentity,
+    /// The rows that the job stored before it was interrupted.
+    earlier_rows: Rows,
+    /// The sequence number of the first row of this run.
+    start: u64,
     output: Option<DocumentWriter>,
     duplicates: Option<LineFile>,
     rejects: Option<LineFile>,
@@ -63,8 +65,8 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     /// Of all records so far.
     hash: RecordHash,
     unfinished: Option<Checkpoint>,
-    /// The same job, if it is the last one that was finished.
-    pub(super) completed: Option<Completed>,
+    /// The jobs that the database has seen to their end.
+    pub(super) history: History,
     last_checkpoint: Instant,
     records_at_checkpoint: u64,
 }
@@ -77,39 +79,34 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         if job.dry_run {
             // Documents that an unfinished run has kept will be decided again when it resumes.
             if let Some(checkpoint) = unfinished.take() {
-                deduplicator.ignore_since(checkpoint.first_sequence);
+                deduplicator.ignore(checkpoint.rows.0);
             }
         } else if job.restart
             && let Some(checkpoint) = unfinished.take()
         {
-            deduplicator.forget_since(checkpoint.first_sequence)?;
+            deduplicator.forget(&checkpoint.rows.0)?;
         }
         let identity = job.identity(reader, deduplicator.k(), deduplicator.recipe());
-        let mut completed = deduplicator.completed().and_then(Completed::decode);
-        completed = completed.filter(|completed| completed.checkpoint.job == identity && !job.dry_run);
-        if job.restart
-            && let Some(completed) = completed.take()
-        {
-            deduplicator.forget_since(completed.checkpoint.first_sequence)?;
-        }
-        if let Some(checkpoint) = unfinished.as_ref().filter(|checkpoint| checkpoint.job != identity) {
+        if let Some(checkpoint) = unfinished.as_ref().filter(|checkpoint| checkpoint.identity != identity) {
             let path = job.database.clone().unwrap_or_default();
             return Err(ResumeProblem::OtherRun { path, records: checkpoint.counts.records }.into());
         }
-        let first_sequence =
-            unfinished.as_ref().map_or(deduplicator.next_sequence(), |checkpoint| checkpoint.first_sequence);
-        let counts = unfinished.as_ref().map_or(DocumentCounts::default(), |checkpoint| checkpoint.counts);
-        let value = unfinished.as_ref().map_or(0, |checkpoint| checkpoint.digest);
+        let (counts, value, earlier_rows) = match &unfinished {
+            Some(Checkpoint { counts, digest, rows, .. }) => (*counts, *digest, rows.clone()),
+            None => Default::default(),
+        };
         let engine = &job.dedup.engine;
         let bands = deduplicator.recipe().bands().map(BandCounts::new);
         let cleaner = deduplicator.fingerprinter();
         let groups = GroupSizes::new(engine.memory_budget() / 16, engine.num_threads())?;
         Ok(Self {
             job,
-            deduplicator,
             counts,
-            first_sequence,
             identity,
+            earlier_rows,
+            start: deduplicator.next_sequence(),
+            history: history_of(job, &deduplicator)?,
+            deduplicator,
             output: None,
             duplicates: None,
             rejects: None,
@@ -118,10 +115,31 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             bands,
             hash: RecordHash { value, ..RecordHash::default() },
             unfinished,
-            completed,
             last_checkpoint: Instant::now(),
             records_at_checkpoint: counts.records,
         })
+    }
+
+    /// Whether an unfinished run of the job resumes.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.unfinished.is_some()
+    }
+
+    /// The sequence number of the first row that the job has stored, or will store.
+    pub(super) fn first_sequence(&self) -> u64 {
+        self.earlier_rows.0.first().map_or(self.start, |rows| rows.start)
+    }
+
+    /// Forgets the rows of finished jobs, given by their places in the history, and the jobs.
+    pub(super) fn forget(&mut self, jobs: &[usize]) -> Result<()> {
+        let forgotten = |place: &usize| self.history.jobs[*place].rows.0.clone();
+        let rows: Vec<_> = jobs.iter().flat_map(forgotten).collect();
+        let mut place = 0..;
+        self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
+        self.deduplicator.set_history(&encoded(&self.history, self.job)?)?;
+        self.deduplicator.forget(&rows)?;
+        self.start = self.deduplicator.next_sequence();
+        Ok(())
     }
 
     /// Creates the output files, or opens them at the lengths of a checkpoint. A dry run has none.
@@ -133,8 +151,6 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         if self.job.dry_run {
             return Ok(());
         }
-        let unfinished = self.unfinished.take();
-        let unfinished = unfinished.as_ref();
         let FileJob { output, duplicates, rejects, .. } = self.job;
         let all = [
             ("--output", Some(output)),
@@ -145,25 +161,37 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
         let databases: Vec<&Path> = self.job.database.iter().map(PathBuf::as_path).collect();
         check_outputs(all, &inputs, &databases)?;
-        self.duplicates = open_lines(duplicates, unfinished.map(|checkpoint| checkpoint.duplicates_bytes))?;
-        if let Some(file) =
-            self.duplicates.as_mut().filter(|_| self.job.duplicates_header && unfinished.is_none())
-        {
-            file.append(HEADER)?;
-        }
-        self.rejects = open_lines(rejects, unfinished.map(|checkpoint| checkpoint.rejects_bytes))?;
+        let unfinished = self.unfinished.take().map(|checkpoint| checkpoint.files);
+        let is_new = unfinished.is_none();
+        let [of_output, of_duplicates, of_rejects] =
+            unfinished.unwrap_or_default().map(|file| file.map(|file| file.written()));
         let options = self.writer_options();
-        let resumed = unfinished.filter(|_| output != Path::new("-"));
-        self.output = Some(match resumed {
-            Some(checkpoint) => DocumentWriter::open_at(output, checkpoint.output_bytes, reader, options)
-                .map_err(cannot_resume)?,
+        self.output = Some(match of_output.filter(|_| output != Path::new("-")) {
+            Some(written) => {
+                DocumentWriter::resume(output, written, reader, options).map_err(cannot_resume)?
+            }
             None => DocumentWriter::create(output, reader, options)?,
         });
+        self.duplicates = self.open_lines(duplicates, of_duplicates)?;
+        self.rejects = self.open_lines(rejects, of_rejects)?;
+        if is_new && self.job.duplicates_header {
+            self.duplicates.as_mut().map_or(Ok(()), |file| file.append(HEADER).map(drop))?;
+        }
         Ok(())
     }
 
+    /// Creates a file of lines, or resumes one.
+    fn open_lines(&self, path: &Option<PathBuf>, written: Option<Written>) -> Result<Option<LineFile>> {
+        let Some(path) = path else { return Ok(None) };
+        let opened = match written.filter(|_| path != Path::new("-")) {
+            Some(written) => LineFile::resume(path, written).map_err(cannot_resume),
+            None if self.deduplicator.is_temporary() => LineFile::create(path),
+            None => LineFile::create_resumable(path),
+        };
+        opened.map(|file| Some(file.ignore_broken_pipes()))
+    }
+
     fn writer_options(&self) -> WriterOptions {
-        let is_temporary = self.deduplicator.is_temporary();
         let mut options = WriterOptions::default();
         options.fields.clone_from(&self.job.keep_fields);
         let FileJob { add_fingerprint, old_id, cleaned, .. } = self.job;
@@ -176,8 +204,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         // Confirmation compares with texts of the output, unless a database keeps them.
         options.keep_texts =
             self.confirms_by_output() && self.job.keep == Keep::First && self.job.units.is_none();
-        // A resumed run writes everything since the last checkpoint again.
-        options.hold = !is_temporary;
+        options.resumable = !self.deduplicator.is_temporary();
         options
     }
 
@@ -190,31 +217,30 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     pub(super) fn checkpoint_if_due(&mut self) -> Result<()> {
         let is_due = self.counts.records - self.records_at_checkpoint >= CHECKPOINT_RECORDS
             || self.last_checkpoint.elapsed() >= CHECKPOINT_INTERVAL;
-        if is_due && !self.deduplicator.is_temporary() { self.checkpoint() } else { Ok(()) }
+        if is_due && !self.deduplicator.is_temporary() { self.checkpoint().map(drop) } else { Ok(()) }
     }
 
-    /// Makes the files durable, then, by one commit, the kept documents and the lengths of the
-    /// files.
-    fn checkpoint(&mut self) -> Result<()> {
-        let checkpoint = self.sync_files()?;
-        self.deduplicator.checkpoint(&checkpoint.encode())?;
-        self.records_at_checkpoint = self.counts.records;
-        self.last_checkpoint = Instant::now();
-        self.output.as_mut().map_or(Ok(()), DocumentWriter::release)
-    }
-
-    /// Makes the files durable. Returns the checkpoint with their lengths.
-    fn sync_files(&mut self) -> Result<Checkpoint> {
-        let len_of = |file: &mut Option<LineFile>| file.as_mut().map_or(Ok(0), LineFile::flush_and_sync);
-        Ok(Checkpoint {
-            job: self.identity.clone(),
-            first_sequence: self.first_sequence,
+    /// Makes the files durable, then, by one commit, the kept documents and what was written to the
+    /// files. Standard output has accepted its documents before they are stored: a run that is cut
+    /// off in between delivers them again.
+    fn checkpoint(&mut self) -> Result<Checkpoint> {
+        let of_lines = |file: &mut Option<LineFile>| file.as_mut().map(LineFile::flush_and_sync).transpose();
+        let files = [
+            self.output.as_mut().map(DocumentWriter::flush_and_sync).transpose()?,
+            of_lines(&mut self.duplicates)?,
+            of_lines(&mut self.rejects)?,
+        ];
+        let checkpoint = Checkpoint {
+            identity: self.identity.clone(),
+            rows: self.earlier_rows.and(self.start, self.deduplicator.next_sequence()),
             counts: self.counts,
             digest: self.hash.value,
-            output_bytes: self.output.as_mut().map_or(Ok(0), DocumentWriter::flush_and_sync)?,
-            duplicates_bytes: len_of(&mut self.duplicates)?,
-            rejects_bytes: len_of(&mut self.rejects)?,
-        })
+            files: files.map(|file| file.map(FileDigest::from)),
+        };
+        self.deduplicator.checkpoint(&checkpoint.encode()?)?;
+        self.records_at_checkpoint = self.counts.records;
+        self.last_checkpoint = Instant::now();
+        Ok(checkpoint)
     }
 
     /// Counts a record.
@@ -239,27 +265,26 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
 
     /// Completes the files, and closes the database.
     ///
-    /// The record of the finished job replaces the checkpoint last: a run that is interrupted
-    /// earlier still resumes.
+    /// The record of the finished job replaces the checkpoint last, by one commit: a run that is
+    /// interrupted earlier still resumes.
     ///
     /// Returns the counts and the largest groups.
     pub(super) fn finish(mut self) -> Result<(DocumentCounts, Vec<Group>)> {
-        let mut checkpoint = None;
-        if !self.deduplicator.is_temporary() {
-            self.checkpoint()?;
-            checkpoint = Some(self.sync_files()?);
-        }
-        let Self { job, output, duplicates, rejects, groups, deduplicator, counts, hash, .. } = self;
+        let is_temporary = self.deduplicator.is_temporary();
+        let checkpoint = if is_temporary { None } else { Some(self.checkpoint()?) };
+        let Self {
+            job, output, duplicates, rejects, groups, mut deduplicator, counts, hash, history, ..
+        } = self;
         output.map_or(Ok(()), DocumentWriter::finish)?;
         for file in [duplicates, rejects].into_iter().flatten() {
             file.finish()?;
         }
-        match checkpoint {
-            Some(checkpoint) => {
-                deduplicator.complete(&Completed::of(job, checkpoint, hash.at_powers)?.encode())?
-            }
-            None => deduplicator.finish()?,
+        if let Some(checkpoint) = checkpoint {
+            let mut history = history;
+            history.jobs.push(FinishedJob::new(job, checkpoint, &hash)?);
+            deduplicator.set_history(&encoded(&history, job)?)?;
         }
+        deduplicator.finish()?;
         Ok((counts, groups.largest()?))
     }
 
@@ -429,14 +454,19 @@ fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
     }
 }
 
-/// Creates a file of lines, or opens it at the length of a checkpoint.
-fn open_lines(path: &Option<PathBuf>, len_bytes: Option<u64>) -> Result<Option<LineFile>> {
-    let Some(path) = path else { return Ok(None) };
-    let opened = match len_bytes.filter(|_| path != Path::new("-")) {
-        Some(len_bytes) => LineFile::open_at(path, len_bytes).map_err(cannot_resume),
-        None => LineFile::create(path),
-    };
-    opened.map(|file| Some(file.ignore_broken_pipes()))
+/// The jobs that the database of a job has seen to their end.
+fn history_of<F: Fingerprint>(job: &FileJob, deduplicator: &Deduplicator<F>) -> Result<History> {
+    let Some(bytes) = deduplicator.history() else { return Ok(History::default()) };
+    History::decode(bytes).map_err(|error| unreadable_history(job, &error))
+}
+
+fn encoded(history: &History, job: &FileJob) -> Result<Vec<u8>> {
+    history.encode().map_err(|error| unreadable_history(job, &error))
+}
+
+fn unreadable_history(job: &FileJob, error: &serde_json::Error) -> Error {
+    let path = job.database.clone().unwrap_or_default();
+    DatabaseProblem::UnknownHistory { path, why: error.to_string() }.into()
 }
 
 /// An output of an unfinished run cannot be opened.

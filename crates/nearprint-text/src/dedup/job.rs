@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::options::DedupOptions;
 use super::units::Unit;
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
@@ -75,8 +77,11 @@ pub struct FileJob {
     /// Writes neither files nor the database.
     pub dry_run: bool,
     /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
-    /// over.
+    /// over. What others have stored stays.
     pub restart: bool,
+    /// Runs although a finished job with the same inputs has written one of the outputs. The documents
+    /// are then duplicates.
+    pub again: bool,
     /// Which of several near-duplicates is kept.
     pub keep: Keep,
     /// Compares these units of texts in the place of whole documents, and writes documents without the
@@ -110,6 +115,7 @@ impl FileJob {
             database: None,
             dry_run: false,
             restart: false,
+            again: false,
             keep: Keep::First,
             units: None,
             dedup,
@@ -130,31 +136,27 @@ impl FileJob {
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
     }
 
-    /// A hash that only jobs with the same inputs, outputs and options have. Checkpoints include
-    /// it.
-    pub(super) fn identity(&self, reader: &Reader, k: u32, recipe: &Recipe) -> String {
-        let text = self.identity_text(reader.inputs(), k, recipe);
-        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
+    /// The files that the job writes: the output, the duplicates, the rejects.
+    pub(super) fn outputs(&self) -> [Option<&Path>; 3] {
+        [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]
+    }
+
+    /// What only equal jobs have in common.
+    pub(super) fn identity(&self, reader: &Reader, k: u32, recipe: &Recipe) -> JobIdentity {
+        let hash = |text: &str| format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
+        let inputs = inputs_text(reader.inputs());
+        JobIdentity { job: hash(&self.identity_text(&inputs, k, recipe)), inputs: hash(&inputs) }
     }
 
     /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that
     /// makes the same text.
-    fn identity_text(&self, inputs: &[InputFile], k: u32, recipe: &Recipe) -> String {
+    fn identity_text(&self, inputs: &str, k: u32, recipe: &Recipe) -> String {
         let Self { reader, output, add_fingerprint, duplicates, rejects, keep, dedup, annotate, .. } = self;
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let Fields { text, key, key_is_optional, value } = &reader.fields;
-        let mut identity = String::from("[");
-        for (index, InputFile { path, size_bytes, .. }) in inputs.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            // The last word is what earlier versions wrote.
-            let _ = write!(
-                identity,
-                "{comma}Input {{ path: {path:?}, size_bytes: {size_bytes:?}, spooled: None }}"
-            );
-        }
+        let mut identity = String::from(inputs);
         let _ = write!(
             identity,
-            "] Fields {{ text: {text:?}, key: {key:?}, key_is_optional: {key_is_optional:?}, value: {value:?} }} \
+            " Fields {{ text: {text:?}, key: {key:?}, key_is_optional: {key_is_optional:?}, value: {value:?} }} \
              {:?} {:?} {:?} {add_fingerprint:?} {:?} {:?} {k} {recipe} {keep:?} {:?} {}",
             reader.format,
             reader.cut_after,
@@ -184,6 +186,28 @@ impl FileJob {
     }
 }
 
+/// The identity of a job: hashes, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct JobIdentity {
+    /// Of the inputs, the outputs and the options.
+    pub(super) job: String,
+    /// Of the paths of the inputs and their lengths.
+    pub(super) inputs: String,
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The text behind [`JobIdentity::inputs`].
+fn inputs_text(inputs: &[InputFile]) -> String {
+    let text_of = |InputFile { path, size_bytes, .. }: &InputFile| match &**path == Path::new("-") {
+        true => "-".into(),
+        false => format!("{:?} {size_bytes:?}", absolute(path)),
+    };
+    format!("[{}]", inputs.iter().map(text_of).collect::<Vec<_>>().join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,12 +221,11 @@ mod tests {
         let mut inputs = [InputFile::new("/a \"b\"".as_ref()), InputFile::new("-".as_ref())];
         inputs[0].size_bytes = Some(5);
         inputs[1].stdin = StdinSource::Copy("/tmp/x".into());
-        let plain = job.identity_text(&inputs, 3, &recipe);
+        let plain = job.identity_text(&inputs_text(&inputs), 3, &recipe);
         assert_eq!(
             plain,
             format!(
-                "[Input {{ path: \"/a \\\"b\\\"\", size_bytes: Some(5), spooled: None }}, \
-                 Input {{ path: \"-\", size_bytes: None, spooled: None }}] \
+                "[\"/a \\\"b\\\"\" Some(5), -] \
                  Fields {{ text: \"text\", key: None, key_is_optional: false, value: None }} \
                  None None \"/out\" None None None 3 {recipe} First None 0"
             )
@@ -217,13 +240,13 @@ mod tests {
         job.dedup.confirm = Some(Confirm::Jaccard(0.8));
         job.dedup.min_tokens = 9;
         (job.annotate, job.duplicates_header) = (true, true);
-        let before = job.identity_text(&[], 6, &recipe);
+        let before = job.identity_text("[]", 6, &recipe);
         job.keep_fields = vec!["a".into(), "b".into()];
         (job.old_id, job.cleaned) = (Some("old".into()), Some("clean".into()));
         let fields = r#" keep_fields ["a", "b"] old_id "old" cleaned "clean""#;
-        assert_eq!(job.identity_text(&[], 6, &recipe), before.clone() + fields);
+        assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields);
         job.units = Some(Unit::Paragraph);
-        assert_eq!(job.identity_text(&[], 6, &recipe), before.clone() + fields + " units paragraph");
+        assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields + " units paragraph");
         assert_eq!(
             before,
             format!(

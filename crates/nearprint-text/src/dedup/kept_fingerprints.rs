@@ -1,6 +1,6 @@
 //! Decides fingerprint by fingerprint, without documents.
 
-use super::temporary::WorkFolder;
+use super::temporary::{KEPT, WorkFolder};
 use crate::error::Result;
 use nearprint::{Database, Fingerprint, LayoutChoice, Match, Near, Options, Schema, Writer};
 
@@ -42,7 +42,7 @@ impl<F: Fingerprint> KeptFingerprints<F> {
         let layout = bands.map_or(LayoutChoice::Auto, LayoutChoice::Bands);
         let folder = WorkFolder::new()?;
         let schema = Schema::new().k(k).layout(layout);
-        let writer = Database::<F>::create_with(folder.path().join("kept.np"), schema, options)?.writer()?;
+        let writer = Database::<F>::create_with(folder.path().join(KEPT), schema, options)?.writer()?;
         Ok(Self { writer, k, count: 0, _folder: folder })
     }
 

@@ -10,13 +10,12 @@
 //!
 //! Each of the modules uses only those before it: `confirm`, `options`, `units`, `temporary`, `stored`,
 //! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
-//! `deduplicator`; `checkpoint`, `report`, `job`, `completed`, `recent`, `fingerprinting`, `groups`;
+//! `job`; `checkpoint`, `report`, `history`; `deduplicator`; `recent`, `fingerprinting`, `groups`;
 //! `file_run`; `in_order`, `ranked`, `by_unit`; `run`.
 
 mod by_unit;
 mod candidates;
 mod checkpoint;
-mod completed;
 mod confirm;
 mod crowding;
 mod database;
@@ -24,6 +23,7 @@ mod deduplicator;
 mod file_run;
 mod fingerprinting;
 mod groups;
+mod history;
 mod in_order;
 mod job;
 mod kept_fingerprints;
@@ -38,6 +38,7 @@ mod stored;
 mod temporary;
 mod units;
 
+pub use crate::time::UtcTime;
 pub use checkpoint::{DocumentCounts, UnitCounts};
 pub use confirm::{Confirm, ParseConfirmError};
 pub use crowding::Crowding;

@@ -11,7 +11,7 @@ use super::fingerprinting::{self, PreparedRecord, with_valid_key};
 use super::job::{FileJob, Keep};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
-use super::temporary::{StringFile, WorkFolder};
+use super::temporary::{DECIDED, StringFile, WorkFolder};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::Fingerprinter;
@@ -74,7 +74,8 @@ pub(super) fn run<F: Fingerprint>(
     ranking.read(run, reader, report)?;
     let at = reader.position();
     let (outcomes, mut names) = ranking.decide(run, &mut || report(&run.counts, at))?;
-    write(run, &outcomes, &mut names, report)
+    let mut second = reader.again(run.job.reader.clone())?;
+    write(run, &mut second, &outcomes, &mut names, report)
 }
 
 impl<F: Fingerprint> Ranking<F> {
@@ -135,9 +136,9 @@ impl<F: Fingerprint> Ranking<F> {
     ) -> Result<(Sorted<Outcome<F>>, Names)> {
         let Self { names, texts, documents, mut outcomes, folder } = self;
         let (path, schema) =
-            (folder.path().join("decided.np"), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
+            (folder.path().join(DECIDED), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
         let kept = Database::<F>::create_with(path, schema, run.job.dedup.engine.clone())?.writer()?;
-        let known = run.deduplicator.known_before(run.first_sequence)?;
+        let known = run.deduplicator.known_before(run.first_sequence())?;
         let (measure, fingerprinter) = (run.deduplicator.measure(), run.deduplicator.fingerprinter());
         let mut decider = Decider { run, measure, fingerprinter, known, kept, names, texts };
         documents.finish()?.for_each_block(|block| {
@@ -263,13 +264,13 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
 /// The second pass: writes documents and duplicates in input order.
 fn write<F: Fingerprint>(
     run: &mut FileRun<'_, F>,
+    reader: &mut Reader,
     outcomes: &Sorted<Outcome<F>>,
     names: &mut Names,
     report: Report<'_>,
 ) -> Result<()> {
-    let mut reader = Reader::open(&run.job.inputs, run.job.reader.clone())?;
     // The files of a resumed run have these records already.
-    run.skip(&mut reader)?;
+    run.skip(reader)?;
     let mut next = run.counts.records;
     outcomes.for_each_block(|block| {
         for outcome in block {

@@ -7,12 +7,14 @@ use super::checkpoint::DocumentCounts;
 use super::crowding::Crowding;
 use super::file_run::FileRun;
 use super::groups::Group;
+use super::history::FinishedJob;
 use super::job::{FileJob, Keep};
 use super::report::Report;
 use super::temporary::SpooledInput;
 use super::{by_unit, in_order, ranked};
 use crate::documents::{Position, Reader, Recording, StdinSource};
 use crate::error::Result;
+use crate::time::UtcTime;
 use nearprint::{Fingerprint, WidthVisitor};
 
 /// The result of a deduplication of files.
@@ -23,8 +25,9 @@ pub struct FileReport {
     pub counts: DocumentCounts,
     /// The records that interrupted runs had processed before this one.
     pub resumed_after: u64,
-    /// The same job was finished before, and nothing was done: the counts are those of then.
-    pub already_complete: bool,
+    /// When a job that had read the same inputs was finished. Nothing was done now, and the counts
+    /// are from that job. `None` if this run has done the job.
+    pub completed: Option<UtcTime>,
     /// The largest groups of near-duplicates since the job was begun or resumed, at most five.
     pub largest: Vec<Group>,
     /// Whether [`copies`](DocumentCounts::copies) are counted.
@@ -38,8 +41,8 @@ impl FileJob {
     ///
     /// With a database, a job that was interrupted resumes after its last checkpoint when an equal
     /// one is run. A checkpoint is made every 10,000 records, and every second while records arrive
-    /// slowly. A job that was the last one to finish, and whose inputs are the same, is not run
-    /// again. `report` receives the counts and the position of the reader after each block of
+    /// slowly. A job that would replace the output of a finished job with the same inputs is not run,
+    /// unless it is to [start over](Self::restart) or to run [again](Self::again). `report` receives the counts and the position of the reader after each block of
     /// records; [`ControlFlow::Break`] cancels the run.
     ///
     /// To recognize a job again whose standard input is the same, as much of the stream as equals
@@ -98,22 +101,17 @@ impl WidthVisitor for Run<'_> {
         let Self { job, report } = self;
         let mut input = JobInput::open(&job)?;
         let mut run = FileRun::<F>::open(&job, &input.reader)?;
-        if let Some(completed) = run.completed.take() {
-            if completed.has_read(&mut input.reader, report)? {
-                completed.check_files(&job)?;
-                let counts = completed.checkpoint.counts;
-                let counts_copies = run.deduplicator.counts_copies();
-                let report = FileReport {
-                    counts,
-                    resumed_after: counts.records,
-                    already_complete: true,
-                    largest: Vec::new(),
-                    counts_copies,
-                    crowding: None,
-                };
-                return Ok(report);
-            }
-            input.rewind(&job)?;
+        if let Some(finished) = earlier_job(&job, &mut run, &mut input, report)? {
+            finished.check_files(&job)?;
+            let counts_copies = run.deduplicator.counts_copies();
+            return Ok(FileReport {
+                counts: finished.counts,
+                resumed_after: finished.counts.records,
+                completed: Some(finished.completed),
+                largest: Vec::new(),
+                counts_copies,
+                crowding: None,
+            });
         }
         input.stop_recording();
         let reader = &mut input.reader;
@@ -127,8 +125,36 @@ impl WidthVisitor for Run<'_> {
         let counts_copies = run.deduplicator.counts_copies();
         let crowding = run.crowding();
         let (counts, largest) = run.finish()?;
-        Ok(FileReport { counts, resumed_after, already_complete: false, largest, counts_copies, crowding })
+        Ok(FileReport { counts, resumed_after, completed: None, largest, counts_copies, crowding })
     }
+}
+
+/// The latest finished job that has read the same inputs, and that is this job or whose output this
+/// job would replace. `None` if the job is to run. Where it is to start over, the rows of all jobs
+/// that have read the same inputs are forgotten.
+fn earlier_job<F: Fingerprint>(
+    job: &FileJob,
+    run: &mut FileRun<'_, F>,
+    input: &mut JobInput,
+    report: Report<'_>,
+) -> Result<Option<FinishedJob>> {
+    if job.dry_run || job.again || run.is_resumed() || run.history.jobs.is_empty() {
+        return Ok(None);
+    }
+    let mut same = run.history.same_inputs(&run.identity, &mut input.reader, report)?;
+    if !job.restart
+        && let Some(&latest) = same.last()
+    {
+        return Ok(Some(run.history.jobs[latest].clone()));
+    }
+    if job.restart {
+        // Files may have changed since. Nothing but its content identifies a stream.
+        let is_this = |place: &usize| !job.reads_stdin() && run.history.jobs[*place].identity == run.identity;
+        same.extend((0..run.history.jobs.len()).filter(is_this));
+        run.forget(&same)?;
+    }
+    input.rewind(job)?;
+    Ok(None)
 }
 
 /// The inputs of a job, which can be read again from the beginning.
@@ -158,7 +184,7 @@ impl JobInput {
         if let Some((spooled, _)) = &self.recorded {
             options.stdin = StdinSource::Replayed(spooled.path());
         }
-        self.reader = Reader::open(&job.inputs, options)?;
+        self.reader = self.reader.again(options)?;
         Ok(())
     }
 

@@ -1,12 +1,11 @@
 //! Temporary files for data that is needed twice and does not fit in memory.
 
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::geteuid;
-use tempfile::TempDir;
+use nearprint::internal;
 
 use crate::documents::Recording;
 use crate::error::{Error, Result};
@@ -14,61 +13,29 @@ use crate::error::{Error, Result};
 /// The name of temporary files in messages.
 const FILE: &str = "a temporary file";
 
-/// The locked file of a work folder.
-const LOCK: &str = "LOCK";
-/// Its name until it is locked.
-const UNLOCKED: &str = "LOCK.new";
-const PREFIX: &str = "nearprint-";
+/// The copy of standard input.
+const STDIN: &str = "stdin";
+/// The database of the documents or fingerprints kept so far.
+pub(super) const KEPT: &str = "kept.np";
+/// The database of the documents that were decided in the order of their ranks.
+pub(super) const DECIDED: &str = "decided.np";
 
-/// A folder that only this user can read. It is removed when its value is dropped, or, after a
-/// kill, when this user makes the next one.
+/// A folder for temporary files that only this user can read. It is removed when its value is
+/// dropped, or, after a kill, when this user makes the next one.
+///
+/// It may hold what the constants above name, and spilled pieces of sorts. With anything else in it,
+/// it stays, and a warning of the caller can name it.
 #[derive(Debug)]
-pub(super) struct WorkFolder {
-    folder: TempDir,
-    _lock: File,
-}
+pub(super) struct WorkFolder(internal::WorkFolder);
 
 impl WorkFolder {
     pub(super) fn new() -> Result<Self> {
-        let failed = Error::io("create", "a temporary folder");
-        Self::in_folder(&std::env::temp_dir()).map_err(failed)
-    }
-
-    fn in_folder(home: &Path) -> io::Result<Self> {
-        remove_abandoned(home);
-        let permissions = Permissions::from_mode(0o700);
-        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(permissions).tempdir_in(home)?;
-        // An unlocked file named LOCK would say that the folder is abandoned.
-        let lock = File::create_new(folder.path().join(UNLOCKED))?;
-        lock.lock()?;
-        fs::rename(folder.path().join(UNLOCKED), folder.path().join(LOCK))?;
-        Ok(Self { folder, _lock: lock })
+        Ok(Self(internal::WorkFolder::make(&std::env::temp_dir(), &[STDIN], &[KEPT, DECIDED])?))
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.folder.path()
+        self.0.path()
     }
-}
-
-/// Removes the work folders of killed processes of this user. Failures are left to the next call.
-fn remove_abandoned(home: &Path) {
-    let Ok(entries) = home.read_dir() else { return };
-    for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_abandoned(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-/// Whether a work folder is of this user, and of a process that has ended.
-fn is_abandoned(folder: &Path) -> bool {
-    let is_own = |path: &Path, is_kind: fn(&Metadata) -> bool| {
-        path.symlink_metadata().is_ok_and(|found| is_kind(&found) && found.uid() == geteuid().as_raw())
-    };
-    let lock = folder.join(LOCK);
-    is_own(folder, Metadata::is_dir)
-        && is_own(&lock, Metadata::is_file)
-        && File::open(&lock).is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 /// A copy of standard input, which is removed when its value is dropped.
@@ -93,7 +60,7 @@ impl SpooledInput {
     }
 
     pub(super) fn path(&self) -> PathBuf {
-        self.folder.path().join("stdin")
+        self.folder.path().join(STDIN)
     }
 }
 
@@ -146,32 +113,6 @@ impl StringFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn regression_work_folders_are_private_and_abandoned_ones_are_removed() {
-        let home = tempfile::tempdir().unwrap();
-        let names = || home.path().read_dir().unwrap().count();
-        let first = WorkFolder::in_folder(home.path()).unwrap();
-        assert_eq!(first.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
-        fs::write(first.path().join("keys"), "secret").unwrap();
-
-        // As a kill leaves it: unlocked, and not removed.
-        let WorkFolder { folder, _lock } = WorkFolder::in_folder(home.path()).unwrap();
-        let killed = folder.keep();
-        fs::write(killed.join("keys"), "secret").unwrap();
-        drop(_lock);
-        // Killed before it was locked, of another program, and a link.
-        fs::create_dir(home.path().join("nearprint-unlocked")).unwrap();
-        fs::create_dir(home.path().join("other-program")).unwrap();
-        fs::write(home.path().join("other-program/LOCK"), "").unwrap();
-        std::os::unix::fs::symlink("other-program", home.path().join("nearprint-link")).unwrap();
-
-        let second = WorkFolder::in_folder(home.path()).unwrap();
-        assert!(!killed.exists() && first.path().join("keys").exists());
-        assert_eq!(names(), 5);
-        drop((first, second));
-        assert_eq!(names(), 3);
-    }
 
     #[test]
     fn strings_are_read_in_any_order() {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::Format;
+use super::output_file::is_unfinished;
 use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
 
@@ -51,7 +52,7 @@ impl InputFile {
 /// Lists the files that paths denote.
 ///
 /// A folder denotes all regular files below it in the order of their paths; links in it are not
-/// followed.
+/// followed, and unfinished outputs are left out.
 pub(super) fn list(paths: &[PathBuf], stdin: &StdinSource) -> Result<Vec<InputFile>> {
     let mut found = Vec::new();
     for path in paths {
@@ -83,7 +84,7 @@ fn walk(folder: &Path, found: &mut Vec<InputFile>) -> Result<()> {
             let metadata = entry.metadata().map_err(Error::io("open", &path))?;
             if metadata.is_dir() {
                 folders.push(path);
-            } else if metadata.is_file() {
+            } else if metadata.is_file() && !is_unfinished(&path) {
                 found.push(InputFile::with_metadata(path, &metadata));
             }
         }

@@ -38,6 +38,7 @@ mod input_file;
 mod json;
 mod line_file;
 mod lines;
+mod output_file;
 mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -56,6 +57,8 @@ pub use fields::Fields;
 pub use format::Format;
 pub use input_file::InputFile;
 pub use line_file::{LineFile, Span};
+pub(crate) use output_file::digest_of;
+pub use output_file::{OutputFile, Written};
 pub use outputs::check_outputs;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};

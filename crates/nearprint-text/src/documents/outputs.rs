@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::output_file::target_of;
 use crate::error::{Error, OutputProblem, Result};
 
 /// Device and inode of a regular file.
@@ -59,7 +60,7 @@ pub fn check_outputs<'a>(
             Ok(metadata) if !metadata.is_file() => continue,
             _ => {}
         }
-        let resolved = resolve(path).map_err(Error::io("open", path))?;
+        let resolved = target_of(path).map_err(Error::io("open", path))?;
         if resolved.parent().is_some_and(is_database) {
             return Err(nearprint::Error::InsideDatabase { path: path.to_path_buf() }.into());
         }
@@ -79,15 +80,6 @@ fn refuse_same<'a>(
     }
     known.push((resolved, name));
     Ok(())
-}
-
-/// The file that a path leads to, which need not exist.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    path.canonicalize().or_else(|_| {
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
-        Ok(folder.join(path.file_name().unwrap_or_default()))
-    })
 }
 
 /// Whether a folder is a database, be it sound or damaged.

@@ -117,9 +117,23 @@ impl Reader {
     /// file, if the files have different formats, or if a format without fields is to have some;
     /// [`Error::Input`] if the first file is damaged or lacks a column.
     pub fn open(paths: &[PathBuf], options: ReaderOptions) -> Result<Self> {
-        let ReaderOptions { fields, format, stdin_format, cut_after: marker, max_record_bytes, stdin } =
-            options;
-        let inputs = input_file::list(paths, &stdin)?;
+        Self::of_files(input_file::list(paths, &options.stdin)?, options)
+    }
+
+    /// Reads the same files again, from the beginning: not what has come into their folders since.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn again(&self, options: ReaderOptions) -> Result<Self> {
+        let mut inputs = self.inputs.clone();
+        for input in inputs.iter_mut().filter(|input| input.is_stdin()) {
+            input.stdin = options.stdin.clone();
+        }
+        Self::of_files(inputs, options)
+    }
+
+    fn of_files(inputs: Vec<InputFile>, options: ReaderOptions) -> Result<Self> {
+        let ReaderOptions { fields, format, stdin_format, cut_after: marker, max_record_bytes, .. } = options;
         let format = input_file::common_format(&inputs, format, stdin_format)?;
         if let Some(field) = fields.key.as_ref().or(fields.value.as_ref()).filter(|_| !format.has_fields()) {
             let field = field.clone();

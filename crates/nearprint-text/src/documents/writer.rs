@@ -14,6 +14,7 @@ use super::format::Format;
 use super::json::only_members;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
+use super::output_file::Written;
 #[cfg(feature = "parquet")]
 use super::parquet::RowCopier;
 use super::parser::Parser;
@@ -36,8 +37,9 @@ pub struct WriterOptions {
     /// Enables [`DocumentWriter::read_back`] for all outputs. A temporary file keeps the texts of
     /// standard output, compressed files and Parquet.
     pub keep_texts: bool,
-    /// Holds the records for standard output back until [`DocumentWriter::release`].
-    pub hold: bool,
+    /// Lets the unfinished file stay when the writer is dropped, to be
+    /// [resumed](DocumentWriter::resume).
+    pub resumable: bool,
 }
 
 #[cfg(feature = "parquet")]
@@ -103,7 +105,8 @@ struct TextFile {
 }
 
 impl DocumentWriter {
-    /// Creates a file, or truncates one, for the documents of a reader. `-` is standard output.
+    /// Creates a file for the documents of a reader. It has its name when it is
+    /// [finished](Self::finish). `-` is standard output.
     ///
     /// # Errors
     /// [`Error::Output`] if the file is one of the reader's inputs, if the inputs have no fields or
@@ -129,17 +132,15 @@ impl DocumentWriter {
         Ok(output)
     }
 
-    /// Resumes a file: truncates it to `len_bytes`, a length that
-    /// [`flush_and_sync`](Self::flush_and_sync) has returned, and appends there.
+    /// Resumes an unfinished file after what [`flush_and_sync`](Self::flush_and_sync) has returned.
     ///
     /// # Errors
-    /// [`Error::Output`] for Parquet, standard output, compressed files, and a file that is
-    /// shorter; [`Error::Engine`] with an I/O error.
-    pub fn open_at(path: &Path, len_bytes: u64, reader: &Reader, options: WriterOptions) -> Result<Self> {
+    /// As [`LineFile::resume`]; [`Error::Output`] also for Parquet.
+    pub fn resume(path: &Path, written: Written, reader: &Reader, options: WriterOptions) -> Result<Self> {
         if reader.format() == Format::Parquet {
             return Err(OutputProblem::ParquetNotResumable { path: path.to_path_buf() }.into());
         }
-        let lines = LineFile::open_at(path, len_bytes)?;
+        let lines = LineFile::resume(path, written)?;
         Self::to_target(path, reader, options, Target::Lines(lines))
     }
 
@@ -274,33 +275,20 @@ impl DocumentWriter {
         }
     }
 
-    /// Makes everything so far durable, and returns the length of the file in bytes for
-    /// [`open_at`](Self::open_at). Standard output is flushed only. Does nothing for Parquet, which
-    /// is complete only when it is finished, and returns 0.
+    /// Makes everything so far durable, and returns what [`resume`](Self::resume) needs. Standard
+    /// output is flushed only. Does nothing for Parquet, which cannot be resumed.
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
-    pub fn flush_and_sync(&mut self) -> Result<u64> {
+    pub fn flush_and_sync(&mut self) -> Result<Written> {
         match &mut self.target {
             Target::Lines(lines) => lines.flush_and_sync(),
             #[cfg(feature = "parquet")]
-            Target::Rows(_) => Ok(0),
+            Target::Rows(_) => Ok(Written::default()),
         }
     }
 
-    /// Writes the records that were [held back](WriterOptions::hold) to standard output.
-    ///
-    /// # Errors
-    /// [`Error::Engine`] with an I/O error.
-    pub fn release(&mut self) -> Result<()> {
-        match &mut self.target {
-            Target::Lines(lines) => lines.release(),
-            #[cfg(feature = "parquet")]
-            Target::Rows(_) => Ok(()),
-        }
-    }
-
-    /// Writes the end of the file, and makes it durable.
+    /// Writes the end of the file, makes it durable, and gives it its name.
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
@@ -359,8 +347,8 @@ impl Target {
     }
 
     fn lines(path: &Path, options: &WriterOptions) -> Result<Self> {
-        let is_held = options.hold && is_stdout(path);
-        Ok(Self::Lines(if is_held { LineFile::held_stdout()? } else { LineFile::create(path)? }))
+        let create = if options.resumable { LineFile::create_resumable } else { LineFile::create };
+        create(path).map(Self::Lines)
     }
 }
 

@@ -259,6 +259,32 @@ fn databases_without_keys_texts_or_the_recipe_are_refused() {
     assert!(matches!(&long, Err(Error::Input { why, .. }) if why.contains("70000 bytes")), "{long:?}");
 }
 
+/// A prefix of the checkpoint made it a database of hashes, which any writer could clear.
+#[test]
+fn regression_a_database_of_hashes_stays_one_without_its_checkpoint() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let mut dedup = Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    assert_eq!(dedup.decide("a", "one two three four").unwrap(), Decision::Kept);
+    dedup.finish().unwrap();
+    let mut writer = Database::<u64>::open(&path).unwrap().writer().unwrap();
+    assert_eq!(writer.checkpoint(), None);
+    writer.set_checkpoint(b"of another application").unwrap();
+    writer.set_checkpoint(b"").unwrap();
+    writer.close().unwrap();
+    let mut confirming = options(3);
+    confirming.confirm = Some(Confirm::Edit(0.1));
+    assert!(matches!(refused(&path, confirming), DatabaseProblem::NoTexts { .. }));
+    let mut dedup = Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    assert_eq!(dedup.decide("b", "five six seven eight").unwrap(), Decision::Kept);
+    dedup.finish().unwrap();
+    let snapshot = Database::<u64>::open(&path).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.key_storage(), KeyStorage::KeysAndHashes);
+    for row in snapshot.rows().unwrap().map(Result::unwrap) {
+        assert_eq!(snapshot.keys_of(row).unwrap()[0].text.len(), 17, "hashes are stored as before");
+    }
+}
+
 #[test]
 fn a_job_that_was_cancelled_resumes() {
     let home = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
-use crate::terminal::failure::Failure;
+use crate::terminal::failure::{Failure, is_closed_pipe};
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
 use nearprint::width_of;
@@ -23,7 +23,12 @@ use summary::summarize;
 /// three-word shingles in common, estimated by MinHash: see --similarity. Kept documents are
 /// written unchanged, in input order; with --annotate, all documents are written, with what each one
 /// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
-/// too. Rerun an interrupted command with --db to resume.
+/// too. Rerun an interrupted command with --db to resume. A command that would replace the output of
+/// an earlier one with the same inputs changes nothing, unless --restart or --again is given.
+///
+/// A file has its name when it is complete. Until then it is NAME.partial beside it. Documents on
+/// standard output are stored in --db after they were accepted there: if the reader of a pipe ends,
+/// the exit code is 7, and the next run delivers the rest.
 ///
 /// Inputs are documents in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a
 /// folder is a document, and its path is its key; OUT is then the list of the paths to keep.
@@ -106,9 +111,14 @@ pub(super) struct Args {
     /// Write nothing, and print the counts of a real run
     #[arg(long, help_heading = "Output options")]
     dry_run: bool,
-    /// Remove what an interrupted run, or this command before, kept in the database, and start again
+    /// Remove what an interrupted run, or an earlier run with the same inputs, kept in the database, and
+    /// start again. Rows that others stored stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
+    /// Run although an earlier run with the same inputs has written the same output: all documents are
+    /// then duplicates
+    #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
+    again: bool,
     #[command(flatten)]
     documents: DocumentArgs,
     #[command(flatten)]
@@ -156,6 +166,7 @@ impl Args {
         job.database = self.db;
         job.dry_run = self.dry_run;
         job.restart = self.restart;
+        job.again = self.again;
         job.keep = self.keep;
         job.units = self.unit;
         let report = dedup_report(&self.report, &job)?;
@@ -174,17 +185,21 @@ impl Args {
         bar.clear();
         match done {
             Ok(done) => {
-                if done.already_complete {
-                    let DocumentCounts { records, kept, .. } = done.counts;
-                    global.note(format_args!("already complete: {records} documents, {kept} kept"));
-                } else {
-                    summarize(global, &done, self.unit, started);
+                match done.completed {
+                    Some(completed) => {
+                        let DocumentCounts { records, kept, .. } = done.counts;
+                        global.note(format_args!(
+                            "already complete on {completed}: {records} documents, {kept} kept; nothing was changed"
+                        ));
+                    }
+                    None => summarize(global, &done, self.unit, started),
                 }
                 report.map_or(Ok(()), |report| Ok(report.write(&done, &|| Ok(()))?))
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 Err(Failure::Interrupted { records: seen, resumable: remembers })
             }
+            Err(Error::Engine(error)) if remembers && is_closed_pipe(&error) => Err(Failure::NotDelivered),
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => Err(other.into()),
         }

@@ -11,7 +11,7 @@ use crate::args::{GlobalArgs, values};
 use crate::input::fingerprints::npy_header;
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
-use crate::terminal::output::{CompleteFile, OutputStream};
+use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
@@ -102,17 +102,12 @@ impl TypedCommand<()> for Args {
         if let Some(output) = &self.output {
             check_outputs([("--output", &**output)], &[], &[&self.database])?;
         }
-        match self.output.as_deref().filter(|output| *output != Path::new("-")) {
-            None => self.write(&snapshot, None),
-            Some(output) => {
-                let file = CompleteFile::create(output)?;
-                interrupt::set_cancellable(true);
-                self.write(&snapshot, Some(file.path()))?;
-                file.complete()?;
-                interrupt::set_cancellable(false);
-                Ok(())
-            }
-        }
+        let output = self.output.as_deref();
+        // Rows in a pipe stay. An unfinished file is removed.
+        interrupt::set_cancellable(output.is_some_and(|output| output != Path::new("-")));
+        let written = self.write(&snapshot, output);
+        interrupt::set_cancellable(false);
+        written
     }
 }
 
@@ -140,7 +135,7 @@ impl Args {
         self.visit_rows(snapshot, |row| {
             each_key(&snapshots, row, |key| out.write(|out| format.row(out, &row, key)))
         })?;
-        Ok(out.flush()?)
+        Ok(out.finish()?)
     }
 
     /// Writes raw fingerprints, for NumPy after a header.
@@ -160,7 +155,7 @@ impl Args {
             row.fingerprint.write_le(&mut bytes);
             out.write(|out| out.write_all(&bytes))
         })?;
-        Ok(out.flush()?)
+        Ok(out.finish()?)
     }
 
     fn write_parquet<F: Fingerprint>(

@@ -200,7 +200,7 @@ fn write_pictures(args: &Args, tried: &Tried, study: &Study, best: Choice<'_>) -
     if let Some(path) = &args.plot {
         let mut out = OutputStream::create(Some(path))?;
         out.write(|out| out.write_all(svg.as_bytes()))?;
-        out.flush()?;
+        out.finish()?;
     }
     let report = || {
         let fact = |name: &str, value: String| (name.to_string(), value);

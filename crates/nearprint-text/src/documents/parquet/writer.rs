@@ -1,6 +1,5 @@
 //! Writes Parquet files: new columns, and rows copied from other files.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +15,8 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::super::added::{AddedField, FieldKind, FieldValue};
-use super::super::line_file::{STDOUT, is_stdout, sync_file};
+use super::super::line_file::{STDOUT, is_stdout};
+use super::super::output_file::OutputFile;
 use super::reader::ParquetReader;
 use super::row::{BATCH_ROWS, ParquetRow, ParquetValue};
 use crate::error::{Error, Result};
@@ -31,27 +31,27 @@ pub struct ParquetWriter {
     writer: ArrowWriter<Box<dyn Write + Send>>,
     schema: SchemaRef,
     path: PathBuf,
-    /// A second handle of the file; `None` for standard output.
-    file: Option<File>,
+    /// `None` for standard output.
+    output: Option<OutputFile>,
 }
 
 impl ParquetWriter {
-    /// Creates a file, or truncates one. `-` is standard output.
+    /// Creates a file, which has its name when it is [finished](Self::finish). `-` is standard
+    /// output.
     ///
     /// # Errors
-    /// [`Error::Engine`] with an I/O error.
+    /// As [`OutputFile::create`].
     pub fn create(path: &Path, schema: &SchemaRef, compression: Compression) -> Result<Self> {
-        let (path, file, target): (PathBuf, _, Box<dyn Write + Send>) = if is_stdout(path) {
+        let (path, output, target): (PathBuf, _, Box<dyn Write + Send>) = if is_stdout(path) {
             (STDOUT.into(), None, Box::new(io::stdout()))
         } else {
-            let failed = || Error::io("create", path);
-            let file = File::create(path).map_err(failed())?;
-            let again = file.try_clone().map_err(failed())?;
-            (path.to_path_buf(), Some(again), Box::new(file))
+            let output = OutputFile::create(path)?;
+            let again = output.file().try_clone().map_err(Error::io("create", path))?;
+            (path.to_path_buf(), Some(output), Box::new(again))
         };
         let properties = WriterProperties::builder().set_compression(compression).build();
         let writer = ArrowWriter::try_new(target, schema.clone(), Some(properties));
-        Ok(Self { writer: writer.map_err(write_error(&path))?, schema: schema.clone(), path, file })
+        Ok(Self { writer: writer.map_err(write_error(&path))?, schema: schema.clone(), path, output })
     }
 
     /// Writes rows, given as columns.
@@ -66,14 +66,14 @@ impl ParquetWriter {
         written.map_err(write_error(&self.path))
     }
 
-    /// Writes the end of the file, and makes it durable.
+    /// Writes the end of the file, makes it durable, and gives it its name.
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
     pub fn finish(self) -> Result<()> {
         let mut target = self.writer.into_inner().map_err(write_error(&self.path))?;
-        let ended = target.flush().and_then(|()| self.file.as_ref().map_or(Ok(()), sync_file));
-        ended.map_err(Error::io("write", &self.path))
+        target.flush().map_err(Error::io("write", &self.path))?;
+        self.output.map_or(Ok(()), OutputFile::complete)
     }
 }
 

@@ -1,0 +1,380 @@
+//! What commands do to the files that they write: a file has its name only when it is complete, and
+//! nothing else is removed, emptied or renamed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::cli::{fails, nearprint, succeeds};
+
+fn read(at: &Path, name: &str) -> String {
+    fs::read_to_string(at.join(name)).unwrap()
+}
+
+fn names(at: &Path) -> Vec<String> {
+    let entries = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
+/// Two near-duplicates for each even number, and their lines.
+fn pages(range: std::ops::Range<u32>) -> String {
+    let page = |n: u32| {
+        let words: Vec<String> = (0..12).map(|word| format!("w{}", (n / 2) * 31 + word)).collect();
+        format!("{{\"id\":\"p{n}\",\"text\":\"{}\",\"size\":{n}}}\n", words.join(" "))
+    };
+    range.map(page).collect()
+}
+
+fn rows(at: &Path, database: &str) -> Vec<String> {
+    let mut rows: Vec<String> =
+        succeeds(at, &format!("export {database}"), b"").lines().map(Into::into).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn regression_a_field_that_does_not_exist_leaves_the_old_output() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    succeeds(at, "dedup in.jsonl -o out.jsonl --duplicates gone.tsv", b"");
+    let files = || (read(at, "out.jsonl"), read(at, "gone.tsv"));
+    let before = files();
+    assert_eq!((before.0.lines().count(), before.1.lines().count()), (10, 10));
+    for wrong in ["--text-field typo", "--key-field typo", "--text-field typo --keep max:typo"] {
+        for database in ["", "--db seen.np"] {
+            fails(
+                at,
+                &format!("dedup in.jsonl -o out.jsonl --duplicates gone.tsv {wrong} {database}"),
+                b"",
+                5,
+                &["typo"],
+            );
+            assert_eq!(files(), before, "{wrong} {database}");
+        }
+    }
+    assert_eq!(names(at), ["gone.tsv", "in.jsonl", "out.jsonl", "seen.np"]);
+    // The same of other commands that write files.
+    fs::write(at.join("evals.jsonl"), "{\"text\":\"one\"}\n").unwrap();
+    fails(
+        at,
+        "decontaminate in.jsonl --against evals.jsonl -o out.jsonl --found gone.tsv --text-field typo",
+        b"",
+        5,
+        &[],
+    );
+    assert_eq!(files(), before);
+}
+
+#[test]
+fn regression_the_name_of_a_file_with_a_line_feed_leaves_no_part_of_a_list() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("folder")).unwrap();
+    for name in ["a", "b\nc", "d"] {
+        fs::write(at.join("folder").join(name), format!("text of {name:?} and some more words")).unwrap();
+    }
+    fs::write(at.join("kept.txt"), "yesterday\n").unwrap();
+    let outcome = nearprint(at, "dedup folder -o kept.txt", b"");
+    if outcome.code != 0 {
+        assert_eq!(read(at, "kept.txt"), "yesterday\n", "{}", outcome.err);
+    }
+    assert_eq!(names(at), ["folder", "kept.txt"]);
+}
+
+#[test]
+fn regression_an_earlier_job_given_again_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let monday = "dedup mon.jsonl -o mon.out --db seen.np --key-field id";
+    let tuesday = "dedup tue.jsonl -o tue.out --db seen.np --key-field id";
+    fs::write(at.join("mon.jsonl"), pages(0..40)).unwrap();
+    fs::write(at.join("tue.jsonl"), pages(30..60)).unwrap();
+    succeeds(at, monday, b"");
+    succeeds(at, tuesday, b"");
+    let (files, stored) = ((read(at, "mon.out"), read(at, "tue.out")), rows(at, "seen.np"));
+    assert_eq!((files.0.lines().count(), files.1.lines().count(), stored.len()), (20, 10, 30));
+
+    for (line, numbers) in [(monday, "40 documents, 20 kept"), (tuesday, "30 documents, 10 kept")] {
+        let again = nearprint(at, line, b"");
+        assert_eq!(again.code, 0, "{}", again.err);
+        assert!(again.err.contains("already complete on 2"), "{}", again.err);
+        assert!(again.err.contains(numbers), "{}", again.err);
+    }
+    // One more output, or other options, make no other job of the same inputs.
+    for more in ["--duplicates gone.tsv", "--annotate", "--similarity 0.9"] {
+        let again = nearprint(at, &format!("{monday} {more}"), b"");
+        assert_eq!(again.code, i32::from(more.starts_with("--dup")), "{}", again.err);
+        assert!(again.err.contains("already complete on 2"), "{}", again.err);
+    }
+    assert_eq!(((read(at, "mon.out"), read(at, "tue.out")), rows(at, "seen.np")), (files.clone(), stored));
+    assert!(!at.join("gone.tsv").exists());
+
+    // It runs where that is said. Its documents are then duplicates.
+    let again = nearprint(at, &format!("{monday} --again --duplicates gone.tsv"), b"");
+    assert!(again.code == 0 && again.err.contains("40 documents, 0 kept"), "{}", again.err);
+    assert_eq!((read(at, "mon.out"), read(at, "gone.tsv").lines().count()), (String::new(), 40));
+    let again = nearprint(at, &format!("{monday} --restart"), b"");
+    assert!(again.code == 0 && again.err.contains("40 documents, 20 kept"), "{}", again.err);
+    assert_eq!((read(at, "mon.out"), read(at, "tue.out")), files);
+    // Another output replaces nothing.
+    let other = nearprint(at, &monday.replace("mon.out", "other.out"), b"");
+    assert!(other.code == 0 && other.err.contains("40 documents, 0 kept"), "{}", other.err);
+}
+
+#[test]
+fn regression_a_restart_removes_only_the_rows_of_its_job() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let line = "dedup in.jsonl -o out.jsonl --db seen.np --key-field id --recipe simhash";
+    fs::write(at.join("in.jsonl"), pages(0..40)).unwrap();
+    succeeds(at, line, b"");
+    let of_job = rows(at, "seen.np");
+    let others = "fingerprint,id,key\n77,1001,https://a/\n78,1002,https://b/\n";
+    succeeds(at, "add seen.np - --input-format csv --acknowledge", others.as_bytes());
+    assert_eq!(rows(at, "seen.np").len(), of_job.len() + 2);
+    succeeds(at, &format!("{line} --restart"), b"");
+    let mut expected = of_job.clone();
+    expected.extend(["77\t1001\thttps://a/".to_string(), "78\t1002\thttps://b/".into()]);
+    expected.sort();
+    assert_eq!(rows(at, "seen.np"), expected);
+
+    // The same of an interrupted job, between whose parts somebody else has stored rows.
+    let cut = "dedup - -o cut.jsonl --db seen.np --key-field id --recipe simhash";
+    interrupt_after_checkpoint(at, cut, &pages(100..25_000), "cut.jsonl");
+    succeeds(at, "add seen.np - --input-format csv", b"fingerprint,id,key\n79,1003,https://c/\n");
+    let outcome = nearprint(at, cut, pages(100..25_000).as_bytes());
+    assert!(outcome.code == 0 && outcome.err.contains("done by a run"), "{}", outcome.err);
+    succeeds(at, "add seen.np - --input-format csv", b"fingerprint,id,key\n80,1004,https://d/\n");
+    // It is given again with the first of its documents alone: another job, which forgets nothing.
+    let before = rows(at, "seen.np");
+    succeeds(at, &format!("{cut} --restart"), b"");
+    assert_eq!(rows(at, "seen.np"), before);
+    succeeds(at, &format!("{cut} --restart"), pages(100..25_000).as_bytes());
+    assert_eq!(rows(at, "seen.np"), before);
+    let kept = rows(at, "seen.np");
+    for id in ["1001", "1002", "1003", "1004"] {
+        assert!(kept.iter().any(|row| row.contains(&format!("\t{id}\t"))), "{id}");
+    }
+}
+
+fn start(at: &Path, line: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_nearprint"))
+        .args(line.split(' '))
+        .current_dir(at)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Starts a job, and kills it when its database has a checkpoint with rows and its output has bytes.
+fn interrupt_after_checkpoint(at: &Path, line: &str, input: &str, output: &str) {
+    let before = nearprint(at, "stats seen.np", b"").out;
+    let mut child = start(at, line);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    let started = Instant::now();
+    let partial = at.join(format!("{output}.partial"));
+    while nearprint(at, "stats seen.np", b"").out == before
+        || partial.metadata().is_ok_and(|file| file.len() == 0)
+    {
+        assert!(started.elapsed() < Duration::from_secs(60), "no checkpoint came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(partial.exists(), "the unfinished output stays");
+}
+
+#[test]
+fn regression_a_run_resumes_only_the_output_that_it_has_written() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (line, input) = ("dedup - -o big.out --db seen.np --key-field id", pages(0..25_000));
+    interrupt_after_checkpoint(at, line, &input, "big.out");
+    let partial = at.join("big.out.partial");
+    let written = fs::read(&partial).unwrap();
+    for foreign in [vec![b'x'; 6 << 20], written[..10].to_vec(), {
+        let mut changed = written.clone();
+        changed[0] ^= 1;
+        changed
+    }] {
+        fs::write(&partial, &foreign).unwrap();
+        fails(at, line, input.as_bytes(), 1, &["big.out"]);
+        assert_eq!(fs::read(&partial).unwrap(), foreign);
+        assert!(!at.join("big.out").exists());
+    }
+    fs::write(&partial, &written).unwrap();
+    succeeds(at, line, input.as_bytes());
+    assert_eq!(read(at, "big.out").lines().count(), 12_500);
+    assert!(!partial.exists());
+}
+
+#[test]
+fn regression_two_outputs_are_not_one_file_through_a_link() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    fs::write(at.join("evals.jsonl"), "{\"text\":\"one\"}\n").unwrap();
+    symlink("a.out", at.join("b.out")).unwrap();
+    symlink("b.out", at.join("c.out")).unwrap();
+    for other in ["b.out", "c.out", "./a.out"] {
+        let refused = ["are the same file"];
+        fails(at, &format!("dedup in.jsonl -o a.out --duplicates {other}"), b"", 2, &refused);
+        fails(
+            at,
+            &format!("decontaminate in.jsonl --against evals.jsonl -o a.out --found {other}"),
+            b"",
+            2,
+            &refused,
+        );
+    }
+    // A link is followed, and stays.
+    succeeds(at, "dedup in.jsonl -o c.out", b"");
+    assert_eq!(read(at, "a.out").lines().count(), 10);
+    assert!(at.join("c.out").is_symlink() && at.join("b.out").is_symlink());
+}
+
+#[test]
+fn regression_a_foreign_file_with_the_name_of_an_unfinished_output_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    succeeds(at, "build rows.np", b"1\n2\n");
+    let commands = [
+        "dedup in.jsonl -o out",
+        "dedup in.jsonl -o out --db seen.np",
+        "dedup in.jsonl -o other --duplicates out",
+        "dedup in.jsonl -o other --duplicates more --report out",
+        "export rows.np -o out",
+        "scan in.jsonl --report out",
+    ];
+    let partial = at.join("out.partial");
+    for content in ["", "a thesis"] {
+        fs::write(&partial, content).unwrap();
+        for line in commands {
+            fails(at, line, b"", 1, &["out.partial", "move it away"]);
+            assert_eq!(read(at, "out.partial"), content, "{line}");
+        }
+    }
+    fs::remove_file(&partial).unwrap();
+    symlink("in.jsonl", &partial).unwrap();
+    fails(at, commands[0], b"", 1, &["move it away"]);
+    assert!(partial.is_symlink());
+    fs::remove_file(&partial).unwrap();
+    fs::create_dir(&partial).unwrap();
+    fails(at, commands[0], b"", 1, &["move it away"]);
+    assert!(partial.is_dir());
+}
+
+#[test]
+fn regression_the_unfinished_output_of_a_killed_command_is_replaced_by_the_next() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    let line = "dedup - -o out.jsonl";
+    let mut child = start(at, line);
+    let partial = at.join("out.jsonl.partial");
+    let started = Instant::now();
+    child.stdin.as_mut().unwrap().write_all(pages(0..5000).as_bytes()).unwrap();
+    while !partial.exists() {
+        assert!(started.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    // While it is written, no other command takes it.
+    fails(at, "dedup in.jsonl -o out.jsonl", b"", 1, &["is being written"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(partial.exists());
+    // Neither a copy of it nor the file under another name is taken for an unfinished output.
+    fs::rename(&partial, at.join("mine.partial")).unwrap();
+    fails(at, "dedup in.jsonl -o mine", b"", 1, &["move it away"]);
+    fs::rename(at.join("mine.partial"), &partial).unwrap();
+    succeeds(at, "dedup in.jsonl -o out.jsonl", b"");
+    assert_eq!(read(at, "out.jsonl").lines().count(), 10);
+    assert_eq!(names(at), ["in.jsonl", "out.jsonl"]);
+}
+
+#[test]
+fn an_output_takes_the_mode_of_the_file_that_it_replaces() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    fs::write(at.join("out.jsonl"), "old").unwrap();
+    fs::set_permissions(at.join("out.jsonl"), fs::Permissions::from_mode(0o640)).unwrap();
+    succeeds(at, "dedup in.jsonl -o out.jsonl", b"");
+    assert_eq!(at.join("out.jsonl").metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn regression_long_names_of_outputs_have_room_for_the_suffix() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    succeeds(at, "build rows.np", b"1\n2\n");
+    for name in ["n".repeat(255), "n".repeat(248), "é".repeat(127)] {
+        succeeds(at, &format!("export rows.np -o {name}"), b"");
+        assert_eq!(read(at, &name).lines().count(), 2);
+    }
+    assert_eq!(names(at).len(), 4);
+}
+
+#[test]
+fn regression_documents_that_a_full_device_did_not_take_are_delivered_later() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let (line, input) = ("dedup in.jsonl -o - --db seen.np --key-field id", pages(0..30_000));
+    fs::write(at.join("in.jsonl"), &input).unwrap();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+    command.args(line.split(' ')).current_dir(at).stderr(Stdio::piped());
+    let outcome = command.stdout(full).output().unwrap();
+    assert_eq!(outcome.status.code(), Some(1), "{}", String::from_utf8_lossy(&outcome.stderr));
+    assert_eq!(rows(at, "seen.np").len(), 0, "nothing is stored that was not written");
+
+    // A reader that ends after three lines.
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut some = [0; 3000];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let outcome = child.wait_with_output().unwrap();
+    assert_eq!((outcome.status.code(), outcome.stderr.len()), (Some(7), 0));
+    let (stored, rest) = (rows(at, "seen.np").len(), succeeds(at, line, b""));
+    assert_eq!(rest.lines().count(), 15_000 - stored);
+    assert_eq!(rows(at, "seen.np").len(), 15_000);
+}
+
+#[test]
+fn an_output_that_is_no_regular_file_is_written_directly() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
+    succeeds(at, "dedup in.jsonl -o /dev/null --duplicates /dev/null", b"");
+    assert_eq!(succeeds(at, "dedup in.jsonl -o /dev/stdout", b"").lines().count(), 10);
+    // What a file that stands for standard output has already stays.
+    fs::write(at.join("log"), "before\n").unwrap();
+    let log = File::options().append(true).open(at.join("log")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+    command.args(["dedup", "in.jsonl", "-o", "/dev/stdout"]).current_dir(at);
+    assert!(command.stdout(log).stderr(Stdio::null()).status().unwrap().success());
+    assert_eq!(read(at, "log").lines().count(), 11);
+}
+
+#[test]
+fn a_list_of_files_can_stand_in_the_folder_that_it_lists() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::create_dir(at.join("folder")).unwrap();
+    for number in 0..6 {
+        let text: Vec<String> = (0..12).map(|word| format!("w{}", number / 2 * 31 + word)).collect();
+        fs::write(at.join("folder").join(format!("{number}.txt")), text.join(" ")).unwrap();
+    }
+    succeeds(at, "dedup folder -o folder/3-kept.txt --keep longest --duplicates folder/2-gone.tsv", b"");
+    assert_eq!(read(at, "folder/3-kept.txt").lines().count(), 3);
+}

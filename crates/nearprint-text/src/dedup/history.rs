@@ -1,0 +1,188 @@
+//! The record of the jobs that a database has seen to their end.
+//!
+//! A database remembers the documents of a finished job. The same job again would find all of them,
+//! keep none, and replace its output by an empty one. The history recognizes the inputs and the
+//! outputs of every finished job, whatever the options are.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
+use super::job::{FileJob, JobIdentity};
+use super::report::{Report, report_progress};
+use crate::documents::{Reader, digest_of};
+use crate::error::{Error, OutputProblem, Result};
+use crate::time::UtcTime;
+use nearprint::MAX_HISTORY_BYTES;
+
+/// Records between two reports.
+const REPORT_RECORDS: u64 = 1000;
+
+/// A finished job. The names of its JSON members are part of the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct FinishedJob {
+    pub(super) completed: UtcTime,
+    #[serde(flatten)]
+    pub(super) identity: JobIdentity,
+    pub(super) rows: Rows,
+    pub(super) counts: DocumentCounts,
+    /// A hash of all records.
+    digest: u64,
+    /// The hashes of the first 1, 2, 4, 8, … records, their lower halves.
+    at_powers: Vec<u32>,
+    /// The output, the duplicates and the rejects; `None` if there is none, or no regular file.
+    files: [Option<FinishedFile>; 3],
+}
+
+/// A file that a job has completed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct FinishedFile {
+    /// The hash of its absolute path.
+    path: u64,
+    #[serde(flatten)]
+    content: FileDigest,
+}
+
+impl FinishedJob {
+    /// The record of a job whose files are complete.
+    pub(super) fn new(job: &FileJob, checkpoint: Checkpoint, hash: &RecordHash) -> Result<Self> {
+        let mut files = [None, None, None];
+        for ((file, path), written) in files.iter_mut().zip(job.outputs()).zip(&checkpoint.files) {
+            let Some(path) = path.filter(|path| is_file(path)) else { continue };
+            let content = match written.as_ref().filter(|written| written.has_digest()) {
+                Some(written) => written.clone(),
+                None => digest_of(path).map_err(Error::io("read", path))?.into(),
+            };
+            *file = Some(FinishedFile { path: path_hash(path), content });
+        }
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Self {
+            completed: UtcTime::new(since_epoch.as_secs()),
+            identity: checkpoint.identity,
+            rows: checkpoint.rows,
+            counts: checkpoint.counts,
+            digest: checkpoint.digest,
+            at_powers: hash.at_powers.iter().map(|&value| lower_half(value)).collect(),
+            files,
+        })
+    }
+
+    /// Whether `job` is this job, or asks for a file that this job has completed.
+    pub(super) fn is_or_has_output_of(&self, job: &FileJob, identity: &JobIdentity) -> bool {
+        let is_of_this = |path: &Path| is_named(path) && self.file(path).is_some();
+        self.identity == *identity || job.outputs().into_iter().flatten().any(is_of_this)
+    }
+
+    fn file(&self, path: &Path) -> Option<&FinishedFile> {
+        let hash = path_hash(path);
+        self.files.iter().flatten().find(|file| file.path == hash)
+    }
+
+    /// Whether the job may have read the records of a hash, and more behind them.
+    fn may_begin_with(&self, found: &RecordHash) -> bool {
+        let powers = found.at_powers.iter().map(|&value| lower_half(value));
+        found.records <= self.counts.records
+            && self.at_powers.get(..found.at_powers.len()).is_some_and(|own| powers.eq(own.iter().copied()))
+    }
+
+    fn has_read(&self, found: &RecordHash) -> bool {
+        found.records == self.counts.records && found.value == self.digest
+    }
+
+    /// Checks that every output that `job` asks for is one that this job has completed, and still
+    /// is as this job wrote it.
+    pub(super) fn check_files(&self, job: &FileJob) -> Result<()> {
+        for path in job.outputs().into_iter().flatten().filter(|path| is_named(path)) {
+            let Some(file) = self.file(path) else {
+                let (path, completed) = (path.to_path_buf(), self.completed);
+                let DocumentCounts { records, kept, .. } = self.counts;
+                return Err(OutputProblem::NotOfFinishedJob { path, completed, records, kept }.into());
+            };
+            if !path.is_file()
+                || FileDigest::from(digest_of(path).map_err(Error::io("read", path))?) != file.content
+            {
+                return Err(OutputProblem::ChangedAfterEnd { path: path.to_path_buf() }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All finished jobs, the earliest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct History {
+    pub(super) jobs: Vec<FinishedJob>,
+}
+
+impl History {
+    /// Decodes the jobs, one JSON object a line.
+    ///
+    /// # Errors
+    /// The reason why a line is no record of a job.
+    pub(super) fn decode(bytes: &[u8]) -> std::result::Result<Self, serde_json::Error> {
+        let jobs = serde_json::Deserializer::from_slice(bytes).into_iter().collect::<Result<_, _>>()?;
+        Ok(Self { jobs })
+    }
+
+    /// Encodes the jobs, the latest ones if there is no room for all.
+    pub(super) fn encode(&self) -> std::result::Result<Vec<u8>, serde_json::Error> {
+        let lines: Vec<Vec<u8>> = self.jobs.iter().map(serde_json::to_vec).collect::<Result<_, _>>()?;
+        let mut room = MAX_HISTORY_BYTES;
+        let fits = |line: &&Vec<u8>| {
+            let left = room.checked_sub(line.len() + 1);
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let num_latest = lines.iter().rev().take_while(fits).count();
+        let latest = &lines[lines.len() - num_latest..];
+        Ok(latest.iter().flat_map(|line| [&**line, b"\n"].concat()).collect())
+    }
+
+    /// The places of the jobs that have read the same records as a reader, from the same inputs.
+    /// Other records are recognized, at the latest, where there are twice as many as the equal ones
+    /// before them.
+    pub(super) fn same_inputs(
+        &self,
+        identity: &JobIdentity,
+        reader: &mut Reader,
+        report: Report<'_>,
+    ) -> Result<Vec<usize>> {
+        let mut same: Vec<usize> = (0..self.jobs.len()).collect();
+        same.retain(|&job| self.jobs[job].identity.inputs == identity.inputs);
+        let mut found = RecordHash::default();
+        while !same.is_empty()
+            && let Some(item) = reader.next_item()?
+        {
+            found.push(item.digest());
+            same.retain(|&job| self.jobs[job].may_begin_with(&found));
+            if found.records.is_multiple_of(REPORT_RECORDS) {
+                report_progress(report, &DocumentCounts::default(), reader.position())?;
+            }
+        }
+        same.retain(|&job| self.jobs[job].has_read(&found));
+        Ok(same)
+    }
+}
+
+fn lower_half(value: u64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
+    let half = value as u32;
+    half
+}
+
+/// Whether an output has a name of its own: it is not standard output, a pipe or a device.
+fn is_named(path: &Path) -> bool {
+    path != Path::new("-") && path.metadata().map_or(true, |found| found.is_file())
+}
+
+fn is_file(path: &Path) -> bool {
+    path != Path::new("-") && path.is_file()
+}
+
+fn path_hash(path: &Path) -> u64 {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    xxh3_64(absolute.as_os_str().as_encoded_bytes())
+}

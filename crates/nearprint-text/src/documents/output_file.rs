@@ -1,0 +1,423 @@
+//! A file that has its name only when it is complete.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::error::{Error, OutputProblem, Result};
+
+/// Ends the name of an unfinished file.
+const SUFFIX: &str = ".partial";
+/// The longest name of a file, in bytes, on the usual file systems.
+const MAX_NAME_BYTES: usize = 255;
+/// The extended attribute that marks an unfinished file.
+const MARKER: &str = "user.nearprint.partial";
+/// The longest content of a marker, in bytes.
+const MAX_MARKER_BYTES: usize = 512;
+/// How many links a path may lead through.
+const MAX_LINKS: usize = 40;
+/// Bytes that are read at once.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// The beginning of a file that is durable, for [`LineFile::resume`](super::LineFile::resume).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Its length in bytes.
+    pub len_bytes: u64,
+    /// The XXH3-128 of these bytes.
+    pub digest: u128,
+}
+
+/// A file that has its name only when it is complete.
+///
+/// Until then it is `NAME.partial` beside its destination, locked, and marked by an extended
+/// attribute. [`complete`](Self::complete) replaces the destination in one rename, so that the
+/// destination is the old file or the whole new one at any moment. Dropping an incomplete file
+/// removes it, unless it is to be resumed. After a kill the next file of the same
+/// name replaces a marked one. Any other file of that name stays, and is an error.
+///
+/// A link is followed: its target is replaced. A pipe or a device is written directly.
+///
+/// ```
+/// use nearprint_text::documents::OutputFile;
+/// use std::io::Write;
+///
+/// # let home = tempfile::tempdir()?;
+/// # let path = home.path().join("rows.tsv");
+/// std::fs::write(&path, "old")?;
+/// let mut file = OutputFile::create(&path)?;
+/// file.file().write_all(b"new")?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "old");
+/// file.complete()?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "new");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct OutputFile {
+    file: File,
+    /// The path as it was given, for messages.
+    path: PathBuf,
+    /// `None` for a pipe or a device.
+    partial: Option<Partial>,
+}
+
+/// The unfinished file.
+#[derive(Debug)]
+struct Partial {
+    path: PathBuf,
+    target: PathBuf,
+    /// The process that made it. A forked child must not remove it.
+    process: u32,
+    is_kept: bool,
+}
+
+impl OutputFile {
+    /// Creates an unfinished file for a destination.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with [`PartialInUse`](OutputProblem::PartialInUse) or
+    /// [`PartialExists`](OutputProblem::PartialExists) if there is an unfinished file already that
+    /// another process writes, or a file that no process of nearprint made; [`Error::Engine`] with
+    /// an I/O error.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failed = || Error::io("create", path);
+        if let Some(file) = open_stream(path).map_err(failed())? {
+            return Ok(Self { file, path: path.to_path_buf(), partial: None });
+        }
+        let target = target_of(path).map_err(failed())?;
+        let partial = partial_path(&target);
+        let file = loop {
+            match options().create_new(true).open(&partial) {
+                Ok(file) => {
+                    lock(&file, &partial)?;
+                    mark(&file, &partial).map_err(failed())?;
+                    break file;
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create", &partial)(error)),
+            }
+            if let Some(file) = take_abandoned(&partial)? {
+                break file;
+            }
+        };
+        let partial = Partial { path: partial, target, process: std::process::id(), is_kept: false };
+        let file = Self { file, path: path.to_path_buf(), partial: Some(partial) };
+        file.take_mode().map_err(failed())?;
+        Ok(file)
+    }
+
+    /// Opens an unfinished file after its durable beginning, and cuts off the rest. A destination
+    /// that has just this content becomes an unfinished file again. Returns the hash of the
+    /// beginning, too.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with [`Truncated`](OutputProblem::Truncated) or
+    /// [`OtherContent`](OutputProblem::OtherContent) if the beginning is another one, with
+    /// [`NotResumable`](OutputProblem::NotResumable) for pipes and devices, and as
+    /// [`create`](Self::create); [`Error::Engine`] with an I/O error.
+    pub(super) fn resume(path: &Path, written: Written) -> Result<(Self, Xxh3)> {
+        let failed = |action| Error::io(action, path);
+        if is_stream(path).map_err(failed("open"))? {
+            return Err(OutputProblem::NotResumable { path: path.to_path_buf() }.into());
+        }
+        let target = target_of(path).map_err(failed("open"))?;
+        let partial = partial_path(&target);
+        let (file, hash) = match open_regular(&partial) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => take_completed(path, &target, written)?,
+            other => {
+                let file = other.map_err(Error::io("open", &partial))?;
+                lock(&file, &partial)?;
+                let hash = check_beginning(&file, &partial, written)?;
+                (file, hash)
+            }
+        };
+        mark(&file, &partial).map_err(failed("open"))?;
+        file.set_len(written.len_bytes).map_err(failed("truncate"))?;
+        (&file).seek(SeekFrom::Start(written.len_bytes)).map_err(failed("open"))?;
+        let partial = Partial { path: partial, target, process: std::process::id(), is_kept: true };
+        Ok((Self { file, path: path.to_path_buf(), partial: Some(partial) }, hash))
+    }
+
+    /// The open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether it is a regular file, which can be read back.
+    #[must_use]
+    pub(super) fn is_regular(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    /// Lets the unfinished file stay when it is dropped, to be resumed.
+    pub(super) fn keep(&mut self) {
+        if let Some(partial) = &mut self.partial {
+            partial.is_kept = true;
+        }
+    }
+
+    /// Makes the content, and the name of the unfinished file, durable. Does nothing for a pipe or
+    /// a device.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub(super) fn sync(&self) -> Result<()> {
+        let Some(partial) = &self.partial else { return Ok(()) };
+        let synced = self.file.sync_all().and_then(|()| sync_folder(&partial.path));
+        synced.map_err(Error::io("write", &self.path))
+    }
+
+    /// Makes the content durable, and gives the file its name. All that was written has to be in
+    /// the file: buffers are flushed before.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] with an I/O error.
+    pub fn complete(mut self) -> Result<()> {
+        let Some(partial) = self.partial.take() else { return Ok(()) };
+        let mut renamed = self.file.sync_all();
+        if renamed.is_ok() {
+            renamed = fs::rename(&partial.path, &partial.target);
+        }
+        if let Err(error) = renamed {
+            self.partial = Some(partial);
+            return Err(Error::io("write", &self.path)(error));
+        }
+        // The marker names the unfinished file, so it is harmless if it stays after a crash.
+        let _ = fremovexattr(&self.file, MARKER);
+        let _ = self.file.unlock();
+        sync_folder(&partial.target).map_err(Error::io("write", &self.path))
+    }
+
+    /// Gives the unfinished file the permissions and the owner of the file that it replaces.
+    fn take_mode(&self) -> io::Result<()> {
+        let Some(replaced) = self.partial.as_ref().and_then(|partial| partial.target.metadata().ok()) else {
+            return Ok(());
+        };
+        let own = self.file.metadata()?;
+        if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
+            // Only root may give files away.
+            let _ = std::os::unix::fs::fchown(&self.file, Some(replaced.uid()), Some(replaced.gid()));
+        }
+        self.file.set_permissions(Permissions::from_mode(replaced.mode() & 0o7777))
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        let Some(partial) = &self.partial else { return };
+        if partial.process != std::process::id() {
+            return;
+        }
+        if !partial.is_kept && is_at(&self.file, &partial.path) {
+            let _ = fs::remove_file(&partial.path);
+        }
+        let _ = self.file.unlock();
+    }
+}
+
+/// How unfinished files are opened.
+fn options() -> OpenOptions {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(flags.bits().cast_signed());
+    options
+}
+
+/// Opens an existing regular file.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let file = options().open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
+/// Locks an unfinished file.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(OutputProblem::PartialInUse { path: path.to_path_buf() }.into()),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", path)(error)),
+    }
+}
+
+/// Takes over the unfinished file of a killed process, and empties it. `None` if it has been
+/// completed or removed meanwhile.
+fn take_abandoned(path: &Path) -> Result<Option<File>> {
+    let foreign = || OutputProblem::PartialExists { path: path.to_path_buf() }.into();
+    let file = match options().open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // A link, a folder, or a file of somebody else.
+        Err(_) => return Err(foreign()),
+        Ok(file) => file,
+    };
+    if !file.metadata().map_err(Error::io("open", path))?.is_file() || !is_marked(&file, path) {
+        return Err(foreign());
+    }
+    lock(&file, path)?;
+    if !is_at(&file, path) {
+        return Ok(None);
+    }
+    file.set_len(0).map_err(Error::io("truncate", path))?;
+    Ok(Some(file))
+}
+
+/// Makes a destination that has this content an unfinished file again. A job renames its files one
+/// by one, and may have been killed in between.
+fn take_completed(path: &Path, target: &Path, written: Written) -> Result<(File, Xxh3)> {
+    let truncated = || OutputProblem::Truncated { path: path.to_path_buf(), len_bytes: written.len_bytes };
+    let file = match open_regular(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(truncated().into()),
+        other => other.map_err(Error::io("open", path))?,
+    };
+    lock(&file, path)?;
+    let hash = check_beginning(&file, path, written)?;
+    if file.metadata().map_err(Error::io("open", path))?.len() != written.len_bytes {
+        return Err(OutputProblem::OtherContent { path: path.to_path_buf() }.into());
+    }
+    fs::rename(target, partial_path(target)).map_err(Error::io("rename", path))?;
+    Ok((file, hash))
+}
+
+/// Checks that a file begins with what was written to it, and returns the hash of that.
+fn check_beginning(file: &File, path: &Path, written: Written) -> Result<Xxh3> {
+    let (len_bytes, hash) = hash_of(&mut file.take(written.len_bytes)).map_err(Error::io("read", path))?;
+    if len_bytes < written.len_bytes {
+        let (path, len_bytes) = (path.to_path_buf(), written.len_bytes);
+        return Err(OutputProblem::Truncated { path, len_bytes }.into());
+    }
+    if hash.digest128() != written.digest {
+        return Err(OutputProblem::OtherContent { path: path.to_path_buf() }.into());
+    }
+    Ok(hash)
+}
+
+/// The length and the digest of a file.
+pub(crate) fn digest_of(path: &Path) -> io::Result<Written> {
+    let (len_bytes, hash) = hash_of(&mut File::open(path)?)?;
+    Ok(Written { len_bytes, digest: hash.digest128() })
+}
+
+/// The length and the hash of all bytes of a stream.
+fn hash_of(stream: &mut impl Read) -> io::Result<(u64, Xxh3)> {
+    let (mut hash, mut len_bytes, mut block) = (Xxh3::new(), 0, vec![0; BLOCK_BYTES]);
+    loop {
+        match stream.read(&mut block) {
+            Ok(0) => return Ok((len_bytes, hash)),
+            Ok(len) => {
+                hash.update(&block[..len]);
+                len_bytes += len as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Marks a file as unfinished. Where the file system has no extended attributes, a file that a
+/// kill leaves is not replaced by the next one.
+fn mark(file: &File, path: &Path) -> io::Result<()> {
+    let _ = fsetxattr(file, MARKER, marker(&file.metadata()?, path).as_bytes(), XattrFlags::empty());
+    Ok(())
+}
+
+/// Whether a path is an unfinished output.
+pub(super) fn is_unfinished(path: &Path) -> bool {
+    let has_suffix = path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
+    has_suffix && options().write(false).open(path).is_ok_and(|file| is_marked(&file, path))
+}
+
+/// Whether a file is marked as unfinished, under this name. A copy of it, or the file under another
+/// name, is not.
+fn is_marked(file: &File, path: &Path) -> bool {
+    let mut found = [0; MAX_MARKER_BYTES];
+    let len = fgetxattr(file, MARKER, &mut found[..]);
+    let expected = file.metadata().map(|metadata| marker(&metadata, path));
+    len.is_ok_and(|len| expected.is_ok_and(|expected| expected.as_bytes() == &found[..len]))
+}
+
+fn marker(metadata: &Metadata, path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    format!("an unfinished output of nearprint: inode {}, name {:016x}\n", metadata.ino(), xxh3_64(name))
+}
+
+/// Whether a path leads to an open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    fs::symlink_metadata(path).is_ok_and(|found| file.metadata().is_ok_and(|own| id(own) == id(found)))
+}
+
+/// Opens what is no regular file, to be written directly. `None` for a regular file, and for a
+/// path that leads to nothing.
+fn open_stream(path: &Path) -> io::Result<Option<File>> {
+    if !is_stream(path)? {
+        return Ok(None);
+    }
+    // A standard stream may be a regular file with content.
+    OpenOptions::new().append(true).open(path).map(Some)
+}
+
+/// Whether a path is a pipe, a device, or a stream of a process such as `/dev/stdout`.
+fn is_stream(path: &Path) -> io::Result<bool> {
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(metadata) => Ok(!metadata.is_file() || path.starts_with("/dev") || path.starts_with("/proc")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The file that a path leads to, through all links. It need not exist; its folder must.
+pub(super) fn target_of(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        if let Ok(found) = path.canonicalize() {
+            return Ok(found);
+        }
+        match path.read_link() {
+            Ok(next) => path = folder_of(&path).join(next),
+            Err(_) => {
+                let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+                return Ok(folder_of(&path).canonicalize()?.join(name));
+            }
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+/// The name of the unfinished file. A name that would be too long is cut, and a hash of it added.
+fn partial_path(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default();
+    let mut partial = name.to_os_string();
+    if name.len() + SUFFIX.len() > MAX_NAME_BYTES {
+        let text = name.to_string_lossy();
+        let hash = format!("-{:016x}", xxh3_64(name.as_encoded_bytes()));
+        let room = MAX_NAME_BYTES - SUFFIX.len() - hash.len();
+        let end = (0..=room).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        partial = format!("{}{hash}", &text[..end]).into();
+    }
+    partial.push(SUFFIX);
+    target.with_file_name(partial)
+}
+
+/// The folder of a path: `.` for a bare name.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes the name of a file durable.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
+}
+
+impl Write for &OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.file).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! A folder that a process has made, and may therefore remove.
+//!
+//! The name of a folder proves nothing: `x.np.building` or `nearprint-…` can be anybody's database.
+//! A made folder therefore holds a marker, which no database and no user writes. The marker names
+//! the folder and has its number in the file system, so that a copy or a renamed folder is not
+//! taken for a made one. It has no number of the device, which changes between boots.
+//!
+//! The marker is locked while the folder is in use. A folder with a marker that is not locked is
+//! left of a process that has ended. Only files of known names are removed, one by one and through
+//! no link. If there is anything else, all of the folder stays.
+//!
+//! A process that is killed between making the folder and writing the marker leaves a folder that
+//! is empty or holds an incomplete marker. It is treated as anybody else's.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use rustix::fs::OFlags;
+
+use super::folder::Folder;
+use super::names;
+use crate::error::{Error, Result};
+use crate::util::random::random_bytes;
+
+/// The file that marks a made folder.
+const MARKER: &str = "NEARPRINT-FOLDER";
+/// More than the longest marker.
+const MAX_MARKER_BYTES: u64 = 4096;
+const FIRST_LINE: &str = "This folder was made by nearprint, which also removes it.";
+
+/// What a made folder may hold beside its marker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents {
+    /// What the folder is for, in one word of its marker.
+    pub(super) kind: &'static str,
+    /// Whether a name is of its files.
+    pub(super) is_file: fn(&str) -> bool,
+    /// The names of further files.
+    pub(super) files: &'static [&'static str],
+    /// The names of databases in it, which may be unfinished.
+    pub(super) databases: &'static [&'static str],
+}
+
+/// What a folder that exists already is.
+#[derive(Debug)]
+pub(super) enum Existing {
+    /// It was left of a process that has ended, and is gone now.
+    Removed,
+    /// A process is using it.
+    InUse { pid: u32 },
+    /// It was left of a process that has ended, and holds something else, so all of it stays.
+    Occupied { by: PathBuf },
+    /// Nothing shows that nearprint made it.
+    Foreign { found: &'static str },
+}
+
+/// A made folder. It is removed when its value is dropped, unless it was published.
+#[derive(Debug)]
+pub(super) struct OwnFolder(Arc<Made>);
+
+#[derive(Debug)]
+struct Made {
+    parent: Folder,
+    name: OsString,
+    folder: Folder,
+    contents: Contents,
+    /// The marker. `None` once the folder is published or removed.
+    lock: Mutex<Option<File>>,
+}
+
+/// The folders that this process has made.
+static MADE: Mutex<Vec<Weak<Made>>> = Mutex::new(Vec::new());
+/// What was found in made folders and made them stay.
+static OCCUPANTS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes all folders that this process has made and not published, for a process that is about to
+/// end. Their owners may be at work on other threads; these fail from then on.
+pub fn remove_own_folders() {
+    let made: Vec<Arc<Made>> = locked(&MADE).iter().filter_map(Weak::upgrade).collect();
+    // The newest first: it may lie in an older one.
+    made.iter().rev().for_each(|made| made.remove());
+}
+
+/// What nearprint did not make and has found in folders that it made, since the last call. Because
+/// of it, these folders stayed as they were.
+pub fn take_occupants() -> Vec<PathBuf> {
+    std::mem::take(&mut *locked(&OCCUPANTS)).into_iter().collect()
+}
+
+impl OwnFolder {
+    /// Makes a folder that only its owner can read. `None` if the name is taken.
+    pub(super) fn make(parent: &Folder, name: &OsStr, contents: Contents) -> Result<Option<Self>> {
+        let path = parent.path_of("").join(name);
+        match parent.make_own_folder(name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            other => other.map_err(Error::io("create", &path))?,
+        }
+        let made = parent.open_own(name).map_err(Error::io("open", &path)).and_then(|folder| {
+            let lock = mark(&folder, name, contents)?;
+            Ok((folder, lock))
+        });
+        let (folder, lock) = made.inspect_err(|_| drop(parent.remove_folder(name)))?;
+        let lock = Mutex::new(Some(lock));
+        let made = Arc::new(Made { parent: parent.clone(), name: name.into(), folder, contents, lock });
+        let mut all = locked(&MADE);
+        all.retain(|made| made.strong_count() > 0);
+        all.push(Arc::downgrade(&made));
+        Ok(Some(Self(made)))
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.0.folder
+    }
+
+    /// Leaves the folder as the end of a killed process does.
+    #[cfg(test)]
+    pub(super) fn leave(&self) {
+        drop(locked(&self.0.lock).take());
+    }
+
+    /// Gives the folder its final name, durably. It holds no marker from then on, and stays.
+    ///
+    /// The marker goes first, and the removal is synced: a published folder with a marker could
+    /// later be taken for one that was left. A crash between the two leaves a whole database under
+    /// the old name, which looks like anybody's. The next build of the name refuses it, and the user
+    /// decides.
+    pub(super) fn publish(&self, name: &OsStr, check_free: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Made { parent, folder, .. } = &*self.0;
+        let path = folder.path_of("");
+        let mut lock = locked(&self.0.lock);
+        if lock.is_none() {
+            return Err(Error::Interrupted);
+        }
+        self.0.check_place()?;
+        check_free()?;
+        folder.unlink(MARKER).map_err(Error::io("remove", folder.path_of(MARKER)))?;
+        folder.sync().map_err(Error::io("sync", &path))?;
+        parent.rename_to(&self.0.name, name).map_err(Error::io("rename", &path))?;
+        *lock = None;
+        parent.sync().map_err(Error::io("sync", parent.path_of("")))
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
+}
+
+impl Made {
+    /// Checks that the folder is where it was made.
+    fn check_place(&self) -> Result<()> {
+        let path = self.folder.path_of("");
+        match self.folder.is_at(&self.parent, &self.name).map_err(Error::io("look at", &path))? {
+            true => Ok(()),
+            false => Err(Error::Replaced { path }),
+        }
+    }
+
+    /// Removes the folder, unless it was moved, or this is the child of a fork. After a failure the
+    /// next process removes the rest.
+    fn remove(&self) {
+        let Some(lock) = locked(&self.lock).take() else { return };
+        if self.folder.check_process().is_err() {
+            // Unlocking would release the lock of the parent.
+            return;
+        }
+        if self.check_place().is_ok() {
+            let _ = remove(&self.parent, &self.name, &self.folder, self.contents);
+        }
+        // A child that has just been forked has a copy of the file, until it runs its own program.
+        let _ = lock.unlock();
+    }
+}
+
+/// Decides what a folder is that exists already, and removes it if a process that has ended has left
+/// it. `None` if it does not exist any more.
+pub(super) fn look_at(parent: &Folder, name: &OsStr, contents: Contents) -> Result<Option<Existing>> {
+    let path = parent.path_of("").join(name);
+    let foreign = |found| Ok(Some(Existing::Foreign { found }));
+    let folder = match parent.open_own(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return foreign("not a folder"),
+        other => other.map_err(Error::io("open", &path))?,
+    };
+    if !folder.is_own().map_err(Error::io("look at", &path))? {
+        return foreign("belongs to another user");
+    }
+    let (marker, pid) = match read_marker(&folder, name, contents) {
+        Ok(Some(found)) => found,
+        Ok(None) => return foreign(describe(&folder).map_err(Error::io("read", &path))?),
+        Err(error) => return Err(Error::io("read", folder.path_of(MARKER))(error)),
+    };
+    match marker.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Some(Existing::InUse { pid })),
+        Err(TryLockError::Error(error)) => return Err(Error::io("lock", folder.path_of(MARKER))(error)),
+    }
+    // The process that had it until now may have removed or published it.
+    if marker.metadata().map_or(0, |metadata| metadata.nlink()) == 0 {
+        return Ok(None);
+    }
+    let removed = remove(parent, name, &folder, contents).map_err(Error::io("remove", &path))?;
+    Ok(Some(removed.map_or(Existing::Removed, |by| Existing::Occupied { by })))
+}
+
+/// What a folder without a marker looks like.
+fn describe(folder: &Folder) -> io::Result<&'static str> {
+    let names = folder.names()?;
+    let holds = |wanted: &str| names.iter().any(|name| name == wanted);
+    Ok(if names.is_empty() {
+        "an empty folder"
+    } else if holds(names::MANIFEST) {
+        "a database"
+    } else if holds(MARKER) {
+        "not the folder that its marker names"
+    } else {
+        "a folder that nearprint did not make"
+    })
+}
+
+/// Writes and locks the marker of a new folder.
+fn mark(folder: &Folder, name: &OsStr, contents: Contents) -> Result<File> {
+    let path = folder.path_of(MARKER);
+    let id: String = random_bytes::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    let marker = folder.create_file(MARKER).map_err(Error::io("create", &path))?;
+    let write = || {
+        marker.lock()?;
+        let text = marker_text(&id, std::process::id(), inodes(folder, &marker)?, name, contents);
+        marker.write_all_at(&text, 0)?;
+        // After a power cut, too, the folder can be recognised.
+        marker.sync_data()
+    };
+    match write() {
+        Ok(()) => Ok(marker),
+        Err(error) => {
+            let _ = folder.unlink(MARKER);
+            Err(Error::io("write", &path)(error))
+        }
+    }
+}
+
+/// The numbers of the folder and of its marker in the file system.
+fn inodes(folder: &Folder, marker: &File) -> io::Result<[u64; 2]> {
+    Ok([folder.inode()?, marker.metadata()?.ino()])
+}
+
+fn marker_text(id: &str, pid: u32, inodes: [u64; 2], name: &OsStr, contents: Contents) -> Vec<u8> {
+    let ([folder, marker], kind) = (inodes, contents.kind);
+    let numbers = format!("inode of the folder: {folder}\ninode of this file: {marker}\n");
+    let text = format!("{FIRST_LINE}\nid: {id}\nprocess: {pid}\nkind: {kind}\n{numbers}name: ");
+    [text.as_bytes(), name.as_bytes()].concat()
+}
+
+/// The marker of a folder, and the process that wrote it. `None` if there is none, or it is not the
+/// one of this folder.
+fn read_marker(folder: &Folder, name: &OsStr, contents: Contents) -> io::Result<Option<(File, u32)>> {
+    let file = match folder.open_regular(MARKER, OFlags::RDONLY) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    let mut found = Vec::new();
+    (&file).take(MAX_MARKER_BYTES).read_to_end(&mut found)?;
+    let text = String::from_utf8_lossy(&found);
+    let mut lines = text.lines().skip(1);
+    let id = lines.next().and_then(|line| line.strip_prefix("id: "));
+    let pid = lines.next().and_then(|line| line.strip_prefix("process: ")?.parse().ok());
+    let Some((id, pid)) = id.zip(pid) else { return Ok(None) };
+    let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let expected = marker_text(id, pid, inodes(folder, &file)?, name, contents);
+    Ok((is_id && found == expected).then_some((file, pid)))
+}
+
+/// The files of a made folder, and the databases in it with theirs.
+#[derive(Default)]
+struct Listing {
+    files: Vec<String>,
+    databases: Vec<(Folder, String, Vec<String>)>,
+}
+
+/// Removes a folder whose marker the caller has locked. If it holds anything else, nothing is removed
+/// and the result is what it is.
+fn remove(parent: &Folder, name: &OsStr, folder: &Folder, contents: Contents) -> io::Result<Option<PathBuf>> {
+    let listing = match list(folder, contents)? {
+        Ok(listing) => listing,
+        Err(occupant) => {
+            locked(&OCCUPANTS).insert(occupant.clone());
+            return Ok(Some(occupant));
+        }
+    };
+    for (database, name, files) in &listing.databases {
+        files.iter().try_for_each(|file| database.unlink(file))?;
+        folder.remove_folder(name.as_ref())?;
+    }
+    listing.files.iter().try_for_each(|file| folder.unlink(file))?;
+    // Another thread may have added files. They need the marker to be removed later.
+    if folder.names()?.iter().all(|name| name == MARKER) {
+        match folder.unlink(MARKER) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => parent.remove_folder(name)?,
+        }
+    }
+    Ok(None)
+}
+
+/// Everything in a folder but its marker, or the path of what nearprint has not put there.
+fn list(folder: &Folder, contents: Contents) -> io::Result<Result<Listing, PathBuf>> {
+    let mut listing = Listing::default();
+    for name in folder.names()? {
+        let path = folder.path_of("").join(&name);
+        let Some(name) = name.to_str() else { return Ok(Err(path)) };
+        let database = name.strip_suffix(names::BUILDING).unwrap_or(name);
+        if contents.databases.contains(&database) {
+            match list_database(folder, name)? {
+                Ok((database, files)) => listing.databases.push((database, name.into(), files)),
+                Err(occupant) => return Ok(Err(occupant)),
+            }
+        } else if ((contents.is_file)(name) || contents.files.contains(&name)) && folder.is_file(name)? {
+            listing.files.push(name.into());
+        } else if name != MARKER {
+            return Ok(Err(path));
+        }
+    }
+    Ok(Ok(listing))
+}
+
+/// The files of a database in a made folder.
+fn list_database(parent: &Folder, name: &str) -> io::Result<Result<(Folder, Vec<String>), PathBuf>> {
+    let folder = match parent.open_own(name.as_ref()) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Err(parent.path_of(name))),
+        other => other?,
+    };
+    let mut files = Vec::new();
+    for name in folder.names()? {
+        match name.to_str().filter(|name| *name == MARKER || names::is_ours(name)) {
+            Some(file) if folder.is_file(file)? => files.push(file.to_string()),
+            _ => return Ok(Err(folder.path_of("").join(name))),
+        }
+    }
+    Ok(Ok((folder, files)))
+}

@@ -1,0 +1,280 @@
+//! Folders that are made, left and removed, beside those of others.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::error::Error;
+use crate::format::schema::Schema;
+
+/// Everything below a folder: contents of files, targets of links.
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+fn tree(folder: &Path) -> Tree {
+    let mut found = Tree::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = if metadata.is_dir() {
+            found.extend(tree(&path));
+            b"folder".to_vec()
+        } else if metadata.is_symlink() {
+            fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+        } else {
+            fs::read(&path).unwrap()
+        };
+        found.insert(path, content);
+    }
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+fn database(path: &Path) {
+    let mut builder = crate::Database::<u64>::build(path, Schema::new()).unwrap();
+    builder.push(7, None).unwrap();
+    builder.finish().unwrap();
+}
+
+/// The staging folder of a build that was killed.
+fn killed_build(target: &Path) -> PathBuf {
+    let staging = Staging::begin(target).unwrap();
+    staging.folder().create("spill-00000001-0-1.tmp").unwrap().write_all_at(b"old", 0).unwrap();
+    staging.folder().create(names::MANIFEST).unwrap();
+    staging.folder.leave();
+    staging.path().to_path_buf()
+}
+
+#[test]
+fn staging_publishes_all_or_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("db");
+    let building = home.path().join("db.building");
+
+    let staging = Staging::begin(&target).unwrap();
+    staging.folder().create(names::MANIFEST).unwrap();
+    assert!(matches!(Staging::begin(&target), Err(Error::Locked { pid: Some(_), .. })));
+    drop(staging);
+    assert!(!building.exists() && !target.exists(), "dropped without a trace");
+
+    let staging = Staging::begin(&target).unwrap();
+    staging.folder().create(names::MANIFEST).unwrap();
+    staging.publish().unwrap();
+    assert!(target.join(names::MANIFEST).exists() && !building.exists());
+    let names: Vec<_> = tree(&target).into_keys().collect();
+    assert_eq!(names, [target.join(names::LOCK), target.join(names::MANIFEST)], "no marker is left");
+    assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
+}
+
+#[test]
+fn regression_only_the_folder_of_a_killed_build_is_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let (target, building) = (home.path().join("x"), home.path().join("x.building"));
+    killed_build(&target);
+    drop(Staging::begin(&target).unwrap());
+    assert!(!building.exists());
+
+    let foreign: [(&str, &dyn Fn()); 9] = [
+        ("an empty folder", &|| fs::create_dir(&building).unwrap()),
+        ("a database", &|| database(&building)),
+        ("a folder that nearprint did not make", &|| {
+            fs::create_dir(&building).unwrap();
+            fs::write(building.join("LOCK"), "").unwrap();
+        }),
+        ("a folder that nearprint did not make", &|| {
+            fs::create_dir(&building).unwrap();
+            fs::write(building.join("00000001.rows"), "mine").unwrap();
+        }),
+        ("not a folder", &|| symlink(home.path().join("elsewhere"), &building).unwrap()),
+        ("not the folder that its marker names", &|| {
+            let left = killed_build(&home.path().join("y"));
+            fs::remove_file(left.join(names::MANIFEST)).unwrap();
+            copy(&left, &building);
+            fs::remove_dir_all(left).unwrap();
+        }),
+        ("not the folder that its marker names", &|| {
+            let left = killed_build(&home.path().join("y"));
+            fs::remove_file(left.join(names::MANIFEST)).unwrap();
+            fs::rename(left, &building).unwrap();
+        }),
+        ("not a file of a database", &|| {
+            fs::write(killed_build(&target).join("thesis.txt"), "mine").unwrap()
+        }),
+        ("not a file of a database", &|| {
+            fs::create_dir(killed_build(&target).join("00000009.rows")).unwrap();
+        }),
+    ];
+    fs::create_dir(home.path().join("elsewhere")).unwrap();
+    for (number, (expected, make)) in foreign.into_iter().enumerate() {
+        make();
+        let before = tree(home.path());
+        let refused = Staging::begin(&target);
+        assert!(
+            matches!(&refused, Err(Error::NotStaging { found, .. }) if *found == expected),
+            "{number}: {refused:?}"
+        );
+        assert_eq!(tree(home.path()), before, "{number}");
+        if fs::remove_file(&building).is_err() {
+            fs::remove_dir_all(&building).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_empty_folder_is_a_valid_destination_and_a_file_is_not() {
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("db");
+    fs::create_dir(&target).unwrap();
+    Staging::begin(&target).unwrap().publish().unwrap();
+    let file = home.path().join("file");
+    fs::write(&file, "x").unwrap();
+    assert!(matches!(Staging::begin(&file), Err(Error::AlreadyExists { .. })));
+    assert!(matches!(Staging::begin(Path::new("/")), Err(Error::AlreadyExists { .. })));
+}
+
+#[test]
+fn a_failed_publication_removes_what_was_made() {
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("db");
+    let staging = Staging::begin(&target).unwrap();
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("thesis.txt"), "mine").unwrap();
+    assert!(matches!(staging.publish(), Err(Error::AlreadyExists { .. })));
+    assert_eq!(tree(home.path()).len(), 2);
+}
+
+#[test]
+fn regression_names_of_255_bytes_can_be_built() {
+    let home = tempfile::tempdir().unwrap();
+    for name in ["n".repeat(246), "n".repeat(247), "n".repeat(255), "ä".repeat(127), "中".repeat(85)] {
+        let target = home.path().join(&name);
+        let left = killed_build(&target);
+        assert!(left.file_name().unwrap().len() <= 255 && left.file_name().unwrap().to_str().is_some());
+        let other = target.with_file_name(format!(
+            "{}x",
+            &name[..name.len() - name.chars().next_back().unwrap().len_utf8()]
+        ));
+        drop(Staging::begin(&other).unwrap());
+        assert!(left.exists(), "another name has another folder");
+        database(&target);
+        assert!(target.exists() && !left.exists());
+    }
+}
+
+#[test]
+fn a_database_has_the_permissions_of_its_source_and_its_owner_can_use_it() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let source = home.path().join("source");
+    database(&source);
+    for (number, (folder, file, expected)) in
+        [(0o700, 0o644, (0o700, 0o600)), (0o750, 0o640, (0o750, 0o640)), (0o555, 0o444, (0o755, 0o644))]
+            .into_iter()
+            .enumerate()
+    {
+        fs::read_dir(&source).unwrap().for_each(|entry| set(&entry.unwrap().path(), file));
+        set(&source, folder);
+        let target = home.path().join(number.to_string());
+        let mut staging = Staging::begin(&target).unwrap();
+        staging.copy_permissions(&Folder::open(&source).unwrap()).unwrap();
+        staging.publish().unwrap();
+        assert_eq!((mode(&target), mode(&target.join(names::LOCK))), expected);
+        set(&source, 0o700);
+    }
+}
+
+fn work_folder(home: &Path) -> WorkFolder {
+    WorkFolder::make(home, &["stdin"], &["kept.np"]).unwrap()
+}
+
+/// A work folder with everything that may be in it.
+fn full(home: &Path) -> WorkFolder {
+    let folder = work_folder(home);
+    fs::write(folder.path().join("stdin"), "secret").unwrap();
+    fs::write(folder.path().join("spill-00000001-0-1.tmp"), "secret").unwrap();
+    database(&folder.path().join("kept.np"));
+    folder
+}
+
+#[test]
+fn work_folders_are_private_and_those_of_killed_processes_are_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let count = || fs::read_dir(home.path()).unwrap().count();
+    let first = full(home.path());
+    assert_eq!(first.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let killed = full(home.path());
+    killed.folder.leave();
+    let second = work_folder(home.path());
+    assert!(!killed.path().exists() && first.path().join("stdin").exists());
+    assert_eq!(count(), 2);
+    drop((first, second));
+    assert_eq!(count(), 0);
+
+    let killed = work_folder(home.path());
+    killed_build(&killed.path().join("kept.np"));
+    killed.folder.leave();
+    drop(work_folder(home.path()));
+    assert_eq!(count(), 0, "with an unfinished database in it");
+}
+
+#[test]
+fn regression_work_folders_of_others_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    database(&at("nearprint-corpus"));
+    fs::create_dir_all(at("nearprint-x/sub")).unwrap();
+    fs::write(at("nearprint-x/LOCK"), "").unwrap();
+    fs::write(at("nearprint-x/sub/thesis.tex"), "mine").unwrap();
+    database(&at("nearprint-abcdefghijklmnop"));
+    symlink("nearprint-corpus", at("nearprint-abcdefghijklmnoq")).unwrap();
+    fs::create_dir(at("nearprint-abcdefghijklmnor")).unwrap();
+
+    let killed = full(home.path());
+    killed.folder.leave();
+    copy(&home.path().join("nearprint-corpus"), &at("nearprint-abcdefghijklmnos"));
+    let marker = fs::read(killed.path().join("NEARPRINT-FOLDER")).unwrap();
+    fs::write(at("nearprint-abcdefghijklmnos/NEARPRINT-FOLDER"), marker).unwrap();
+    fs::rename(killed.path(), at("nearprint-abcdefghijklmnot")).unwrap();
+
+    let occupied = full(home.path());
+    occupied.folder.leave();
+    let occupant = occupied.path().join("kept.np/thesis.tex");
+    fs::write(&occupant, "mine").unwrap();
+    let linked = full(home.path());
+    linked.folder.leave();
+    fs::remove_file(linked.path().join("stdin")).unwrap();
+    symlink(at("nearprint-x/LOCK"), linked.path().join("stdin")).unwrap();
+
+    let before = tree(home.path());
+    drop(work_folder(home.path()));
+    assert_eq!(tree(home.path()), before);
+    let occupants = take_occupants();
+    assert!(occupants.contains(&occupant) && occupants.contains(&linked.path().join("stdin")));
+
+    let mine = full(home.path());
+    let path = mine.path().to_path_buf();
+    fs::create_dir(path.join("notes")).unwrap();
+    let before = tree(home.path());
+    drop(mine);
+    assert_eq!(tree(home.path()), before, "all of it stays");
+    assert!(take_occupants().contains(&path.join("notes")));
+}
+
+#[test]
+fn a_moved_work_folder_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = full(home.path());
+    fs::rename(folder.path(), home.path().join("mine")).unwrap();
+    let before = tree(home.path());
+    drop(folder);
+    assert_eq!(tree(home.path()), before);
+}
