@@ -257,7 +257,7 @@ fn many_groups_make_a_small_page() {
             others.push(ReportMember { text: None, ..near(&name("third"), &text.repeat(2), 7) });
         }
         writer
-            .group(&ReportGroup { num_unlisted: 0, kept: member(&name("document"), text), others })
+            .group(&ReportGroup { num_unlisted: 0, kept: member(&name("document"), &text), others })
             .unwrap();
     }
     let counter = writer.finish().unwrap();

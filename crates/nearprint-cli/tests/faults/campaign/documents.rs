@@ -98,7 +98,7 @@ impl Inputs {
     pub fn new(random: &mut Random) -> Self {
         let home = tempfile::tempdir().unwrap();
         let bad_line = "{\"id\": \"bad\", \"text\": \n";
-        for (name, count) in FILES.iter().zip([600, 900, 11_000]) {
+        for (name, count) in FILES.iter().zip([600, 900, 10_500]) {
             fs::write(home.path().join(name), documents(name, count, random) + bad_line).unwrap();
         }
         fs::write(home.path().join("few.jsonl"), documents("few", 40, random)).unwrap();

@@ -174,7 +174,7 @@ fn any(world: &mut World, inputs: &Inputs) -> Job {
 }
 
 fn dedup(world: &mut World, inputs: &Inputs, has_database: bool) -> Job {
-    let file = if world.chance(6) { FILES[2] } else { FILES[world.below(2) as usize] };
+    let file = if world.chance(10) { FILES[2] } else { FILES[world.below(2) as usize] };
     let mut job = Job::new(&["dedup", &inputs.path(file), "--key-field", "id"]);
     if has_database {
         job.database();

@@ -22,7 +22,7 @@ use self::world::World;
 use crate::common::short_or_full;
 use crate::machine::setting;
 
-const STEPS: u64 = 30;
+const STEPS: u64 = 20;
 
 /// What a round has done.
 #[derive(Debug, Default)]
