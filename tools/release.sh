@@ -3,22 +3,28 @@
 #
 #   tools/release.sh binary TARGET        an archive of the programs for a target of rustc; *-musl is static
 #   tools/release.sh deb [PACKAGE...]     Debian packages of crates (nearprint-cli), for this machine
-#   tools/release.sh crates [OPTION...]   the crates of crates.io; options go to cargo package
+#   tools/release.sh crates [OPTION...]   the crates of crates.io, and whether all that is in them compiles; options
+#                                         go to cargo package
+#   tools/release.sh licences TARGET...   python/THIRD-PARTY.txt, which maturin puts into wheels
 #   tools/release.sh sdist                the source distribution of the Python package
 #   tools/release.sh checksums            SHA256SUMS of everything that is there
-#   tools/release.sh check                unpacks, installs and runs what is there
+#   tools/release.sh check                unpacks, installs and runs what is there; looks for licences, and for paths
+#                                         of this machine
 #
 # PROFILE is the profile of cargo (dist), and DIST the folder of the files (dist).
 #
 # binary for *-musl needs cargo-zigbuild and ziglang of PyPI, and qemu-user if this machine has another processor.
-# deb needs cargo-deb and dpkg-dev. sdist needs maturin. check needs root and mmdebstrap for Debian packages.
+# deb needs cargo-deb and dpkg-dev. sdist needs maturin. check needs root and mmdebstrap for Debian packages. Licences
+# need python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+RUSTFLAGS=$(tools/remap.sh)
+export RUSTFLAGS
 
 profile=${PROFILE:-dist}
-mkdir -p "${DIST:-dist}"
-dist=$(cd "${DIST:-dist}" && pwd)
 target=${CARGO_TARGET_DIR:-target}
+mkdir -p "${DIST:-dist}" "$target"
+dist=$(cd "${DIST:-dist}" && pwd)
 case $profile in
   dev) built=debug ;;
   *) built=$profile ;;
@@ -34,6 +40,11 @@ fail() {
   exit 1
 }
 
+# The target of this machine.
+host() {
+  rustc -vV | sed -n 's/^host: //p'
+}
+
 # What starts programs of a target on this machine.
 runner() {
   case $1 in
@@ -44,11 +55,11 @@ runner() {
   esac
 }
 
-# Makes a folder of what comes with the programs, in the layout of /usr/local/share. The rest of the arguments runs
-# `nearprint`.
+# Makes a folder of what comes with the programs of a target, in the layout of /usr/local/share. The rest of the
+# arguments runs `nearprint`.
 share() {
-  local share=$1
-  shift
+  local share=$1 triple=$2
+  shift 2
   rm -rf "$share"
   mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc/nearprint}
   "$@" man --dir "$share/man/man1"
@@ -59,6 +70,8 @@ share() {
   "$@" completions fish > "$share/fish/vendor_completions.d/nearprint.fish"
   cp README.md LICENSE-APACHE LICENSE-MIT "$share/doc/nearprint"
   gzip -9nc CHANGELOG.md > "$share/doc/nearprint/changelog.gz"
+  tools/third_party.py nearprint-cli "$triple" > "$work/THIRD-PARTY"
+  gzip -9nc "$work/THIRD-PARTY" > "$share/doc/nearprint/THIRD-PARTY.gz"
 }
 
 binary() {
@@ -68,7 +81,7 @@ binary() {
   folder=$work/$name
   mkdir -p "$folder/bin"
   cp "${programs[@]/#/$target/$triple/$built/}" "$folder/bin"
-  share "$folder/share" "$(runner "$triple")" "$folder/bin/nearprint"
+  share "$folder/share" "$triple" "$(runner "$triple")" "$folder/bin/nearprint"
   # The archive is one folder: `tar --strip-components=1` installs it to ~/.local or /usr/local.
   local owner=(--owner=0 --group=0)
   [ "$(uname)" != Darwin ] || owner=(--uid=0 --gid=0)
@@ -79,24 +92,61 @@ deb() {
   local package
   for package in "${@:-nearprint-cli}"; do
     cargo build --profile "$profile" --locked --package "$package"
-    [ "$package" != nearprint-cli ] || share "$target/$built/share" "$target/$built/nearprint"
+    [ "$package" != nearprint-cli ] || share "$target/$built/share" "$(host)" "$target/$built/nearprint"
     # It would build the whole workspace.
     cargo deb --package "$package" --profile "$profile" --no-build --strip --compress-system --output "$dist/"
   done
 }
 
 crates() {
-  local packages=(--package nearprint --package nearprint-text --package nearprint-cli --package nearprint-c)
-  cargo package --locked "$@" "${packages[@]}"
-  cp "$target"/package/nearprint{,-text,-cli,-c}-"$version".crate "$dist"
+  local names=(nearprint nearprint-text nearprint-cli nearprint-c) name
+  # check_crates compiles more than cargo's own check.
+  cargo package --locked --no-verify "$@" "${names[@]/#/--package=}"
+  for name in "${names[@]}"; do
+    cp "$target/package/$name-$version.crate" "$dist"
+  done
+  check_crates "${names[@]}"
+}
+
+# Compiles everything in the packages, away from the repository: libraries, programs, tests, benchmarks and examples.
+check_crates() {
+  local folder=$work/crates name
+  mkdir "$folder"
+  { printf '[workspace]\nresolver = "3"\nmembers = ["*"]\n\n[patch.crates-io]\n'
+    for name in "$@"; do
+      printf '%s = { path = "%s-%s" }\n' "$name" "$name" "$version"
+    done; } > "$folder/Cargo.toml"
+  for name in "$@"; do
+    tar -xzf "$dist/$name-$version.crate" -C "$folder"
+    [ -s "$folder/$name-$version/LICENSE-MIT" ] || fail "$name has no licence"
+  done
+  # Cargo leaves out what these packages do not need.
+  cp Cargo.lock "$folder"
+  cargo fetch --locked --target "$(host)"
+  CARGO_TARGET_DIR=$(cd "$target" && pwd) cargo check --manifest-path "$folder/Cargo.toml" --offline --workspace \
+    --all-targets
+}
+
+licences() {
+  tools/third_party.py nearprint-python "$@" > python/THIRD-PARTY.txt
 }
 
 sdist() {
+  licences {x86_64,aarch64}-{unknown-linux-gnu,apple-darwin}
   maturin sdist --manifest-path python/Cargo.toml --out "$dist"
 }
 
 checksums() {
   (cd "$dist" && rm -f SHA256SUMS && sha256sum -- * > "$work/SHA256SUMS" && cp "$work/SHA256SUMS" .)
+}
+
+# Files contain no path of this machine, and none of cargo on another one.
+has_no_paths() {
+  local path
+  for path in "$PWD/" "${CARGO_HOME:-$HOME/.cargo}/" "$HOME/" "$(cd "$target" && pwd)/" \
+    '/(root|(home|Users)/[^/[:space:]]+)/\.(cargo|rustup)/'; do
+    [ "$path" = // ] || ! grep -aoE "$path[[:graph:]]{0,80}" "$@" >&2 || fail "a path of the machine in $*"
+  done
 }
 
 # Compares what a command prints with what it should print.
@@ -137,7 +187,9 @@ check_archive() {
       [[ $file != *INTERP* && $file != *NEEDED* ]] || fail "$program of $1 is not static"
     done
   fi
-  for file in man/man1/{nearprint{,-query},simhash-find-{all,clusters}}.1.gz doc/nearprint/LICENSE-{APACHE,MIT} \
+  has_no_paths "$folder"/bin/*
+  for file in man/man1/{nearprint{,-query},simhash-find-{all,clusters}}.1.gz \
+    doc/nearprint/{LICENSE-{APACHE,MIT},THIRD-PARTY.gz} \
     bash-completion/completions/nearprint zsh/site-functions/_nearprint fish/vendor_completions.d/nearprint.fish; do
     [ -s "$folder/share/$file" ] || fail "$1 has no $file"
   done
@@ -153,6 +205,8 @@ check_debs() {
     --setup-hook="mkdir -p \"\$1$dist\" && cp $(printf "'%s' " "$@") \"\$1$dist\"" \
     --include=bash,bash-completion,coreutils,fish,man-db,zsh "${@/#/--include=}" "$codename" "$root"
   mkdir "$root/files"
+  has_no_paths "${programs[@]/#/$root/usr/bin/}"
+  [ -s "$root/usr/share/doc/nearprint/THIRD-PARTY.gz" ] || fail "the package has no licences of dependencies"
   round_trip /usr/bin /files chroot "$root"
   for page in nearprint nearprint-query simhash-find-all; do
     prints "/usr/share/man/man1/$page.1.gz" chroot "$root" env LC_ALL=C man -w "$page"
@@ -167,12 +221,31 @@ check_debs() {
   prints query chroot "$root" env HOME=/files fish -c 'complete -C "nearprint que" | string split --fields 1 \t'
 }
 
+# A wheel or a source distribution of Python, which begin with the name of the package.
+check_python() {
+  local folder=$work/python file
+  rm -rf "$folder"
+  mkdir "$folder"
+  case $1 in
+    *.whl) python3 -m zipfile -e "$1" "$folder" && find "$folder" -name '*.so' > "$work/modules" ;;
+    *) tar -xzf "$1" -C "$folder" && : > "$work/modules" ;;
+  esac
+  for file in LICENSE-APACHE LICENSE-MIT THIRD-PARTY.txt; do
+    [ -n "$(find "$folder" -name "$file" -size +0)" ] || fail "$1 has no $file"
+  done
+  while read -r file; do has_no_paths "$file"; done < "$work/modules"
+}
+
 check() {
   local file found=0 debs=()
   for file in "$dist"/*; do
     case $file in
       */nearprint-"$version"-*.tar.gz)
         check_archive "$file"
+        found=1
+        ;;
+      */nearprint-"$version".tar.gz | *.whl)
+        check_python "$file"
         found=1
         ;;
       *_"$(dpkg --print-architecture 2> /dev/null || true)".deb) debs+=("$file") ;;
@@ -182,11 +255,11 @@ check() {
   if [ ${#debs[@]} -gt 0 ]; then
     check_debs "${debs[@]}"
   elif [ $found = 0 ]; then
-    fail "no program in $dist"
+    fail "nothing to check in $dist"
   fi
 }
 
 case ${1:-} in
-  binary | deb | crates | sdist | checksums | check) "$@" ;;
+  binary | deb | crates | licences | sdist | checksums | check) "$@" ;;
   *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' tools/release.sh >&2; exit 2 ;;
 esac

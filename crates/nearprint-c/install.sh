@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds and installs the libraries, the headers, the pkg-config file and the CMake package, as `cargo cinstall` does.
+# Builds and installs the libraries, the headers, the pkg-config file and the CMake package, as `cargo cinstall` does,
+# and the licences of what is in the libraries, which needs python3.
 #
 #   crates/nearprint-c/install.sh PREFIX [LIBDIR]
 #
@@ -23,6 +24,8 @@ here=crates/nearprint-c
 version=$(sed -n 's/^version = "\([0-9.]*\)"$/\1/p' Cargo.toml | head -n 1)
 library_version=$(sed -n '/metadata.capi.library/,/^version/s/^version = "\(.*\)"$/\1/p' "$here/Cargo.toml")
 
+RUSTFLAGS=$(tools/remap.sh)
+export RUSTFLAGS
 cargo build --quiet --profile "$profile" --package nearprint-c --features capi --locked
 case $profile in
   dev | test) built=${CARGO_TARGET_DIR:-target}/debug ;;
@@ -36,6 +39,9 @@ ln -sf "libnearprint.so.$library_version" "$libraries/libnearprint.so"
 
 (cd "$here/include" && find . -type f -exec install -D -m 644 {} "$root$prefix/include/{}" \;)
 (cd "$here/cmake" && find . -type f -exec install -D -m 644 {} "$root$prefix/share/cmake/nearprint/{}" \;)
+documents=$root$prefix/share/doc/nearprint
+install -D -m 644 -t "$documents" LICENSE-APACHE LICENSE-MIT
+tools/third_party.py nearprint-c "$(rustc -vV | sed -n 's/^host: //p')" > "$documents/THIRD-PARTY.txt"
 mkdir -p "$libraries/pkgconfig"
 cat > "$libraries/pkgconfig/nearprint.pc" << EOF
 prefix=$prefix

@@ -1,9 +1,7 @@
 //! The fuzz target for the readers of fingerprint files.
 
-#[path = "../../../src/testing/fuzzing/input.rs"]
 mod input;
 #[cfg(test)]
-#[path = "../../../src/testing/fuzzing/replay.rs"]
 mod replay;
 
 use self::input::Input;

@@ -7,7 +7,6 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../../../tests/common/mod.rs"]
 mod common;
 
 use std::fs;

@@ -1,9 +1,7 @@
 //! The fuzz target of documents and fingerprints.
 
-#[path = "../../../src/testing/fuzzing/input.rs"]
 mod input;
 #[cfg(test)]
-#[path = "../../../src/testing/fuzzing/replay.rs"]
 mod replay;
 
 use std::path::PathBuf;

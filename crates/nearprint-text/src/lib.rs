@@ -54,5 +54,5 @@ struct Readme;
 
 /// Compiles the code of the guide to texts and documents.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/rust-text.md")]
+#[doc = include_str!("../docs/rust-text.md")]
 struct Guide;

@@ -4,10 +4,8 @@
 //! that it refuses: null and misaligned pointers, lengths that no array has, handles that were
 //! closed, and, with debug assertions, handles that were freed.
 
-#[path = "../../../../src/testing/fuzzing/input.rs"]
 mod input;
 #[cfg(test)]
-#[path = "../../../../src/testing/fuzzing/replay.rs"]
 mod replay;
 
 mod arguments;

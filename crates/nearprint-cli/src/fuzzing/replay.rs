@@ -1,0 +1,1 @@
+../../../../src/testing/fuzzing/replay.rs
