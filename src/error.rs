@@ -408,11 +408,9 @@ impl fmt::Display for Error {
             Self::RunsOnly { path } => {
                 write!(f, "{}: holds runs to be ingested by a database, and takes no rows", path.display())
             }
-            Self::NotRunsOnly { path } => write!(
-                f,
-                "{}: a database of its own; runs to be ingested are built with --runs-only",
-                path.display()
-            ),
+            Self::NotRunsOnly { path } => {
+                write!(f, "{}: a database of its own, and not runs to be ingested", path.display())
+            }
             Self::InsideDatabase { path } => {
                 write!(f, "{}: lies in the database; choose another place", path.display())
             }

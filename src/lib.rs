@@ -49,7 +49,7 @@ pub use database::ingest::IngestReport;
 pub use database::repair::{Finding, FindingKind, RepairReport};
 pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};
-pub use database::streams::{RowPair, Stream};
+pub use database::streams::{RowPair, Stream, stream_all};
 pub use database::writer::Writer;
 pub use database::{Database, width_of, width_of_damaged};
 pub use error::{Corruption, Error, Result};

@@ -4,12 +4,19 @@ Results are exact. A database is a folder of files and opens in a millisecond::
 
     import nearprint
 
-    prints = nearprint.fingerprint(["the quick brown fox jumps over the dog", "something else altogether"])
-    with nearprint.build("corpus.np", prints, ids=[10, 11]) as database:
-        found = database.query(prints[0], k=3)
-        print(found["id"], found["distance"])
+    fox = "the quick brown fox jumps over the lazy dog"
+    texts = [fox, "something else altogether", fox + " again"]
+    prints = nearprint.fingerprint(texts)
+    with nearprint.build("corpus.np", prints, ids=[10, 11, 12]) as database:
+        found = database.query(prints[0], similarity=0.5)
+        print(found["id"].tolist())  # [10, 12]
+        print(database.find("The quick brown fox jumps over the lazy dog!")["id"].tolist())  # [10, 12]
+
+The array of fingerprints carries its recipe, MinHash, so that the database compares them by their bands: texts are near
+from a ``similarity`` on. Numbers of other origin, such as hashes of images, are near within ``k`` bits.
 """
 
+from ._carried import Fingerprints
 from ._database import Database, open
 from ._dedup import dedup, dedup_files
 from ._errors import CorruptionError, Error, ExistsError, ForkError, InputError, LockedError, NotFoundError
@@ -30,6 +37,7 @@ __all__ = [
     "ExistsError",
     "Explanation",
     "Finding",
+    "Fingerprints",
     "ForkError",
     "Ingested",
     "InputError",

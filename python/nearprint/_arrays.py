@@ -202,7 +202,7 @@ def _is_arrow(values: Any) -> bool:
 def _array_of(values: Any, what: str, signed: bool) -> Optional[npt.NDArray[Any]]:
     """The values as an array, if they are an array or Arrow data; ``None`` for a list."""
     if isinstance(values, np.ndarray):
-        values = without_mask(values, what)
+        values = np.asarray(without_mask(values, what))
         return None if values.dtype == object else values
     if isinstance(values, (str, bytes, bytearray, memoryview, int, np.generic)):
         raise TypeError(f"{what}: one {type(values).__name__}, where a list or an array of them is wanted")

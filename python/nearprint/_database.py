@@ -13,13 +13,14 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import Fingerprint, check_k, ids_of, is_one, path_of, words_of, words_of_one
+from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, Ingested, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
 from ._settings import check_count, distance_of, settings_of
-from ._texts import fingerprint as fingerprint_texts
+from ._texts import stored_fingerprints
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Ids = npt.NDArray[np.uint64]
@@ -151,11 +152,14 @@ class Database:
     def set_recipe(self, recipe: str) -> None:
         """Stores a recipe in a database without one. Durable on return.
 
-        Raises ``InputError`` for a recipe of another width, and if the database has another recipe.
+        Raises ``InputError`` for a recipe of another width or kind, and if the database has another recipe.
         """
-        line, width, _ = _nearprint.recipe_line(recipe)
+        line, width, bands = _nearprint.recipe_line(recipe)
         if width != self._width:
             raise InputError(f"recipe: makes fingerprints of {width} bits, where the database has {self._width}")
+        if bands != self._bands:
+            kinds = (f"bands {bands}" if bands else "no bands"), self._bands or "none"
+            raise InputError(f"recipe: makes fingerprints of {kinds[0]}, where the database has {kinds[1]}")
         self._open().set_recipe(line)
 
     @property
@@ -220,7 +224,7 @@ class Database:
         *,
         similarity: Optional[float] = None,
     ) -> Result:
-        """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them.
+        """All rows within ``k`` bits of a fingerprint, at most ``limit`` of them; others are not looked up.
 
         In a database of bands, ``similarity`` sets ``k``: the similarity from which on texts are near.
 
@@ -228,11 +232,10 @@ class Database:
         by (distance, fingerprint, id).
         """
         words = self._words_of_one(fingerprint)
-        result = result_of(self._open().query(words, self._k_of(k, similarity)))
-        if limit is None:
-            return result
-        rows = check_count(limit, "limit")
-        return result[:rows]
+        rows = None if limit is None else check_count(limit, "limit")
+        result = result_of(self._open().query(words, self._k_of(k, similarity), rows))
+        # A row is repeated for each of its keys.
+        return result if rows is None else result[:rows]
 
     def query_batch(
         self,
@@ -252,6 +255,7 @@ class Database:
         k, first, results = self._k_of(k, similarity), 0, []
         with listening(self._listened(progress)) as listener:
             for batch in fingerprint_batches(fingerprints, fingerprint):
+                self._check_carried(batch)
                 words, _ = words_of(batch, self._width, signed=signed)
                 found = self._open().query_batch(words, k, listener)
                 found["query"] += first
@@ -271,20 +275,28 @@ class Database:
     ) -> Result:
         """All rows near a text, or near each of many, by the recipe of the database.
 
-        One text is as in :meth:`query`; many are as in :meth:`query_batch`, without a ``limit``.
+        One text is as in :meth:`query`; many are as in :meth:`query_batch`, without a ``limit``. Of a text without
+        features, only copies that :func:`dedup_files` has stored are found, and of a text without tokens nothing.
 
         Raises ``InputError`` for a database without a recipe, and for a ``limit`` of many texts.
         """
         recipe = self.recipe
         if recipe is None:
             raise InputError(
-                f"{self._path}: has no recipe, which would make fingerprints of texts; set_recipe adds one"
+                f"{self._path}: has no recipe, which would make fingerprints of texts; "
+                'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
             )
-        if isinstance(texts, str):
-            return self.query(fingerprint_texts([texts], recipe)[0], k, limit, similarity=similarity)
-        if limit is not None:
+        is_one_text = isinstance(texts, str)
+        if limit is not None and not is_one_text:
             raise InputError("limit: is for one text")
-        return self.query_batch(fingerprint_texts(texts, recipe), k, similarity=similarity)
+        prints, near_nothing = stored_fingerprints([texts] if is_one_text else texts, recipe)
+        if is_one_text:
+            found = self.query(prints[0], k, limit, similarity=similarity)
+            return found[:0] if near_nothing else found
+        found = self.query_batch(prints, k, similarity=similarity)
+        queries = found["query"]
+        rest = ~np.isin(queries, np.array(near_nothing, queries.dtype))
+        return found if rest.all() else Result({name: column[rest] for name, column in found.items()})
 
     def nearest(
         self,
@@ -305,6 +317,7 @@ class Database:
             raise InputError("count and k: only one of them can be given")
         wanted = 1 if count is None and k is None else check_count(k if count is None else count, "count")
         single = is_one(fingerprints, self._width)
+        self._check_carried(fingerprints)
         words = self._words_of_one(fingerprints) if single else words_of(fingerprints, self._width)[0]
         most = self._width if max_k is None else check_k(max_k, self._width)
         with listening(self._listened(progress)) as listener:
@@ -453,6 +466,7 @@ class Database:
 
     def _insert(self, rows: Rows, names: Names, signed: bool, upsert: bool) -> Ids:
         core = self._open()
+        self._check_carried(rows.fingerprints)
         if is_one(rows.fingerprints, self._width):
             one = words_of_one(rows.fingerprints, self._width).reshape(1, -1)
             keys = [rows.keys] if isinstance(rows.keys, str) else rows.keys
@@ -461,7 +475,12 @@ class Database:
         given = [core.add(batch.native(self._width, signed=signed)[0], upsert) for batch in rows.batches(names)]
         return given[0] if len(given) == 1 else np.concatenate([np.empty(0, np.uint64), *given])
 
+    def _check_carried(self, fingerprints: Any) -> None:
+        if carried_recipe(fingerprints) is not None:
+            check_carried(fingerprints, self.recipe, self._bands, self._path)
+
     def _words_of_one(self, fingerprint: Fingerprint) -> npt.NDArray[np.uint64]:
+        self._check_carried(fingerprint)
         try:
             return words_of_one(fingerprint, self._width)
         except InputError as error:

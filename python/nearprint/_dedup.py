@@ -43,6 +43,7 @@ def dedup_files(
     keep: str = "first",
     unit: Optional[Literal["paragraph", "line"]] = None,
     min_tokens: Optional[int] = None,
+    min_features: int = 0,
     annotate: bool = False,
     add_fingerprint: Optional[str] = None,
     keep_fields: Optional[Iterable[str]] = None,
@@ -70,6 +71,10 @@ def dedup_files(
     units, and 0 for documents, which are set aside. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another
     ``keep`` than ``first``.
 
+    A text without features, which are the shingles or keywords that the recipe compares, is a duplicate only of a text
+    with the same words, and nothing is a duplicate of a text without words. Documents with fewer than ``min_features``
+    are set aside, too.
+
     ``keep_fields`` are the only fields that are written. ``old_id``, ``cleaned`` and ``add_fingerprint`` are the names
     of fields that are added: the key, the text as the recipe cleans it, and the fingerprint. ``report`` is the file for
     a page for a browser: totals, and the groups in ``duplicates``, which it needs.
@@ -96,6 +101,7 @@ def dedup_files(
         input_format=input_format,
         cut_after=cut_after,
         min_tokens=min_tokens,
+        min_features=min_features,
         add_fingerprint=add_fingerprint,
         keep_fields=_names(keep_fields),
         old_id=old_id,
@@ -124,6 +130,7 @@ def dedup(
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
     min_tokens: int = 0,
+    min_features: int = 0,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
@@ -162,7 +169,8 @@ def dedup(
             keep=order,
             key_field="key",
             min_tokens=min_tokens,
-            rejects=os.path.join(home, "short") if min_tokens else None,
+            min_features=min_features,
+            rejects=os.path.join(home, "short") if min_tokens or min_features else None,
             threads=threads,
             memory=memory,
         )
@@ -184,7 +192,7 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     defaults |= {"keep_fields": [], "threads": None, "memory": None}
     defaults |= dict.fromkeys(("annotate", "duplicates_header", "dry_run", "restart"), False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
-    for name, least in (("k", 0), ("min_tokens", 0), ("memory", 1)):
+    for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:
             description[name] = check_count(description[name], name, least)
     if description["threads"] is not None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import check_k, check_threads, is_one, words_of, words_of_one
+from ._carried import bands_for
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
@@ -44,18 +45,18 @@ def find_all(
     given.
 
     With ``bands``, such as ``"6x16"``, a pair has an equal band, and the distance is that of the
-    sketches: see docs/minhash.md.
+    sketches: see docs/minhash.md. An array that :func:`fingerprint` made says by itself whether it has bands;
+    ``numpy.asarray`` takes that away.
 
     Each pair is listed once, with ``a < b``. Equal fingerprints count once. The result does not
     depend on ``threads``.
 
     Raises ``InputError`` for invalid fingerprints or an invalid k, ``TypeError`` for other types.
     """
-    words, width = words_of(fingerprints, width)
+    words, found = words_of(fingerprints, width)
+    near = check_k(k, found), bands_for(fingerprints, bands)
     with listening(progress) as listener:
-        return Blocks(
-            _nearprint.find_all(words, width, (check_k(k, width), bands), check_threads(threads), listener)
-        ).table()
+        return Blocks(_nearprint.find_all(words, found, near, check_threads(threads), listener)).table()
 
 
 def find_clusters(
@@ -72,11 +73,10 @@ def find_clusters(
     Columns ``cluster`` (0, 1, ...) and ``fingerprint``. Clusters are ordered by their smallest
     fingerprint, and their fingerprints ascend. Arguments and exceptions as for :func:`find_all`.
     """
-    words, width = words_of(fingerprints, width)
+    words, found = words_of(fingerprints, width)
+    near = check_k(k, found), bands_for(fingerprints, bands)
     with listening(progress) as listener:
-        return Blocks(
-            _nearprint.find_clusters(words, width, (check_k(k, width), bands), check_threads(threads), listener)
-        ).table()
+        return Blocks(_nearprint.find_clusters(words, found, near, check_threads(threads), listener)).table()
 
 
 @overload

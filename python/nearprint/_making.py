@@ -8,6 +8,7 @@ from typing import Any, Literal, Optional, Union
 
 from . import _nearprint
 from ._arrays import check_width, path_of
+from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
 from ._errors import InputError
 from ._progress import Progress, check_progress, listening
@@ -40,10 +41,9 @@ def create(
     distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
     that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
     bits, by default that of the recipe, 256 for bands, or 64. ``layout`` is ``auto``,
-    ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of
-    texts. With
-    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All
-    other arguments are those of :func:`open`.
+    ``fast``, ``small``, ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes
+    the fingerprints of texts. With ``keys``, rows have keys (URLs, paths, ids of documents); with
+    ``texts``, keys have texts. All other arguments are those of :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
@@ -96,7 +96,10 @@ def build(
 ) -> Database:
     """Creates a database of rows, all or none of them, and opens it.
 
-    Rows are as in :meth:`Database.add`, settings as in :func:`create`. Without a width and a recipe,
+    Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
+    carries its recipe, which the database stores, unless a ``kind`` or a layout is given; ``numpy.asarray`` takes it
+    away. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``: ``hamming`` is taken with a
+    ``UserWarning``. Without a width and a recipe,
     an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
     ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
     ``numpy.memmap`` is read as needed, and a stream batch by batch. With ``runs_only`` the result is a
@@ -108,16 +111,18 @@ def build(
     """
     if identity is not None and not runs_only:
         raise InputError("identity is for runs: runs_only=True")
+    recipe, layout = settled(fingerprints, recipe, kind, layout)
     line, width = line_and_width(recipe, width)
-    layout, of_kind = kind_of(kind, layout, recipe)
+    layout_of_kind, of_kind = kind_of(kind, layout, recipe)
     names = Names(fingerprint, id, key, text)
     batches = Rows(fingerprints, ids, keys, texts).batches(names)
     # A stream without a batch has no rows.
     rows, width = next(batches, NOTHING).native(width, of_kind or 64, signed)
+    warn_of_open_kind(width, recipe, kind, layout)
     settings = settings_of(
-        k_of_layout(k, similarity, layout, width),
+        k_of_layout(k, similarity, layout_of_kind, width),
         width,
-        layout,
+        layout_of_kind,
         line,
         keys is not None or key is not None,
         texts is not None or text is not None,

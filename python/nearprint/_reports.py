@@ -117,10 +117,12 @@ class Deduplication:
     unconfirmed: int
     #: Malformed records.
     bad: int
-    #: Documents with too few tokens.
+    #: Documents with too few tokens or features.
     too_short: int
-    #: Documents without a token, except those with too few.
+    #: Documents without a token, except those with too few. Nothing is near them.
     empty: int
+    #: Documents or units with tokens, but without a feature of the recipe: only copies of them are found.
+    featureless: int
     #: Documents with invalid UTF-8, which was replaced.
     invalid_utf8: int
     #: The keys of kept documents with the most near-duplicates, at most five, and the sizes of these groups; with

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Optional, TypeVar
@@ -13,8 +14,10 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import check_threads, listed_of, number, without_mask, words_of
+from ._carried import Fingerprints, carrying
 from ._errors import InputError
 from ._progress import Progress, listening
+from ._settings import check_count
 
 T = TypeVar("T")
 
@@ -23,25 +26,72 @@ def fingerprint(
     texts: Any,
     recipe: str = "minhash",
     *,
+    min_features: int = 0,
     threads: Optional[int] = None,
     missing: Literal["error", "mask"] = "error",
     progress: Progress = None,
-) -> npt.NDArray[np.uint64]:
+) -> Fingerprints:
     """The fingerprints of texts, computed on all cores.
 
     ``texts`` is an iterable of ``str``, an Arrow array of strings (pyarrow, polars, anything with
     ``__arrow_c_array__`` or ``__arrow_c_stream__``), or a pandas or NumPy column, also of categories.
     ``recipe`` is a name (``minhash``, ``simhash``, ``cjk``, ``chinese``, ``simhash-py``, ``seomoz-cpp``,
-    ``notebook``, ``exact``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``. A text
-    without words has the fingerprint 0.
+    ``notebook``, ``exact``), parts such as ``"shingle=4 width=128"``, or both: ``"cjk shingle=3"``.
 
     Returns uint64 of shape (n,), or (n, 2) and (n, 4) for recipes of 128 and 256 bits, the least
-    significant word first. With ``missing="mask"`` returns a ``numpy.ma.MaskedArray``, in which
+    significant word first. The array carries its recipe: :func:`build`, :func:`find_all` and others compare the
+    fingerprints as the recipe wants. With ``missing="mask"`` returns a ``numpy.ma.MaskedArray``, in which
     ``None``, NaN and NA are masked.
+
+    A text without features, which are the shingles or keywords that the recipe compares, has the fingerprint 0. Of
+    MinHash, 0 is near nothing. Of other recipes such texts are near each other, of which a ``UserWarning`` gives the
+    number. Texts with fewer than ``min_features`` count as missing: 1 leaves them out. :func:`dedup` and others that
+    take texts find only copies of them.
 
     Raises ``InputError`` for a missing text, unless missing texts are masked, and for an invalid
     recipe; ``TypeError`` for an item that is not a text.
     """
+    least = check_count(min_features, "min_features")
+    made, absent, few = _fingerprints(texts, recipe, (False, max(least, 1)), threads, missing, progress)
+    line, _, bands = _nearprint.recipe_line(recipe)
+    if few and least == 0 and bands is None:
+        what = f"{len(few)} of the texts have no feature, and the fingerprint 0, so that they are near each other"
+        warnings.warn(f"{what}; min_features=1 leaves them out", UserWarning, stacklevel=2)
+    if least:
+        absent = sorted({*absent, *few})
+    carried = carrying(made, line)
+    if missing == "error":
+        if absent:
+            what = f"are missing or have fewer than {least} features" if least else "are missing"
+            raise InputError(f"{len(absent)} texts {what}, the first at {absent[0]}; missing='mask' masks them")
+        return carried
+    mask = np.zeros(made.shape, bool)
+    mask[absent] = True
+    masked: Any = np.ma.MaskedArray(carried, mask)
+    masked.recipe = line
+    result: Fingerprints = masked
+    return result
+
+
+def stored_fingerprints(texts: Any, recipe: str, threads: Optional[int] = None) -> tuple[Any, list[int]]:
+    """The fingerprints under which a deduplication stores texts, and the places of texts that nothing is near.
+
+    Those of texts without features are made of all their tokens, so that only copies are near. Nothing is near missing
+    texts, and texts without tokens.
+    """
+    made, absent, empty = _fingerprints(texts, recipe, (True, 1), threads, "mask", None)
+    return made, sorted({*absent, *empty})
+
+
+def _fingerprints(
+    texts: Any,
+    recipe: str,
+    how: tuple[bool, int],
+    threads: Optional[int],
+    missing: str,
+    progress: Progress,
+) -> tuple[npt.NDArray[np.uint64], list[int], list[int]]:
+    """Fingerprints, the places of missing texts, and of those with few features or, if they are stored, no token."""
     if isinstance(texts, (str, bytes)) or getattr(texts, "ndim", 1) != 1:
         raise TypeError("texts: one text or a table, where a list of texts is wanted")
     if missing not in ("error", "mask"):
@@ -54,18 +104,9 @@ def fingerprint(
     is_arrow = (hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__")) and not _is_listed(texts)
     with listening(progress) as listener:
         if is_arrow:
-            made, absent = _nearprint.fingerprint_arrow(texts, recipe, workers, listener)
-        else:
-            listed = texts if type(texts) is list else listed_of(texts, "texts")
-            made, absent = _nearprint.fingerprint_list(listed, recipe, workers, listener)
-    if missing == "error":
-        if absent:
-            raise InputError(f"{len(absent)} texts are missing, the first at {absent[0]}; missing='mask' masks them")
-        return made
-    mask = np.zeros(made.shape, bool)
-    mask[absent] = True
-    masked: npt.NDArray[np.uint64] = np.ma.MaskedArray(made, mask)
-    return masked
+            return _nearprint.fingerprint_arrow(texts, recipe, how, workers, listener)
+        listed = texts if type(texts) is list else listed_of(texts, "texts")
+        return _nearprint.fingerprint_list(listed, recipe, how, workers, listener)
 
 
 def _is_listed(texts: Any) -> bool:

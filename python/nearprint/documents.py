@@ -16,7 +16,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from types import TracebackType
 from typing import Any, Callable, Optional
@@ -45,7 +45,7 @@ _DUPLICATE_KEY = 11000
 
 @dataclass(frozen=True)
 class Counts:
-    """The number of documents by outcome. ``read`` is the sum of the others."""
+    """The number of documents by outcome. ``read`` is the sum of ``kept`` to ``rejected``."""
 
     read: int = 0
     #: Documents that this job has inserted into the target.
@@ -56,6 +56,8 @@ class Counts:
     known: int = 0
     #: Documents without a usable text.
     rejected: int = 0
+    #: Those of the documents that have no feature of the recipe. It is no outcome, and is not compared.
+    featureless: int = field(default=0, compare=False)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(mine + theirs for mine, theirs in zip(asdict(self).values(), asdict(other).values())))
@@ -73,6 +75,7 @@ def dedup_collection(
     recipe: Optional[str] = None,
     k: int = 2,
     cut_after: Optional[str] = None,
+    min_features: int = 0,
     batch_size: int = 1000,
     clean_html: bool = True,
     restart: bool = False,
@@ -96,8 +99,9 @@ def dedup_collection(
 
     ``recipe`` makes the fingerprints. By default it is the recipe of the database or, for a new database, ``chinese``
     (jieba's words, the 30 best by TF-IDF) if the first batch is Chinese, and ``simhash`` otherwise. ``clean_html`` adds
-    ``html`` to the recipe's ``clean``, or removes it. A text without words has the fingerprint 0, so that all such
-    texts are near-duplicates.
+    ``html`` to the recipe's ``clean``, or removes it. A text without features, which are the shingles or keywords that
+    the recipe compares, has the fingerprint 0; it is a duplicate only of a text with the same words, and nothing is a
+    duplicate of a text without words. ``min_features`` rejects documents with fewer features.
 
     Documents within ``k`` bits are near-duplicates. The default is 2: the usual script for this job drops documents at
     a distance below 3. ``cut_after`` is a marker: everything from its first occurrence on is cut from a text before its
@@ -131,6 +135,8 @@ def dedup_collection(
     job: dict[str, Any] = {"source": _name_of(source), "target": _name_of(target), "field": field, **names}
     job |= {"k": check_count(k, "k", 0, 256), "clean_html": bool(clean_html)}
     job["cut_after"] = _checked_marker(cut_after)
+    if min_features:
+        job["min_features"] = check_count(min_features, "min_features")
     rejects = _Rejects(on_reject)
     path = None if database is None else path_of(database)
     with listening(progress) as listener, _Work(source, target, path, job, recipe, rejects) as work:
@@ -189,7 +195,7 @@ class _Work:
             return
         with _database.open(self._path) as database:
             recipe = self._checked_recipe(database)
-        self._deduplicator = Deduplicator.open(self._path, recipe, self._job["k"], self._job["cut_after"])
+        self._deduplicator = self._opened(recipe, self._job["k"])
         progress = None if restart else self._deduplicator.unfinished()
         if progress is not None:
             saved = _decoded(progress, self._path)
@@ -261,8 +267,11 @@ class _Work:
             k = check_k(self._job["k"], _nearprint.recipe_line(recipe)[1])
             if self._path is not None:
                 _making.create(self._path, k=k, recipe=recipe, keys=True).close()
-            self._deduplicator = Deduplicator.open(self._path, recipe, k, self._job["cut_after"])
+            self._deduplicator = self._opened(recipe, k)
         return self._deduplicator
+
+    def _opened(self, recipe: str, k: int) -> Deduplicator:
+        return Deduplicator.open(self._path, recipe, k, self._job["cut_after"], self._job.get("min_features", 0))
 
     def _decide(self, deduplicator: Deduplicator, documents: list[_Document]) -> Counts:
         """Decides which documents are new, and inserts these into the target."""
@@ -270,8 +279,9 @@ class _Work:
             [document.key for document in documents], [document.text for document in documents]
         )
         results: list[dict[str, Any]] = []
-        duplicates = known = rejected = 0
-        for document, (decision, printed) in zip(documents, decided):
+        duplicates = known = rejected = featureless = 0
+        for document, (decision, printed, has_features) in zip(documents, decided):
+            featureless += not has_features
             if decision == "kept":
                 results.append(self._result(document, printed))
             elif decision == "duplicate":
@@ -280,10 +290,11 @@ class _Work:
                 known += 1
             else:
                 rejected += 1
-                self._rejects.add(document.id, "another text was kept under this _id before")
+                why = "another text was kept under this _id before"
+                self._rejects.add(document.id, why if decision == "key taken" else "its text has too few features")
         if results:
             self._deliver(results)
-        return Counts(0, len(results), duplicates, known, rejected)
+        return Counts(0, len(results), duplicates, known, rejected, featureless)
 
     def _result(self, document: _Document, printed: str) -> dict[str, Any]:
         """The document for the target."""

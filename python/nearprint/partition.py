@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from . import _nearprint
 from ._arrays import Words, check_k, check_threads, check_width, words_of
+from ._carried import bands_for
 from ._errors import InputError
 from ._progress import Progress, listening
 from ._result import Blocks, Result
@@ -57,7 +58,7 @@ def block_keys(
     """
     words, width = words_of(fingerprints, width)
     parts = {_check_group(group): _check_parts(count) for group, count in dict(split or {}).items()}
-    return Result(_nearprint.block_keys(words, width, (check_k(k, width), bands), parts))
+    return Result(_nearprint.block_keys(words, width, (check_k(k, width), bands_for(fingerprints, bands)), parts))
 
 
 def split_blocks(
@@ -83,7 +84,7 @@ def split_blocks(
         )
     if counts.size and not 1 <= counts.min() <= counts.max() <= _MOST_PARTS:
         raise InputError(f"{counts.min()} to {counts.max()} parts: a group has 1 to {_MOST_PARTS}")
-    near = check_k(k, width), bands
+    near = check_k(k, width), bands_for(fingerprints, bands)
     return Result(_nearprint.split_blocks(numbers, words, counts.astype(np.uint64), width, near))
 
 
@@ -112,7 +113,7 @@ def join_blocks(
     """
     words, width = words_of(fingerprints, width)
     numbers = _check_rows(groups, words, width)
-    near = check_k(k, width), bands
+    near = check_k(k, width), bands_for(fingerprints, bands)
     with listening(progress) as listener:
         rows = numbers, words
         return Blocks(_nearprint.join_blocks(rows, width, near, forest, check_threads(threads), listener)).table()
@@ -138,7 +139,7 @@ def join_between(
     """
     ones, width = words_of(fingerprints, width)
     others, _ = words_of(other_fingerprints, width)
-    near = check_k(k, width), bands
+    near = check_k(k, width), bands_for(other_fingerprints, bands_for(fingerprints, bands))
     rows = _check_rows(groups, ones, width), ones
     other_rows = _check_rows(other_groups, others, width), others
     with listening(progress) as listener:
@@ -170,11 +171,12 @@ class Kept:
     """The fingerprints of a stream that are near none that was kept before.
 
     They are remembered in a temporary folder. Where a task has all fingerprints that are near each other, such as
-    those of whole components, it decides as one machine would.
+    those of whole components, it decides as one machine would. Equal fingerprints are near, whatever they were made of,
+    except 0 with bands; those of :func:`nearprint.spark.fingerprint` differ for texts without features.
     """
 
     def __init__(self, k: int, *, width: int = 64, bands: Optional[str] = None) -> None:
-        self._width = check_width(width)
+        self._width, self._bands = check_width(width), bands
         self._kept = _nearprint.KeptFingerprints.temporary(width, (check_k(k, width), bands))
 
     def decide(self, fingerprints: Any) -> Result:
@@ -184,6 +186,8 @@ class Kept:
         near: ``index`` is their place in this call, ``of`` the number of the kept one, in the order of being kept.
         """
         words, _ = words_of(fingerprints, self._width)
+        if bands_for(fingerprints, self._bands) != self._bands:
+            raise InputError("the fingerprints have bands: Kept(k, width=..., bands=...)")
         return Result(self._kept.decide(words))
 
 

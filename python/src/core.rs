@@ -147,9 +147,10 @@ impl Core {
         py: Python<'py>,
         words: PyReadonlyArray1<'_, u64>,
         k: u32,
+        limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let words = words.as_slice()?;
-        typed!(&self.handle, handle => run(py, || handle.query(words, k)))?.into_dict(py)
+        let (words, limit) = (words.as_slice()?, limit.unwrap_or(usize::MAX));
+        typed!(&self.handle, handle => run(py, || handle.query(words, k, limit)))?.into_dict(py)
     }
 
     fn query_batch<'py>(

@@ -18,8 +18,8 @@ use crate::watch::{Ticker, watch};
 
 /// The key and the text of a document.
 type Document = (PyBackedStr, PyBackedStr);
-/// A decision, and the fingerprint as the command line prints it.
-type Decided = (&'static str, String);
+/// A decision, the fingerprint as the command line prints it, and whether the text has features.
+type Decided = (&'static str, String, bool);
 
 /// A deduplicator of any width.
 trait Decider: Send {
@@ -37,7 +37,8 @@ impl<F: Fingerprint> Decider for dedup::Deduplicator<F> {
     fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>> {
         let mut decided = Vec::with_capacity(documents.len());
         self.decide_batch(documents, |_, fingerprinted, decision| {
-            decided.push((name_of(&decision), Printed(fingerprinted.value).to_string()));
+            let has_features = fingerprinted.num_features > 0;
+            decided.push((name_of(&decision), Printed(fingerprinted.value).to_string(), has_features));
             Ok::<(), nearprint_text::Error>(ticker.check()?)
         })?;
         Ok(decided)
@@ -95,13 +96,14 @@ impl Deduplicator {
 impl Deduplicator {
     /// Opens or creates the database at a path; without one, remembers documents temporarily.
     #[staticmethod]
-    #[pyo3(signature = (path, recipe, k, cut_after=None))]
+    #[pyo3(signature = (path, recipe, k, cut_after=None, min_features=0))]
     fn open(
         py: Python<'_>,
         path: Option<PathBuf>,
         recipe: &str,
         k: u32,
         cut_after: Option<String>,
+        min_features: usize,
     ) -> PyResult<Self> {
         let recipe = recipe.parse::<Recipe>().map_err(nearprint_text::Error::from).or_raise(py)?;
         let width = recipe.width();
@@ -111,6 +113,7 @@ impl Deduplicator {
         options.k = Some(k);
         options.unique_keys = true;
         options.cut_after = cut_after;
+        options.min_features = min_features;
         options.engine = Options::new().progress(ticker.clone());
         let decider = watch(py, &ticker, None, || Ok(width.visit(Open { path, options })))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
@@ -122,7 +125,8 @@ impl Deduplicator {
         Ok(progress.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// Decides documents in order. Returns a decision and a printed fingerprint for each.
+    /// Decides documents in order. Returns a decision, a printed fingerprint and whether it has
+    /// features for each.
     fn decide(
         &self,
         py: Python<'_>,

@@ -1,6 +1,7 @@
 //! The library's errors as the package's exceptions. Their classes are written in Python.
 
 use nearprint::Error;
+use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -46,7 +47,10 @@ pub(crate) fn general_error(py: Python<'_>, why: &str) -> PyErr {
 
 /// The exception for an error of the library.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    let why = error.to_string();
+    let why = match error {
+        Error::NotRunsOnly { .. } => format!("{error}; build(..., runs_only=True) makes those"),
+        _ => error.to_string(),
+    };
     match error {
         Error::Corrupt(damage) => {
             let place = (damage.file.display().to_string(), damage.section, damage.offset);
@@ -90,6 +94,38 @@ fn is_input(error: &Error) -> bool {
     )
 }
 
+/// The exception for an error of texts, documents or deduplication, with what an argument can do.
+fn text_exception(py: Python<'_>, error: &TextError) -> PyErr {
+    let why = match hint_of(error) {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    };
+    match error {
+        // What was read or written has changed: the arguments are not at fault.
+        TextError::InputSet(InputSetProblem::ChangedBetweenPasses)
+        | TextError::Output(OutputProblem::Truncated { .. }) => general_error(py, &why),
+        _ => input_error(py, &why),
+    }
+}
+
+fn hint_of(error: &TextError) -> Option<&'static str> {
+    match error {
+        TextError::Output(OutputProblem::ChangedAfterEnd { .. }) => {
+            Some("restart=True forgets what the job kept, and runs it again")
+        }
+        TextError::Database(DatabaseProblem::NoKeys { .. }) => {
+            Some("keys=True makes a database that has them")
+        }
+        TextError::Resume(ResumeProblem::OtherRun { .. }) => {
+            Some("give its arguments again to go on with it, or restart=True to forget what it kept")
+        }
+        TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
+            Some("restart=True forgets what the run that was cut off has kept, and begins anew")
+        }
+        _ => None,
+    }
+}
+
 /// Turns the library's results into Python's.
 pub(crate) trait OrRaise<T> {
     /// The value, or the exception.
@@ -106,7 +142,7 @@ impl<T> OrRaise<T> for nearprint_text::Result<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T> {
         self.map_err(|error| match error {
             nearprint_text::Error::Engine(error) => exception(py, &error),
-            other => input_error(py, &other.to_string()),
+            other => text_exception(py, &other),
         })
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct Description {
     input_format: Option<String>,
     cut_after: Option<String>,
     min_tokens: Option<usize>,
+    min_features: usize,
     add_fingerprint: Option<String>,
     keep_fields: Vec<String>,
     old_id: Option<String>,
@@ -80,6 +81,7 @@ impl Description {
         dedup.confirm =
             self.confirm.map(|text| text.parse::<Confirm>()).transpose().map_err(|why| why.to_string())?;
         dedup.min_tokens = self.min_tokens.unwrap_or(unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
+        dedup.min_features = self.min_features;
         dedup.engine = options;
         let mut job = FileJob::new(self.inputs, self.output, dedup);
         job.reader.fields.text = self.text_field;
@@ -181,6 +183,7 @@ fn dict_of(py: Python<'_>, report: FileReport, has_units: bool) -> PyResult<Boun
         ("bad", counts.bad),
         ("too_short", counts.aside),
         ("empty", counts.empty),
+        ("featureless", counts.featureless),
         ("invalid_utf8", counts.invalid_utf8),
         ("resumed_after", report.resumed_after),
     ] {

@@ -39,10 +39,11 @@ impl<F: Fingerprint> Handle<F> {
         Database::<F>::open_with(self.database.path(), options)?.verify()
     }
 
-    pub(crate) fn query(&self, words: &[u64], k: u32) -> Result<Columns> {
+    /// The first `limit` rows of a query. Looks up no others, nor their keys.
+    pub(crate) fn query(&self, words: &[u64], k: u32, limit: usize) -> Result<Columns> {
         let snapshot = self.snapshot()?;
         let mut rows = RowCollector::new(&snapshot).with_distances();
-        rows.push_matches(0, &snapshot.query(F::from_le_words(words), k)?)?;
+        rows.push_matches(0, &snapshot.query_limited(F::from_le_words(words), k, limit)?)?;
         Ok(rows.take())
     }
 

@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use nearprint::internal::for_each;
 use nearprint::{BandLayout, Fingerprint, Result, Width, WidthVisitor};
-use nearprint_text::recipe::{self, Fingerprinter, Recipe, RecipeError};
+use nearprint_text::recipe::{self, Comparable, Fingerprinter, Recipe, RecipeError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString};
@@ -20,8 +20,12 @@ const TEXTS_AT_ONCE: usize = 1 << 13;
 /// The number of texts that a thread fingerprints between two checks for cancellation.
 const TEXTS_BETWEEN_CHECKS: usize = 64;
 
-/// Fingerprints, and the positions of missing texts.
-type Fingerprints<'py> = (Bound<'py, PyAny>, Vec<usize>);
+/// Fingerprints, the positions of missing texts, and those of texts with few features: see [`How`].
+type Fingerprints<'py> = (Bound<'py, PyAny>, Vec<usize>, Vec<usize>);
+
+/// Whether fingerprints are those that a deduplication stores, and the number below which features are
+/// few. Of stored fingerprints, the positions of texts without tokens are returned instead.
+type How = (bool, usize);
 
 /// Receives some of the texts; `None` is a missing text.
 type Feed<'a> = &'a mut dyn FnMut(&[Option<&str>]) -> PyResult<()>;
@@ -65,6 +69,7 @@ pub(crate) fn fingerprint_list<'py>(
     py: Python<'py>,
     texts: &Bound<'py, PyList>,
     recipe: &str,
+    how: How,
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Fingerprints<'py>> {
@@ -78,7 +83,7 @@ pub(crate) fn fingerprint_list<'py>(
         }
         Ok(())
     };
-    recipe.width().visit(FingerprintAll { py, recipe, threads, listener, total: texts.len(), source })
+    recipe.width().visit(FingerprintAll { py, recipe, how, threads, listener, total: texts.len(), source })
 }
 
 /// A text, or `None` for a value that stands for a missing one.
@@ -102,6 +107,7 @@ pub(crate) fn fingerprint_arrow<'py>(
     py: Python<'py>,
     texts: ArrowArrays,
     recipe: &str,
+    how: How,
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Fingerprints<'py>> {
@@ -113,7 +119,7 @@ pub(crate) fn fingerprint_arrow<'py>(
         }
         Ok(())
     };
-    recipe.width().visit(FingerprintAll { py, recipe, threads, listener, total, source })
+    recipe.width().visit(FingerprintAll { py, recipe, how, threads, listener, total, source })
 }
 
 /// The texts of an array, `None` for nulls.
@@ -131,6 +137,7 @@ pub(crate) fn texts_of(chunk: &ArrayRef) -> PyResult<Vec<Option<&str>>> {
 struct FingerprintAll<'py, 'a, S> {
     py: Python<'py>,
     recipe: &'a Recipe,
+    how: How,
     threads: usize,
     listener: Option<Py<PyAny>>,
     total: usize,
@@ -141,12 +148,14 @@ impl<'py, S: FnOnce(Feed<'_>) -> PyResult<()>> WidthVisitor for FingerprintAll<'
     type Output = PyResult<Fingerprints<'py>>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        let Self { py, recipe, threads, listener, total, source } = self;
+        let Self { py, recipe, how, threads, listener, total, source } = self;
         let fingerprinter = recipe.fingerprinter::<F>().map_err(|why| input_error(py, &why.to_string()))?;
         let mut job = Job {
             fingerprinters: vec![fingerprinter; threads.max(1)],
+            how,
             words: Vec::new(),
             missing: Vec::new(),
+            few: Vec::new(),
             done: 0,
         };
         source(&mut |texts| {
@@ -156,15 +165,17 @@ impl<'py, S: FnOnce(Feed<'_>) -> PyResult<()>> WidthVisitor for FingerprintAll<'
                 .as_ref()
                 .map_or(Ok(()), |listener| report(py, listener, ("fingerprinting", job.done, total)))
         })?;
-        Ok((Words::from_words(F::WIDTH, job.words).into_array(py)?, job.missing))
+        Ok((Words::from_words(F::WIDTH, job.words).into_array(py)?, job.missing, job.few))
     }
 }
 
 /// The fingerprinters of all threads, and their results so far.
 struct Job<F> {
     fingerprinters: Vec<Fingerprinter<F>>,
+    how: How,
     words: Vec<u64>,
     missing: Vec<usize>,
+    few: Vec<usize>,
     done: usize,
 }
 
@@ -173,31 +184,42 @@ impl<F: Fingerprint> Job<F> {
     fn fingerprint(&mut self, texts: &[Option<&str>], ticker: &Ticker) -> Result<()> {
         let missing = texts.iter().enumerate().filter(|(_, text)| text.is_none());
         self.missing.extend(missing.map(|(index, _)| self.done + index));
-        self.done += texts.len();
+        let mut are_few = vec![false; texts.len()];
         let before = self.words.len();
         self.words.resize(before + texts.len() * words_of::<F>(), 0);
         let texts_each = texts.len().div_ceil(self.fingerprinters.len()).max(1);
         let outputs = self.words[before..].chunks_mut(texts_each * words_of::<F>());
-        let threads = self.fingerprinters.len();
-        let parts = self.fingerprinters.iter_mut().zip(texts.chunks(texts_each)).zip(outputs);
-        for_each(threads, parts, |((fingerprinter, some), output)| {
-            fingerprint_some(fingerprinter, some, output, ticker);
+        let (threads, how) = (self.fingerprinters.len(), self.how);
+        let results = outputs.zip(are_few.chunks_mut(texts_each));
+        let parts = self.fingerprinters.iter_mut().zip(texts.chunks(texts_each)).zip(results);
+        for_each(threads, parts, |((fingerprinter, some), (output, are_few))| {
+            fingerprint_some(fingerprinter, how, some, (output, are_few), ticker);
         });
+        let few = are_few.iter().enumerate().filter(|(_, is_few)| **is_few);
+        self.few.extend(few.map(|(index, _)| self.done + index));
+        self.done += texts.len();
         ticker.check()
     }
 }
 
 fn fingerprint_some<F: Fingerprint>(
     fingerprinter: &mut Fingerprinter<F>,
+    (is_stored, min_features): How,
     texts: &[Option<&str>],
-    output: &mut [u64],
+    (output, are_few): (&mut [u64], &mut [bool]),
     ticker: &Ticker,
 ) {
-    for (index, (text, row)) in texts.iter().zip(output.chunks_exact_mut(words_of::<F>())).enumerate() {
+    let rows = output.chunks_exact_mut(words_of::<F>()).zip(are_few);
+    for (index, (text, (row, is_few))) in texts.iter().zip(rows).enumerate() {
         if index.is_multiple_of(TEXTS_BETWEEN_CHECKS) && ticker.check().is_err() {
             return;
         }
-        let fingerprint = fingerprinter.fingerprint(text.unwrap_or_default()).value;
+        let found = fingerprinter.fingerprint(text.unwrap_or_default());
+        let (fingerprint, few) = match is_stored {
+            true => (found.stored(), found.comparable() == Comparable::Nothing),
+            false => (found.value, found.num_features < min_features),
+        };
+        *is_few = few && text.is_some();
         row.iter_mut().zip(words(fingerprint)).for_each(|(word, value)| *word = value);
     }
 }

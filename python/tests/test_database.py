@@ -458,3 +458,14 @@ def test_blocks_keep_their_columns(path: Path) -> None:
 
 def test_the_version_is_told() -> None:
     assert nearprint.__version__
+
+
+def test_regression_limits_come_before_keys(tmp_path: Path) -> None:
+    prints = np.full(1000, 7, np.uint64)
+    keys = [f"key {number}" for number in range(1000)]
+    with nearprint.build(tmp_path / "many.np", prints, keys=keys, kind="hamming") as database:
+        first = database.query(7, 0, 3)
+        assert len(first) == len(first["key"]) == 3
+        everything = database.query(7, 0)
+        assert [first["id"][row] for row in range(3)] == [everything["id"][row] for row in range(3)]
+        assert len(database.query(7, 0, 5000)["id"]) == 1000

@@ -133,3 +133,12 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     refused("which is not written", report=tmp_path / "page", duplicates=duplicates, dry_run=True)
     refused("is read, and cannot be written to", report=pages, duplicates=duplicates)
     refused("are the same file", report=duplicates, duplicates=duplicates)
+
+
+def test_regression_messages_name_arguments_of_python(pages: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(nearprint.InputError, match="output and duplicates are the same file"):
+        nearprint.dedup_files(pages, output, duplicates=output)
+    nearprint.create(tmp_path / "plain.np", recipe="minhash").close()
+    with pytest.raises(nearprint.InputError, match="made without keys; keys=True makes"):
+        nearprint.dedup_files(pages, output, database=tmp_path / "plain.np")

@@ -562,3 +562,20 @@ def test_nothing_is_warned_of_without_reason(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert job(path)().kept == 1
+
+
+def test_regression_documents_without_features_are_near_only_copies(path: Path) -> None:
+    texts = ["red car sale", "blue house rent", "", "red car sale", "", "one text of five words"]
+    options: dict[str, Any] = {"database": path, "recipe": "simhash-py", "clean_html": False}
+    source, target = collection(texts), empty()
+    counts = dedup_collection(source, target, "page", **options)
+    assert counts == Counts(read=6, kept=5, duplicates=1) and counts.featureless == 5
+    assert ids_of(target) == [0, 1, 2, 4, 5]
+    again = dedup_collection(source, target, "page", **options)
+    assert again == Counts(read=6, duplicates=1, known=5), "none is rejected, and none kept twice"
+    told: list[Any] = []
+    aside = dedup_collection(
+        source, empty(), "page", recipe="simhash-py", min_features=1, on_reject=lambda *what: told.append(what)
+    )
+    assert aside == Counts(read=6, kept=1, rejected=5)
+    assert told[0] == (0, "its text has too few features")

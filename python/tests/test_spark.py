@@ -261,9 +261,24 @@ def test_fingerprints_of_texts(session: SparkSession) -> None:
         width = 64 if recipe == "simhash" else 256 if recipe == "minhash" else 128
         table = spark.fingerprint(df, "body", recipe=recipe, out="print").orderBy("id").toArrow()
         expected: list[Any] = numbers_of(nearprint.fingerprint([text or "" for text in texts], recipe))
-        expected[1] = None
+        # Nothing is near a missing text, or one without words.
+        expected[1] = expected[2] = None
         assert numbers_in(table["print"], width) == expected
         assert table.column_names == ["id", "body", "print"]
+
+
+def test_regression_texts_without_features_are_near_only_copies(session: SparkSession) -> None:
+    texts = ["red car sale", "blue house rent", "", "two more words", "red car sale", "", "one text of five words"]
+    df = session.createDataFrame(pa.table({"id": list(range(len(texts))), "text": texts}))
+    for recipe in ("simhash-py", "minhash short=none shingle=4"):
+        expected = nearprint.dedup(texts, recipe=recipe)["duplicate_of"].tolist()
+        assert expected == [-1, -1, -1, -1, 0, -1, -1]
+        near: dict[str, Any] = {"k": 3} if recipe == "simhash-py" else {"similarity": 0.5}
+        prints = spark.fingerprint(df, "text", recipe=recipe).persist()
+        rows = spark.dedup(prints, annotate=True, **near).orderBy("id").collect()
+        assert [-1 if row.duplicate_of is None else row.duplicate_of for row in rows] == expected, recipe
+        assert spark.pairs(prints, **near).count() == 0
+        assert sorted(row.id for row in spark.clusters(prints, **near).collect()) == [0, 4]
 
 
 def test_documents_are_kept_as_by_the_library(session: SparkSession) -> None:

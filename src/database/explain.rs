@@ -30,7 +30,7 @@ pub struct Explanation {
 pub struct RunExplanation {
     /// The run's number; `None` for an imagined run.
     pub run: Option<u64>,
-    /// `rotations:T` or `blocks:M,S`.
+    /// Its layout: `rotations:T`, `blocks:M,S` or `bands:BxN`.
     pub layout: String,
     /// Distinct fingerprints.
     pub fingerprints: u64,
@@ -164,7 +164,7 @@ impl fmt::Display for Explanation {
         }
         if !self.choices.is_empty() {
             writeln!(f, "one run of them with other layouts:")?;
-            writeln!(f, "  --layout  tables        bytes each  a query at k = {}", self.k)?;
+            writeln!(f, "  layout    tables        bytes each  a query at k = {}", self.k)?;
         }
         for (choice, run) in CHOICES.iter().zip(&self.choices) {
             let RunExplanation { layout, table_bytes, nanoseconds, .. } = run;

@@ -16,7 +16,7 @@ pub struct Stats {
     pub width: Width,
     /// The distance that layouts are tuned for.
     pub k: u32,
-    /// The layout of the schema: `auto`, `rotations:T` or `blocks:M,S`.
+    /// The layout of the schema, in one of the forms of [`LayoutChoice`](crate::LayoutChoice::FORMS).
     pub layout: String,
     /// The bands of the fingerprints, if it is a layout of bands.
     pub bands: Option<BandLayout>,
@@ -50,7 +50,7 @@ pub struct Stats {
 pub struct RunStats {
     /// The run's number, which its file names start with.
     pub run: u64,
-    /// The run's layout.
+    /// The run's layout: `rotations:T`, `blocks:M,S` or `bands:BxN`.
     pub layout: String,
     /// Number of rows.
     pub rows: u64,

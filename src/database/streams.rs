@@ -1,4 +1,4 @@
-//! Pairs, clusters and batches of a snapshot as iterators.
+//! Pairs, clusters and batches of a snapshot, and pairs of a list, as iterators.
 //!
 //! A thread computes the results and is a few blocks ahead of the consumer. It owns its snapshot,
 //! so the iterator borrows nothing. Dropping the iterator cancels the thread.
@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
+use crate::options::Options;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, Pair};
+use crate::query::{Match, Near, Pair, visit_all};
 use crate::util::channel::{self, Receiver};
 use crate::util::process::Process;
 
@@ -31,8 +32,8 @@ pub struct Stream<T> {
     cancelled: Arc<AtomicBool>,
     /// The process that has the thread.
     process: Process,
-    /// The folder of the database.
-    folder: PathBuf,
+    /// What is read: the folder of a database, or a list.
+    source: PathBuf,
 }
 
 /// Two rows within k bits.
@@ -52,8 +53,8 @@ impl<T> Iterator for Stream<T> {
 
     fn next(&mut self) -> Option<Result<T>> {
         while self.block.is_empty() {
-            if let Err(error) = self.process.check(|| self.folder.clone()) {
-                return Some(Err(Error::io("read", &self.folder)(error)));
+            if let Err(error) = self.process.check(|| self.source.clone()) {
+                return Some(Err(Error::io("read", &self.source)(error)));
             }
             match self.blocks.as_mut()?.next() {
                 Some(Ok(block)) => self.block = block.into(),
@@ -227,22 +228,57 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         work: impl FnOnce(&Self, &mut Sender<T>) -> Result<()> + Send + 'static,
     ) -> Result<Stream<T>> {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let progress = self.options().progress.clone();
-        let until = UntilDropped { cancelled: cancelled.clone(), progress };
-        let snapshot = self.with_progress(Arc::new(until));
-        let (blocks, receiver) = channel::bounded(BLOCKS_AHEAD);
-        let mut sender = Sender { blocks, block: Vec::new() };
-        let run: Box<dyn FnOnce() + Send> = Box::new(move || {
-            let end = work(&snapshot, &mut sender).and_then(|()| sender.send());
-            if let Err(error) = end {
-                // A dropped stream needs no error.
-                let _ = sender.blocks.send(Err(error));
-            }
-        });
-        let thread = std::thread::Builder::new().name("nearprint-stream".into());
-        thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
-        let (process, folder) = (Process::current(), self.folder());
-        Ok(Stream { blocks: Some(receiver), block: VecDeque::new(), cancelled, process, folder })
+        let snapshot = self.clone();
+        start(self.options().progress.clone(), self.folder(), move |until, sender| {
+            work(&snapshot.with_progress(until), sender)
+        })
     }
+}
+
+/// All pairs of distinct values of a list that are near, in the order of
+/// [`visit_all`](crate::visit_all). Memory: three times the list, however many pairs there are.
+///
+/// # Errors
+/// Items fail as [`visit_all`](crate::visit_all) does; [`Error::Io`] where no thread can be started.
+///
+/// ```
+/// let values = vec![0b0000u64, 0b0111, 0b1111];
+/// let mut pairs = nearprint::stream_all(values, 3, &nearprint::Options::new())?;
+/// assert_eq!(pairs.next().transpose()?.map(|pair| pair.distance), Some(3));
+/// # Ok::<(), nearprint::Error>(())
+/// ```
+pub fn stream_all<F: Fingerprint>(
+    values: Vec<F>,
+    near: impl Into<Near>,
+    options: &Options,
+) -> Result<Stream<Pair<F>>> {
+    let (near, options) = (near.into(), options.clone());
+    start(options.progress.clone(), "a list".into(), move |until, sender| {
+        let options = options.progress(until);
+        visit_all(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
+    })
+}
+
+/// Runs `work` on a thread of its own. It receives the progress to report, which ends the work once
+/// the stream is dropped. `source` is what is read, for messages.
+fn start<T: Send + 'static>(
+    progress: Option<Arc<dyn Progress>>,
+    source: PathBuf,
+    work: impl FnOnce(Arc<dyn Progress>, &mut Sender<T>) -> Result<()> + Send + 'static,
+) -> Result<Stream<T>> {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let until = Arc::new(UntilDropped { cancelled: cancelled.clone(), progress });
+    let (blocks, receiver) = channel::bounded(BLOCKS_AHEAD);
+    let mut sender = Sender { blocks, block: Vec::new() };
+    let run: Box<dyn FnOnce() + Send> = Box::new(move || {
+        let end = work(until, &mut sender).and_then(|()| sender.send());
+        if let Err(error) = end {
+            // A dropped stream needs no error.
+            let _ = sender.blocks.send(Err(error));
+        }
+    });
+    let thread = std::thread::Builder::new().name("nearprint-stream".into());
+    thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
+    let process = Process::current();
+    Ok(Stream { blocks: Some(receiver), block: VecDeque::new(), cancelled, process, source })
 }

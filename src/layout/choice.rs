@@ -10,9 +10,8 @@ use crate::error::{Error, Result};
 
 /// The layout that a database is created with.
 ///
-/// Its text form is `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. The first
-/// three choose a layout for each run by its size and k; [`Explanation`](crate::Explanation) has
-/// their costs.
+/// Its text form is one of [`FORMS`](LayoutChoice::FORMS). The first three choose a layout for each run
+/// by its size and k; [`Explanation`](crate::Explanation) has their costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {
@@ -80,14 +79,15 @@ impl FromStr for LayoutChoice {
         };
         parsed.ok_or_else(|| Error::InvalidLayout {
             layout: format!("layout {text:?}"),
-            reason:
-                "expected auto, fast, small, rotations:T, blocks:M,S or bands:BxN, with T, M, S, B, N numbers"
-                    .into(),
+            reason: format!("expected {}, with T, M, S, B, N numbers", Self::FORMS),
         })
     }
 }
 
 impl LayoutChoice {
+    /// The text forms of all choices, for messages. A run has a layout of one of the last three forms.
+    pub const FORMS: &str = "auto, fast, small, rotations:T, blocks:M,S or bands:BxN";
+
     /// The layout for a run of `entries` distinct fingerprints of `width` bits, which most queries
     /// search at distance `k`.
     pub(crate) fn layout(self, width: u32, k: u32, entries: u64) -> Result<Layout> {
@@ -138,6 +138,22 @@ mod tests {
         ] {
             assert!(matches!(text.parse::<LayoutChoice>(), Err(Error::InvalidLayout { .. })), "{text}");
         }
+    }
+
+    #[test]
+    fn regression_the_list_of_layouts_is_complete() {
+        let bands = BandLayout::new(6, 24).unwrap();
+        let rotations = LayoutChoice::Rotations { tables: 4 };
+        let blocks = LayoutChoice::Blocks { blocks: 6, prefix: 2 };
+        let all = [LayoutChoice::Auto, LayoutChoice::Fast, LayoutChoice::Small, rotations, blocks];
+        let listed: Vec<&str> = LayoutChoice::FORMS.split([',', ' ']).collect();
+        for choice in all.into_iter().chain([LayoutChoice::Bands(bands)]) {
+            let text = choice.to_string();
+            let name = text.split(':').next().unwrap();
+            assert!(listed.iter().any(|form| form.split(':').next() == Some(name)), "{text}");
+        }
+        let message = "x".parse::<LayoutChoice>().unwrap_err().to_string();
+        assert!(message.contains(LayoutChoice::FORMS), "{message}");
     }
 
     #[test]

@@ -187,8 +187,8 @@ typedef struct {
   uint32_t k;
   // A nearprint_keys. Default: NEARPRINT_NO_KEYS.
   int32_t keys;
-  // How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`. Default: null, an
-  // automatic layout.
+  // How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
+  // Default: null, an automatic layout.
   const char *layout;
   // Its length in bytes.
   size_t layout_len;
@@ -675,7 +675,8 @@ nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
                                           nearprint_stats *stats,
                                           nearprint_error *error);
 
-// The layout of the database as text: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
+// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
+// `bands:BxN`.
 //
 // At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 // length.
@@ -855,7 +856,8 @@ nearprint_status nearprint_writer_close(nearprint_writer *writer, nearprint_erro
 void nearprint_writer_free(nearprint_writer *writer);
 
 // Finds all pairs of distinct values of an array within `k` bits, each once, the smaller value
-// first. The work is done when the function returns; the pairs are in memory.
+// first. A thread searches a copy of the array, a few thousand pairs ahead of the caller: memory does
+// not grow with the pairs.
 //
 // `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
 // layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may
@@ -875,7 +877,8 @@ nearprint_status nearprint_find_all(uint32_t width,
                                     nearprint_error *error);
 
 // Finds the clusters of an array: values that are connected by pairs within `k` bits, two or more.
-// Clusters are numbered from 0 by their smallest value. Otherwise as nearprint_find_all().
+// Clusters are numbered from 0 by their smallest value. The work is done when the function returns,
+// and the clusters, at most `count` values, are in memory. Otherwise as nearprint_find_all().
 //
 // Columns: groups (the number of the cluster), fingerprints.
 //
@@ -932,7 +935,7 @@ nearprint_status nearprint_fingerprinter_layout(const nearprint_fingerprinter *f
 uint32_t nearprint_fingerprinter_default_k(const nearprint_fingerprinter *fingerprinter);
 
 // Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
-// for a text without tokens.
+// for a text without features, see nearprint_fingerprinter_count_features().
 //
 // Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fingerprinter,
@@ -940,6 +943,20 @@ nearprint_status nearprint_fingerprinter_fingerprint(nearprint_fingerprinter *fi
                                                      size_t text_len,
                                                      uint64_t *fingerprint,
                                                      nearprint_error *error);
+
+// Counts the features of a text, which must be UTF-8: what the recipe compares, shingles or keywords,
+// each as often as it occurs. `count` receives their number.
+//
+// All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
+// others such texts would be near each other, so a program should not store or look up their
+// fingerprints.
+//
+// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
+nearprint_status nearprint_fingerprinter_count_features(nearprint_fingerprinter *fingerprinter,
+                                                        const char *text,
+                                                        size_t text_len,
+                                                        size_t *count,
+                                                        nearprint_error *error);
 
 // Frees the handle. Null is allowed.
 //

@@ -111,7 +111,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_default_k(
 }
 
 /// Makes the fingerprint of a text, which must be UTF-8. `fingerprint` receives width / 64 words; 0
-/// for a text without tokens.
+/// for a text without features, see nearprint_fingerprinter_count_features().
 ///
 /// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
 #[unsafe(no_mangle)]
@@ -135,6 +135,35 @@ pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
     })
 }
 
+/// Counts the features of a text, which must be UTF-8: what the recipe compares, shingles or keywords,
+/// each as often as it occurs. `count` receives their number.
+///
+/// All texts without features have the fingerprint 0. In a database of bands, 0 is near nothing; in
+/// others such texts would be near each other, so a program should not store or look up their
+/// fingerprints.
+///
+/// Threads: one at a time for each fingerprinter; NEARPRINT_BUSY otherwise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_fingerprinter_count_features(
+    fingerprinter: *mut nearprint_fingerprinter,
+    text: *const c_char,
+    text_len: usize,
+    count: *mut usize,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    let call = unsafe { Call::of(error) };
+    call.run(|call| {
+        let fingerprinter = call.handle(fingerprinter, "fingerprinter")?;
+        let text = call.text(text, text_len, "text")?;
+        let mut count = call.output(count, "count")?;
+        fingerprinter.inner.with("fingerprinter", |inner| {
+            count.set(inner.count_features(text));
+            Ok(())
+        })
+    })
+}
+
 /// Frees the handle. Null is allowed.
 ///
 /// Threads: any, once no other call uses the handle.
@@ -147,12 +176,17 @@ pub unsafe extern "C" fn nearprint_fingerprinter_free(fingerprinter: *mut nearpr
 /// A fingerprinter of any width.
 trait Making: Send {
     fn make(&mut self, text: &str, output: &mut Output<'_, u64>);
+    fn count_features(&mut self, text: &str) -> usize;
 }
 
 impl<F: Fingerprint> Making for Fingerprinter<F> {
     fn make(&mut self, text: &str, output: &mut Output<'_, u64>) {
         let fingerprint = self.fingerprint(text).value;
         words(fingerprint).enumerate().for_each(|(index, word)| output.set_at(index, word));
+    }
+
+    fn count_features(&mut self, text: &str) -> usize {
+        self.fingerprint(text).num_features
     }
 }
 

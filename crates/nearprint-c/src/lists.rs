@@ -2,7 +2,7 @@
 
 use nearprint::internal::fingerprints;
 use nearprint::visit_all_clusters;
-use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Result, Row, WidthVisitor, visit_all};
+use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Result, Row, WidthVisitor, stream_all};
 use std::ffi::c_char;
 
 use crate::call::Call;
@@ -10,11 +10,12 @@ use crate::columns::{Entry, Shape};
 use crate::error::{Outcome, nearprint_error};
 use crate::settings::{self, nearprint_options};
 use crate::status::nearprint_status;
-use crate::stream::{entry_of_pair, nearprint_stream};
+use crate::stream::nearprint_stream;
 use crate::width::{width_of, words_of};
 
 /// Finds all pairs of distinct values of an array within `k` bits, each once, the smaller value
-/// first. The work is done when the function returns; the pairs are in memory.
+/// first. A thread searches a copy of the array, a few thousand pairs ahead of the caller: memory does
+/// not grow with the pairs.
 ///
 /// `fingerprints` has width / 64 words for each of `count` values. `bands` is null, or bands as in a
 /// layout, such as `6x16`: then one of them must be equal, and `k` compares the rest. `options` may
@@ -49,7 +50,8 @@ pub unsafe extern "C" fn nearprint_find_all(
 }
 
 /// Finds the clusters of an array: values that are connected by pairs within `k` bits, two or more.
-/// Clusters are numbered from 0 by their smallest value. Otherwise as nearprint_find_all().
+/// Clusters are numbered from 0 by their smallest value. The work is done when the function returns,
+/// and the clusters, at most `count` values, are in memory. Otherwise as nearprint_find_all().
 ///
 /// Columns: groups (the number of the cluster), fingerprints.
 ///
@@ -94,13 +96,8 @@ impl WidthVisitor for FindAll<'_> {
     type Output = Result<nearprint_stream>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        let mut pairs = Vec::new();
-        visit_all(fingerprints::<F>(self.words).collect(), self.near, &self.options, |block| {
-            pairs.extend_from_slice(block);
-            Ok::<(), Error>(())
-        })?;
-        let entries = pairs.into_iter().map(|pair| Ok(entry_of_pair(pair)));
-        Ok(nearprint_stream::new(Shape::PAIRS, entries))
+        let values = fingerprints::<F>(self.words).collect();
+        stream_all(values, self.near, &self.options).map(nearprint_stream::pairs)
     }
 }
 

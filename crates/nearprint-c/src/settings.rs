@@ -37,8 +37,8 @@ pub struct nearprint_schema {
     pub k: u32,
     /// A nearprint_keys. Default: NEARPRINT_NO_KEYS.
     pub keys: i32,
-    /// How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`. Default: null, an
-    /// automatic layout.
+    /// How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
+    /// Default: null, an automatic layout.
     pub layout: *const c_char,
     /// Its length in bytes.
     pub layout_len: usize,

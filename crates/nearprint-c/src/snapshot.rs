@@ -460,7 +460,8 @@ pub unsafe extern "C" fn nearprint_snapshot_stats(
     })
 }
 
-/// The layout of the database as text: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
+/// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
+/// `bands:BxN`.
 ///
 /// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
 /// length.

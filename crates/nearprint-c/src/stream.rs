@@ -118,7 +118,7 @@ impl nearprint_stream {
     }
 }
 
-pub(crate) fn entry_of_pair<F: Fingerprint>(pair: Pair<F>) -> Entry<F> {
+fn entry_of_pair<F: Fingerprint>(pair: Pair<F>) -> Entry<F> {
     let row = |fingerprint| Row { fingerprint, id: 0 };
     Entry::of_pair(row(pair.a), row(pair.b), pair.distance)
 }

@@ -237,6 +237,13 @@ static void every_width(uint32_t width) {
   nearprint_stream *list;
   OK(nearprint_find_all(width, fingerprints, ROWS, 3, NULL, 0, NULL, &list, error));
   CHECK(drain(list, words, pairs, 3) == distinct_pairs);
+  /* However many there are, only those that are pulled are made. */
+  static uint64_t many[40000];
+  for (size_t index = 0; index < 40000; index++) many[index] = index * 0x9e3779b97f4a7c15;
+  OK(nearprint_find_all(64, many, 40000, 64, NULL, 0, NULL, &list, error));
+  OK(nearprint_stream_next(list, &pairs, &count, error));
+  CHECK(count > 0);
+  nearprint_stream_free(list);
   nearprint_columns values = {7, groups, found, NULL, NULL, NULL, NULL};
   OK(nearprint_find_clusters(width, fingerprints, ROWS, 3, NULL, 0, NULL, &list, error));
   CHECK(drain(list, words, values, 3) > 0);
@@ -607,6 +614,17 @@ static void texts(void) {
   FAILS(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT(fox), NULL, error), NEARPRINT_INVALID_ARGUMENT,
         "fingerprint");
   nearprint_snapshot_free(snapshot);
+  nearprint_fingerprinter_free(fingerprinter);
+
+  // Three words make no shingle of four.
+  OK(nearprint_fingerprinter_new(TEXT("simhash-py"), &fingerprinter, error));
+  OK(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT("red car sale"), print, error));
+  OK(nearprint_fingerprinter_count_features(fingerprinter, TEXT("red car sale"), &count, error));
+  CHECK(print[0] == 0 && count == 0);
+  OK(nearprint_fingerprinter_count_features(fingerprinter, TEXT(fox), &count, error));
+  CHECK(count == 6);
+  FAILS(nearprint_fingerprinter_count_features(fingerprinter, TEXT(fox), NULL, error), NEARPRINT_INVALID_ARGUMENT,
+        "count");
   nearprint_fingerprinter_free(fingerprinter);
 }
 

@@ -303,6 +303,9 @@ int main(int argc, char** argv) {
   CHECK(thrown([&] { nearprint::database<> none(home + "/none"); }) == NEARPRINT_NOT_A_DATABASE);
   CHECK(thrown([&] { nearprint::fingerprinter<> wide("minhash"); }) == NEARPRINT_MISMATCH);
   CHECK(thrown([&] { nearprint::fingerprinter<> none("none"); }) == NEARPRINT_RECIPE);
+  nearprint::fingerprinter<> shingles("simhash-py");
+  CHECK(shingles("red car sale") == 0 && shingles.count_features("red car sale") == 0);
+  CHECK(shingles.count_features("red car sale in town") == 2);
   { nearprint::builder<> abandoned(home + "/abandoned"); }
   CHECK(thrown([&] { nearprint::database<> none(home + "/abandoned"); }) == NEARPRINT_NOT_A_DATABASE);
   std::cout << "wrapper: all classes and widths\n";

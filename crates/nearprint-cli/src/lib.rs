@@ -26,8 +26,7 @@ use clap::Parser;
 use commands::Cli;
 pub use commands::DedupReport;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
-use terminal::output::unwritable_stdout;
-use terminal::{failure, interrupt, print_message, warn_of_occupants, without_controls};
+use terminal::{failure, interrupt, print_lines, stdout, warn_of_occupants, without_controls};
 
 /// Runs the `nearprint` program.
 #[must_use]
@@ -40,14 +39,18 @@ pub fn main() -> ExitCode {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install_handler();
-    let result = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli.run(),
         Err(error) if error.use_stderr() => {
-            print_usage_error(&error);
+            print_usage_error(&error, &arguments);
             return failure::USAGE;
         }
         // The help or the version.
-        Err(error) => error.print().map_err(|source| unwritable_stdout(source).into()),
+        Err(error) => {
+            let printed = stdout::check().and_then(|()| error.print().map_err(stdout::unwritable));
+            printed.map_err(Into::into)
+        }
     };
     warn_of_occupants();
     match result {
@@ -57,10 +60,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Prints what is wrong with the arguments, in colour if they cannot control the terminal.
-fn print_usage_error(error: &clap::Error) {
-    match without_controls(&error.render().to_string()) {
+fn print_usage_error(error: &clap::Error, arguments: &[OsString]) {
+    let mut text = error.render().to_string();
+    for argument in arguments.iter().map(|argument| argument.to_string_lossy()) {
+        if argument.contains('\n') {
+            text = text.replace(&*argument, &argument.replace('\n', "\\n"));
+        }
+    }
+    match without_controls(&text) {
         // Printing fails only if the pipe is closed.
-        Cow::Borrowed(_) => drop(error.print()),
-        Cow::Owned(text) => print_message(format_args!("{}", text.trim_end())),
+        Cow::Borrowed(same) if same == error.render().to_string() => drop(error.print()),
+        escaped => print_lines(escaped.trim_end()),
     }
 }

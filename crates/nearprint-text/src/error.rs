@@ -2,7 +2,7 @@
 //!
 //! Each variant of [`Error`] is one area; the enum inside it is the exact reason, so that callers
 //! can match it. The messages are complete sentences for users and name the file or option at
-//! fault.
+//! fault. What to do about it depends on the program: command line and Python package add hints.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,15 @@ pub enum Error {
         place: String,
         /// What is wrong there.
         why: String,
+    },
+    /// An input is compressed in a format that is not read.
+    Compressed {
+        /// The file.
+        place: String,
+        /// The name of the format.
+        format: &'static str,
+        /// A program, with options, that writes the content of a file to standard output.
+        program: &'static str,
     },
     /// The inputs cannot be read as one stream of documents.
     InputSet(InputSetProblem),
@@ -141,6 +150,13 @@ pub enum OutputProblem {
         /// The output.
         path: PathBuf,
     },
+    /// The name requests a compression that is read only.
+    NotWritten {
+        /// The output.
+        path: PathBuf,
+        /// The name of the compression.
+        compression: &'static str,
+    },
     /// The name requests a compression, and Parquet has its own.
     ParquetCompressed {
         /// The output.
@@ -179,6 +195,11 @@ pub enum DatabaseProblem {
     },
     /// It was created without texts, which confirmation compares.
     NoTexts {
+        /// The database.
+        path: PathBuf,
+    },
+    /// It was created without a recipe, so that nothing says how its fingerprints are made of texts.
+    NoRecipe {
         /// The database.
         path: PathBuf,
     },
@@ -295,6 +316,9 @@ impl fmt::Display for Error {
         match self {
             Self::Engine(error) => error.fmt(f),
             Self::Input { place, why } => write!(f, "{place}: {why}"),
+            Self::Compressed { place, format, program } => {
+                write!(f, "{place}: compressed as {format}, which is not read; `{program}` decompresses it")
+            }
             Self::InputSet(problem) => problem.fmt(f),
             Self::Output(problem) => problem.fmt(f),
             Self::Recipe(error) => error.fmt(f),
@@ -329,11 +353,9 @@ impl fmt::Display for OutputProblem {
             Self::SameFile { first, second, path } => {
                 write!(f, "{first} and {second} are the same file, {}", path.display())
             }
-            Self::ChangedAfterEnd { path } => write!(
-                f,
-                "{}: was changed or removed after this job had completed it; nothing was changed now",
-                path.display()
-            ),
+            Self::ChangedAfterEnd { path } => {
+                write!(f, "{}: was changed or removed after this job had completed it", path.display())
+            }
             Self::NotOfFinishedJob { path, completed, records, kept } => write!(
                 f,
                 "already complete on {completed}: {records} documents, {kept} kept; that job did not write {}, and \
@@ -364,6 +386,9 @@ impl fmt::Display for OutputProblem {
             Self::ParquetCompressed { path } => {
                 write!(f, "{}: Parquet compresses by itself", path.display())
             }
+            Self::NotWritten { path, compression } => {
+                write!(f, "{}: {compression} is read and not written; gzip and Zstandard are", path.display())
+            }
             Self::NotWithUnits { option } => {
                 write!(f, "{option} is for whole documents, and not for paragraphs or lines")
             }
@@ -379,15 +404,20 @@ impl fmt::Display for OutputProblem {
 impl fmt::Display for DatabaseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoKeys { path } => write!(
-                f,
-                "{}: was made without keys; `nearprint create --keys` makes one that has them",
-                path.display()
-            ),
+            Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
             Self::NoTexts { path } => write!(
                 f,
-                "{}: keeps no texts to confirm with; `nearprint create --texts` makes a database that does",
-                path.display()
+                "{}: keeps no texts to confirm with; `nearprint create NEW.np --recipe {} --texts` makes a \
+                 database that does",
+                path.display(),
+                Recipe::DEFAULT
+            ),
+            Self::NoRecipe { path } => write!(
+                f,
+                "{}: has no recipe, so that nothing says how texts become fingerprints; `nearprint create NEW.np \
+                 --recipe {} --keys` makes a database for documents, with --texts one that also keeps their texts",
+                path.display(),
+                Recipe::DEFAULT
             ),
             Self::OtherRecipe { path, found, expected } => write!(
                 f,
@@ -418,15 +448,14 @@ impl fmt::Display for ResumeProblem {
         match self {
             Self::OtherRun { path, records } => write!(
                 f,
-                "{}: a run with other inputs, outputs or options was cut off behind record {records}; give its \
-                 command again to go on with it, or --restart to forget what it kept",
+                "{}: a run with other inputs, outputs or options was cut off behind record {records}, and has \
+                 to go on first",
                 path.display()
             ),
             Self::OtherProgram => f.write_str("an unfinished run of another program"),
             Self::OtherRecords { records } => write!(
                 f,
-                "the first {records} records of the inputs are not those that a run which was cut off has read; \
-                 --restart forgets what it kept, and begins anew"
+                "the first {records} records of the inputs are not those that a run which was cut off has read"
             ),
             Self::Output(error) => error.fmt(f),
         }
@@ -439,6 +468,30 @@ impl std::error::Error for Error {
         match self {
             Self::Engine(error) => error.source(),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_messages_name_no_options_of_the_command_line() {
+        let path = || PathBuf::from("seen.np");
+        let truncated = || OutputProblem::Truncated { path: path(), len_bytes: 9 };
+        let errors: [Error; 7] = [
+            OutputProblem::ChangedAfterEnd { path: path() }.into(),
+            truncated().into(),
+            DatabaseProblem::NoKeys { path: path() }.into(),
+            ResumeProblem::OtherRun { path: path(), records: 9 }.into(),
+            ResumeProblem::OtherRecords { records: 9 }.into(),
+            ResumeProblem::Output(Box::new(truncated().into())).into(),
+            nearprint::Error::NotRunsOnly { path: path() }.into(),
+        ];
+        for error in errors {
+            let message = error.to_string();
+            assert!(!message.contains("--") && !message.contains('`'), "{message}");
         }
     }
 }

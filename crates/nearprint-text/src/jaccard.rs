@@ -67,7 +67,8 @@ impl ShingleSet {
         self.hashes.is_empty()
     }
 
-    /// The size of the intersection divided by that of the union, from 0 to 1; of two empty sets 1.
+    /// The size of the intersection divided by that of the union, from 0 to 1; of two empty sets 0,
+    /// because texts without words have nothing in common.
     #[must_use]
     pub fn similarity(&self, other: &Self) -> f64 {
         let (mut a, mut b) = (self.hashes.iter().peekable(), other.hashes.iter().peekable());
@@ -79,7 +80,7 @@ impl ShingleSet {
             b.next_if(|_| right <= left);
         }
         let all = self.len() + other.len() - shared;
-        if all == 0 { 1.0 } else { shared as f64 / all as f64 }
+        shared as f64 / all.max(1) as f64
     }
 
     /// The least number of its shingles that a set shares with one of a similarity.

@@ -1,8 +1,8 @@
 """The functions of nearprint over Spark DataFrames, with the results of one machine.
 
 Fingerprints of 64 bits are ``bigint`` columns with the bits of the number, those of 128 and 256 bits ``binary``, the
-most significant byte first. Rows without a fingerprint are near nothing. The number of partitions, failing tasks and
-speculation change no result.
+most significant byte first. Rows without a fingerprint, such as texts without a token, are near nothing. The number
+of partitions, failing tasks and speculation change no result.
 
 Needs pyspark 4, pyarrow and pandas, ``pip install "nearprint[spark]"``, and Java 17 or 21.
 """

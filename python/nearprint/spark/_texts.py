@@ -11,12 +11,15 @@ from pyspark.sql.types import BinaryType, LongType, StringType, StructField, Str
 
 from .. import _nearprint
 from .._errors import InputError
-from .._texts import fingerprint as fingerprint_texts
+from .._texts import stored_fingerprints
 from ._columns import Batches, column_of, type_of
 
 
 def fingerprint(df: DataFrame, text: str, *, recipe: str = "minhash", out: str = "fingerprint") -> DataFrame:
-    """The rows of ``df`` with the fingerprint of a column of texts; null for null.
+    """The rows of ``df`` with the fingerprint of a column of texts; null for null, and for a text without tokens.
+
+    As in a deduplication on one machine, a text without features, which are the shingles or keywords that the recipe
+    compares, has a fingerprint of all its tokens in the place of 0: only texts with the same tokens are near it.
 
     Raises ``InputError`` for an invalid recipe, a column that is missing or has no texts, and if there is a column
     ``out`` already.
@@ -30,9 +33,10 @@ def fingerprint(df: DataFrame, text: str, *, recipe: str = "minhash", out: str =
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             texts = batch.column(batch.schema.get_field_index(text))
-            made = fingerprint_texts(texts, line, threads=1, missing="mask")
-            mask = np.ma.getmaskarray(made).reshape(len(texts), -1)[:, 0]
-            yield batch.append_column(out, column_of(np.ma.getdata(made), mask))
+            made, near_nothing = stored_fingerprints(texts, line, threads=1)
+            mask = np.zeros(len(texts), bool)
+            mask[near_nothing] = True
+            yield batch.append_column(out, column_of(made, mask))
 
     kind = LongType() if width == 64 else BinaryType()
     return df.mapInArrow(add, StructType([*df.schema.fields, StructField(out, kind)]))

@@ -20,6 +20,8 @@ mod report;
 mod run;
 mod source;
 mod table;
+#[cfg(test)]
+mod tests;
 mod wide;
 
 use std::collections::HashSet;

@@ -14,7 +14,7 @@ struct schema {
   /// The distance in bits that the layout is tuned for. Queries may use any other.
   std::uint32_t k = 3;
   nearprint_keys keys = NEARPRINT_NO_KEYS;
-  /// How the bits are split: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
+  /// How the bits are split: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
   std::string layout = "auto";
   /// The recipe that makes the fingerprints; empty for none.
   std::string recipe = {};

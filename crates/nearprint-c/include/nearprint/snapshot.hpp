@@ -148,7 +148,7 @@ class snapshot {
     return stats;
   }
 
-  /// The layout: `auto`, `rotations:T`, `blocks:M,S` or `bands:NxB`.
+  /// The layout: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`.
   std::string layout() const { return detail::text(nearprint_snapshot_layout, get()); }
   /// The recipe of the fingerprints; empty if the database stores none.
   std::string recipe() const { return detail::text(nearprint_snapshot_recipe, get()); }

@@ -25,11 +25,19 @@ class fingerprinter {
 
   nearprint_fingerprinter* get() const noexcept { return handle_.get(); }
 
-  /// The fingerprint of a text, which must be UTF-8; 0 for a text without tokens.
+  /// The fingerprint of a text, which must be UTF-8; 0 for a text without features.
   F operator()(std::string_view text) {
     F made;
     detail::call(nearprint_fingerprinter_fingerprint, get(), text.data(), text.size(), detail::out(&made));
     return made;
+  }
+
+  /// The number of features of a text, which must be UTF-8: shingles or keywords. A text without any should not be
+  /// stored, because all of them have the fingerprint 0.
+  std::size_t count_features(std::string_view text) {
+    std::size_t count;
+    detail::call(nearprint_fingerprinter_count_features, get(), text.data(), text.size(), &count);
+    return count;
   }
 
   /// The recipe as a database stores it: equal recipes have equal texts.

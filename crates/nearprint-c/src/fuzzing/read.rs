@@ -8,8 +8,8 @@ use super::arguments::{ROWS, Rows, Space, length, output, pointer, text};
 use super::input::Input;
 use super::world::{World, call};
 use crate::fingerprinter::{
-    nearprint_fingerprinter, nearprint_fingerprinter_fingerprint, nearprint_fingerprinter_layout,
-    nearprint_fingerprinter_new, nearprint_fingerprinter_recipe,
+    nearprint_fingerprinter, nearprint_fingerprinter_count_features, nearprint_fingerprinter_fingerprint,
+    nearprint_fingerprinter_layout, nearprint_fingerprinter_new, nearprint_fingerprinter_recipe,
 };
 use crate::lists::{nearprint_find_all, nearprint_find_clusters};
 use crate::snapshot::{
@@ -270,6 +270,9 @@ impl World {
         let (text, text_len) = text(input, content);
         let words_at = pointer(input, words.as_mut_ptr()).cast_mut();
         call!(self, nearprint_fingerprinter_fingerprint(fingerprinter, text, text_len, words_at));
+        let mut features = 0;
+        let count_at = output(input, &mut features);
+        call!(self, nearprint_fingerprinter_count_features(fingerprinter, text, text_len, count_at));
         let (mut buffer, len_at) = ([0u8; 40], output(input, &mut len));
         let (at, capacity) = (buffer.as_mut_ptr().cast(), length(input, 40));
         if input.flag() {

@@ -49,8 +49,8 @@ pub(crate) enum Column {
 #[command(next_help_heading = "Input options")]
 pub(crate) struct FingerprintArgs {
     /// Format of the inputs [default: by extension: .u64 .u128 .u256 .csv .tsv .jsonl .npy
-    /// .parquet, anything else is text; any of them but .parquet may be compressed and end in .gz
-    /// or .zst]
+    /// .parquet, anything else is text; any of them but .parquet may be compressed with gzip,
+    /// Zstandard, bzip2 or xz, raw numbers only if their names say so]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) input_format: Option<FingerprintFormat>,
     /// Base of fingerprints in texts [default: 16 after 0x, else 10 for 64 bits and 16 for 256; for

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
+
 use crate::report::{DEFAULT_TEXT_BYTES, Report, ReportWriter};
 use nearprint::Error;
 use nearprint_text::Result;
@@ -13,8 +15,16 @@ use nearprint_text::documents::{OutputFile, check_outputs};
 pub(crate) struct ReportArgs {
     /// Also write a page for a browser, which needs no network: what was compared, totals and
     /// groups, and the words in which two texts differ
-    #[arg(long = "report", value_name = "FILE.html")]
+    #[arg(long = "report", value_name = "FILE.html", value_parser = page())]
     path: Option<PathBuf>,
+}
+
+/// Parses the path of a page, which a browser opens: standard output is none.
+fn page() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
+        true => Err("a page is written to a file, and not to standard output"),
+        false => Ok(path),
+    })
 }
 
 /// Writes the groups of a report.

@@ -48,6 +48,12 @@ impl SchemaArgs {
         }
     }
 
+    /// Whether nothing says what near means for fingerprints of 256 bits. MinHash has that width as well.
+    pub(crate) fn leaves_kind_open(&self) -> Result<bool, Failure> {
+        let says = self.recipe.is_some() || self.layout.is_some() || self.k.is_some();
+        Ok(!says && self.width()? == Width::W256)
+    }
+
     fn recipe(&self) -> Result<Option<Recipe>, Failure> {
         Ok(self.recipe.as_deref().map(str::parse).transpose()?)
     }

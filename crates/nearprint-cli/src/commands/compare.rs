@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, values};
-use crate::input::documents::{for_each_text, warn};
+use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::report::{Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -12,7 +12,7 @@ use crate::terminal::results::ResultFormat;
 use crate::terminal::without_controls;
 use crate::words::{Change, differences};
 use nearprint::{BandLayout, Fingerprint, Width, WidthVisitor};
-use nearprint_text::recipe::Recipe;
+use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 
 /// Compare two texts: the distance of their fingerprints, and the words that differ
 ///
@@ -25,7 +25,7 @@ use nearprint_text::recipe::Recipe;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  nearprint compare old.txt new.txt -k 6
+  nearprint compare old.txt new.txt --similarity 0.7
   nearprint compare page-1.html page-2.html --clean html,nfc,lower
   nearprint compare old.txt new.txt --report difference.html
   nearprint compare 0x1f3a 0x1f3b")]
@@ -58,10 +58,14 @@ impl Args {
             Some(compared) => compared,
             None => recipe.width().visit(TextComparison { args: &self, recipe: &recipe, global })?,
         };
-        self.print(&compared, global)?;
+        match self.print(&compared, global) {
+            // The exit code is a result too.
+            Err(failure) if failure.is_closed_pipe() => {}
+            printed => printed?,
+        }
         let report = || self.report_of(&compared, &recipe);
         self.report.write(report, |out| out.group(&self.group_of(&compared)))?;
-        if compared.verdict == Verdict::Near { Ok(()) } else { Err(Failure::NotNearDuplicates) }
+        if compared.verdict.is_near() { Ok(()) } else { Err(Failure::NotNearDuplicates) }
     }
 
     fn print(&self, compared: &Compared, global: GlobalArgs) -> Result<(), Failure> {
@@ -73,7 +77,7 @@ impl Args {
         let Compared { distance, bits, k, similarity, verdict, .. } = compared;
         if self.format == ResultFormat::Json {
             let similarity = similarity.map_or("null".into(), |similarity| similarity.to_string());
-            let near = *verdict == Verdict::Near;
+            let near = verdict.is_near();
             out.write(|out| {
                 writeln!(
                     out,
@@ -165,26 +169,27 @@ impl Args {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
-        let num_replaced = for_each_text(&inputs, &mut |record| {
+        let mut unusual = UnusualDocuments::default();
+        unusual.num_replaced = for_each_text(&inputs, &mut |record| {
             found.push((fingerprinter.fingerprint(&record.text), record.text.clone()));
         })?;
         let count = found.len();
         let Ok([(a, text_a), (b, text_b)]) = <[_; 2]>::try_from(found) else {
             return Err(Failure::Usage(format!("`compare` needs two texts, but the inputs have {count}")));
         };
-        let num_empty = [a, b].iter().filter(|found| found.num_tokens == 0).count();
-        warn(global, num_replaced, num_empty as u64);
-        let distance = recipe.distance(a.value, b.value);
+        [a, b].iter().for_each(|found| unusual.push(found.comparable()));
+        unusual.warn(global);
+        let distance = recipe.distance(a.stored(), b.stored());
         let bands = recipe.bands();
-        // By MinHash, a text without a token is near nothing.
-        let is_empty = bands.is_some() && num_empty > 0;
         let shares_band = bands.is_none_or(|bands| bands.shares_band(a.value, b.value));
+        let verdict = of_tokens(&a, &b).unwrap_or_else(|| Verdict::of(distance <= k, shares_band));
+        let has_similarity = !matches!(verdict, Verdict::NoToken | Verdict::NoFeature);
         Ok(Compared {
             distance,
             bits: bands.map_or(F::BITS, |bands| bands.sketch_bits(F::WIDTH)),
             k,
-            similarity: (!is_empty).then(|| recipe.similarity(distance)),
-            verdict: if is_empty { Verdict::NoToken } else { Verdict::of(distance <= k, shares_band) },
+            similarity: has_similarity.then(|| recipe.similarity(distance)),
+            verdict,
             texts: Some([text_a, text_b]),
         })
     }
@@ -197,7 +202,7 @@ struct Compared {
     bits: u32,
     /// The largest distance that is near.
     k: u32,
-    /// `None` if the recipe is unknown, or a text has no token.
+    /// `None` if the recipe is unknown, or a text has no feature.
     similarity: Option<f64>,
     verdict: Verdict,
     /// `None` for fingerprints.
@@ -212,9 +217,27 @@ enum Verdict {
     NoEqualBand,
     /// One of the texts has no token.
     NoToken,
+    /// One of the texts has no feature, and the tokens differ.
+    NoFeature,
+    /// Both texts have the same tokens, and no feature.
+    SameTokens,
+}
+
+/// The verdict on two texts of which one has no feature. `None` if both have some.
+fn of_tokens<F: Fingerprint>(a: &Fingerprinted<F>, b: &Fingerprinted<F>) -> Option<Verdict> {
+    match (a.comparable(), b.comparable()) {
+        (Comparable::Features, Comparable::Features) => None,
+        (Comparable::Nothing, _) | (_, Comparable::Nothing) => Some(Verdict::NoToken),
+        _ if a.text_hash == b.text_hash => Some(Verdict::SameTokens),
+        _ => Some(Verdict::NoFeature),
+    }
 }
 
 impl Verdict {
+    fn is_near(self) -> bool {
+        matches!(self, Self::Near | Self::SameTokens)
+    }
+
     fn of(is_within: bool, shares_band: bool) -> Self {
         match (is_within, shares_band) {
             (_, false) => Self::NoEqualBand,
@@ -235,6 +258,11 @@ impl Compared {
             Verdict::TooFar => format!("{similarity}not near: more than {k} of {bits} bits differ"),
             Verdict::NoEqualBand => format!("{similarity}not near, as no band is equal"),
             Verdict::NoToken => "a text without a token is near no other".into(),
+            Verdict::NoFeature => {
+                "a text without a feature of the recipe is near no other, unless their tokens are the same"
+                    .into()
+            }
+            Verdict::SameTokens => "copies: without a feature of the recipe, but of the same tokens".into(),
         }
     }
 }

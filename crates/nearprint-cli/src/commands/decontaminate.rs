@@ -7,6 +7,7 @@ use crate::args::{DocumentArgs, GlobalArgs};
 use crate::input::documents::Rejects;
 use crate::terminal::failure::Failure;
 use crate::terminal::position::PositionBar;
+use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
     self, AddedField, BadRecord, DocumentWriter, FieldValue, Item, LineFile, Reader, Record, WriterOptions,
@@ -178,6 +179,7 @@ impl<'a> Job<'a> {
         let outputs = [Some(("--output", &*args.output)), found, rejects].into_iter().flatten();
         let against = evaluation.inputs.iter().map(PathBuf::as_path);
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).chain(against).collect();
+        stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
         check_outputs(outputs, &inputs, &[])?;
         let rejects = Rejects::create(&args.documents, reader, &[])?;
         let mut options = WriterOptions::default();

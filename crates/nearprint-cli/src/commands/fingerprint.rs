@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs};
-use crate::input::documents::{Rejects, open, warn};
+use crate::input::documents::{Rejects, UnusualDocuments, open};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, escape, json};
@@ -12,7 +12,7 @@ use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{
-    Explained, Feature, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight, weighted,
+    Comparable, Explained, Feature, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight, weighted,
 };
 
 /// Compute the fingerprints of texts
@@ -20,7 +20,7 @@ use nearprint_text::recipe::{
 /// Prints `fingerprint key` for each document, in input order. Each line of JSON lines and each row
 /// of CSV, TSV and Parquet is a document. Any other file is one document, and so is standard input
 /// unless --input-format sets its format. A folder stands for all files in it. Inputs may be
-/// compressed with gzip or Zstandard. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
+/// compressed with gzip, Zstandard, bzip2 or xz. Fingerprints of 64 bits are decimal, wider ones hexadecimal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,7 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     /// Print how each fingerprint is computed: tokens, features with weights and hashes, the sum of
     /// each bit; with --features, also what each one adds to each sum, the most significant bit first
-    #[arg(long, conflicts_with_all = ["format", "min_tokens"])]
+    #[arg(long, conflicts_with_all = ["format", "min_tokens", "min_features"])]
     explain: bool,
     /// Read documents as lists of features instead of texts: lines of WORD or 0xHASH, a tab, and
     /// the weight, which is not 0; a negative one counts for the opposite of each bit
@@ -45,6 +45,10 @@ pub(super) struct Args {
     /// Set aside documents with fewer tokens: they get no fingerprint, and are written to --rejects
     #[arg(long, value_name = "N", default_value = "0")]
     min_tokens: usize,
+    /// The same for documents with fewer features, which are what the recipe compares: shingles, or
+    /// keywords. Without any, the fingerprint is 0: 1 sets such documents aside
+    #[arg(long, value_name = "N", default_value = "0")]
+    min_features: usize,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
@@ -75,8 +79,7 @@ impl TypedCommand<&Recipe> for &Args {
             out: OutputStream::stdout(),
             rejects,
             num_short: 0,
-            num_replaced: 0,
-            num_empty: 0,
+            unusual: UnusualDocuments::default(),
         };
         let read = documents::each(
             &mut reader,
@@ -88,7 +91,7 @@ impl TypedCommand<&Recipe> for &Args {
         // The documents before a bad record are printed.
         printer.out.flush()?;
         read?;
-        printer.finish(self.min_tokens, global)
+        printer.finish(self, global)
     }
 }
 
@@ -97,16 +100,16 @@ enum Processed<F> {
     Fingerprint {
         key: String,
         value: F,
-        is_empty: bool,
+        comparable: Comparable,
         invalid_utf8: bool,
     },
     /// The text of `--explain`.
     Explanation {
         text: String,
-        is_empty: bool,
+        comparable: Comparable,
         invalid_utf8: bool,
     },
-    /// A record with too few tokens, unchanged.
+    /// A record with too few tokens or features, unchanged.
     Short(Vec<u8>),
     Bad(BadRecord),
 }
@@ -133,25 +136,26 @@ impl Processor<'_> {
                 },
                 false => explain(fingerprinter, &record.key, &record.text),
             };
-            let (text, is_empty) = explained;
-            return Processed::Explanation { text, is_empty, invalid_utf8 };
+            let (text, comparable) = explained;
+            return Processed::Explanation { text, comparable, invalid_utf8 };
         }
         let fingerprinted = match self.args.features {
             true => parse_features(fingerprinter, &record, self.format).map(|features| {
                 let num_features = features.len();
-                (weighted(features.into_iter().map(|(_, hash, weight)| (hash, weight))), num_features)
+                let value = weighted(features.into_iter().map(|(_, hash, weight)| (hash, weight)));
+                Fingerprinted { value, num_tokens: num_features, num_features, text_hash: 0 }
             }),
-            false => {
-                let Fingerprinted { value, num_tokens, .. } = fingerprinter.fingerprint(&record.text);
-                Ok((value, num_tokens))
-            }
+            false => Ok(fingerprinter.fingerprint(&record.text)),
         };
         match fingerprinted {
-            Ok((_, num_tokens)) if num_tokens < self.args.min_tokens => {
+            Ok(found)
+                if found.num_tokens < self.args.min_tokens || found.num_features < self.args.min_features =>
+            {
                 Processed::Short(record.raw().to_vec())
             }
-            Ok((value, num_tokens)) => {
-                Processed::Fingerprint { key: record.key, value, is_empty: num_tokens == 0, invalid_utf8 }
+            Ok(found) => {
+                let (value, comparable) = (found.value, found.comparable());
+                Processed::Fingerprint { key: record.key, value, comparable, invalid_utf8 }
             }
             Err(bad) => Processed::Bad(bad),
         }
@@ -164,21 +168,20 @@ struct Printer {
     out: OutputStream,
     rejects: Rejects,
     num_short: u64,
-    num_replaced: u64,
-    num_empty: u64,
+    unusual: UnusualDocuments,
 }
 
 impl Printer {
     fn print<F: Fingerprint>(&mut self, processed: Processed<F>) -> Result<(), Failure> {
-        let (is_empty, invalid_utf8) = match processed {
-            Processed::Fingerprint { key, value, is_empty, invalid_utf8 } => {
+        let (comparable, invalid_utf8) = match processed {
+            Processed::Fingerprint { key, value, comparable, invalid_utf8 } => {
                 let format = self.format;
                 self.out.write(|out| write_fingerprint(format, out, value, &key))?;
-                (is_empty, invalid_utf8)
+                (comparable, invalid_utf8)
             }
-            Processed::Explanation { text, is_empty, invalid_utf8 } => {
+            Processed::Explanation { text, comparable, invalid_utf8 } => {
                 self.out.write(|out| out.write_all(text.as_bytes()))?;
-                (is_empty, invalid_utf8)
+                (comparable, invalid_utf8)
             }
             Processed::Short(raw) => {
                 self.num_short += 1;
@@ -186,25 +189,33 @@ impl Printer {
             }
             Processed::Bad(bad) => return self.rejects.push_bad(&bad),
         };
-        self.num_empty += u64::from(is_empty);
-        self.num_replaced += u64::from(invalid_utf8);
+        self.unusual.push(comparable);
+        self.unusual.num_replaced += u64::from(invalid_utf8);
         Ok(())
     }
 
     /// Prints the final messages.
-    fn finish(self, min_tokens: usize, global: GlobalArgs) -> Result<(), Failure> {
+    fn finish(self, args: &Args, global: GlobalArgs) -> Result<(), Failure> {
         let num_bad = self.rejects.count;
         self.rejects.finish()?;
-        warn(global, self.num_replaced, self.num_empty);
+        self.unusual.warn(global);
         if num_bad > 0 {
             global.note(format_args!("warning: {num_bad} bad records were set aside"));
         }
         if self.num_short > 0 {
-            let num_short = self.num_short;
-            global
-                .note(format_args!("{num_short} documents of fewer than {min_tokens} tokens were set aside"));
+            let (num_short, fewer) = (self.num_short, fewer_than(args.min_tokens, args.min_features));
+            global.note(format_args!("{num_short} documents of fewer than {fewer} were set aside"));
         }
         Ok(())
+    }
+}
+
+/// The least numbers of tokens and of features, as far as they are above 0.
+pub(super) fn fewer_than(min_tokens: usize, min_features: usize) -> String {
+    match (min_tokens, min_features) {
+        (tokens, 0) => format!("{tokens} tokens"),
+        (0, features) => format!("{features} features"),
+        (tokens, features) => format!("{tokens} tokens or {features} features"),
     }
 }
 
@@ -263,9 +274,13 @@ fn write_fingerprint<F: Fingerprint>(
     }
 }
 
-/// The text of `--explain`, one item a line, and whether the document has no token.
-fn explain<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, key: &str, text: &str) -> (String, bool) {
-    let explained = fingerprinter.explain(text);
+/// The text of `--explain`, one item a line, and what can be compared of the document.
+fn explain<F: Fingerprint>(
+    fingerprinter: &mut Fingerprinter<F>,
+    key: &str,
+    text: &str,
+) -> (String, Comparable) {
+    let (explained, comparable) = (fingerprinter.explain(text), fingerprinter.fingerprint(text).comparable());
     let mut lines = first_lines(fingerprinter, key);
     // The hashes of words, and of a text as a whole, make no MinHash.
     let hash = |text: &str| match fingerprinter.recipe().bands() {
@@ -278,7 +293,7 @@ fn explain<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, key: &str, text
         lines.push(format!("text{}", hash(text.strip_suffix('\n').unwrap_or(text))));
     }
     lines.extend(last_lines(&explained));
-    (lines.join("\n"), explained.tokens.is_empty())
+    (lines.join("\n"), comparable)
 }
 
 /// The same for a document that is a list of features.
@@ -286,7 +301,7 @@ fn explain_features<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     key: &str,
     features: Vec<(String, F, Weight)>,
-) -> (String, bool) {
+) -> (String, Comparable) {
     let explained = Explained::of_features(features);
     let mut lines = first_lines(fingerprinter, key);
     for feature in &explained.features {
@@ -295,7 +310,8 @@ fn explain_features<F: Fingerprint>(
         lines.extend([feature_line(feature), format!("adds\t{}\t{}", escape(&feature.text), adds.join(" "))]);
     }
     lines.extend(last_lines(&explained));
-    (lines.join("\n"), explained.features.is_empty())
+    let comparable = if explained.features.is_empty() { Comparable::Nothing } else { Comparable::Features };
+    (lines.join("\n"), comparable)
 }
 
 fn first_lines<F: Fingerprint>(fingerprinter: &Fingerprinter<F>, key: &str) -> Vec<String> {

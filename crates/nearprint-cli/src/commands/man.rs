@@ -7,6 +7,7 @@ use clap_mangen::{Man, generate_to};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use nearprint::Error;
+use nearprint_text::documents::check_outputs;
 
 /// Print the manual page, or write the pages of all commands
 #[derive(Debug, clap::Args)]
@@ -24,6 +25,7 @@ impl Args {
     /// Prints the pages of `program`.
     pub(super) fn run(&self, program: clap::Command) -> Result<(), Failure> {
         if let Some(folder) = &self.dir {
+            check_outputs([("--dir", &*folder.join("nearprint.1"))], &[], &[])?;
             return Ok(generate_to(program, folder).map_err(Error::io("write manual pages to", folder))?);
         }
         let mut out = OutputStream::stdout();

@@ -7,10 +7,10 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::args::{GlobalArgs, RecipeArgs};
-use crate::input::documents::{for_each_text, warn};
+use crate::input::documents::{UnusualDocuments, for_each_text};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use crate::terminal::results::escape;
+use crate::terminal::results::{escape, json_of};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::Fingerprint;
 use nearprint_text::recipe::Recipe;
@@ -18,7 +18,8 @@ use nearprint_text::recipe::Recipe;
 /// Print the distances between all given texts as a table
 ///
 /// The table has a row and a column for each file, in the given order. Each cell is the number of
-/// bits in which the two fingerprints differ, for MinHash their sketches.
+/// bits in which the two fingerprints differ, for MinHash their sketches. A text without a feature of
+/// the recipe counts as far from all others, unless their tokens are the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,12 +56,13 @@ impl Args {
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
-        let (mut table, mut num_empty) = (DistanceTable { recipe, files: Vec::new(), values: Vec::new() }, 0);
-        let num_replaced = for_each_text(&self.inputs, &mut |record| {
+        let mut table = DistanceTable { recipe, files: Vec::new(), values: Vec::new() };
+        let mut unusual = UnusualDocuments::default();
+        unusual.num_replaced = for_each_text(&self.inputs, &mut |record| {
             let found = fingerprinter.fingerprint(&record.text);
-            num_empty += u64::from(found.num_tokens == 0);
+            unusual.push(found.comparable());
             table.files.push(record.key.clone());
-            table.values.push(found.value);
+            table.values.push(found.stored());
         })?;
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
@@ -69,7 +71,7 @@ impl TypedCommand<&Recipe> for &Args {
             TableFormat::Json => table.json(out),
         })?;
         out.flush()?;
-        warn(global, num_replaced, num_empty);
+        unusual.warn(global);
         Ok(())
     }
 }
@@ -77,7 +79,7 @@ impl TypedCommand<&Recipe> for &Args {
 struct DistanceTable<'a, F> {
     recipe: &'a Recipe,
     files: Vec<String>,
-    /// The fingerprint of each file.
+    /// The fingerprint of each file, as a deduplication stores it.
     values: Vec<F>,
 }
 
@@ -110,6 +112,6 @@ impl<F: Fingerprint> DistanceTable<'_, F> {
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         let rows: Vec<Vec<u32>> = self.rows().map(|(_, distances)| distances.collect()).collect();
-        writeln!(out, r#"{{"files":{},"distances":{}}}"#, json!(self.files), json!(rows))
+        writeln!(out, r#"{{"files":{},"distances":{}}}"#, json_of(&json!(self.files)), json!(rows))
     }
 }

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::args::{DocumentArgs, GlobalArgs};
 use crate::terminal::failure::Failure;
+use crate::terminal::stdout;
 use nearprint_text::Result;
 use nearprint_text::documents::{
     BadRecord, Format, Item, LineFile, Reader, ReaderOptions, Record, check_outputs,
 };
+use nearprint_text::recipe::Comparable;
 
 /// Opens the inputs, or standard input if there are none. `stdin_format` is the format of standard
 /// input unless the options set one.
@@ -54,15 +56,35 @@ pub(crate) fn for_each_text(
     Ok(num_replaced)
 }
 
-/// Prints warnings about documents whose fingerprints mean little.
-pub(crate) fn warn(global: GlobalArgs, num_replaced: u64, num_empty: u64) {
-    if num_replaced > 0 {
-        let what = "not valid UTF-8; invalid bytes were replaced";
-        global.note(format_args!("warning: {num_replaced} of the documents: {what}"));
+/// The number of documents whose fingerprints mean little.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UnusualDocuments {
+    /// Documents with invalid UTF-8.
+    pub(crate) num_replaced: u64,
+    /// Documents without a token.
+    pub(crate) num_empty: u64,
+    /// Documents with tokens, but without a feature.
+    pub(crate) num_featureless: u64,
+}
+
+impl UnusualDocuments {
+    /// Counts a document by what can be compared of it.
+    pub(crate) fn push(&mut self, comparable: Comparable) {
+        self.num_empty += u64::from(comparable == Comparable::Nothing);
+        self.num_featureless += u64::from(comparable == Comparable::Tokens);
     }
-    if num_empty > 0 {
-        let what = "without a token; their fingerprint is 0";
-        global.note(format_args!("warning: {num_empty} of the documents: {what}"));
+
+    /// Prints warnings about them.
+    pub(crate) fn warn(&self, global: GlobalArgs) {
+        for (count, what) in [
+            (self.num_replaced, "not valid UTF-8; invalid bytes were replaced"),
+            (self.num_empty, "without a token; their fingerprint is 0"),
+            (self.num_featureless, "without a feature of the recipe; their fingerprint is 0"),
+        ] {
+            if count > 0 {
+                global.note(format_args!("warning: {count} of the documents: {what}"));
+            }
+        }
     }
 }
 
@@ -79,7 +101,9 @@ impl Rejects {
     pub(crate) fn create(args: &DocumentArgs, reader: &Reader, others: &[(&str, &Path)]) -> Result<Self> {
         let rejects = args.rejects.as_deref().map(|path| ("--rejects", path));
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
-        check_outputs(rejects.into_iter().chain(others.iter().copied()), &inputs, &[])?;
+        let outputs = rejects.into_iter().chain(others.iter().copied());
+        stdout::check_outputs(outputs.clone().map(|(_, path)| path))?;
+        check_outputs(outputs, &inputs, &[])?;
         let file = args.rejects.as_deref().map(LineFile::create).transpose()?;
         Ok(Self { file, count: 0 })
     }

@@ -1,10 +1,10 @@
 //! The texts of a group as the page holds them: the kept one in full, the others as changes of it.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
+use nearprint_text::documents::open_regular;
 use serde::Serialize;
 
 use super::ReportGroup;
@@ -22,7 +22,7 @@ const TIME_LIMIT: Duration = Duration::from_millis(25);
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     // A character has at most four bytes. One more shows that the end was cut off.
     let mut bytes = Vec::new();
-    File::open(path)?.take(4 * (MAX_CHARS as u64 + 1)).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(4 * (MAX_CHARS as u64 + 1)).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -12,6 +12,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 use crate::terminal::print_message;
+use crate::terminal::stdout::Stdout;
 use nearprint::{Error, Options, visit_all, visit_all_clusters};
 use nearprint_text::documents::OutputFile;
 use numbers::Leading;
@@ -75,7 +76,7 @@ fn print_usage(program: &str, task: Task) -> Result<(), Exit> {
         Task::Clusters => "clusters",
     };
     writeln!(
-        io::stdout(),
+        Stdout::lock(),
         "usage: {program} --blocks BLOCKS --distance DISTANCE --input INPUT --output OUTPUT\n\
          \n\
          Reads 64-bit numbers, one decimal number a line, and writes the {finds} of distinct numbers\n\
@@ -122,7 +123,7 @@ fn open(settings: &Settings) -> Result<Box<dyn Read>, Exit> {
 fn create(settings: &Settings, written: &str) -> Result<(Box<dyn Write>, Option<OutputFile>), Exit> {
     if settings.output == "-" {
         print_message(format_args!("Writing results to stdout."));
-        return Ok((Box::new(io::stdout().lock()), None));
+        return Ok((Box::new(Stdout::lock()), None));
     }
     let name = settings.output.display();
     print_message(format_args!("Writing {written} to {name}"));

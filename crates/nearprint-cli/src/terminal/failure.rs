@@ -1,12 +1,13 @@
 //! Why a command failed: exit code, message and sometimes a hint.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::{STDOUT, print_message};
 use nearprint::Error;
 use nearprint_text::recipe::RecipeError;
-use nearprint_text::{OutputProblem, ResumeProblem};
+use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
 /// format.
@@ -26,14 +27,14 @@ const INTERRUPTED: u8 = 130;
 pub(crate) enum Failure {
     /// An error of the engine.
     Engine(Error),
+    /// An error of texts, documents or deduplication.
+    Text(TextError),
     /// A wrong command line: an invalid value, or options that exclude each other.
     Usage(String),
     /// Malformed input, with the file and line.
     Input { place: String, why: String },
     /// A bad record among documents, with the file and line. `--rejects` would set it aside.
     Record { place: String, why: String },
-    /// Files or a database are not in the state that the command needs.
-    Refused { code: u8, why: String, hint: Option<&'static str> },
     /// A damaged database. The damage is printed before this failure.
     Corrupt,
     /// The result of `compare`: the texts are not near-duplicates. Their distance is printed
@@ -49,37 +50,65 @@ pub(crate) enum Failure {
     Partial { committed: u64, failure: Box<Failure> },
 }
 
-impl From<nearprint_text::Error> for Failure {
-    fn from(error: nearprint_text::Error) -> Self {
-        match error {
-            nearprint_text::Error::Engine(error) => Self::Engine(error),
-            nearprint_text::Error::Input { place, why } => Self::Input { place, why },
-            nearprint_text::Error::Output(problem) => refused_output(&problem),
-            nearprint_text::Error::Resume(ResumeProblem::Output(error)) => {
-                let why = error.to_string();
-                let code = Self::from(*error).exit_code();
-                Self::Refused { code, why, hint: Some(HINT_RESTART) }
-            }
-            other => Self::Usage(other.to_string()),
+/// The problem with the names of options in the place of outputs.
+fn with_options(problem: OutputProblem) -> OutputProblem {
+    let option = |name: String| if name.starts_with("--") { name } else { format!("--{name}") };
+    match problem {
+        OutputProblem::IsInput { output } => OutputProblem::IsInput { output: option(output) },
+        OutputProblem::SameFile { first, second, path } => {
+            OutputProblem::SameFile { first: option(first), second: option(second), path }
         }
+        other => other,
     }
 }
 
-const HINT_RESTART: &str = "`--restart` forgets what the interrupted run has kept, and starts again";
-const HINT_FINISHED: &str =
-    "`--restart` forgets what that job has kept, and runs again; `--again` runs beside it";
+/// What has changed since it was read or written is no fault of the command line.
+fn exit_code_of(error: &TextError) -> u8 {
+    match error {
+        TextError::Compressed { .. } => BAD_INPUT,
+        TextError::InputSet(InputSetProblem::ChangedBetweenPasses)
+        | TextError::Output(
+            OutputProblem::Truncated { .. }
+            | OutputProblem::OtherContent { .. }
+            | OutputProblem::PartialInUse { .. }
+            | OutputProblem::PartialExists { .. }
+            | OutputProblem::NotOfFinishedJob { .. },
+        ) => FAILED,
+        TextError::Resume(ResumeProblem::Output(error)) => match &**error {
+            TextError::Engine(_) => FAILED,
+            other => exit_code_of(other),
+        },
+        _ => USAGE,
+    }
+}
 
-fn refused_output(problem: &OutputProblem) -> Failure {
-    let (code, hint) = match problem {
-        OutputProblem::NotOfFinishedJob { .. } => (FAILED, Some(HINT_FINISHED)),
-        OutputProblem::ChangedAfterEnd { .. } => (USAGE, Some(HINT_FINISHED)),
-        OutputProblem::Truncated { .. }
-        | OutputProblem::OtherContent { .. }
-        | OutputProblem::PartialInUse { .. }
-        | OutputProblem::PartialExists { .. } => (FAILED, None),
-        _ => (USAGE, None),
-    };
-    Failure::Refused { code, why: problem.to_string(), hint }
+fn hint_of(error: &TextError) -> Option<&'static str> {
+    match error {
+        TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::NotOfFinishedJob { .. }) => {
+            Some("--restart forgets what that job has kept, and runs again; --again runs beside it")
+        }
+        TextError::Database(DatabaseProblem::NoKeys { .. }) => {
+            Some("`nearprint create --keys` makes a database that has them")
+        }
+        TextError::Resume(ResumeProblem::OtherRun { .. }) => {
+            Some("give its command again to go on with it, or --restart to forget what it kept")
+        }
+        TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
+            Some("--restart forgets what the run that was cut off has kept, and begins anew")
+        }
+        _ => None,
+    }
+}
+
+impl From<TextError> for Failure {
+    fn from(error: TextError) -> Self {
+        match error {
+            TextError::Engine(error) => Self::Engine(error),
+            TextError::Input { place, why } => Self::Input { place, why },
+            TextError::Output(problem) => Self::Text(with_options(problem).into()),
+            other => Self::Text(other),
+        }
+    }
 }
 
 impl From<Error> for Failure {
@@ -122,7 +151,8 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted; nothing was left behind"))
             }
             Self::Engine(error) => print_message(format_args!("{program}: {error}")),
-            Self::Usage(why) | Self::Refused { why, .. } => print_message(format_args!("{program}: {why}")),
+            Self::Text(error) => print_message(format_args!("{program}: {error}")),
+            Self::Usage(why) => print_message(format_args!("{program}: {why}")),
             Self::Input { place, why } | Self::Record { place, why } => {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
@@ -171,7 +201,7 @@ impl Failure {
                 | Error::Unnamed { .. }
                 | Error::Width { .. },
             ) => USAGE,
-            Self::Refused { code, .. } => *code,
+            Self::Text(error) => exit_code_of(error),
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
@@ -183,7 +213,18 @@ impl Failure {
         }
     }
 
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Text(TextError::Compressed { program, .. }) => {
+                Some(format!("`{program} FILE | nearprint … -` reads it").into())
+            }
+            Self::Text(error) => hint_of(error).map(Into::into),
+            Self::Partial { failure, .. } => failure.hint(),
+            _ => self.fixed_hint().map(Into::into),
+        }
+    }
+
+    fn fixed_hint(&self) -> Option<&'static str> {
         match self {
             Self::Engine(Error::NotADatabase { .. }) => Some("`nearprint build DB INPUT` creates one"),
             Self::Engine(Error::AlreadyExists { .. }) => {
@@ -205,9 +246,10 @@ impl Failure {
             Self::Engine(Error::Locked { .. }) => {
                 Some("only one process at a time can write; readers are not blocked")
             }
-            Self::Refused { hint, .. } => *hint,
+            Self::Engine(Error::NotRunsOnly { .. }) => {
+                Some("`nearprint build --runs-only` builds runs to be ingested")
+            }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
-            Self::Partial { failure, .. } => failure.hint(),
             Self::Engine(Error::NewerVersion { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }
@@ -215,17 +257,48 @@ impl Failure {
         }
     }
 
-    fn is_closed_pipe(&self) -> bool {
-        matches!(self, Self::Engine(error) if is_closed_pipe(error))
+    /// Whether the reader of standard output has gone.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        match self {
+            Self::Engine(Error::Io { path, source, .. }) => {
+                path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
+            }
+            _ => false,
+        }
     }
 }
 
-/// Whether the reader of standard output has ended.
-pub(crate) fn is_closed_pipe(error: &Error) -> bool {
-    match error {
-        Error::Io { path, source, .. } => {
-            path == Path::new(STDOUT) && source.kind() == std::io::ErrorKind::BrokenPipe
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(error: impl Into<TextError>) -> Failure {
+        error.into().into()
+    }
+
+    #[test]
+    fn regression_what_has_changed_meanwhile_is_no_wrong_command_line() {
+        let truncated = || OutputProblem::Truncated { path: "out".into(), len_bytes: 9 };
+        assert_eq!(failure(InputSetProblem::ChangedBetweenPasses).exit_code(), FAILED);
+        assert_eq!(failure(truncated()).exit_code(), FAILED);
+        let resumed = failure(ResumeProblem::Output(Box::new(truncated().into())));
+        assert_eq!(resumed.exit_code(), FAILED);
+        assert!(resumed.hint().is_some_and(|hint| hint.contains("--restart")));
+        assert_eq!(failure(InputSetProblem::Empty).exit_code(), USAGE);
+        let partial = Failure::Partial { committed: 0, failure: Box::new(resumed) };
+        assert_eq!((partial.exit_code(), partial.hint().is_some()), (FAILED, true));
+    }
+
+    #[test]
+    fn outputs_are_named_by_their_options() {
+        let problem = |first: &str| OutputProblem::SameFile {
+            first: first.into(),
+            second: "rejects".into(),
+            path: "out".into(),
+        };
+        for name in ["output", "--output"] {
+            let Failure::Text(error) = failure(problem(name)) else { panic!("another failure") };
+            assert_eq!(error.to_string(), "--output and --rejects are the same file, out");
         }
-        _ => false,
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod output;
 pub(crate) mod position;
 pub(crate) mod progress;
 pub(crate) mod results;
+pub(crate) mod stdout;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -21,10 +22,15 @@ pub(crate) const STDOUT: &str = "standard output";
 /// Writes a line to standard error. A failure to write it does not change the outcome of the
 /// command.
 ///
-/// Names of files and contents of inputs in it cannot control the terminal: their control
-/// characters are escaped.
+/// Names of files and contents of inputs in it cannot control the terminal, nor make further lines:
+/// their control characters and line feeds are escaped.
 pub(crate) fn print_message(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{}", without_controls(&text.to_string()));
+    print_lines(&without_controls(&text.to_string()).replace('\n', "\\n"));
+}
+
+/// The same for a text of several lines, whose control characters are escaped already.
+pub(crate) fn print_lines(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Warns of what was found in temporary folders, which stayed because of it.

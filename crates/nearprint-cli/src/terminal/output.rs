@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::STDOUT;
+use super::stdout::Stdout;
 use nearprint::Error;
 use nearprint_text::documents::OutputFile;
 
@@ -20,7 +21,7 @@ pub(crate) struct OutputStream {
 
 impl OutputStream {
     pub(crate) fn stdout() -> Self {
-        Self::new(Box::new(io::stdout().lock()), None, Path::new(STDOUT))
+        Self::new(Box::new(Stdout::lock()), None, Path::new(STDOUT))
     }
 
     /// Creates a file, which has its name when it is [finished](Self::finish). `-` and `None` are
@@ -62,9 +63,4 @@ impl OutputStream {
         self.flush()?;
         self.file.map_or(Ok(()), OutputFile::complete)
     }
-}
-
-/// Standard output cannot be written to.
-pub(crate) fn unwritable_stdout(source: io::Error) -> Error {
-    Error::Io { action: "write", path: STDOUT.into(), source }
 }

@@ -44,7 +44,18 @@ pub(crate) fn each_key<F: Fingerprint, E: From<Error>>(
 
 /// A text as a JSON string.
 pub(crate) fn json(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    json_of(&text.into())
+}
+
+/// A value as JSON on one line. Its strings have no control character that a terminal would
+/// interpret.
+pub(crate) fn json_of(value: &serde_json::Value) -> String {
+    let json = value.to_string();
+    if !json.contains(char::is_control) {
+        return json;
+    }
+    let escape = |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { String::from(c) };
+    json.chars().map(escape).collect()
 }
 
 impl ResultFormat {
@@ -147,5 +158,12 @@ mod tests {
     #[test]
     fn json_strings_stay_on_one_line() {
         assert_eq!(json("a\"\n"), r#""a\"\n""#);
+    }
+
+    #[test]
+    fn regression_json_has_no_control_characters() {
+        let text = "\0\x1b\x7f\u{80}\u{9b}\u{a0}é";
+        assert_eq!(json(text), r#""\u0000\u001b\u007f\u0080\u009b"#.to_string() + "\u{a0}é\"");
+        assert_eq!(serde_json::from_str::<String>(&json(text)).unwrap(), text);
     }
 }

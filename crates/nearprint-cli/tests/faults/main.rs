@@ -20,6 +20,7 @@ mod interrupts;
 mod kill;
 mod locks;
 mod machine;
+mod own_folders;
 mod power;
 mod processes;
 mod soak;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::common::cli::{fails, nearprint, run, succeeds};
 use crate::common::{Random, short_or_full};
 use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
 use nearprint_text::recipe::Recipe;
@@ -321,7 +321,7 @@ fn texts_decide_where_they_are_asked() {
     assert!(duplicates(&never) > 0 && never.1.lines().all(same));
     for keep in ["first", "longest"] {
         let without = run(&format!("--confirm jaccard:0.8 --keep {keep}"));
-        succeeds(at, "create plain.np --keys -k 12", b"");
+        succeeds(at, "create plain.np --keys -k 12 --recipe minhash", b"");
         fails(
             at,
             "dedup in.jsonl -o x --db plain.np --confirm edit:0.1",
@@ -351,11 +351,11 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, line, b"", 5, &["in.jsonl:2: ", "text", "--rejects"]);
     let of_simhash = format!("{line} --recipe simhash --rejects bad.jsonl --duplicates d.tsv");
     succeeds(at, &of_simhash, b"");
-    assert_eq!(read(at, "d.tsv"), "4\t3\t0\t1.0000\t3\n", "by simhash, texts without a token are equal");
+    assert_eq!(read(at, "d.tsv"), "", "nothing is near texts without a token");
     let outcome = nearprint(at, &format!("{line} --rejects bad.jsonl --duplicates d.tsv"), b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert_eq!(read(at, "bad.jsonl"), "{\"id\":2}\nnot json\n");
-    assert_eq!(read(at, "d.tsv"), "", "and near nothing otherwise");
+    assert_eq!(read(at, "d.tsv"), "");
     for words in [
         "6 documents, 4 kept, 0 duplicates",
         "2 bad records",
@@ -616,7 +616,8 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
     let input = [("A", there), ("A", back), ("B", back)];
     let input = input.map(|(key, text)| format!("{{\"id\":\"{key}\",\"text\":\"{text}\"}}\n")).concat();
     fs::write(at.join("in.jsonl"), &input).unwrap();
-    succeeds(at, "create seen.np --texts", b"");
+    let create = ["create", "seen.np", "--texts", "--recipe", "minhash shingle=1"];
+    assert_eq!(run(env!("CARGO_BIN_EXE_nearprint"), at, &create, b"").code, 0);
     for (more, kept) in
         [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np --min-tokens 1", 0)]
     {
@@ -643,4 +644,34 @@ fn regression_a_dry_run_tells_what_the_real_one_will_come_to() {
     assert!(!at.join("seen.np").exists());
     cut_off(at, "dedup - -o out.jsonl --key-field id --db seen.np", &all);
     assert_eq!(kept("--dry-run --db seen.np"), expected, "one with a run that was cut off");
+}
+
+#[test]
+fn regression_texts_too_long_for_edits_are_set_aside() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    let page = |id: u32, text: &str| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n");
+    let long = "one two three four five ".repeat(50_000);
+    let pages = [page(1, "one two three"), page(2, &long), page(3, &long), page(4, "one two three")];
+    fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --confirm edit:0.9";
+    for keep in ["first", "longest"] {
+        let line = format!("{line} --keep {keep}");
+        fails(at, &line, b"", 5, &["in.jsonl:2: a text of more than 1048576 characters", "--rejects"]);
+        succeeds(at, &format!("{line} --rejects bad.jsonl"), b"");
+        assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), pages[0]);
+        assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), pages[1..3].concat());
+    }
+    // Shingles have no such limit.
+    succeeds(at, &line.replace("edit", "jaccard"), b"");
+    fs::write(at.join("a.txt"), &long).unwrap();
+    let scanned = nearprint(at, "scan a.txt a.txt --confirm edit:0.1", b"");
+    assert!(scanned.err.contains("too large"), "{}", scanned.err);
+    fails(
+        at,
+        "tune in.jsonl --key-field id --confirm edit:0.1",
+        b"",
+        5,
+        &["in.jsonl:2: a text of more than"],
+    );
 }

@@ -237,7 +237,7 @@ fn regression_outputs_inside_a_database_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.jsonl"), pages(0..20)).unwrap();
-    succeeds(at, "create s.np --keys", b"");
+    succeeds(at, "create s.np --keys --recipe simhash", b"");
     succeeds(at, "dedup in.jsonl -o out.jsonl --db s.np --key-field id", b"");
     succeeds(at, "build other.np", b"1 1\n");
     fs::hard_link(at.join("s.np/00000001.rows"), at.join("innocent.jsonl")).unwrap();

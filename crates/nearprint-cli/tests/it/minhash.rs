@@ -125,15 +125,14 @@ fn deduplication_remembers_bands() {
     assert!(strict.err.contains("1 documents, 1 kept"), "{}", strict.err);
     fails(at, "dedup near.jsonl -o x --db seen.np --recipe simhash", b"", 2, &["256 bits"]);
     fails(at, "dedup near.jsonl -o x --db seen.np --rows 3", b"", 2, &["--rows"]);
-    // A database with neither a recipe nor bands has simhashes, as before.
+    // Without a recipe, nothing says how fingerprints are made, whatever the bands.
     succeeds(at, "create old.np --keys", b"");
-    succeeds(at, "dedup first.jsonl -o out4 --db old.np", b"");
-    assert!(succeeds(at, "stats old.np", b"").contains("layout\tauto\n"));
     succeeds(at, "create bands.np --keys --width 256 --layout bands:6x24", b"");
-    succeeds(at, "dedup first.jsonl -o out5 --db bands.np", b"");
-    let other = "dedup first.jsonl -o out6 --db bands2.np --recipe minhash";
-    succeeds(at, "create bands2.np --keys --width 256 --layout bands:6x24", b"");
-    fails(at, other, b"", 2, &["bands 6x24", "bands 6x16"]);
+    for line in ["dedup first.jsonl -o out4 --db old.np", "dedup first.jsonl -o out5 --db bands.np"] {
+        fails(at, line, b"", 2, &["has no recipe", "--recipe minhash --keys"]);
+    }
+    let given = "dedup first.jsonl -o out6 --db bands.np --recipe minhash --hash minhash:6x24,2";
+    fails(at, given, b"", 2, &["has no recipe"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ enum PreparedRecord<F> {
     Bad(BadRecord),
 }
 
-/// A unit that has enough tokens.
+/// A unit that has enough tokens and features.
 struct PreparedUnit<F> {
     /// Its number in the text, from 1.
     number: u64,
@@ -42,7 +42,7 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let (fingerprinter, recent) = (run.deduplicator.fingerprinter(), RecentTexts::new());
-    let (threads, min_tokens) = (run.job.dedup.engine.num_threads(), run.job.dedup.min_tokens.max(1));
+    let (threads, options) = (run.job.dedup.engine.num_threads(), &run.job.dedup);
     let prepare = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
         let record = match with_valid_key(item, Unit::MORE_KEY_BYTES) {
@@ -52,7 +52,7 @@ pub(super) fn run<F: Fingerprint>(
                 unit.for_each(&record.text, |place| {
                     number += 1;
                     let fingerprinted = recent.fingerprint(&record.text[place.clone()], fingerprinter);
-                    if fingerprinted.num_tokens >= min_tokens {
+                    if fingerprinted.num_tokens > 0 && !options.sets_aside(&fingerprinted) {
                         units.push(PreparedUnit { number, place, fingerprinted });
                     }
                 });
@@ -93,9 +93,9 @@ fn take<F: Fingerprint>(
     let mut removed = Vec::new();
     for PreparedUnit { number, place, fingerprinted } in units {
         let (key, text) = (Unit::key(&record.key, *number), &record.text[place.clone()]);
-        let Fingerprinted { value: fingerprint, text_hash, .. } = *fingerprinted;
-        let document = Document { key: &key, text, text_hash, fingerprint };
+        let document = Document::new(&key, text, fingerprinted);
         run.counts.units.compared += 1;
+        run.counts.push_comparable(document.comparable);
         match run.nearest_unit(document)? {
             Verdict::Near(near, similarity) => {
                 let is_copy = run.deduplicator.is_copy(document, &near)?;

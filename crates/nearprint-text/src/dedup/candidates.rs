@@ -6,8 +6,9 @@ use std::ops::Range;
 use super::confirm::Confirm;
 use super::stored::Stored;
 use crate::error::Result;
-use crate::recipe::{Fingerprinter, Recipe};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe, of_tokens};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A document that is to be decided.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +16,39 @@ pub(super) struct Document<'a, F> {
     pub(super) key: &'a str,
     pub(super) text: &'a str,
     pub(super) text_hash: u128,
+    /// 0 without features.
     pub(super) fingerprint: F,
+    pub(super) comparable: Comparable,
+}
+
+impl<'a, F: Fingerprint> Document<'a, F> {
+    pub(super) fn new(key: &'a str, text: &'a str, fingerprinted: &Fingerprinted<F>) -> Self {
+        let (text_hash, comparable) = (fingerprinted.text_hash, fingerprinted.comparable());
+        Self { key, text, text_hash, fingerprint: fingerprinted.value, comparable }
+    }
+
+    /// The fingerprint of its row: see [`Fingerprinted::stored`].
+    pub(super) fn stored_fingerprint(&self) -> F {
+        match self.comparable {
+            Comparable::Features => self.fingerprint,
+            Comparable::Tokens | Comparable::Nothing => of_tokens(self.text_hash),
+        }
+    }
+
+    /// The fingerprint and the distance with which near documents are looked up, `k` being the
+    /// largest distance of near-duplicates. `None` if nothing is near.
+    pub(super) fn look_up(&self, k: u32) -> Option<(F, u32)> {
+        match self.comparable {
+            Comparable::Features => Some((self.fingerprint, k)),
+            Comparable::Tokens => Some((self.stored_fingerprint(), 0)),
+            Comparable::Nothing => None,
+        }
+    }
+
+    /// Its row, if it is kept. The hash of the key is the id.
+    pub(super) fn row(&self) -> Row<F> {
+        Row { fingerprint: self.stored_fingerprint(), id: xxh3_64(self.key.as_bytes()) }
+    }
 }
 
 /// A kept document that a new one may duplicate.
@@ -123,7 +156,7 @@ pub(super) fn nearest<F: Fingerprint>(
         let mut candidates = Vec::new();
         for &Match { fingerprint, id, distance } in equally_near {
             let keys = keys_of(Row { fingerprint, id })?;
-            let has_same_fingerprint = fingerprint == document.fingerprint;
+            let has_same_fingerprint = fingerprint == document.stored_fingerprint();
             if keys.is_empty() {
                 // A row without a key takes its id as one, and precedes all rows with keys.
                 candidates.push(Candidate {
@@ -173,7 +206,8 @@ impl<F: Fingerprint> KnownDocuments<F> {
 
     /// The nearest known document whose text is confirmed, the earliest of equally near ones.
     pub(super) fn nearest(&self, document: Document<'_, F>) -> Result<Verdict<Candidate>> {
-        let found = self.snapshot.query(document.fingerprint, self.k)?;
+        let Some((fingerprint, k)) = document.look_up(self.k) else { return Ok(Verdict::New) };
+        let found = self.snapshot.query(fingerprint, k)?;
         let similarity = |candidate: &Candidate| {
             let text = || candidate.stored.decompress(&candidate.key);
             self.measure.similarity(document.text, candidate.distance, text)

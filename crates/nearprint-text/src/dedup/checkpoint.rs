@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::job::JobIdentity;
 use crate::documents::Written;
 use crate::error::{Result, ResumeProblem};
+use crate::recipe::Comparable;
 
 /// The number of documents by outcome.
 ///
@@ -26,7 +27,7 @@ pub struct DocumentCounts {
     pub bad: u64,
     /// Documents with too few tokens.
     pub aside: u64,
-    /// Documents without any token, except those with too few. All have the fingerprint 0.
+    /// Documents without any token, except those with too few. Nothing is near them.
     pub empty: u64,
     /// Documents with invalid UTF-8, which was replaced.
     pub invalid_utf8: u64,
@@ -40,6 +41,9 @@ pub struct DocumentCounts {
     pub by_similarity: [u64; 10],
     /// The units, if a job compares [units](super::FileJob::units).
     pub units: UnitCounts,
+    /// Documents that have tokens, but no feature of the recipe, except those with too few. Only texts
+    /// with the same tokens are near them. With units, counts units.
+    pub featureless: u64,
 }
 
 /// The number of units by outcome.
@@ -57,6 +61,12 @@ pub struct UnitCounts {
 }
 
 impl DocumentCounts {
+    /// Counts a document that has no token or no feature.
+    pub(super) fn push_comparable(&mut self, comparable: Comparable) {
+        self.empty += u64::from(comparable == Comparable::Nothing);
+        self.featureless += u64::from(comparable == Comparable::Tokens);
+    }
+
     /// Counts a document that is a near-duplicate.
     pub(super) fn push_duplicate(&mut self, similarity: f64, is_copy: bool) {
         self.duplicates += 1;
@@ -170,10 +180,11 @@ mod tests {
 
     #[test]
     fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15}},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
+        let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15},"featureless":16},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
         let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
         assert_eq!((&checkpoint.rows.0[..], checkpoint.counts.invalid_utf8), (&[7..9][..], 7));
         assert_eq!(checkpoint.files[0].as_ref().unwrap().written().digest, (1 << 64) + 2);
+        assert_eq!(checkpoint.counts.featureless, 16);
         assert_eq!(checkpoint.encode().unwrap(), json.as_bytes());
         for other in [&b"\xff"[..], b"{}", b"{\"job\":{},\"counts\":{},\"place\":null}"] {
             let error = Checkpoint::decode(other).unwrap_err();

@@ -29,7 +29,10 @@ pub enum Confirm {
     /// of their intersection divided by that of their union. A text of fewer words is one shingle.
     Jaccard(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
-    /// (Levenshtein 1966). Takes time in proportion to the product of both lengths, divided by 64.
+    /// (Levenshtein 1966). Takes time in proportion to the product of the longer text and of the
+    /// distance, or of the largest distance that confirms, divided by 64 (Ukkonen 1985, Myers 1999):
+    /// up to ten seconds for two texts of [`MAX_EDIT_CHARS`](Confirm::MAX_EDIT_CHARS) with a share of
+    /// 0.2. Longer texts are [not accepted](Confirm::accepts).
     Edit(f64),
 }
 
@@ -72,6 +75,28 @@ impl fmt::Display for Confirm {
 }
 
 impl Confirm {
+    /// The most characters of a text that [`Edit`](Confirm::Edit) is meant for.
+    pub const MAX_EDIT_CHARS: usize = 1 << 20;
+
+    /// Whether a text can be compared: any by Jaccard, by edits one of at most
+    /// [`MAX_EDIT_CHARS`](Confirm::MAX_EDIT_CHARS). A deduplication takes a longer text for a bad
+    /// record.
+    #[must_use]
+    pub fn accepts(&self, text: &str) -> bool {
+        match self {
+            Self::Jaccard(_) => true,
+            Self::Edit(_) => {
+                text.len() <= Self::MAX_EDIT_CHARS || text.chars().count() <= Self::MAX_EDIT_CHARS
+            }
+        }
+    }
+
+    /// Why a text is not [accepted](Confirm::accepts), for messages.
+    #[must_use]
+    pub fn refusal() -> String {
+        format!("a text of more than {} characters, the most that edit:X compares", Self::MAX_EDIT_CHARS)
+    }
+
     /// Whether two texts are near-duplicates.
     #[must_use]
     pub fn confirms(&self, a: &str, b: &str) -> bool {
@@ -79,28 +104,39 @@ impl Confirm {
     }
 
     /// The similarity of two texts, from 0 to 1, if they are near-duplicates: that of Jaccard, or
-    /// the share of characters that are not changed.
+    /// the share of characters that are not changed. Texts without words are similar only if they are
+    /// equal.
     #[must_use]
     pub fn similarity(&self, a: &str, b: &str) -> Option<f64> {
         match *self {
             Self::Jaccard(least) => {
-                let similarity = ShingleSet::of_text(a).similarity(&ShingleSet::of_text(b));
-                Some(similarity).filter(|similarity| *similarity >= least)
+                let (of_a, of_b) = (ShingleSet::of_text(a), ShingleSet::of_text(b));
+                if of_a.is_empty() && of_b.is_empty() {
+                    return (a == b).then_some(1.0);
+                }
+                Some(of_a.similarity(&of_b)).filter(|similarity| *similarity >= least)
             }
             Self::Edit(most) => {
-                let (a, b) = (words(a), words(b));
-                if a == b { Some(1.0) } else { unchanged(&a, &b, most) }
+                let (of_a, of_b) = (words(a), words(b));
+                match of_a == of_b {
+                    true => (!of_a.is_empty() || a == b).then_some(1.0),
+                    false => unchanged(&of_a, &of_b, most),
+                }
             }
         }
     }
 }
+
+/// The edit distance that is tried first.
+const FIRST_BAND: usize = 64;
 
 /// The share of unchanged characters, if at most the share `most` is changed.
 fn unchanged(a: &str, b: &str, most: f64) -> Option<f64> {
     let longer = a.chars().count().max(b.chars().count());
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
     let most = (longer as f64 * most) as usize;
-    let limit = levenshtein::Args::default().score_cutoff(most);
+    // Few differences are found first, in a narrow band, which is then widened.
+    let limit = levenshtein::Args::default().score_cutoff(most).score_hint(FIRST_BAND);
     let distance = levenshtein::distance_with_args(a.chars(), b.chars(), &limit)?;
     Some(1.0 - distance as f64 / longer as f64)
 }
@@ -118,7 +154,8 @@ mod tests {
         assert!(!jaccard(0.34).confirms("a b c d", "x b c d"));
         assert!(jaccard(1.0).confirms("a", "A"));
         assert!(!jaccard(0.1).confirms("a", "b"));
-        assert!(jaccard(1.0).confirms("", "..."));
+        assert!(jaccard(1.0).confirms("...", "..."));
+        assert!(!jaccard(0.0).confirms("", "..."), "texts without words have nothing in common");
         assert!(!jaccard(0.1).confirms("", "a"));
         let edit = |most| Confirm::Edit(most);
         assert!(edit(0.1).confirms("0123456789", "0123456780"));
@@ -127,7 +164,8 @@ mod tests {
         assert!(edit(1.0).confirms("abc", "xyz"));
         assert_eq!(edit(0.5).similarity("0123456789", "0123456780"), Some(0.9));
         assert_eq!(jaccard(0.3).similarity("a b c d", "x b c d"), Some(1.0 / 3.0));
-        assert_eq!(edit(0.0).similarity("", "."), Some(1.0));
+        assert_eq!(edit(0.0).similarity(".", "."), Some(1.0));
+        assert_eq!(edit(1.0).similarity("", "."), None);
     }
 
     #[test]
@@ -135,6 +173,18 @@ mod tests {
         // Four of six shingles.
         assert!(Confirm::Jaccard(0.66).confirms("一二三四五六七", "一二三四五六八"));
         assert!(!Confirm::Jaccard(0.67).confirms("一二三四五六七", "一二三四五六八"));
+    }
+
+    #[test]
+    fn regression_texts_too_long_for_edits_are_not_accepted() {
+        let (edit, jaccard) = (Confirm::Edit(0.2), Confirm::Jaccard(0.8));
+        let longest = "é".repeat(Confirm::MAX_EDIT_CHARS);
+        let longer = longest.clone() + "x";
+        assert!(edit.accepts(&longest) && !edit.accepts(&longer) && jaccard.accepts(&longer));
+        // Those that are accepted end, equal or not.
+        assert_eq!(edit.similarity(&longest, &longest.replace("éé", "ée")), None);
+        let near = edit.similarity(&longest, &longest.replacen("éé", "ée", 1)).unwrap();
+        assert!((0.999..1.0).contains(&near), "{near}");
     }
 
     #[test]

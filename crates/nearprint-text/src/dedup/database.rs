@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::confirm::Confirm;
-use super::options::DedupOptions;
+use super::options::{DedupOptions, stored_recipe};
 use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
 use nearprint::{BandLayout, Database, Fingerprint, KeyStorage, Writer};
@@ -14,8 +14,7 @@ pub(super) fn key_storage(options: &DedupOptions) -> KeyStorage {
     if options.confirm.is_some() { KeyStorage::KeysAndTexts } else { KeyStorage::KeysAndHashes }
 }
 
-/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints, which it
-/// stores if it had none.
+/// Opens a database for writing, or creates one. Returns the recipe of its fingerprints.
 pub(super) fn open_database<F: Fingerprint>(
     path: &Path,
     options: &DedupOptions,
@@ -29,30 +28,23 @@ pub(super) fn open_database<F: Fingerprint>(
         }
         other => other?,
     };
-    let mut writer = database.writer()?;
+    let writer = database.writer()?;
     if !writer.key_storage().has_keys() {
         return Err(DatabaseProblem::NoKeys { path: path.to_path_buf() }.into());
     }
-    let known = writer.recipe().map(|known| allowed_recipe(options, known, path)).transpose()?;
-    let recipe = known.clone().unwrap_or_else(|| options.recipe.clone());
+    let recipe = allowed_recipe(options, writer.recipe(), path)?;
     check_bands(writer.bands(), &recipe, path)?;
-    if known.is_none() {
-        writer.set_recipe(&recipe.to_string())?;
-    }
     Ok((writer, recipe))
 }
 
-/// The recipe of a database, if the options allow it.
-pub(super) fn allowed_recipe(options: &DedupOptions, known: &str, path: &Path) -> Result<Recipe> {
-    let path = path.to_path_buf();
-    match known.parse::<Recipe>() {
-        Err(error) => Err(DatabaseProblem::UnknownRecipe { path, error }.into()),
-        Ok(found) if options.require_recipe && found != options.recipe => {
-            let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
-            Err(DatabaseProblem::OtherRecipe { path, found, expected }.into())
-        }
-        Ok(found) => Ok(found),
+/// The recipe of a database, if it has one that the options allow.
+pub(super) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: &Path) -> Result<Recipe> {
+    let found = stored_recipe(known, path)?;
+    if options.require_recipe && found != options.recipe {
+        let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
+        return Err(DatabaseProblem::OtherRecipe { path: path.to_path_buf(), found, expected }.into());
     }
+    Ok(found)
 }
 
 /// Refuses a database whose fingerprints are of another kind than those of a recipe.

@@ -10,9 +10,9 @@ use super::options::DedupOptions;
 use super::stored::Stored;
 use super::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
-use crate::recipe::{Fingerprinted, Fingerprinter, Recipe};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, Writer};
+use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, RowKey, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,8 @@ pub enum Decision {
     /// Nothing near it was kept before, but another document was, under the same key. It is not
     /// kept. Occurs only with [unique keys](DedupOptions::unique_keys).
     KeyTaken,
-    /// It has fewer [tokens](DedupOptions::min_tokens) than required. It is not kept.
+    /// It has fewer [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features) than
+    /// required. It is not kept.
     TooShort,
 }
 
@@ -43,7 +44,8 @@ pub enum Decision {
 /// A document is kept if no kept document is near it within k bits and, with
 /// [confirmation](DedupOptions::confirm), has a similar text. For MinHash, near means an equal band
 /// and sketches within k bits. The result depends on the order of
-/// documents.
+/// documents. A text [without features](crate::recipe::Comparable) is near a kept one only if their
+/// tokens are the same, and nothing is near a text without tokens.
 ///
 /// Kept documents are remembered in a database, which makes them known to later runs, or
 /// temporarily. [`checkpoint`](Self::checkpoint) makes them durable, together with the caller's
@@ -103,8 +105,8 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [confirm](DedupOptions::confirm) by texts, with texts, otherwise with hashes of texts.
     ///
     /// # Errors
-    /// [`Error::Database`] if the database has no keys, another recipe that the options do not
-    /// allow, or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of
+    /// [`Error::Database`] if the database has no keys, no recipe, another one that the options do
+    /// not allow, or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of
     /// another width than `F`; [`Error::Engine`] if another process is writing, and with I/O
     /// errors.
     pub fn open(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
@@ -140,17 +142,14 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// temporarily.
     ///
     /// # Errors
-    /// [`Error::Database`] if the database has another recipe that the options do not allow, or no
-    /// texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width
+    /// [`Error::Database`] if the database has no recipe, another one that the options do not allow,
+    /// or no texts to confirm with; [`Error::Recipe`] if the recipe makes fingerprints of another width
     /// than `F`; [`Error::Engine`] with I/O errors.
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
         check_texts(snapshot.key_storage(), options.confirm, path)?;
-        let recipe = match snapshot.recipe() {
-            Some(known) => allowed_recipe(&options, known, path)?,
-            None => options.recipe.clone(),
-        };
+        let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
         check_bands(snapshot.bands(), &recipe, path)?;
         let k = options.k.unwrap_or(snapshot.default_k());
         let measure = Measure { recipe: recipe.clone(), confirm: options.confirm };
@@ -264,15 +263,19 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_too_short(&fingerprinted) {
             return Ok(Decision::TooShort);
         }
-        let Fingerprinted { value: fingerprint, text_hash, .. } = fingerprinted;
-        let document = Document { key, text, text_hash, fingerprint };
+        let document = Document::new(key, text, &fingerprinted);
         let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         if let Verdict::Near(Candidate { key: of, distance, .. }, _) = self.nearest(document, text_of)? {
             let is_known = self.options.unique_keys && self.is_known(document)?;
             return Ok(if is_known { Decision::Known } else { Decision::Duplicate { of, distance } });
         }
-        if self.options.unique_keys && self.is_key_taken(key)? {
-            return Ok(Decision::KeyTaken);
+        if self.options.unique_keys {
+            if document.comparable == Comparable::Nothing && self.is_stored(document)? {
+                return Ok(Decision::Known);
+            }
+            if self.is_key_taken(key)? {
+                return Ok(Decision::KeyTaken);
+            }
         }
         let stored = self.stored(document)?;
         self.remember(document, &stored)?;
@@ -386,9 +389,9 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(Some(KnownDocuments { snapshot, ignored: vec![sequence..u64::MAX], k: self.k, measure }))
     }
 
-    /// Whether a document has too few tokens.
+    /// Whether a document has too few tokens or features.
     pub(super) fn is_too_short(&self, fingerprinted: &Fingerprinted<F>) -> bool {
-        fingerprinted.num_tokens < self.options.min_tokens
+        self.options.sets_aside(fingerprinted)
     }
 
     /// The nearest kept document, the earliest of equally near ones. A read-only database precedes
@@ -400,7 +403,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         mut text_of: impl FnMut(&Candidate) -> Result<String>,
     ) -> Result<Verdict<Candidate>> {
         let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
-        let (found, measure) = (self.writer.query(document.fingerprint, self.k)?, self.measure());
+        let Some((fingerprint, k)) = document.look_up(self.k) else { return Ok(Verdict::New) };
+        let (found, measure) = (self.writer.query(fingerprint, k)?, self.measure());
         let similarity = |candidate: &Candidate| {
             measure.similarity(document.text, candidate.distance, || text_of(candidate))
         };
@@ -436,7 +440,7 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// Remembers a kept document, and what a later verdict needs of it.
     pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
-        self.writer.insert_keyed(document.fingerprint, None, document.key, &stored.0)?;
+        self.writer.insert_keyed(document.stored_fingerprint(), None, document.key, &stored.0)?;
         if self.options.unique_keys {
             self.kept_keys.push(document.key);
         }
@@ -448,16 +452,28 @@ impl<F: Fingerprint> Deduplicator<F> {
         Ok(())
     }
 
-    /// Whether a document with the same key is within k bits.
+    /// Whether a document with the same key and the same tokens is stored.
+    fn is_stored(&self, document: Document<'_, F>) -> Result<bool> {
+        let has_key = |key: &RowKey| key.key == document.key;
+        if self.writer.keys_of(document.row())?.iter().any(has_key) {
+            return Ok(true);
+        }
+        let Some(known) = &self.known else { return Ok(false) };
+        let keys = known.snapshot.keys_of(document.row())?;
+        Ok(keys.iter().any(|key| known.counts(key) && has_key(key)))
+    }
+
+    /// Whether a document with the same key is near.
     fn is_known(&mut self, document: Document<'_, F>) -> Result<bool> {
         let row = |found: &Match<F>| Row { fingerprint: found.fingerprint, id: found.id };
-        for found in &self.writer.query(document.fingerprint, self.k)? {
+        let Some((fingerprint, k)) = document.look_up(self.k) else { return Ok(false) };
+        for found in &self.writer.query(fingerprint, k)? {
             if self.writer.keys_of(row(found))?.iter().any(|key| key.key == document.key) {
                 return Ok(true);
             }
         }
         let Some(known) = &self.known else { return Ok(false) };
-        for found in &known.snapshot.query(document.fingerprint, self.k)? {
+        for found in &known.snapshot.query(fingerprint, k)? {
             let mut keys = known.snapshot.keys_of(row(found))?.into_iter();
             if keys.any(|key| known.counts(&key) && key.key == document.key) {
                 return Ok(true);

@@ -16,7 +16,7 @@ use crate::documents::{
     Written, check_outputs, escape,
 };
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result, ResumeProblem};
-use crate::recipe::Fingerprinter;
+use crate::recipe::{Comparable, Fingerprinter};
 use nearprint::{Fingerprint, Printed};
 
 /// The most records between two checkpoints.
@@ -152,11 +152,8 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             return Ok(());
         }
         let FileJob { output, duplicates, rejects, .. } = self.job;
-        let all = [
-            ("--output", Some(output)),
-            ("--duplicates", duplicates.as_ref()),
-            ("--rejects", rejects.as_ref()),
-        ];
+        let all =
+            [("output", Some(output)), ("duplicates", duplicates.as_ref()), ("rejects", rejects.as_ref())];
         let all = all.into_iter().filter_map(|(name, path)| Some((name, path?.as_path())));
         let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
         let databases: Vec<&Path> = self.job.database.iter().map(PathBuf::as_path).collect();
@@ -301,9 +298,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     /// Writes a document, and remembers it.
     pub(super) fn keep(&mut self, document: Document<'_, F>, record: &Record) -> Result<()> {
         self.counts.kept += 1;
-        if let Some(bands) = &mut self.bands {
-            bands.push(document.fingerprint);
-        }
+        self.count_bands(document);
         let values = self.added_values(Some(document.fingerprint), record, &record.text, None);
         let span = self.write_document(record, None, &values)?;
         let stored = match span.filter(|_| self.confirms_by_output()) {
@@ -311,6 +306,15 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
             None => self.deduplicator.stored(document)?,
         };
         self.deduplicator.remember(document, &stored)
+    }
+
+    /// Counts the bands of a kept document or unit. Without features it has none.
+    fn count_bands(&mut self, document: Document<'_, F>) {
+        if let Some(bands) = &mut self.bands
+            && document.comparable == Comparable::Features
+        {
+            bands.push(document.fingerprint);
+        }
     }
 
     /// How many of the documents kept by this run share a band.
@@ -346,9 +350,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
 
     /// Remembers a unit.
     pub(super) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
-        if let Some(bands) = &mut self.bands {
-            bands.push(unit.fingerprint);
-        }
+        self.count_bands(unit);
         let stored = self.deduplicator.stored(unit)?;
         self.deduplicator.remember(unit, &stored)
     }
@@ -431,7 +433,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         }
     }
 
-    /// Writes a document with too few tokens to the rejects.
+    /// Writes a document with too few tokens or features to the rejects.
     pub(super) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
         self.counts.aside += 1;
         self.rejects.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))

@@ -6,7 +6,6 @@ use super::fingerprinting::{self, Prepared, PreparedRecord};
 use super::report::{Report, report_progress};
 use crate::documents::Reader;
 use crate::error::Result;
-use crate::recipe::Fingerprinted;
 use nearprint::Fingerprint;
 
 /// Reads the remaining records, and keeps the new documents.
@@ -17,8 +16,8 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let fingerprinter = run.deduplicator.fingerprinter();
-    let threads = run.job.dedup.engine.num_threads();
-    fingerprinting::each(reader, &fingerprinter, threads, |block, position| {
+    let (threads, confirm) = (run.job.dedup.engine.num_threads(), run.job.dedup.confirm);
+    fingerprinting::each(reader, &fingerprinter, confirm, threads, |block, position| {
         for prepared in block {
             take(run, prepared)?;
         }
@@ -37,13 +36,12 @@ fn take<F: Fingerprint>(run: &mut FileRun<'_, F>, prepared: Prepared<F>) -> Resu
     if run.deduplicator.is_too_short(&fingerprinted) {
         return run.set_aside(record.raw());
     }
-    run.counts.empty += u64::from(fingerprinted.num_tokens == 0);
-    let Fingerprinted { value: fingerprint, text_hash, .. } = fingerprinted;
-    let document = Document { key: &record.key, text: &record.text, text_hash, fingerprint };
+    run.counts.push_comparable(fingerprinted.comparable());
+    let document = Document::new(&record.key, &record.text, &fingerprinted);
     let verdict = run.nearest(document)?;
     run.counts.unconfirmed += u64::from(verdict == Verdict::Unconfirmed);
     let Verdict::Near(near, similarity) = verdict else { return run.keep(document, &record) };
     let is_copy = run.deduplicator.is_copy(document, &near)?;
     let original = Original { key: &near.key, distance: near.distance, similarity, is_copy };
-    run.leave_out(fingerprint, &record, &original)
+    run.leave_out(document.fingerprint, &record, &original)
 }

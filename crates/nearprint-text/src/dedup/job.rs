@@ -68,7 +68,7 @@ pub struct FileJob {
     pub duplicates: Option<PathBuf>,
     /// Begins the file of duplicates with a line of these names.
     pub duplicates_header: bool,
-    /// The file for malformed records and documents with too few tokens. Without it the first
+    /// The file for malformed records and documents with too few tokens or features. Without it the first
     /// malformed record ends the job.
     pub rejects: Option<PathBuf>,
     /// The database that remembers kept documents; created if it does not exist. It also makes the
@@ -88,8 +88,8 @@ pub struct FileJob {
     /// units that were there before. A document of which nothing is left is not written; one that loses
     /// nothing is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
     /// that of the document, `#` and the number of the unit, from 1. Units with fewer
-    /// [tokens](DedupOptions::min_tokens), or without any, are not compared and stay. Needs inputs with
-    /// fields. If texts are [cut](ReaderOptions::cut_after), a document that loses units is written with
+    /// [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features), or without any
+    /// token, are not compared and stay. Needs inputs with fields. If texts are [cut](ReaderOptions::cut_after), a document that loses units is written with
     /// the text that was compared.
     pub units: Option<Unit>,
     /// How documents are compared.
@@ -182,6 +182,9 @@ impl FileJob {
         if let Some(unit) = self.units {
             let _ = write!(identity, " units {}", unit.name());
         }
+        if dedup.min_features > 0 {
+            let _ = write!(identity, " min_features {}", dedup.min_features);
+        }
         identity
     }
 }
@@ -247,6 +250,9 @@ mod tests {
         assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields);
         job.units = Some(Unit::Paragraph);
         assert_eq!(job.identity_text("[]", 6, &recipe), before.clone() + fields + " units paragraph");
+        job.dedup.min_features = 1;
+        let all = before.clone() + fields + " units paragraph min_features 1";
+        assert_eq!(job.identity_text("[]", 6, &recipe), all);
         assert_eq!(
             before,
             format!(

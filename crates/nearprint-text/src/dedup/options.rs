@@ -4,15 +4,15 @@ use std::path::Path;
 
 use super::confirm::Confirm;
 use crate::error::{DatabaseProblem, Result};
-use crate::recipe::Recipe;
-use nearprint::{AnyDatabase, BandLayout, Options, Width};
+use crate::recipe::{Fingerprinted, Recipe};
+use nearprint::{AnyDatabase, Options};
 
 /// How documents are compared, and with what.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct DedupOptions {
-    /// Makes the fingerprints. A database with a recipe of its own takes precedence, unless
-    /// [`require_recipe`](Self::require_recipe) is set; one without a recipe stores this one.
+    /// Makes the fingerprints. The recipe of a database takes precedence, unless
+    /// [`require_recipe`](Self::require_recipe) is set; one without a recipe is refused.
     pub recipe: Recipe,
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
@@ -24,6 +24,9 @@ pub struct DedupOptions {
     pub confirm: Option<Confirm>,
     /// Documents with fewer tokens are [too short](super::Decision::TooShort). By default 0.
     pub min_tokens: usize,
+    /// Documents with fewer features are too short as well. Features are what the recipe compares:
+    /// shingles, or keywords; with 1, texts that have none are set aside. By default 0.
+    pub min_features: usize,
     /// Ends texts at a marker before their [fingerprint](crate::recipe::Fingerprinter::cut_after) is
     /// made. A [`FileJob`](super::FileJob) takes that of its reader instead.
     pub cut_after: Option<String>,
@@ -44,6 +47,7 @@ impl DedupOptions {
             k: None,
             confirm: None,
             min_tokens: 0,
+            min_features: 0,
             cut_after: None,
             unique_keys: false,
             engine: Options::new(),
@@ -51,31 +55,29 @@ impl DedupOptions {
     }
 }
 
-/// The recipe that a deduplication with a database uses if it is not given one: that of the database.
-/// If it has none, `minhash` with the bands of the database, or `simhash` of its width.
-///
-/// # Errors
-/// [`Error::Database`](crate::Error::Database) if it has a recipe that this version does not
-/// support; [`Error::Engine`](crate::Error::Engine) if it cannot be opened.
-pub fn recipe_of(path: impl AsRef<Path>) -> Result<Recipe> {
-    let path = path.as_ref();
-    let database = AnyDatabase::open(path)?;
-    let stats = database.stats()?;
-    match database.recipe()? {
-        Some(recipe) => recipe
-            .parse()
-            .map_err(|error| DatabaseProblem::UnknownRecipe { path: path.to_path_buf(), error }.into()),
-        None => Ok(default_recipe(stats.bands, stats.width)?),
+impl DedupOptions {
+    /// Whether a document has too few tokens or features.
+    pub(super) fn sets_aside<F>(&self, fingerprinted: &Fingerprinted<F>) -> bool {
+        fingerprinted.num_tokens < self.min_tokens || fingerprinted.num_features < self.min_features
     }
 }
 
-fn default_recipe(
-    bands: Option<BandLayout>,
-    width: Width,
-) -> std::result::Result<Recipe, crate::recipe::RecipeError> {
-    let recipe = match bands {
-        Some(bands) => format!("minhash hash=minhash:{bands},2 width={width}"),
-        None => format!("simhash width={width}"),
-    };
-    recipe.parse()
+/// The recipe that a deduplication with a database uses if it is not given one: that of the database.
+///
+/// # Errors
+/// [`Error::Database`](crate::Error::Database) if it has no recipe, or one that this version does not
+/// support; [`Error::Engine`](crate::Error::Engine) if it cannot be opened.
+pub fn recipe_of(path: impl AsRef<Path>) -> Result<Recipe> {
+    let path = path.as_ref();
+    stored_recipe(AnyDatabase::open(path)?.recipe()?.as_deref(), path)
+}
+
+/// The recipe that a database stores.
+pub(super) fn stored_recipe(recipe: Option<&str>, path: &Path) -> Result<Recipe> {
+    let path = path.to_path_buf();
+    match recipe.map(str::parse) {
+        Some(Ok(recipe)) => Ok(recipe),
+        Some(Err(error)) => Err(DatabaseProblem::UnknownRecipe { path, error }.into()),
+        None => Err(DatabaseProblem::NoRecipe { path }.into()),
+    }
 }

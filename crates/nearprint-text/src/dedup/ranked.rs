@@ -7,14 +7,14 @@ use std::ops::ControlFlow;
 
 use super::candidates::{Candidate, Document, KnownDocuments, Measure, Verdict};
 use super::file_run::{FileRun, Original, bad_record};
-use super::fingerprinting::{self, PreparedRecord, with_valid_key};
+use super::fingerprinting::{self, PreparedRecord, checked};
 use super::job::{FileJob, Keep};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
 use super::temporary::{DECIDED, StringFile, WorkFolder};
 use crate::documents::{Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use crate::recipe::Fingerprinter;
+use crate::recipe::{Comparable, Fingerprinter};
 use nearprint::internal::{Sorted, Sorter};
 use nearprint::{Database, Fingerprint, Match, Writer};
 
@@ -25,7 +25,7 @@ type Outcome<F> = SortRow<F, 5>;
 
 /// The outcome of a kept document. That of a duplicate is its distance.
 const KEPT: u64 = u64::MAX;
-/// The outcome of a document with too few tokens.
+/// The outcome of a document with too few tokens or features.
 const SHORT: u64 = u64::MAX - 1;
 /// The flag of a document without a token.
 const EMPTY: u64 = 1;
@@ -33,6 +33,26 @@ const EMPTY: u64 = 1;
 const COPY: u64 = 2;
 /// The flag of a document that is near others, but that no text confirms.
 const UNCONFIRMED: u64 = 4;
+/// The flag of a document with tokens, but without a feature.
+const FEATURELESS: u64 = 8;
+
+/// The flag of what can be compared of a document.
+fn flag_of(comparable: Comparable) -> u64 {
+    match comparable {
+        Comparable::Features => 0,
+        Comparable::Tokens => FEATURELESS,
+        Comparable::Nothing => EMPTY,
+    }
+}
+
+/// The reverse of [`flag_of`].
+fn comparable_of(flags: u64) -> Comparable {
+    match flags & (EMPTY | FEATURELESS) {
+        0 => Comparable::Features,
+        FEATURELESS => Comparable::Tokens,
+        _ => Comparable::Nothing,
+    }
+}
 
 /// The keys of all documents and the hashes of their texts, by position.
 struct Names {
@@ -96,7 +116,7 @@ impl<F: Fingerprint> Ranking<F> {
     fn read(&mut self, run: &FileRun<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
         let fingerprinter = run.deduplicator.fingerprinter();
         let (threads, mut position) = (run.job.dedup.engine.num_threads(), 0u64);
-        fingerprinting::each(reader, &fingerprinter, threads, |block, at| {
+        fingerprinting::each(reader, &fingerprinter, run.job.dedup.confirm, threads, |block, at| {
             for prepared in block {
                 self.add(run, position, &prepared.record)?;
                 position += 1;
@@ -116,7 +136,7 @@ impl<F: Fingerprint> Ranking<F> {
         self.names.push(key, text_hash)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
         if let PreparedRecord::Document(record, fingerprinted) = record {
-            let flags = if fingerprinted.num_tokens == 0 { EMPTY } else { 0 };
+            let flags = flag_of(fingerprinted.comparable());
             if run.deduplicator.is_too_short(fingerprinted) {
                 self.outcomes.push(SortRow([position, SHORT, 0, flags, 0], fingerprinted.value))?;
             } else {
@@ -144,7 +164,7 @@ impl<F: Fingerprint> Ranking<F> {
         documents.finish()?.for_each_block(|block| {
             for &SortRow([_, position, flags], fingerprint) in block {
                 let Decided { outcome, of, similarity, flags: found } =
-                    decider.decide(position, fingerprint)?;
+                    decider.decide(position, fingerprint, comparable_of(flags))?;
                 let words = [position, outcome, of, flags | found, similarity.to_bits()];
                 outcomes.push(SortRow(words, fingerprint))?;
             }
@@ -196,18 +216,18 @@ impl<F> Kept<F> {
 }
 
 impl<F: Fingerprint> Decider<'_, '_, F> {
-    fn decide(&mut self, position: u64, fingerprint: F) -> Result<Decided> {
+    fn decide(&mut self, position: u64, fingerprint: F, comparable: Comparable) -> Result<Decided> {
         let text = match &mut self.texts {
             Some(texts) => texts.get(position)?,
             None => String::new(),
         };
         let (key, text_hash) = (self.names.keys.get(position)?, self.names.text_hash(position)?);
-        let document = Document { key: &key, text: &text, text_hash, fingerprint };
+        let document = Document { key: &key, text: &text, text_hash, fingerprint, comparable };
         let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
         let fresh = self.nearest(document)?.map(Kept::Fresh);
         let verdict = known.map(Kept::Known).or_nearer(fresh, Kept::distance);
         let Verdict::Near(kept, similarity) = verdict else {
-            self.kept.insert(fingerprint, Some(position))?;
+            self.kept.insert(document.stored_fingerprint(), Some(position))?;
             let flags = if matches!(verdict, Verdict::Unconfirmed) { UNCONFIRMED } else { 0 };
             return Ok(Decided { outcome: KEPT, of: 0, similarity: 0.0, flags });
         };
@@ -216,7 +236,8 @@ impl<F: Fingerprint> Decider<'_, '_, F> {
                 (self.names.keys.push(&known.key)?, known.is_copied_by(document, &mut self.fingerprinter)?)
             }
             Kept::Fresh(found) => {
-                (found.id, found.fingerprint == fingerprint && self.names.text_hash(found.id)? == text_hash)
+                let has_same_fingerprint = found.fingerprint == document.stored_fingerprint();
+                (found.id, has_same_fingerprint && self.names.text_hash(found.id)? == text_hash)
             }
         };
         let flags = if is_copy { COPY } else { 0 };
@@ -225,12 +246,14 @@ impl<F: Fingerprint> Decider<'_, '_, F> {
 
     /// The nearest of the documents kept so far, the earliest in input order of equally near ones.
     fn nearest(&mut self, document: Document<'_, F>) -> Result<Verdict<Match<F>>> {
-        let mut found = self.kept.query(document.fingerprint, self.run.deduplicator.k())?;
+        let Some((fingerprint, k)) = document.look_up(self.run.deduplicator.k()) else {
+            return Ok(Verdict::New);
+        };
+        let mut found = self.kept.query(fingerprint, k)?;
         found.sort_by_key(|found| (found.distance, found.id));
         let mut verdict = Verdict::New;
         for found in found {
-            let is_same =
-                found.fingerprint == document.fingerprint && self.names.keys.get(found.id)? == document.key;
+            let is_same = found.fingerprint == fingerprint && self.names.keys.get(found.id)? == document.key;
             let texts = &mut self.texts;
             let text = || texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(found.id));
             let similarity = match is_same {
@@ -279,7 +302,7 @@ fn write<F: Fingerprint>(
                 let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
                 run.count(item.digest());
                 next += 1;
-                match with_valid_key(item, 0) {
+                match checked(item, run.job.dedup.confirm) {
                     Item::Bad(bad) => run.reject(&bad)?,
                     Item::Record(record) if next > position => write_outcome(run, &record, outcome, names)?,
                     Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
@@ -292,7 +315,7 @@ fn write<F: Fingerprint>(
     })?;
     while let Some(item) = reader.next_item()? {
         run.count(item.digest());
-        match with_valid_key(item, 0) {
+        match checked(item, run.job.dedup.confirm) {
             Item::Bad(bad) => run.reject(&bad)?,
             Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
         }
@@ -310,11 +333,13 @@ fn write_outcome<F: Fingerprint>(
     if outcome == SHORT {
         return run.set_aside(record.raw());
     }
-    run.counts.empty += u64::from(flags & EMPTY != 0);
+    let comparable = comparable_of(flags);
+    run.counts.push_comparable(comparable);
     run.counts.unconfirmed += u64::from(flags & UNCONFIRMED != 0);
     if outcome == KEPT {
         let Record { key, text, .. } = record;
-        let document = Document { key, text, text_hash: names.text_hash(position)?, fingerprint };
+        let text_hash = names.text_hash(position)?;
+        let document = Document { key, text, text_hash, fingerprint, comparable };
         return run.keep(document, record);
     }
     let original = Original {

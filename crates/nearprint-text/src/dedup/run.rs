@@ -142,12 +142,13 @@ fn earlier_job<F: Fingerprint>(
         return Ok(None);
     }
     let mut same = run.history.same_inputs(&run.identity, &mut input.reader, report)?;
-    if !job.restart
-        && let Some(&latest) = same.last()
-    {
-        return Ok(Some(run.history.jobs[latest].clone()));
-    }
-    if job.restart {
+    if !job.restart {
+        let earlier = same.iter().rev().map(|&place| &run.history.jobs[place]);
+        let mut replaced = earlier.filter(|earlier| earlier.is_or_has_output_of(job, &run.identity));
+        if let Some(latest) = replaced.next() {
+            return Ok(Some(latest.clone()));
+        }
+    } else {
         // Files may have changed since. Nothing but its content identifies a stream.
         let is_this = |place: &usize| !job.reads_stdin() && run.history.jobs[*place].identity == run.identity;
         same.extend((0..run.history.jobs.len()).filter(is_this));

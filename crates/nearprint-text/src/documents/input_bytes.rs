@@ -1,20 +1,23 @@
 //! The bytes of an input, decompressed.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
 
-use super::compression::Compression;
+use super::compression::{Compression, HEAD_BYTES, is_undecided, unread_format};
 use super::input_file::InputFile;
 use crate::error::{Error, Result};
 
-/// The largest window of Zstandard, as a power of two: 128 MiB, which the decoder allocates.
+/// The largest window of Zstandard and xz, as a power of two: 128 MiB, which the decoder allocates.
 const MAX_WINDOW_LOG: u32 = 27;
-/// What the decoder says of a larger one.
+/// What the decoder of xz takes besides, in KiB.
+const XZ_OVERHEAD_KIB: u32 = 1024;
+/// What the decoder of Zstandard says of a larger one.
 const WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 
 /// Reads the bytes of an input, decompressed.
@@ -29,16 +32,13 @@ impl InputBytes {
     ///
     /// The first bytes denote the compression, so that standard input may be compressed too.
     pub(super) fn open(input: &InputFile, count: &Arc<AtomicU64>) -> Result<Self> {
-        let opened = if input.is_stdin() {
-            input.stdin.open()
-        } else {
-            File::open(&input.path).map(|file| Box::new(file) as Box<dyn Read + Send>)
-        };
-        let inner = opened.map_err(Error::io("open", &*input.name()))?;
+        let inner = input.open().map_err(Error::io("open", &*input.name()))?;
         let mut bytes = Self { inner, compression: None, name: input.name() };
-        let mut head = Vec::new();
-        let mut start = (&mut bytes.inner).take(4);
-        start.read_to_end(&mut head).map_err(|error| bytes.failed(error))?;
+        let head = bytes.read_head()?;
+        if let Some(format) = unread_format(&input.path, &head) {
+            let (place, format, program) = (bytes.name.to_string(), format.name, format.program);
+            return Err(Error::Compressed { place, format, program });
+        }
         bytes.compression = Compression::of_bytes(&head);
         if let Some(named) = Compression::of(&input.path).filter(|_| bytes.compression.is_none()) {
             return Err(Error::input(&*bytes.name, format!("named as {} data, and is none", named.name())));
@@ -54,8 +54,27 @@ impl InputBytes {
                 });
                 Box::new(decoder.map_err(Error::io("read", &input.path))?)
             }
+            Some(Compression::Bzip2) => Box::new(MultiBzDecoder::new(inner)),
+            Some(Compression::Xz) => {
+                let limit_kib = (1 << (MAX_WINDOW_LOG - 10)) + XZ_OVERHEAD_KIB;
+                Box::new(XzReader::new_mem_limit(BufReader::new(inner), true, limit_kib))
+            }
         };
         Ok(bytes)
+    }
+
+    /// Reads the first bytes, no more than are needed to recognize a compression: a pipe may have no
+    /// others yet.
+    fn read_head(&mut self) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        while is_undecided(&head) {
+            let mut more = [0; HEAD_BYTES];
+            match self.read(&mut more[head.len()..])? {
+                0 => break,
+                len => head.extend_from_slice(&more[head.len()..][..len]),
+            }
+        }
+        Ok(head)
     }
 
     #[cfg(test)]
@@ -81,16 +100,21 @@ impl InputBytes {
         Ok((bytes.len() <= max_bytes).then_some(bytes))
     }
 
+    fn window_too_large(&self, what: &str) -> Error {
+        let mib = 1 << (MAX_WINDOW_LOG - 20);
+        let why = format!("its {what} is larger than {mib} MiB; compress it again with a smaller one");
+        Error::input(&*self.name, why)
+    }
+
     /// An error with a number is from the operating system, any other from the decompressor.
     fn failed(&self, error: io::Error) -> Error {
         match self.compression {
-            Some(Compression::Zstd) if error.to_string() == WINDOW_TOO_LARGE => Error::input(
-                &*self.name,
-                format!(
-                    "its Zstandard window is larger than {} MiB; compress it again with a smaller one",
-                    1 << (MAX_WINDOW_LOG - 20)
-                ),
-            ),
+            Some(Compression::Zstd) if error.to_string() == WINDOW_TOO_LARGE => {
+                self.window_too_large("Zstandard window")
+            }
+            Some(Compression::Xz) if error.kind() == io::ErrorKind::OutOfMemory => {
+                self.window_too_large("xz dictionary")
+            }
             Some(compression) if error.raw_os_error().is_none() => {
                 Error::input(&*self.name, format!("damaged {} data: {error}", compression.name()))
             }
@@ -99,12 +123,13 @@ impl InputBytes {
     }
 }
 
-/// Opens a compressed file.
+/// Opens a file, or standard input for `-`, and decompresses what is compressed.
 ///
 /// # Errors
-/// [`Error::Engine`] with an I/O error; [`Error::Input`] if the file is not compressed. A later
-/// read error wraps an [`Error`] too.
-pub fn open_compressed(path: &Path) -> Result<impl Read + use<>> {
+/// [`Error::Engine`] with an I/O error; [`Error::Input`] if the file is not compressed and its name
+/// says so; [`Error::Compressed`] for a format that is not read. A later read error wraps an
+/// [`Error`] too.
+pub fn open_decompressed(path: &Path) -> Result<impl Read + use<>> {
     InputBytes::open(&InputFile::new(path), &Arc::default()).map(StdRead)
 }
 

@@ -1,11 +1,13 @@
 //! The files to read, and their common format.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::Format;
 use super::output_file::is_unfinished;
+use super::regular::open_regular;
 use super::stdin::StdinSource;
 use crate::error::{Error, InputSetProblem, Result};
 
@@ -32,6 +34,17 @@ impl InputFile {
     #[must_use]
     pub fn new(path: &Path) -> Self {
         Self { path: path.to_path_buf(), size_bytes: None, stdin: StdinSource::Stream }
+    }
+
+    /// Opens the input.
+    pub(super) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        if self.is_stdin() { self.stdin.open() } else { Ok(Box::new(self.open_file()?)) }
+    }
+
+    /// Opens an input that is not standard input. What was a regular file when it was listed has to
+    /// be one still: a named pipe in its place could block for ever.
+    pub(super) fn open_file(&self) -> io::Result<File> {
+        if self.size_bytes.is_some() { open_regular(&self.path) } else { File::open(&self.path) }
     }
 
     pub(super) fn is_stdin(&self) -> bool {

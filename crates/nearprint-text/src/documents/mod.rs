@@ -22,8 +22,8 @@
 //! [`RawRecord::parse`] finds its fields, on any thread. [`each`] runs the second step on all
 //! cores.
 //!
-//! Each of the modules uses only those before it: `compression`, `format`, `stdin`, `input_file`,
-//! `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
+//! Each of the modules uses only those before it: `compression`, `format`, `regular`, `stdin`,
+//! `input_file`, `input_bytes`, `line_file`; `fields`, `lines`, `csv`, `json`, `parquet`; `record`, `parser`,
 //! `reader`; `added`, `writer`, `each`. `escape`, `outputs` and `text` stand alone.
 
 mod added;
@@ -45,12 +45,13 @@ mod parquet;
 mod parser;
 mod reader;
 mod record;
+mod regular;
 mod stdin;
 mod text;
 mod writer;
 
 pub use added::{AddedField, FieldKind, FieldValue};
-pub use compression::Compression;
+pub use compression::{Compression, looks_compressed};
 pub use each::each;
 pub use escape::{escape, unescape};
 pub use fields::Fields;
@@ -63,13 +64,14 @@ pub use outputs::check_outputs;
 pub use parser::RawRecord;
 pub use reader::{Position, Reader, ReaderOptions};
 pub use record::{BadRecord, Item, Place, Record};
+pub use regular::open_regular;
 pub(crate) use stdin::{Recording, StdinSource};
 pub use text::{cut_after, looks_binary};
 pub use writer::{DocumentWriter, WriterOptions};
 
 /// What the command line shares with this module.
 pub(crate) mod internal {
-    pub use super::input_bytes::open_compressed;
+    pub use super::input_bytes::open_decompressed;
     pub use super::json::key_in;
     #[cfg(feature = "parquet")]
     pub use super::parquet::{ParquetReader, ParquetRow, ParquetValue, ParquetWriter};

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::compression::Compression;
 use super::output_file::target_of;
 use crate::error::{Error, OutputProblem, Result};
 
@@ -19,8 +20,8 @@ type FileId = (u64, u64);
 /// the command; no output may be placed into any other database either.
 ///
 /// # Errors
-/// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput) or
-/// [`SameFile`](OutputProblem::SameFile); [`Error::Engine`] with
+/// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput),
+/// [`SameFile`](OutputProblem::SameFile) or [`NotWritten`](OutputProblem::NotWritten); [`Error::Engine`] with
 /// [`InsideDatabase`](nearprint::Error::InsideDatabase), or if the folder of an output does not
 /// exist.
 ///
@@ -41,6 +42,10 @@ pub fn check_outputs<'a>(
     let used: Vec<FileId> = databases.iter().flat_map(|database| files_of(database)).collect();
     let mut known: Vec<(PathBuf, &str)> = Vec::new();
     for (name, path) in outputs {
+        if let Some(compression) = Compression::of(path).filter(|compression| !compression.is_written()) {
+            let (path, compression) = (path.to_path_buf(), compression.name());
+            return Err(OutputProblem::NotWritten { path, compression }.into());
+        }
         let id = file_id(path, io::stdout().as_fd());
         if id.is_some_and(|id| inputs.contains(&id)) {
             return Err(OutputProblem::IsInput { output: format!("{name} {}", path.display()) }.into());
@@ -61,7 +66,7 @@ pub fn check_outputs<'a>(
             _ => {}
         }
         let resolved = target_of(path).map_err(Error::io("open", path))?;
-        if resolved.parent().is_some_and(is_database) {
+        if resolved.parent().map_or(Ok(false), is_database)? {
             return Err(nearprint::Error::InsideDatabase { path: path.to_path_buf() }.into());
         }
         refuse_same(&mut known, path, (resolved, name))?;
@@ -82,9 +87,14 @@ fn refuse_same<'a>(
     Ok(())
 }
 
-/// Whether a folder is a database, be it sound or damaged.
-fn is_database(folder: &Path) -> bool {
-    !matches!(nearprint::width_of(folder), Err(nearprint::Error::NotADatabase { .. }))
+/// Whether a folder is a database, be it sound or damaged. Fails if it cannot be read, such as
+/// without a free file handle.
+fn is_database(folder: &Path) -> Result<bool> {
+    match nearprint::width_of(folder) {
+        Err(nearprint::Error::NotADatabase { .. }) => Ok(false),
+        Err(error @ nearprint::Error::Io { .. }) => Err(error.into()),
+        _ => Ok(true),
+    }
 }
 
 /// The identity of an existing file, or of a standard stream for `-`. `None` for devices and pipes.

@@ -69,7 +69,7 @@ pub struct Position {
 /// the order of their paths; links in it are not followed. All inputs have one format: JSON lines
 /// (`.jsonl`, `.ndjson`, `.json`), CSV or TSV with equal headers (`.csv`, `.tsv`), Parquet with
 /// equal columns (`.parquet`), or, with any other extension, files that are one document each. Any
-/// input except Parquet may be compressed with gzip or Zstandard; its first bytes denote the
+/// input except Parquet may be compressed with gzip, Zstandard, bzip2 or xz; its first bytes denote the
 /// compression.
 ///
 /// A record ends with a line feed, or a carriage return and a line feed. CSV and TSV are quoted as

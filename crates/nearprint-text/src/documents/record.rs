@@ -9,7 +9,7 @@ use super::input_bytes::InputBytes;
 use super::input_file::InputFile;
 #[cfg(feature = "parquet")]
 use super::parquet::ParquetRow;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The place of a record: `file:line`, lines counted from 1. For Parquet the line is the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +50,16 @@ impl Content {
             let reason = "a line feed in the name, which no list of paths can hold".into();
             return Ok(Self::Broken { bytes: line, reason });
         }
-        let bytes = InputBytes::open(input, count)?.read_all(max_bytes)?;
-        Ok(match bytes {
-            Some(bytes) => Self::File { line, bytes },
-            None => {
-                Self::Broken { bytes: line, reason: format!("a document of more than {max_bytes} bytes") }
-            }
-        })
+        let read = InputBytes::open(input, count).and_then(|bytes| bytes.read_all(max_bytes));
+        let reason = match read {
+            Ok(Some(bytes)) => return Ok(Self::File { line, bytes }),
+            Ok(None) => format!("a document of more than {max_bytes} bytes"),
+            // One file among many does not end the others.
+            Err(Error::Input { why, .. }) => why,
+            Err(Error::Compressed { format, .. }) => format!("compressed as {format}, which is not read"),
+            Err(error) => return Err(error),
+        };
+        Ok(Self::Broken { bytes: line, reason })
     }
 
     /// The line of the record in an output of lines.

@@ -75,7 +75,8 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
 ///
-/// A text without tokens has the fingerprint 0.
+/// A text without features has the fingerprint 0; [`Fingerprinted`](super::Fingerprinted) says what it
+/// can be compared with.
 ///
 /// `parse` accepts a [name](Recipe::names), [parts](Recipe::of_parts), or a name and parts that
 /// override it:

@@ -12,6 +12,7 @@ use super::tokenize::Tokens;
 use super::weight::{Weight, weighted};
 use super::{chinese, hash, stop_words};
 use nearprint::Fingerprint;
+use nearprint::internal::mix64;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Makes fingerprints of texts. Created by [`Recipe::fingerprinter`].
@@ -26,16 +27,74 @@ pub struct Fingerprinter<F> {
     width: PhantomData<F>,
 }
 
-/// The fingerprint of a text, with the number and a hash of its tokens.
+/// The fingerprint of a text, with the numbers of its tokens and features and a hash of its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprinted<F> {
-    /// The fingerprint; 0 for a text without tokens.
+    /// The fingerprint; 0 for a text without features.
     pub value: F,
     /// The number of tokens, without stop words.
     pub num_tokens: usize,
+    /// The number of features, each counted as often as it occurs. Tokens need not make a feature: a
+    /// text may have fewer than a shingle, or no keyword.
+    pub num_features: usize,
     /// A hash of the tokens in their order: that of texts which are equal but for what the recipe
     /// cleans. Texts with other tokens have another one (xxh3 of 128 bits).
     pub text_hash: u128,
+}
+
+/// The part of a text that can be compared with another text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Comparable {
+    /// Its features: texts with similar features are near.
+    Features,
+    /// It has no feature, so that only a text with the same tokens is near: a copy.
+    Tokens,
+    /// It has no token. Nothing is near it.
+    Nothing,
+}
+
+impl<F: Fingerprint> Fingerprinted<F> {
+    /// The part of the text that can be compared.
+    #[must_use]
+    pub fn comparable(&self) -> Comparable {
+        match (self.num_features, self.num_tokens) {
+            (1.., _) => Comparable::Features,
+            (0, 1..) => Comparable::Tokens,
+            (0, 0) => Comparable::Nothing,
+        }
+    }
+
+    /// The fingerprint under which a deduplication stores the text and looks it up: its
+    /// [`value`](Self::value), or for a text without features one that is made of the hash of its
+    /// tokens.
+    ///
+    /// The value 0, which all texts without features have, would make them near-duplicates of each
+    /// other. Two such fingerprints are equal if the tokens are, and near others only by chance.
+    ///
+    /// ```
+    /// let recipe: nearprint_text::Recipe = "simhash-py".parse()?;
+    /// let mut fingerprinter = recipe.fingerprinter::<u64>()?;
+    /// let [a, b, copy] =
+    ///     ["red car sale", "two more words", "red car sale"].map(|text| fingerprinter.fingerprint(text));
+    /// assert_eq!((a.num_features, a.value, b.value), (0, 0, 0));
+    /// assert!(a.stored() == copy.stored() && a.stored() != b.stored());
+    /// # Ok::<(), nearprint_text::recipe::RecipeError>(())
+    /// ```
+    #[must_use]
+    pub fn stored(&self) -> F {
+        match self.comparable() {
+            Comparable::Features => self.value,
+            Comparable::Tokens | Comparable::Nothing => of_tokens(self.text_hash),
+        }
+    }
+}
+
+/// The stored fingerprint of a text without features.
+#[expect(clippy::cast_possible_truncation, reason = "takes both words")]
+pub(crate) fn of_tokens<F: Fingerprint>(text_hash: u128) -> F {
+    let (high, low) = ((text_hash >> 64) as u64, text_hash as u64);
+    F::from_le_words(&[low, high, mix64(low), mix64(high)])
 }
 
 impl Recipe {
@@ -87,7 +146,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
     /// The fingerprint of a text.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
         let keywords = self.tokenize(text);
-        let value = match keywords {
+        let value = match &keywords {
             Some(keywords) => weighted(keywords.iter().map(|(word, weight)| (self.hash(word), *weight))),
             None => match self.minhash.as_mut() {
                 Some(minhash) => minhash.fingerprint(|push| {
@@ -97,8 +156,10 @@ impl<F: Fingerprint> Fingerprinter<F> {
                 None => self.unweighted(),
             },
         };
+        let num_tokens = self.tokens.len();
+        let num_features = keywords.map_or(self.recipe.window.count(num_tokens), |keywords| keywords.len());
         let text_hash = xxh3_128(self.tokens.as_text().as_bytes());
-        Fingerprinted { value, num_tokens: self.tokens.len(), text_hash }
+        Fingerprinted { value, num_tokens, num_features, text_hash }
     }
 
     /// The hash of one feature, by the hash function of the recipe.

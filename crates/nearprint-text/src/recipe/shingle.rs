@@ -47,6 +47,17 @@ impl Window {
     /// The length of a window that no text fills, so that a text is one feature.
     pub(super) const WHOLE_TEXT: usize = usize::MAX;
 
+    /// The number of features of a text with some tokens.
+    pub(super) fn count(self, tokens: usize) -> usize {
+        match (self.join, self.short) {
+            (Join::Cyclic, _) => tokens,
+            _ if tokens >= self.len => tokens - self.len + 1,
+            (_, Short::One) => tokens.min(1),
+            (_, Short::Tokens) => tokens,
+            (_, Short::None) => 0,
+        }
+    }
+
     /// Calls `visit(first, count, hash)` for each feature: the index of its first token, their
     /// number, and its hash.
     #[inline]

@@ -3,9 +3,10 @@
 use proptest::prelude::*;
 
 use super::definition::Recipe;
+use super::fingerprinter::Comparable;
 use super::hash::jenkins;
 use super::py::{compute, unsigned_hash};
-use nearprint::{Fingerprint, WidthVisitor};
+use nearprint::{Fingerprint, WidthVisitor, num_differing_bits};
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
     recipe.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
@@ -81,6 +82,8 @@ proptest! {
         let explained = fingerprinter.explain(&text);
         let fingerprinted = fingerprinter.fingerprint(&text);
         prop_assert_eq!((explained.value, explained.tokens.len()), (fingerprinted.value, fingerprinted.num_tokens));
+        prop_assert_eq!(explained.features.is_empty(), fingerprinted.num_features == 0);
+        prop_assert!(explained.features.len() <= fingerprinted.num_features);
     }
 
     #[test]
@@ -103,6 +106,31 @@ impl WidthVisitor for IsZero<'_> {
     fn visit<F: Fingerprint>(self) -> (bool, usize) {
         let found = self.recipe.fingerprinter::<F>().unwrap().fingerprint(self.text);
         (found.value == F::default(), found.num_tokens)
+    }
+}
+
+/// Tokens need not make a feature.
+#[test]
+fn regression_a_text_without_features_is_compared_by_its_tokens() {
+    for (recipe, text) in [
+        ("simhash-py", "red car sale"),
+        ("simhash short=none", "two words"),
+        ("cjk shingle=5 short=none", "abcd"),
+        ("chinese", "你 和 我 都 在 这 吧"),
+    ] {
+        let mut fingerprinter = recipe.parse::<Recipe>().unwrap().fingerprinter::<u64>().unwrap();
+        let [found, same, other, none] = [text, text, "x", ""].map(|text| fingerprinter.fingerprint(text));
+        assert_eq!(
+            (found.value, found.num_features, found.comparable()),
+            (0, 0, Comparable::Tokens),
+            "{recipe}"
+        );
+        assert!(found.num_tokens > 0 && found.stored() == same.stored(), "{recipe}");
+        let distances = [other, none].map(|other| num_differing_bits(other.stored(), found.stored()));
+        assert!(distances.iter().all(|distance| *distance > 8) && found.stored() != 0, "{recipe}");
+        assert_eq!((none.value, none.comparable()), (0, Comparable::Nothing), "{recipe}");
+        let long = fingerprinter.fingerprint("fingerprints 近似重複 of longer texts have features");
+        assert!(long.comparable() == Comparable::Features && long.stored() == long.value, "{recipe}");
     }
 }
 

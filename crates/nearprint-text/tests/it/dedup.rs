@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use nearprint::{Database, KeyStorage, Options, Schema, num_differing_bits};
-use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit};
+use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
 use proptest::prelude::*;
@@ -199,7 +199,8 @@ fn a_known_document_may_be_nearer_to_another_one() {
 fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("texts.np");
-    Database::<u64>::create(&path, Schema::new().k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
+    let schema = RECIPE.parse::<Recipe>().unwrap().schema();
+    Database::<u64>::create(&path, schema.k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
     let mut options = options(64);
     options.confirm = Some(Confirm::Jaccard(0.9));
     options.min_tokens = 2;
@@ -222,13 +223,23 @@ fn refused(path: &Path, options: DedupOptions) -> DatabaseProblem {
 }
 
 #[test]
-fn databases_without_keys_texts_or_the_recipe_are_refused() {
+fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
     Database::<u64>::create(at("plain.np"), Schema::new()).unwrap();
     assert!(
         matches!(refused(&at("plain.np"), options(3)), DatabaseProblem::NoKeys { path } if path == at("plain.np"))
     );
+
+    for keys in [KeyStorage::Keys, KeyStorage::KeysAndTexts] {
+        let path = at(&format!("{keys:?}.np"));
+        Database::<u64>::create(&path, Schema::new().keys(keys)).unwrap();
+        assert!(matches!(refused(&path, options(3)), DatabaseProblem::NoRecipe { path: of } if of == path));
+        let read = Deduplicator::<u64>::read_only(&path, options(3)).map(drop);
+        assert!(matches!(read, Err(Error::Database(DatabaseProblem::NoRecipe { .. }))), "{read:?}");
+        let recipe = recipe_of(&path);
+        assert!(matches!(recipe, Err(Error::Database(DatabaseProblem::NoRecipe { .. }))), "{recipe:?}");
+    }
 
     drop(Deduplicator::<u64>::open(at("keys.np"), options(5)).unwrap());
     let mut confirming = options(3);

@@ -4,6 +4,7 @@
 
 mod dedup;
 mod documents;
+mod featureless;
 mod real_texts;
 #[allow(dead_code, reason = "these tests need less than others")]
 #[path = "../../../../tests/common/skips.rs"]

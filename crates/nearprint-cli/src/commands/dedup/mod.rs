@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{DocumentArgs, GlobalArgs, NearArgs, RecipeArgs, ReportArgs};
-use crate::terminal::failure::{Failure, is_closed_pipe};
+use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::position::PositionBar;
+use crate::terminal::stdout;
 use nearprint::width_of;
 use nearprint_text::Error;
 use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
@@ -47,7 +48,7 @@ Examples:
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
   nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.7 --confirm jaccard:0.7
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
-  nearprint dedup corpus.jsonl -o unique.jsonl -k 6 --confirm jaccard:0.8 --keep longest
+  nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.7 --confirm jaccard:0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
@@ -87,8 +88,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their 3-word shingles in common) or edit:X (at most X of the characters changed). A --db that
-    /// exists needs --texts; a new one stores them
+    /// their 3-word shingles in common) or edit:X (at most X of the characters changed; longer
+    /// texts than 1,048,576 characters are bad records). A --db that exists needs --texts; a new one
+    /// stores them
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
@@ -96,6 +98,11 @@ pub(super) struct Args {
     /// words recur by chance [default: 5]
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]
     min_tokens: Option<usize>,
+    /// Set aside documents with fewer features as well. Features are what the recipe compares: shingles,
+    /// or keywords. A document without any is near those alone that have the same tokens; 1 sets it
+    /// aside. With --unit, leave such paragraphs or lines where they are
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
+    min_features: usize,
     /// Add the fingerprint to each kept document, in a last field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     add_fingerprint: Option<String>,
@@ -152,6 +159,7 @@ impl Args {
         dedup.k = k;
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
+        dedup.min_features = self.min_features;
         dedup.engine = global.options();
         let mut job = FileJob::new(self.inputs, self.output.unwrap_or_default(), dedup);
         job.reader = self.documents.options();
@@ -169,6 +177,8 @@ impl Args {
         job.again = self.again;
         job.keep = self.keep;
         job.units = self.unit;
+        let outputs = [Some(&job.output), job.duplicates.as_ref(), job.rejects.as_ref()];
+        stdout::check_outputs(outputs.into_iter().flatten().filter(|_| !job.dry_run).map(PathBuf::as_path))?;
         let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
@@ -199,9 +209,11 @@ impl Args {
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
                 Err(Failure::Interrupted { records: seen, resumable: remembers })
             }
-            Err(Error::Engine(error)) if remembers && is_closed_pipe(&error) => Err(Failure::NotDelivered),
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
-            Err(other) => Err(other.into()),
+            Err(other) => match Failure::from(other) {
+                failure if remembers && failure.is_closed_pipe() => Err(Failure::NotDelivered),
+                failure => Err(failure),
+            },
         }
     }
 }

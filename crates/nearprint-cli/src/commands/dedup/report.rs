@@ -16,7 +16,7 @@ use nearprint::Error;
 use nearprint_text::Result;
 use nearprint_text::dedup::{DedupOptions, DocumentCounts, FileJob, FileReport, Unit};
 use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
-use nearprint_text::internal::open_compressed;
+use nearprint_text::internal::open_decompressed;
 
 /// The groups of a page, the largest ones, have at most this many documents together. What follows
 /// is counted, and named in the file of duplicates.
@@ -62,10 +62,10 @@ impl DedupReport {
         let file = job.duplicates.as_ref().filter(|file| !job.dry_run && file.as_os_str() != "-");
         let Some(duplicates) = file else { return Ok(None) };
         let outputs = [
-            ("--report", Some(path)),
-            ("--output", Some(&*job.output)),
-            ("--duplicates", Some(duplicates)),
-            ("--rejects", job.rejects.as_deref()),
+            ("report", Some(path)),
+            ("output", Some(&*job.output)),
+            ("duplicates", Some(duplicates)),
+            ("rejects", job.rejects.as_deref()),
         ];
         let outputs = outputs.into_iter().filter_map(|(name, path)| Some((name, path?)));
         let inputs: Vec<&Path> = job.inputs.iter().map(PathBuf::as_path).collect();
@@ -168,7 +168,7 @@ impl DedupReport {
 
     /// Calls `visit` with the columns of each line of the file of duplicates.
     fn for_each_duplicate(&self, check: Check<'_>, mut visit: impl FnMut([&str; 4])) -> Result<()> {
-        let mut file = BufReader::new(open_compressed(&self.duplicates)?);
+        let mut file = BufReader::new(open_decompressed(&self.duplicates)?);
         let (mut line, mut is_header) = (String::new(), self.has_header);
         while file.read_line(&mut line).map_err(Error::io("read", &self.duplicates))? > 0 {
             check()?;
@@ -182,9 +182,13 @@ impl DedupReport {
         Ok(())
     }
 
-    /// Reads the inputs again, and adds the texts of the first groups. Standard input is gone.
+    /// Reads the inputs again, and adds the texts of the first groups. Standard input and pipes are
+    /// gone.
     fn add_texts(&self, groups: &mut [ReportGroup], check: Check<'_>) -> Result<()> {
-        if self.inputs.iter().any(|input| input == Path::new("-")) {
+        let can_be_read_again = |input: &PathBuf| {
+            input != Path::new("-") && input.metadata().is_ok_and(|found| found.is_file() || found.is_dir())
+        };
+        if !self.inputs.iter().all(can_be_read_again) {
             return Ok(());
         }
         // Where a document with a key belongs.

@@ -17,7 +17,8 @@ const NAME_CHARS: usize = 60;
 /// Prints the counts, and warnings about unusual documents.
 pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Unit>, started: Instant) {
     let (counts, before) = (&report.counts, report.resumed_after);
-    let DocumentCounts { records, kept, duplicates, bad, aside, empty, invalid_utf8, .. } = *counts;
+    let DocumentCounts { records, kept, duplicates, bad, aside, empty, featureless, invalid_utf8, .. } =
+        *counts;
     let seconds = started.elapsed().as_secs_f64();
     let rate = (records - before) as f64 / seconds.max(1e-9);
     let share = if records == 0 { 0.0 } else { 100.0 * duplicates as f64 / records as f64 };
@@ -58,8 +59,13 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
     }
     for (count, what) in [
         (bad, "bad records were set aside"),
-        (aside, "documents with too few tokens were set aside"),
-        (empty, "documents have no token: their fingerprint is 0; --min-tokens 1 sets them aside"),
+        (aside, "documents with too few tokens or features were set aside"),
+        (empty, "documents have no token: nothing is near them; --min-tokens 1 sets them aside"),
+        (
+            featureless,
+            "documents or units have tokens, but no feature of the recipe: only copies of them are found; \
+             --min-features 1 sets them aside",
+        ),
         (
             invalid_utf8,
             "documents are not valid UTF-8: invalid bytes were replaced before the fingerprint was computed",

@@ -1,7 +1,7 @@
 //! Lists files under folders, and computes the fingerprints of those that are texts.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Options, Stage};
-use nearprint_text::documents::looks_binary;
+use nearprint_text::dedup::Confirm;
+use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
 use nearprint_text::recipe::Fingerprinter;
+use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ignored::Ignored;
@@ -26,8 +28,10 @@ pub(super) struct ScannedFiles<F> {
     pub(super) texts: Vec<TextFile<F>>,
     pub(super) num_binary: usize,
     pub(super) num_empty: usize,
-    /// Texts with too few tokens.
+    /// Texts with too few tokens or features, or without any token.
     pub(super) num_short: usize,
+    /// Those of the texts that have no feature: only texts with the same tokens are near them.
+    pub(super) num_featureless: usize,
     pub(super) num_large: usize,
     /// Files whose names are on the list.
     pub(super) num_ignored: usize,
@@ -40,6 +44,7 @@ pub(super) struct ScannedFiles<F> {
 /// A text file with its fingerprint.
 pub(super) struct TextFile<F> {
     pub(super) path: PathBuf,
+    /// As a deduplication stores it.
     pub(super) fingerprint: F,
     pub(super) content: Content,
 }
@@ -79,6 +84,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         num_binary: 0,
         num_empty: 0,
         num_short: 0,
+        num_featureless: 0,
         num_large: 0,
         num_ignored: found.num_ignored,
         unreadable: found.unreadable,
@@ -91,7 +97,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         || reader.clone(),
         work,
         |kinds| {
-            paths.by_ref().zip(kinds).for_each(|(path, kind)| scanned.add(path, kind));
+            paths.by_ref().zip(kinds).try_for_each(|(path, kind)| scanned.add(path, kind))?;
             let done = total - paths.len() as u64;
             options.report(Stage::Fingerprinting, done, Some(total))
         },
@@ -100,9 +106,10 @@ pub(super) fn scan_all<F: Fingerprint>(
 }
 
 impl<F> ScannedFiles<F> {
-    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) {
+    fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) -> Result<()> {
         match kind {
-            Ok(FileKind::Text { fingerprint, content }) => {
+            Ok(FileKind::Text { fingerprint, content, has_features }) => {
+                self.num_featureless += usize::from(!has_features);
                 self.len_bytes += content.len_bytes;
                 self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, content });
             }
@@ -113,8 +120,10 @@ impl<F> ScannedFiles<F> {
             Ok(FileKind::Binary) => self.num_binary += 1,
             Ok(FileKind::Empty) => self.num_empty += 1,
             Ok(FileKind::Large) => self.num_large += 1,
+            Err(source) if is_shortage(&source) => return Err(Error::io("read", path)(source)),
             Err(source) => self.unreadable.push(io_message("read", path, source)),
         }
+        Ok(())
     }
 }
 
@@ -124,55 +133,68 @@ fn io_message(action: &'static str, path: &Path, source: io::Error) -> String {
 
 /// The kind of a file.
 enum FileKind<F> {
-    Text { fingerprint: F, content: Content },
+    Text { fingerprint: F, content: Content, has_features: bool },
     Short { len_bytes: u64 },
     Binary,
     Empty,
     Large,
 }
 
+/// Which texts are left out.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) min_tokens: usize,
+    pub(super) min_features: usize,
+    pub(super) max_bytes: u64,
+}
+
 /// Reads files, and computes the fingerprints of texts.
 #[derive(Clone)]
 pub(super) struct FileReader<F> {
     fingerprinter: Fingerprinter<F>,
-    min_tokens: usize,
-    max_bytes: u64,
+    limits: Limits,
+    confirm: Option<Confirm>,
     /// The content of the current file.
     buffer: Vec<u8>,
 }
 
 impl<F: Fingerprint> FileReader<F> {
-    pub(super) fn new(fingerprinter: Fingerprinter<F>, min_tokens: usize, max_bytes: usize) -> Self {
-        Self { fingerprinter, min_tokens, max_bytes: max_bytes as u64, buffer: Vec::new() }
+    /// A file is too large, too, if `confirm` cannot compare it.
+    pub(super) fn new(fingerprinter: Fingerprinter<F>, limits: Limits, confirm: Option<Confirm>) -> Self {
+        Self { fingerprinter, limits, confirm, buffer: Vec::new() }
     }
 
     fn read(&mut self, path: &Path) -> io::Result<FileKind<F>> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let bytes = &mut self.buffer;
         bytes.clear();
         (&mut file).take(HEAD_BYTES).read_to_end(bytes)?;
         if bytes.is_empty() {
             return Ok(FileKind::Empty);
         }
-        if looks_binary(bytes) {
+        if looks_binary(bytes) || looks_compressed(bytes) {
             return Ok(FileKind::Binary);
         }
-        if file.metadata()?.len() > self.max_bytes {
+        let Limits { min_tokens, min_features, max_bytes } = self.limits;
+        if file.metadata()?.len() > max_bytes {
             return Ok(FileKind::Large);
         }
-        file.take(self.max_bytes.saturating_add(1).saturating_sub(bytes.len() as u64)).read_to_end(bytes)?;
+        file.take(max_bytes.saturating_add(1).saturating_sub(bytes.len() as u64)).read_to_end(bytes)?;
         let len_bytes = bytes.len() as u64;
-        if len_bytes > self.max_bytes {
+        if len_bytes > max_bytes {
             return Ok(FileKind::Large);
         }
-        let found = self.fingerprinter.fingerprint(&String::from_utf8_lossy(bytes));
-        Ok(match found.num_tokens >= self.min_tokens {
-            true => {
-                let content = Content { len_bytes, hash: xxh3_128(bytes) };
-                FileKind::Text { fingerprint: found.value, content }
-            }
-            false => FileKind::Short { len_bytes },
-        })
+        let text = String::from_utf8_lossy(bytes);
+        if self.confirm.is_some_and(|confirm| !confirm.accepts(&text)) {
+            return Ok(FileKind::Large);
+        }
+        let found = self.fingerprinter.fingerprint(&text);
+        // Nothing is near a text without tokens.
+        if found.num_tokens < min_tokens.max(1) || found.num_features < min_features {
+            return Ok(FileKind::Short { len_bytes });
+        }
+        let content = Content { len_bytes, hash: xxh3_128(bytes) };
+        Ok(FileKind::Text { fingerprint: found.stored(), content, has_features: found.num_features > 0 })
     }
 }
 
@@ -208,6 +230,9 @@ fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
             match read {
                 Ok((path, metadata)) if metadata.is_file() && ignored.has(&path) => found.num_ignored += 1,
                 Ok((path, metadata)) => add(path, &metadata),
+                Err(error) if error.io_error().is_some_and(is_shortage) => {
+                    return Err(listing_error(error, path));
+                }
                 Err(error) => found.unreadable.push(listing_message(error, path)),
             }
         }
@@ -215,6 +240,17 @@ fn list_files(paths: &[PathBuf], ignored: &Ignored) -> Result<Found> {
     found.files.sort_unstable();
     found.unreadable.sort_unstable();
     Ok(found)
+}
+
+/// Whether the process lacks something, so that other files cannot be read either.
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+fn listing_error(error: ignore::Error, path: &Path) -> Error {
+    let source = error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into());
+    Error::io("list", path)(source)
 }
 
 /// The message of an error somewhere below `path`.

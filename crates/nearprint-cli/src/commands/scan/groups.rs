@@ -1,7 +1,7 @@
 //! Groups of near-duplicate files.
 
 use std::cmp::Reverse;
-use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use super::files::TextFile;
@@ -9,6 +9,7 @@ use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Near, Options, Row, Stage};
 use nearprint_text::dedup::Confirm;
+use nearprint_text::documents::open_regular;
 
 /// Near-duplicate files: connected by steps of at most k bits.
 pub(super) struct FileGroup {
@@ -123,7 +124,9 @@ fn confirmed<F: Fingerprint>(
 }
 
 fn read(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let mut bytes = Vec::new();
+    let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(Error::io("read", path))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use crate::args::values;
 use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, limit};
+use crate::commands::fingerprint::fewer_than;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
-use files::{FileReader, ScannedFiles};
+use files::{FileReader, Limits, ScannedFiles};
 use groups::FileGroup;
 use ignored::Ignored;
 use indicatif::DecimalBytes;
@@ -39,7 +40,7 @@ use report::ScanReport;
 #[command(after_help = "\
 Examples:
   nearprint scan .
-  nearprint scan ~/.cargo/registry/src -k 6
+  nearprint scan ~/.cargo/registry/src --similarity 0.8
   nearprint scan articles --report near.html
   nearprint scan articles --min-tokens 100 --json | head -1")]
 pub(super) struct Args {
@@ -48,13 +49,17 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
-    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`;
-    /// each thread holds the files of one group in memory
+    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`, for
+    /// which files of more than 1,048,576 characters are too large; each thread holds the files of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
     #[arg(long, value_name = "N", default_value = "30", help_heading = "File options")]
     min_tokens: usize,
+    /// Leave out files of fewer than N features, which are what the recipe compares: shingles, or
+    /// keywords. Without any, a file is near those alone that have the same tokens
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "File options")]
+    min_features: usize,
     /// Leave out files of more than SIZE bytes; each thread holds one file in memory
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = values::size, help_heading = "File options")]
     max_size: usize,
@@ -95,7 +100,12 @@ impl TypedCommand<&Recipe> for &Args {
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
         let ignored = if self.no_ignore { Ignored::nothing() } else { Ignored::new(&self.ignore)? };
-        let reader = FileReader::new(recipe.fingerprinter::<F>()?, self.min_tokens, self.max_size);
+        let limits = Limits {
+            min_tokens: self.min_tokens,
+            min_features: self.min_features,
+            max_bytes: self.max_size as u64,
+        };
+        let reader = FileReader::new(recipe.fingerprinter::<F>()?, limits, self.confirm);
         let scanned =
             files::scan_all(&self.paths, &ignored, &reader, &options).inspect_err(|_| bars.clear())?;
         let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);
@@ -114,7 +124,13 @@ impl TypedCommand<&Recipe> for &Args {
         out.flush()?;
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
         global.note(format_args!("near: {}", limit(recipe, k)));
-        if let Some(left_out) = left_out(&scanned, self.min_tokens) {
+        if scanned.num_featureless > 0 {
+            let count = scanned.num_featureless;
+            global.note(format_args!(
+                "warning: {count} of the files: without a feature of the recipe; only copies of them are found"
+            ));
+        }
+        if let Some(left_out) = left_out(&scanned, limits) {
             global.note(format_args!("left out: {left_out}"));
         }
         Ok(())
@@ -145,11 +161,12 @@ fn summary<F>(scanned: &ScannedFiles<F>, groups: &[FileGroup], time: Duration) -
 }
 
 /// The numbers of files left out, if there are any.
-fn left_out<F>(scanned: &ScannedFiles<F>, min_tokens: usize) -> Option<String> {
+fn left_out<F>(scanned: &ScannedFiles<F>, limits: Limits) -> Option<String> {
+    let fewer = fewer_than(limits.min_tokens.max(1), limits.min_features);
     let left_out = [
         (scanned.num_binary, "binary".to_string()),
         (scanned.num_empty, "empty".into()),
-        (scanned.num_short, format!("of fewer than {min_tokens} tokens")),
+        (scanned.num_short, format!("of fewer than {fewer}")),
         (scanned.num_large, "too large".into()),
         (scanned.num_ignored, "on the list of --ignore (not with --no-ignore)".into()),
         (scanned.unreadable.len(), "unreadable".into()),

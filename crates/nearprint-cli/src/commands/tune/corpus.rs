@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use super::Args;
 use super::candidates::Candidate;
-use crate::input::documents::{Rejects, open_with_keys};
+use crate::input::documents::{Rejects, UnusualDocuments, open_with_keys};
 use crate::terminal::failure::Failure;
+use nearprint::internal::mix64;
 use nearprint::{Fingerprint, Near, U256, Width};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{self, BadRecord, Item};
 use nearprint_text::internal::thread_cpu_time;
 use nearprint_text::jaccard::ShingleSet;
-use nearprint_text::recipe::{Fingerprinter, RecipeError};
+use nearprint_text::recipe::{Comparable, Fingerprinter, RecipeError};
 use nearprint_text::tune::{Confirms, Point, Study};
 
 /// The most documents whose texts are kept to measure the time of a comparison.
@@ -22,6 +23,8 @@ const TIMED_TEXTS: usize = 200;
 pub(super) struct Needs {
     pub(super) sets: bool,
     pub(super) texts: bool,
+    /// A measure by edits, which does not accept every text.
+    pub(super) edits: Option<Confirm>,
 }
 
 /// The parts of all documents that the measurement needs.
@@ -38,8 +41,7 @@ pub(super) struct Corpus {
     pub(super) sets: Vec<ShingleSet>,
     /// All if needed, otherwise the first ones.
     pub(super) texts: Vec<String>,
-    pub(super) num_replaced: u64,
-    pub(super) num_empty: u64,
+    pub(super) unusual: UnusualDocuments,
 }
 
 /// The key of a document, or with `--group-field` its group.
@@ -60,9 +62,9 @@ enum Maker {
 /// A fingerprint of any width, as 64-bit words, the least significant first.
 type Words = [u64; 4];
 
-fn words<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, text: &str) -> (Words, usize) {
+fn words<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, text: &str) -> (Words, Comparable) {
     let fingerprinted = fingerprinter.fingerprint(text);
-    ([0, 1, 2, 3].map(|word| fingerprinted.value.le_word(word)), fingerprinted.num_tokens)
+    ([0, 1, 2, 3].map(|word| fingerprinted.stored().le_word(word)), fingerprinted.comparable())
 }
 
 impl Maker {
@@ -75,8 +77,8 @@ impl Maker {
         })
     }
 
-    /// The fingerprint of a text, and the number of its tokens.
-    fn make(&mut self, text: &str) -> (Words, usize) {
+    /// The fingerprint of a text, as a deduplication stores it, and what can be compared of the text.
+    fn make(&mut self, text: &str) -> (Words, Comparable) {
         match self {
             Self::W64(fingerprinter) => words(fingerprinter, text),
             Self::W128(fingerprinter) => words(fingerprinter, text),
@@ -101,7 +103,11 @@ pub(super) enum Prints {
 }
 
 impl Prints {
-    fn push(&mut self, words: &Words) {
+    /// Adds the fingerprint of a document with a number. One without tokens is near none: each of
+    /// them has random bits of its own.
+    fn push(&mut self, (words, comparable): &(Words, Comparable), number: usize) {
+        let own = [0, 1, 2, 3].map(|word| mix64(4 * number as u64 + word));
+        let words = if *comparable == Comparable::Nothing { &own } else { words };
         match self {
             Self::W64(prints) => prints.push(u64::from_le_words(words)),
             Self::W128(prints) => prints.push(u128::from_le_words(words)),
@@ -127,13 +133,12 @@ impl Prints {
 
 /// A document with a fingerprint of each recipe.
 struct FingerprintedDocument {
-    prints: Vec<Words>,
+    prints: Vec<(Words, Comparable)>,
     cpu: Vec<Duration>,
     key: DocumentKey,
     set: Option<ShingleSet>,
     text: String,
     is_replaced: bool,
-    is_empty: bool,
 }
 
 impl Corpus {
@@ -148,8 +153,7 @@ impl Corpus {
             keys: Vec::new(),
             sets: Vec::new(),
             texts: Vec::new(),
-            num_replaced: 0,
-            num_empty: 0,
+            unusual: UnusualDocuments::default(),
         })
     }
 
@@ -186,15 +190,22 @@ impl Corpus {
     }
 
     fn push(&mut self, document: FingerprintedDocument) {
-        self.prints.iter_mut().zip(&document.prints).for_each(|(all, words)| all.push(words));
+        let number = self.keys.len();
+        self.prints.iter_mut().zip(&document.prints).for_each(|(all, print)| all.push(print, number));
         self.cpu.iter_mut().zip(document.cpu).for_each(|(total, cpu)| *total += cpu);
         self.keys.push(document.key);
         self.sets.extend(document.set);
         if self.needs.texts || self.texts.len() < TIMED_TEXTS {
             self.texts.push(document.text);
         }
-        self.num_replaced += u64::from(document.is_replaced);
-        self.num_empty += u64::from(document.is_empty);
+        self.unusual.num_replaced += u64::from(document.is_replaced);
+        // Of several recipes, that which finds least.
+        let comparables = document.prints.iter().map(|(_, comparable)| *comparable);
+        let least = comparables.fold(Comparable::Features, |least, comparable| match (least, comparable) {
+            (Comparable::Nothing, _) | (_, Comparable::Features) => least,
+            _ => comparable,
+        });
+        self.unusual.push(least);
     }
 
     /// The mean processor time of a fingerprint of each recipe, in microseconds.
@@ -229,12 +240,14 @@ fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<Fingerp
         Item::Record(record) => record,
         Item::Bad(bad) => return Err(bad),
     };
-    let mut is_empty = false;
+    if needs.edits.is_some_and(|confirm| !confirm.accepts(&record.text)) {
+        let (place, raw) = (record.place.clone(), record.raw().to_vec());
+        return Err(BadRecord { place, reason: Confirm::refusal(), raw });
+    }
     let (mut prints, mut cpu) = (Vec::with_capacity(makers.len()), Vec::with_capacity(makers.len()));
     let mut before = thread_cpu_time();
     for maker in makers {
-        let (print, num_tokens) = maker.make(&record.text);
-        is_empty |= num_tokens == 0;
+        let print = maker.make(&record.text);
         let after = thread_cpu_time();
         cpu.push(after.saturating_sub(before));
         prints.push(print);
@@ -243,5 +256,5 @@ fn fingerprint(makers: &mut [Maker], needs: Needs, item: Item) -> Result<Fingerp
     let key = DocumentKey { text: record.key, place: record.place.to_string() };
     let set = needs.sets.then(|| ShingleSet::of_text(&record.text));
     let (text, is_replaced) = (record.text, record.invalid_utf8);
-    Ok(FingerprintedDocument { prints, cpu, key, set, text, is_replaced, is_empty })
+    Ok(FingerprintedDocument { prints, cpu, key, set, text, is_replaced })
 }

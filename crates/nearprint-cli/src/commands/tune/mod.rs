@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, ReportArgs, values};
-use crate::input::documents::warn;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::ResultFormat;
 use corpus::{Corpus, Needs};
@@ -177,7 +176,7 @@ impl Args {
         let threads = global.options().num_threads();
         let mut corpus = Corpus::new(&candidates, threads, self.needs(&confirms))?;
         corpus.read(&self)?;
-        warn(global, corpus.num_replaced, corpus.num_empty);
+        corpus.unusual.warn(global);
         let study = labels::study(&self, &corpus, threads)?;
         let tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
         report::report(&self, &tried, &study, global)
@@ -222,9 +221,11 @@ impl Args {
 
     fn needs(&self, confirms: &[Option<Confirm>]) -> Needs {
         let measured = |measure: fn(&Confirm) -> bool| confirms.iter().flatten().any(measure);
+        let edits = confirms.iter().flatten().copied().find(|confirm| matches!(confirm, Confirm::Edit(_)));
         Needs {
             sets: !self.known.is_given() || measured(|confirm| matches!(confirm, Confirm::Jaccard(_))),
-            texts: measured(|confirm| matches!(confirm, Confirm::Edit(_))),
+            texts: edits.is_some(),
+            edits,
         }
     }
 }

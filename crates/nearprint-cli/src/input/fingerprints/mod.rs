@@ -124,7 +124,9 @@ fn read<F: Fingerprint>(
     if format == FingerprintFormat::Parquet {
         return parquet::read(args, path, sink);
     }
-    read_stream(args, format, InputStream::open(path)?, sink)
+    let is_raw = matches!(format, FingerprintFormat::U64 | FingerprintFormat::U128 | FingerprintFormat::U256);
+    let input = if is_raw { InputStream::open_raw(path)? } else { InputStream::open(path)? };
+    read_stream(args, format, input, sink)
 }
 
 fn read_stream<F: Fingerprint>(

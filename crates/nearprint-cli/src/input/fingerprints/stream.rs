@@ -9,7 +9,7 @@ use crate::terminal::STDIN;
 use crate::terminal::failure::Failure;
 use nearprint::Error;
 use nearprint_text::documents::Compression;
-use nearprint_text::internal::open_compressed;
+use nearprint_text::internal::open_decompressed;
 
 /// Longer lines are refused, because a line is held in memory.
 const MAX_LINE_BYTES: u64 = 16 << 20;
@@ -46,15 +46,20 @@ pub(super) struct InputStream {
 }
 
 impl InputStream {
-    /// Opens a file, or standard input for `-`. Decompresses a file if its name says that it is
-    /// compressed. The content is not checked for that, because raw numbers may begin with any
-    /// bytes.
+    /// Opens a file, or standard input for `-`, and decompresses what begins like compressed data.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let name = if path == Path::new("-") { STDIN.into() } else { path.to_path_buf() };
+        Ok(Self::new(name, open_decompressed(path)?))
+    }
+
+    /// The same for raw numbers, which may begin with any bytes: the name alone says that a file is
+    /// compressed.
+    pub(super) fn open_raw(path: &Path) -> Result<Self, Failure> {
+        if Compression::of(path).is_some() {
+            return Self::open(path);
+        }
         if path == Path::new("-") {
             return Ok(Self::new(STDIN.into(), io::stdin()));
-        }
-        if Compression::of(path).is_some() {
-            return Ok(Self::new(path.to_path_buf(), open_compressed(path)?));
         }
         let failed = |source| Error::Io { action: "open", path: path.to_path_buf(), source };
         Ok(Self::new(path.to_path_buf(), File::open(path).map_err(failed)?))

@@ -1,7 +1,6 @@
 //! Reads the rows of Parquet files.
 
 use std::fmt::Display;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +40,7 @@ impl ParquetReader {
         if input.is_stdin() {
             return Err(Error::input(&*name, "Parquet has to be in a file: it begins at its end"));
         }
-        let file = File::open(&input.path).map_err(Error::io("open", &input.path))?;
+        let file = input.open_file().map_err(Error::io("open", &input.path))?;
         let builder = guarded(&name, || ParquetRecordBatchReaderBuilder::try_new(file))?;
         let metadata = builder.metadata();
         let chunk = metadata.row_groups().first().and_then(|group| group.columns().first());

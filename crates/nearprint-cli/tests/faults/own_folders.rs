@@ -1,0 +1,278 @@
+//! Folders that nearprint makes beside folders of others with names like theirs: whatever a command
+//! does and however it ends, it removes what it made, and nothing else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::common::{Random, short_or_full};
+use crate::history::fingerprint;
+use crate::processes::{Ended, Running, command, create, nearprint};
+
+/// The file that marks a folder that nearprint made.
+const MARKER: &str = "NEARPRINT-FOLDER";
+
+/// The content of all files below a folder.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if fs::symlink_metadata(&path).unwrap().is_dir() {
+            found.extend(tree(&path));
+            found.insert(path, Vec::new());
+        } else {
+            // A link is known by its target.
+            let link = fs::read_link(&path).map(|target| target.into_os_string().into_encoded_bytes());
+            found.insert(path.clone(), link.or_else(|_| fs::read(&path)).unwrap());
+        }
+    }
+    found
+}
+
+fn database(path: &Path) {
+    command("build", path, &[], (0..1000).map(|i| fingerprint(i).to_string()).collect()).expect(0);
+}
+
+/// Folders of others that are named like work folders.
+fn foreign_folders(home: &Path) {
+    database(&home.join("nearprint-corpus"));
+    database(&home.join("nearprint-abcdefghijklmnop"));
+    fs::create_dir_all(home.join("nearprint-x/sub")).unwrap();
+    fs::write(home.join("nearprint-x/LOCK"), "").unwrap();
+    fs::write(home.join("nearprint-x/sub/thesis.tex"), "mine").unwrap();
+    fs::create_dir(home.join("nearprint-abcdefghijklmnoq")).unwrap();
+    symlink("nearprint-corpus", home.join("nearprint-abcdefghijklmnor")).unwrap();
+}
+
+fn documents(count: u64) -> impl Iterator<Item = String> + Send {
+    (0..count).map(|i| {
+        let words: Vec<String> = (0..8).map(|word| format!("w{}", fingerprint(i * 8 + word) % 997)).collect();
+        format!("{{\"id\": {i}, \"text\": \"{}\"}}", words.join(" "))
+    })
+}
+
+/// `dedup` of standard input with a folder for temporary files.
+fn dedup(temporary: &Path, output: &Path, arguments: &[&str]) -> Running {
+    let mut command = nearprint();
+    command.env("TMPDIR", temporary).args(["-q", "dedup", "-", "-o"]).arg(output).args(arguments);
+    Running::start(&mut command)
+}
+
+/// Waits for a folder with a marker and a file.
+fn made(home: &Path, file: &str) -> PathBuf {
+    let is_made = |path: &PathBuf| {
+        fs::metadata(path.join(MARKER)).is_ok_and(|marker| marker.len() > 0) && path.join(file).exists()
+    };
+    for _ in 0..4000 {
+        let found = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().path()).find(is_made);
+        if let Some(found) = found {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("{file}: there is none");
+}
+
+#[test]
+fn regression_dedup_removes_no_folder_of_others() {
+    let home = tempfile::tempdir().unwrap();
+    let (temporary, output) = (home.path().join("T"), home.path().join("o"));
+    fs::create_dir(&temporary).unwrap();
+    foreign_folders(&temporary);
+    let before = tree(&temporary);
+    for arguments in [&[][..], &["--dry-run"], &["--keep", "longest"], &["--unit", "line"]] {
+        dedup(&temporary, &output, arguments).feed(documents(300)).end().expect(0);
+        assert_eq!(tree(&temporary), before, "{arguments:?}");
+        let _ = fs::remove_file(&output);
+    }
+}
+
+#[test]
+fn regression_work_folders_of_killed_jobs_are_removed_unless_something_else_is_in_them() {
+    let home = tempfile::tempdir().unwrap();
+    let (temporary, output) = (home.path().join("T"), home.path().join("o"));
+    fs::create_dir(&temporary).unwrap();
+    foreign_folders(&temporary);
+    let before = tree(&temporary);
+    let mut random = Random(5);
+    for round in 0..short_or_full(8, 40) {
+        let keep = if round % 2 == 0 { "first" } else { "longest" };
+        let mut killed = dedup(&temporary, &output, &["--keep", keep]).feed(documents(20_000));
+        std::thread::sleep(Duration::from_millis(random.below(120)));
+        killed.kill();
+        killed.end();
+    }
+    // Those that were killed before they had a marker hold nothing else, and stay.
+    let after = || {
+        let unmarked = |path: &PathBuf| tree(path).values().all(Vec::is_empty);
+        let mut now = tree(&temporary);
+        let made: Vec<PathBuf> =
+            now.keys().filter(|path| path.is_dir() && !before.contains_key(*path)).cloned().collect();
+        made.iter()
+            .filter(|path| unmarked(path))
+            .for_each(|path| now.retain(|file, _| !file.starts_with(path)));
+        now
+    };
+    dedup(&temporary, &output, &[]).feed(documents(10)).end().expect(0).says(&[]);
+    assert_eq!(after(), before);
+
+    let mut killed = dedup(&temporary, &output, &[]);
+    killed.say(&format!("{}\n", documents(1).next().unwrap()));
+    let folder = made(&temporary, "kept.np/MANIFEST");
+    killed.kill();
+    killed.end();
+    fs::write(folder.join("thesis.tex"), "mine").unwrap();
+    let occupied = tree(&folder);
+    let warning = format!("{}: not made by nearprint", folder.join("thesis.tex").display());
+    dedup(&temporary, &output, &[]).feed(documents(10)).end().expect(0).says(&[&warning]);
+    assert_eq!(tree(&folder), occupied, "all of it");
+}
+
+#[test]
+fn regression_what_stands_at_name_building_is_not_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let (target, building) = (at("x.np"), at("x.np.building"));
+    database(&at("source"));
+    fs::write(at("d.jsonl"), documents(10).map(|line| line + "\n").collect::<String>()).unwrap();
+    let (x, source, input) = (target.to_str().unwrap(), at("source"), at("d.jsonl"));
+    let (source, input) = (source.to_str().unwrap(), input.to_str().unwrap());
+    let make: [(&str, &dyn Fn()); 3] = [
+        ("a database", &|| database(&building)),
+        ("an empty folder", &|| fs::create_dir(&building).unwrap()),
+        ("a folder that nearprint did not make", &|| {
+            fs::create_dir(&building).unwrap();
+            fs::write(building.join("LOCK"), "").unwrap();
+        }),
+    ];
+    for (found, make) in make {
+        make();
+        let before = tree(&building);
+        for line in [
+            &["create", x][..],
+            &["build", x],
+            &["backup", source, x],
+            &["repair", source, x],
+            &["dedup", "--db", x, input, "--dry-run"],
+            &["dedup", "--db", x, input, "-o", "/dev/null"],
+        ] {
+            let ended = Running::start(nearprint().args(line).current_dir(home.path())).end();
+            if line.contains(&"--dry-run") && ended.code() == 0 {
+                // It makes no database there.
+                continue;
+            }
+            ended.expect(1).says(&["x.np.building", found, "move it away"]);
+            assert_eq!(tree(&building), before, "{line:?}");
+            assert!(!target.exists());
+        }
+        fs::remove_dir_all(&building).unwrap();
+    }
+}
+
+/// Builds that are killed at any moment leave a folder that the next build removes, or one that is
+/// refused and holds nothing.
+#[test]
+fn a_build_follows_a_killed_one() {
+    let home = tempfile::tempdir().unwrap();
+    let (target, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
+    let mut random = Random(6);
+    for _ in 0..short_or_full(25, 200) {
+        let lines = (0..2000).map(|i| fingerprint(i).to_string());
+        let mut killed = Running::start(nearprint().args(["-q", "build"]).arg(&target)).feed(lines);
+        std::thread::sleep(Duration::from_micros(random.below(40_000)));
+        killed.kill();
+        killed.end();
+        if target.exists() {
+            command("verify", &target, &[], vec![]).expect(0);
+            fs::remove_dir_all(&target).unwrap();
+        }
+        let left = if building.exists() { tree(&building) } else { BTreeMap::new() };
+        let next = command("build", &target, &[], vec!["7".into()]);
+        if next.code() == 1 {
+            let is_whole = building.join("MANIFEST").exists();
+            assert!(is_whole || left.values().all(Vec::is_empty), "{}", next.err);
+            fs::remove_dir_all(&building).unwrap();
+        } else {
+            next.expect(0);
+            fs::remove_dir_all(&target).unwrap();
+        }
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+}
+
+/// A signal ends commands that are waiting, and what they made goes.
+#[test]
+fn an_interrupted_command_leaves_no_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let (temporary, target) = (home.path().join("T"), home.path().join("x.np"));
+    fs::create_dir(&temporary).unwrap();
+    foreign_folders(&temporary);
+    let before = tree(&temporary);
+    let mut job = dedup(&temporary, &home.path().join("o"), &[]);
+    job.say(&format!("{}\n", documents(1).next().unwrap()));
+    made(&temporary, "kept.np/MANIFEST");
+    job.interrupt();
+    job.end_by_itself().expect(130);
+    assert_eq!(tree(&temporary), before);
+
+    let building = home.path().join("x.np.building");
+    let build = Running::start(nearprint().arg("build").arg(&target));
+    made(home.path(), "");
+    fs::write(building.join("thesis.tex"), "mine").unwrap();
+    build.interrupt();
+    build.end_by_itself().expect(130).says(&["thesis.tex: not made by nearprint"]);
+    assert!(building.join("thesis.tex").exists() && building.join(MARKER).exists());
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn regression_copies_are_as_private_as_their_source() {
+    let home = tempfile::tempdir().unwrap();
+    let source = home.path().join("source");
+    database(&source);
+    fs::set_permissions(&source, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::read_dir(&source).unwrap().for_each(|entry| {
+        fs::set_permissions(entry.unwrap().path(), fs::Permissions::from_mode(0o640)).unwrap();
+    });
+    for name in ["backup", "repair"] {
+        let copy = home.path().join(name);
+        command(name, &source, &[copy.to_str().unwrap()], vec![]).expect(0);
+        assert_eq!(mode(&copy), 0o700, "{name}");
+        fs::read_dir(&copy)
+            .unwrap()
+            .for_each(|entry| assert_eq!(mode(&entry.unwrap().path()), 0o600, "{name}"));
+    }
+}
+
+#[test]
+fn regression_long_names_can_be_databases() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |letter: &str| home.path().join(letter.repeat(255));
+    let (built, copy, repaired) = (path("b"), path("c"), path("r"));
+    database(&built);
+    command("backup", &built, &[copy.to_str().unwrap()], vec![]).expect(0);
+    command("repair", &built, &[repaired.to_str().unwrap()], vec![]).expect(0);
+    for path in [built, copy, repaired] {
+        command("verify", &path, &[], vec![]).expect(0);
+    }
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn regression_a_lock_that_is_a_link_is_no_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("x.np");
+    create(&path);
+    fs::remove_file(path.join("LOCK")).unwrap();
+    symlink("elsewhere", path.join("LOCK")).unwrap();
+    let refused: Ended = command("add", &path, &[], vec!["1".into()]).expect(1);
+    assert!(!refused.err.contains("corrupt") && !refused.err.contains("repair"), "{}", refused.err);
+    refused.says(&["LOCK: it is a symbolic link; remove it"]);
+    fs::remove_file(path.join("LOCK")).unwrap();
+    command("add", &path, &[], vec!["1".into()]).expect(0);
+}

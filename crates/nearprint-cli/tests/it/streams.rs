@@ -1,0 +1,207 @@
+//! Standard streams that are closed, that cannot be written to, or whose reader has gone.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::common::cli::{Outcome, fails, nearprint, run, succeeds};
+
+/// Runs a command line of the shell, in which `$np` is the program.
+fn shell(at: &Path, line: &str) -> Output {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).env("np", env!("CARGO_BIN_EXE_nearprint")).current_dir(at);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// The exit code, and standard error.
+fn outcome(at: &Path, line: &str) -> (Option<i32>, String) {
+    let output = shell(at, line);
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    fs::write(at.join("prints.txt"), "1\n2\n3\n").unwrap();
+    fs::write(at.join("a.txt"), "one two three four five\n").unwrap();
+    fs::write(at.join("b.txt"), "nothing of that is in here at all\n").unwrap();
+    fs::write(at.join("in.jsonl"), "{\"text\":\"one two three four five\"}\n").unwrap();
+    succeeds(at, "build a.np prints.txt", b"");
+    home
+}
+
+/// Commands that print results.
+const PRINTING: [&str; 18] = [
+    "export a.np",
+    "query a.np -f 1",
+    "pairs a.np",
+    "clusters a.np",
+    "cross a.np a.np",
+    "stats a.np",
+    "explain a.np",
+    "fingerprint a.txt",
+    "compare a.txt a.txt",
+    "compare a.txt b.txt",
+    "matrix prints.txt",
+    "scan a.txt a.txt --min-tokens 1",
+    "dedup in.jsonl -o -",
+    "decontaminate in.jsonl --against b.txt -o -",
+    "completions bash",
+    "man",
+    "help query",
+    "--version",
+];
+
+#[test]
+fn regression_a_standard_output_that_cannot_be_written_is_an_error() {
+    let home = home();
+    let at = home.path();
+    fs::write(at.join("read-only"), "").unwrap();
+    fs::copy(at.join("a.txt"), at.join("c.txt")).unwrap();
+    for command in PRINTING {
+        let command = command.replace("a.txt a.txt", "a.txt c.txt");
+        for redirected in [">&-", "1<read-only"] {
+            let (code, err) = outcome(at, &format!("$np {command} {redirected}"));
+            assert_eq!(code, Some(1), "{command} {redirected}: {err}");
+            assert!(err.contains("cannot write standard output"), "{command} {redirected}: {err}");
+        }
+        assert!(matches!(outcome(at, &format!("$np {command} >/dev/null")).0, Some(0 | 6)), "{command}");
+        assert!(matches!(outcome(at, &format!("$np {command} 1<>/dev/null")).0, Some(0 | 6)), "{command}");
+    }
+    assert_eq!(shell(at, "printf '1\\n' | $np add a.np --acknowledge >&-").status.code(), Some(1));
+    // Those that print nothing there need none.
+    for command in ["build b.np prints.txt", "add b.np prints.txt", "dedup in.jsonl -o out.jsonl"] {
+        let (code, err) = outcome(at, &format!("$np -q {command} >&-"));
+        assert_eq!(code, Some(0), "{command}: {err}");
+    }
+    assert!(at.join("out.jsonl").exists());
+}
+
+#[test]
+fn regression_a_comparison_into_a_dead_pipe_has_its_exit_code() {
+    let home = home();
+    let dead = |arguments: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearprint"));
+        command.args(arguments).current_dir(home.path()).stdin(Stdio::null()).stdout(writer);
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(dead(&["-q", "compare", "a.txt", "b.txt"]).0, Some(6));
+    assert_eq!(dead(&["compare", "a.txt", "b.txt"]).0, Some(6));
+    assert_eq!(dead(&["compare", "a.txt", "a.txt"]).0, Some(0));
+    for quiet in [&["export", "a.np"][..], &["--version"], &["help"]] {
+        assert_eq!(dead(quiet), (Some(0), String::new()), "{quiet:?}");
+    }
+}
+
+#[test]
+fn regression_a_report_does_not_become_a_file_named_by_a_dash() {
+    let home = home();
+    let at = home.path();
+    for line in ["scan a.txt --report -", "compare a.txt b.txt --report -", "dedup in.jsonl -o x --report -"]
+    {
+        fails(at, line, b"", 2, &["'-' for '--report <FILE.html>'", "not to standard output"]);
+    }
+    assert!(!at.join("-").exists() && !at.join("x").exists());
+}
+
+#[test]
+fn regression_compressed_fingerprints_are_recognized_by_their_first_bytes() {
+    let home = home();
+    let at = home.path();
+    let packed = zstd::encode_all(&b"1\n2\n"[..], 1).unwrap();
+    fs::write(at.join("packed.txt"), &packed).unwrap();
+    assert_eq!(succeeds(at, "query a.np packed.txt -k 0", b"").lines().count(), 2);
+    assert_eq!(succeeds(at, "query a.np -k 0", &packed).lines().count(), 2);
+    for (input, words) in [
+        (&b"PK\x03\x04\x14"[..], ["compressed as zip", "hint: `unzip -p FILE | nearprint … -`"]),
+        (b"\x04\x22\x4d\x18", ["compressed as LZ4", "hint: `lz4 -dc FILE | nearprint … -`"]),
+    ] {
+        fs::write(at.join("packed.jsonl"), input).unwrap();
+        for line in ["query a.np -", "build c.np packed.jsonl", "dedup - -o o", "dedup packed.jsonl -o o"] {
+            fails(at, line, input, 5, &words);
+        }
+    }
+    // Raw numbers may begin with any bytes.
+    fs::write(at.join("raw.u64"), [&b"PK\x03\x04\0\0\0\0"[..], b"\x1f\x8b\x08\0\0\0\0\0"].concat()).unwrap();
+    succeeds(at, "build raw.np raw.u64", b"");
+    fails(at, "dedup in.jsonl -o out.jsonl.bz2", b"", 2, &["bzip2 is read and not written"]);
+    assert!(!at.join("out.jsonl.bz2").exists());
+}
+
+#[test]
+fn regression_a_named_pipe_in_a_folder_does_not_block() {
+    let home = home();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    for name in ["d/a.txt", "d/b.txt"] {
+        fs::copy(at.join("a.txt"), at.join(name)).unwrap();
+    }
+    let pipe = Command::new("mkfifo").arg("d/pipe").arg("pipe").current_dir(at).status().unwrap();
+    assert!(pipe.success());
+    for line in ["scan d --min-tokens 1 --report r.html", "dedup d -o k --duplicates g --report r.html"] {
+        succeeds(at, line, b"");
+    }
+    // A pipe that is named is read, once.
+    let line =
+        "cat a.txt >pipe & $np -q dedup pipe b.txt -o kept --duplicates gone --report r.html && cat kept";
+    let output = shell(at, line);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "pipe\nb.txt\n");
+}
+
+#[test]
+fn regression_names_make_no_lines_of_messages() {
+    let home = home();
+    let at = home.path();
+    let name = "a\nnearprint: all is well\u{85}.np";
+    let program = env!("CARGO_BIN_EXE_nearprint");
+    for arguments in [&["stats", name][..], &["stats", "a.np", name], &["stats", "a.np", "--format", name]] {
+        let Outcome { code, err, .. } = run(program, at, arguments, b"");
+        assert_ne!(code, 0);
+        assert!(err.contains(r"a\nnearprint: all is well\x85.np"), "{err}");
+        assert!(!err.contains("\nnearprint: all"), "{err}");
+    }
+}
+
+#[test]
+fn regression_a_bad_line_of_ids_is_quoted_once() {
+    let home = home();
+    let outcome = nearprint(home.path(), "delete a.np", b"1\nx7\n");
+    assert_eq!((outcome.code, outcome.err.matches("x7").count()), (5, 1), "{}", outcome.err);
+}
+
+#[test]
+fn regression_manual_pages_are_not_written_into_a_database() {
+    let home = home();
+    let at = home.path();
+    fails(at, "man --dir a.np", b"", 2, &["lies in the database"]);
+    assert!(!at.join("a.np/nearprint.1").exists());
+    fs::create_dir(at.join("man1")).unwrap();
+    succeeds(at, "man --dir man1", b"");
+    assert!(at.join("man1/nearprint-query.1").exists());
+}
+
+#[test]
+fn regression_without_file_handles_commands_say_so() {
+    let home = home();
+    let at = home.path();
+    fs::create_dir(at.join("d")).unwrap();
+    for number in 0..100 {
+        fs::copy(at.join("a.txt"), at.join(format!("d/{number}.txt"))).unwrap();
+    }
+    let limited = |handles: u32, line: &str| outcome(at, &format!("ulimit -n {handles}; $np {line}"));
+    let mut refused = 0;
+    for handles in 4..14 {
+        let (code, err) = limited(handles, "scan d --min-tokens 1");
+        assert!(code == Some(0) && err.contains("100 files") || code == Some(1), "{handles}: {err}");
+        let (code, err) = limited(handles, "-q dedup d -o out");
+        assert!(
+            code == Some(0) || code == Some(1) && err.contains("Too many open files"),
+            "{handles}: {err}"
+        );
+        refused += u32::from(code == Some(1));
+    }
+    assert!(refused > 3);
+}

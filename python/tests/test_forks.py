@@ -1,0 +1,131 @@
+"""Children of a fork, which have copies of everything that their parent had open."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+    import multiprocessing, os, sys
+    import nearprint
+    from nearprint import _nearprint, partition
+
+    path, temporary = sys.argv[1:]
+    database = nearprint.create(path, memtable_rows=5)
+    for start in range(0, 60, 6):
+        database.add([number << 32 for number in range(start, start + 6)])
+        database.commit()
+    kept = partition.Kept(3)
+    kept.decide([1, 1 << 40])
+    deciders = [_nearprint.Deduplicator.open(None, "simhash", 3), _nearprint.Deduplicator.open(path + ".seen", "simhash", 3)]
+    for decider in deciders:
+        decider.decide(["a"], ["one text of some words"])
+    folders = sorted(os.listdir(temporary))
+    assert len(folders) == 2
+
+    def refuses(call):
+        try:
+            call()
+        except nearprint.ForkError as error:
+            assert "before a fork" in str(error)
+        else:
+            raise AssertionError("a child used what its parent has")
+
+    def use():
+        assert len(database.query(0, 0)) == 1
+        refuses(lambda: database.add([1]))
+        refuses(lambda: database.delete([0]))
+        refuses(database.commit)
+        refuses(lambda: kept.decide([2]))
+        for decider in deciders:
+            refuses(lambda: decider.decide(["b"], ["another text of some words"]))
+            refuses(lambda: decider.checkpoint(b"progress"))
+        with nearprint.create(f"{path}-{os.getpid()}") as own:
+            own.add([1])
+        own = partition.Kept(3)
+        assert len(own.decide([1])) == 0
+
+    def check(child):
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+        assert sorted(os.listdir(temporary)) == folders
+        for locked in (path, path + ".seen"):
+            try:
+                nearprint.open(locked).delete(1)
+            except nearprint.LockedError:
+                pass
+            else:
+                raise AssertionError("the lock is gone")
+        database.add([(100 + len(database)) << 32])
+        database.commit()
+
+    def exits():
+        if (child := os.fork()) == 0:
+            use()
+            sys.exit(0)
+        check(child)
+
+    def exits_at_once():
+        global database, kept, deciders
+        if (child := os.fork()) == 0:
+            use()
+            database = kept = deciders = None
+            os._exit(0)
+        check(child)
+
+    def runs_a_process():
+        process = multiprocessing.get_context("fork").Process(target=use)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        check(None)
+
+    def maps():
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            assert pool.map(abs, [-1, 2]) == [1, 2]
+        check(None)
+
+    def builds():
+        def batches():
+            yield [1, 2, 3]
+            if (child := os.fork()) == 0:
+                sys.exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            assert os.path.isdir(path + ".built.building")
+            yield [4]
+
+        with nearprint.build(path + ".built", batches()) as built:
+            assert len(built) == 4
+
+    for way in (exits, exits_at_once, runs_a_process, maps, builds):
+        way()
+    if (child := os.fork()) == 0:
+        use()
+    else:
+        check(child)
+        database.close()
+        with nearprint.open(path) as database:
+            assert database.verify().sound
+            print(len(database))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_regression_children_leave_locks_and_folders_to_their_parent(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(PROGRAM), str(tmp_path / "corpus.np"), str(temporary)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    assert (child.stdout, child.stderr) == ("65\n", "")
+    assert not list(temporary.iterdir())

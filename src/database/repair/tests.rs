@@ -1,0 +1,49 @@
+//! Repairs of databases with very many runs.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::Database;
+use crate::format::schema::Schema;
+use crate::log::manifest;
+use crate::options::Options;
+use crate::storage::Folder;
+
+/// A database whose manifest names runs that are not there.
+fn with_missing_runs(path: &Path, count: u64) {
+    let mut builder = Database::<u64>::build(path, Schema::new()).unwrap();
+    builder.push(7, None).unwrap();
+    builder.finish().unwrap();
+    let folder = Folder::open(path).unwrap();
+    let mut manifest = manifest::of::<u64>(&folder).unwrap();
+    let record = manifest.runs[0].clone();
+    let missing = |run| {
+        let mut record = record.clone();
+        record.run = run;
+        record
+    };
+    manifest.runs.extend((2..2 + count).map(missing));
+    manifest.next_run = 2 + count;
+    manifest::replace(&folder, &manifest).unwrap();
+}
+
+fn repair(count: u64) -> Duration {
+    let home = tempfile::tempdir().unwrap();
+    let (path, dest) = (home.path().join("db"), home.path().join("saved"));
+    with_missing_runs(&path, count);
+    let started = Instant::now();
+    let report = Database::<u64>::repair(&path, &dest, Options::new()).unwrap();
+    let took = started.elapsed();
+    assert_eq!((report.rows, report.lost_rows), (1, count));
+    assert!(fs::exists(&dest).unwrap());
+    took
+}
+
+/// The time per missing run does not grow with their number.
+#[test]
+fn regression_many_missing_runs_are_reported_in_linear_time() {
+    let least = |count| (0..3).map(|_| repair(count)).min().unwrap();
+    let (few, many) = (least(2000), least(16_000));
+    assert!(many < few * 24, "{few:?} for 2,000 runs, {many:?} for 16,000");
+}
