@@ -188,9 +188,9 @@ fn dedup(world: &mut World, file: &str, has_database: bool) -> Job {
     job.output("--rejects", world.new_name(".bad"));
     if world.chance(2) {
         job.output("--duplicates", world.new_name(".tsv"));
-    }
-    if world.chance(4) {
-        job.output("--report", world.new_name(".html"));
+        if world.chance(2) {
+            job.output("--report", world.new_name(".html"));
+        }
     }
     if world.chance(4) {
         job.text(&["--annotate"]);
