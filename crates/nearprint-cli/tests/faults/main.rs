@@ -3,8 +3,8 @@
 //!
 //! Real files and real processes throughout. What a machine does not allow (no root, no strace, no
 //! loop devices) is skipped and listed when the binary ends. `NEARPRINT_FULL=1` runs all rounds and
-//! all failing calls; `NEARPRINT_FAULT_ROUNDS` and `NEARPRINT_SOAK_SECONDS` make the random tests
-//! longer still.
+//! all failing calls; `NEARPRINT_FAULT_ROUNDS`, `NEARPRINT_SOAK_SECONDS` and
+//! `NEARPRINT_CAMPAIGN_SECONDS` make the random tests longer still.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]

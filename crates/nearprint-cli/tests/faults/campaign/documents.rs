@@ -89,17 +89,21 @@ impl Job {
 pub struct Inputs {
     home: tempfile::TempDir,
     folders: u64,
+    days: u64,
 }
 
 /// The files of documents.
-pub const FILES: [&str; 3] = ["monday.jsonl", "tuesday.jsonl", "year.jsonl"];
+pub const FILES: [&str; 2] = ["monday.jsonl", "tuesday.jsonl"];
+/// A record that cannot be read.
+const BAD_LINE: &str = "{\"id\": \"bad\", \"text\": \n";
+/// So many that a job notes how far it is while it works.
+const MANY: usize = 10_500;
 
 impl Inputs {
     pub fn new(random: &mut Random) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let bad_line = "{\"id\": \"bad\", \"text\": \n";
-        for (name, count) in FILES.iter().zip([600, 900, 10_500]) {
-            fs::write(home.path().join(name), documents(name, count, random) + bad_line).unwrap();
+        for (name, count) in FILES.iter().zip([600, 900]) {
+            fs::write(home.path().join(name), documents(name, count, random) + BAD_LINE).unwrap();
         }
         fs::write(home.path().join("few.jsonl"), documents("few", 40, random)).unwrap();
         fs::create_dir(home.path().join("articles")).unwrap();
@@ -107,11 +111,23 @@ impl Inputs {
             let article = line.replace(' ', "\n").repeat(3);
             fs::write(home.path().join(format!("articles/{number}.txt")), article).unwrap();
         }
-        Self { home, folders: 0 }
+        Self { home, folders: 0, days: 0 }
     }
 
     pub fn path(&self, name: &str) -> String {
         self.home.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A new file, with some documents of another one.
+    pub fn new_file(&mut self, random: &mut Random) -> String {
+        self.days += 1;
+        let name = format!("day-{}.jsonl", self.days);
+        let count = if random.below(8) == 0 { MANY } else { 200 + random.below(600) as usize };
+        let known = fs::read_to_string(self.path(FILES[0])).unwrap();
+        let known: String = known.split_inclusive('\n').step_by(1 + random.below(9) as usize).collect();
+        let path = self.path(&name);
+        fs::write(&path, documents(&name, count, random) + &known + BAD_LINE).unwrap();
+        path
     }
 
     /// A new folder for references, with a copy of the database in another one.

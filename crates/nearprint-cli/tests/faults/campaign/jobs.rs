@@ -71,7 +71,8 @@ impl Jobs {
     fn with_database(&mut self, world: &mut World, at: usize) {
         let collection = &mut self.collections[at];
         let done = collection.completed();
-        let job = dedup(world, &self.inputs, true);
+        let file = self.inputs.new_file(&mut world.random);
+        let job = dedup(world, &file, true);
         collection.step(world, &mut self.inputs, job);
         self.completed += collection.completed() - done;
         self.acknowledged += std::mem::take(&mut collection.acknowledged);
@@ -111,7 +112,7 @@ impl Jobs {
     }
 
     fn dry_run(&mut self, world: &mut World) {
-        let job = dedup(world, &self.inputs, false);
+        let job = dedup(world, &self.inputs.path(FILES[1]), false);
         put_files_of_yesterday(world, &job);
         let before = contents(world, &job);
         let signal = world.signal(3);
@@ -169,13 +170,15 @@ fn any(world: &mut World, inputs: &Inputs) -> Job {
             job.output("--report", world.new_name(".html"));
             job
         }
-        _ => dedup(world, inputs, false),
+        _ => {
+            let file = inputs.path(FILES[world.below(2) as usize]);
+            dedup(world, &file, false)
+        }
     }
 }
 
-fn dedup(world: &mut World, inputs: &Inputs, has_database: bool) -> Job {
-    let file = if world.chance(10) { FILES[2] } else { FILES[world.below(2) as usize] };
-    let mut job = Job::new(&["dedup", &inputs.path(file), "--key-field", "id"]);
+fn dedup(world: &mut World, file: &str, has_database: bool) -> Job {
+    let mut job = Job::new(&["dedup", file, "--key-field", "id"]);
     if has_database {
         job.database();
     } else if world.chance(3) {
@@ -185,9 +188,9 @@ fn dedup(world: &mut World, inputs: &Inputs, has_database: bool) -> Job {
     job.output("--rejects", world.new_name(".bad"));
     if world.chance(2) {
         job.output("--duplicates", world.new_name(".tsv"));
-    }
-    if world.chance(4) {
-        job.output("--report", world.new_name(".html"));
+        if world.chance(2) {
+            job.output("--report", world.new_name(".html"));
+        }
     }
     if world.chance(4) {
         job.text(&["--annotate"]);
