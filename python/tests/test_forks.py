@@ -24,7 +24,7 @@ PROGRAM = """
         database.commit()
     kept = partition.Kept(3)
     kept.decide([1, 1 << 40])
-    deciders = [_nearprint.Deduplicator.open(None, "simhash", 3), _nearprint.Deduplicator.open(path + ".seen", "simhash", 3)]
+    deciders = [_nearprint.Deduplicator.open(where, "simhash", 3) for where in (None, path + ".seen")]
     for decider in deciders:
         decider.decide(["a"], ["one text of some words"])
     builder = _nearprint.Builder.begin(path + ".built", 64, settings_of(), (False, None), None)
