@@ -150,6 +150,27 @@ fn regression_bzip2_and_xz_are_read() {
 }
 
 #[test]
+fn damaged_bzip2_and_xz_are_errors() {
+    let home = tempfile::tempdir().unwrap();
+    for (name, bytes) in [("d.jsonl.xz", unhex(XZ)), ("d.jsonl.bz2", unhex(BZIP2))] {
+        let path = home.path().join(name);
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                fs::write(&path, damaged).unwrap();
+                let Ok(mut reader) = Reader::open(std::slice::from_ref(&path), keyed()) else { continue };
+                // Reading on after an error ends.
+                let items: Vec<_> = (0..6).map(|_| reader.next_item()).collect();
+                let found = items.iter().filter(|item| matches!(item, Ok(Some(Item::Record(_))))).count();
+                assert!(items.iter().any(Result::is_err) || found == 2, "{name} {at}: {items:?}");
+                assert!(matches!(items.last(), Some(Ok(None))), "{name} {at}: {items:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn regression_zstandard_may_begin_with_a_skippable_frame() {
     let frame = [&b"\x53\x2a\x4d\x18\x03\0\0\0abc"[..], &zstd(b"{\"text\":\"one\"}\n")].concat();
     for name in ["d.jsonl.zst", "d.jsonl"] {
