@@ -156,12 +156,6 @@ impl<F: Fingerprint> Builder<F> {
         self
     }
 
-    /// The folder of the unfinished database.
-    #[must_use]
-    pub fn staging_path(&self) -> &Path {
-        self.staging.path()
-    }
-
     /// Whether rows have keys, and what keys have beside them.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {

@@ -644,33 +644,3 @@ fn regression_a_dry_run_tells_what_the_real_one_will_come_to() {
     cut_off(at, "dedup - -o out.jsonl --key-field id --db seen.np", &all);
     assert_eq!(kept("--dry-run --db seen.np"), expected, "one with a run that was cut off");
 }
-
-#[test]
-fn regression_texts_too_long_for_edits_are_set_aside() {
-    let home = tempfile::tempdir().unwrap();
-    let at = home.path();
-    let page = |id: u32, text: &str| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n");
-    let long = "one two three four five ".repeat(50_000);
-    let pages = [page(1, "one two three"), page(2, &long), page(3, &long), page(4, "one two three")];
-    fs::write(at.join("in.jsonl"), pages.concat()).unwrap();
-    let line = "dedup in.jsonl -o out.jsonl --key-field id --confirm edit:0.9";
-    for keep in ["first", "longest"] {
-        let line = format!("{line} --keep {keep}");
-        fails(at, &line, b"", 5, &["in.jsonl:2: a text of more than 1048576 characters", "--rejects"]);
-        succeeds(at, &format!("{line} --rejects bad.jsonl"), b"");
-        assert_eq!(fs::read_to_string(at.join("out.jsonl")).unwrap(), pages[0]);
-        assert_eq!(fs::read_to_string(at.join("bad.jsonl")).unwrap(), pages[1..3].concat());
-    }
-    // Shingles have no such limit.
-    succeeds(at, &line.replace("edit", "jaccard"), b"");
-    fs::write(at.join("a.txt"), &long).unwrap();
-    let scanned = nearprint(at, "scan a.txt a.txt --confirm edit:0.1", b"");
-    assert!(scanned.err.contains("too large"), "{}", scanned.err);
-    fails(
-        at,
-        "tune in.jsonl --key-field id --confirm edit:0.1",
-        b"",
-        5,
-        &["in.jsonl:2: a text of more than"],
-    );
-}

@@ -87,7 +87,13 @@ impl InputBytes {
         loop {
             match self.inner.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => return result.map_err(|error| self.failed(error)),
+                Err(error) => {
+                    let failed = self.failed(error);
+                    // A decoder is not made to go on after an error.
+                    self.inner = Box::new(io::empty());
+                    return Err(failed);
+                }
+                Ok(len) => return Ok(len),
             }
         }
     }

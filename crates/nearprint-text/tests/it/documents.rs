@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint_text::documents::{
     AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, Reader, ReaderOptions, Record,
-    WriterOptions, Written, check_outputs,
+    WriterOptions, Written,
 };
 use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.include_checksum(true).unwrap();
     encoder.write_all(bytes).unwrap();
@@ -30,7 +30,7 @@ fn with<T>(mut options: T, change: impl FnOnce(&mut T)) -> T {
     options
 }
 
-fn keyed() -> ReaderOptions {
+pub fn keyed() -> ReaderOptions {
     let mut options = ReaderOptions::default();
     options.fields.key = Some("key".into());
     options
@@ -51,14 +51,14 @@ fn read_all(mut reader: Reader) -> (Vec<Record>, Vec<BadRecord>) {
 }
 
 /// Reads one file.
-fn read(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> (Vec<Record>, Vec<BadRecord>) {
+pub fn read(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> (Vec<Record>, Vec<BadRecord>) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join(name);
     fs::write(&path, bytes).unwrap();
     read_all(Reader::open(&[path], options).unwrap())
 }
 
-fn error(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> Error {
+pub fn error(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> Error {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join(name);
     fs::write(&path, bytes).unwrap();
@@ -75,7 +75,7 @@ fn error(name: &str, bytes: impl AsRef<[u8]>, options: ReaderOptions) -> Error {
     }
 }
 
-fn both(records: &[Record]) -> Vec<(&str, &str)> {
+pub fn both(records: &[Record]) -> Vec<(&str, &str)> {
     records.iter().map(|record| (&*record.key, &*record.text)).collect()
 }
 
@@ -103,107 +103,6 @@ fn every_kind_gives_the_same_documents_compressed_or_not() {
             assert_eq!(both(&records), expected, "{name}");
         }
     }
-}
-
-/// JSON lines of two documents by xz, by xz with a dictionary of 256 MiB, and by bzip2.
-const XZ: &str = "\
-    fd377a585a000004e6d6b4460200210116000000742fe5a3e0003100255d003d888966948f3df27a37b5467647\
-    b170e67a937d33bbc338c27ac089616c35e12150d45c00000000002f62a1dc8a28ce6b00014132ef9a33011fb6\
-    f37d010000000004595a";
-const XZ_256_MIB: &str = "\
-    fd377a585a000004e6d6b44602002101200000000988a576e0003100255d003d888966948f3df27a37b5467647\
-    b170e67a937d33bbc338c27ac089616c35e12150d45c00000000002f62a1dc8a28ce6b00014132ef9a33011fb6\
-    f37d010000000004595a";
-const BZIP2: &str = "\
-    425a683931415926535930fe03fd0000175980001010040010320984ea2000212a69a69a1a69a14c00134a1b3e\
-    3a68a13624c4012e48a37af42599c2853e2ee48a70a12061fc07fa";
-
-fn unhex(digits: &str) -> Vec<u8> {
-    (0..digits.len() / 2).map(|at| u8::from_str_radix(&digits[2 * at..][..2], 16).unwrap()).collect()
-}
-
-#[test]
-fn regression_bzip2_and_xz_are_read() {
-    let expected = [("a", "one"), ("b", "two")];
-    for (extension, bytes) in [("xz", unhex(XZ)), ("bz2", unhex(BZIP2))] {
-        // Of several streams in a row, all count.
-        let twice = [&bytes[..], &bytes].concat();
-        let (records, bad) = read(&format!("d.jsonl.{extension}"), &twice, keyed());
-        assert!(bad.is_empty());
-        assert_eq!(both(&records), [expected, expected].concat());
-        // The content decides, not the name.
-        let (records, _) = read("d.jsonl", &bytes, keyed());
-        assert_eq!(both(&records), expected);
-        let (records, _) = read(&format!("d.txt.{extension}"), &bytes, ReaderOptions::default());
-        assert!(records[0].text.starts_with("{\"key\":\"a\""), "{}", records[0].text);
-
-        let name = format!("d.jsonl.{extension}");
-        for len in [bytes.len() - 1, bytes.len() / 2] {
-            let error = error(&name, &bytes[..len], keyed());
-            assert!(matches!(&error, Error::Input { why, .. } if why.starts_with("damaged")), "{error}");
-        }
-        let error = error(&name, "{}", keyed());
-        assert!(error.to_string().ends_with("data, and is none"), "{error}");
-    }
-    let error = error("d.jsonl.xz", unhex(XZ_256_MIB), keyed());
-    assert!(error.to_string().contains("its xz dictionary is larger than 128 MiB"), "{error}");
-}
-
-#[test]
-fn regression_zstandard_may_begin_with_a_skippable_frame() {
-    let frame = [&b"\x53\x2a\x4d\x18\x03\0\0\0abc"[..], &zstd(b"{\"text\":\"one\"}\n")].concat();
-    for name in ["d.jsonl.zst", "d.jsonl"] {
-        let (records, _) = read(name, &frame, ReaderOptions::default());
-        assert_eq!(records[0].text, "one");
-    }
-}
-
-#[test]
-fn regression_compressed_data_that_is_not_read_is_no_document() {
-    for (name, start, format) in [
-        ("d.jsonl.lz4", &b"\x04\x22\x4d\x18\x64\x40"[..], "LZ4"),
-        ("d.jsonl", b"PK\x03\x04\x14\0", "zip"),
-        ("d.csv.7z", b"7z\xbc\xaf\x27\x1c\0", "7-Zip"),
-        ("d.jsonl.lzma", b"\x5d\0\0\x80\0", "LZMA"),
-        ("d.jsonl.Z", b"\x1f\x9d\x90", "compress"),
-        ("d.jsonl.br", b"{}", "Brotli"),
-    ] {
-        let refused = error(name, start, ReaderOptions::default());
-        assert!(matches!(&refused, Error::Compressed { format: found, .. } if *found == format), "{refused}");
-        // A file that is one document is a bad record beside the others.
-        let home = tempfile::tempdir().unwrap();
-        fs::write(home.path().join(name.replace("jsonl", "txt").replace("csv", "txt")), start).unwrap();
-        let mut reader = Reader::open(&[home.path().into()], ReaderOptions::default()).unwrap();
-        let Some(Item::Bad(bad)) = reader.next_item().unwrap() else { panic!("{name} is read") };
-        assert_eq!(bad.reason, format!("compressed as {format}, which is not read"));
-    }
-}
-
-#[test]
-fn regression_what_cannot_be_written_compressed_is_refused() {
-    let home = tempfile::tempdir().unwrap();
-    for name in ["out.jsonl.bz2", "out.jsonl.xz"] {
-        let path = home.path().join(name);
-        let error = check_outputs([("--output", &*path)], &[], &[]).unwrap_err();
-        assert!(matches!(error, Error::Output(OutputProblem::NotWritten { .. })), "{error}");
-        assert!(!path.exists());
-    }
-}
-
-#[test]
-fn regression_a_listed_file_that_becomes_a_pipe_does_not_block() {
-    let home = tempfile::tempdir().unwrap();
-    let at = |name: &str| home.path().join(name);
-    for name in ["a.txt", "b.txt"] {
-        fs::write(at(name), "one").unwrap();
-    }
-    let mut reader = Reader::open(&[home.path().into()], ReaderOptions::default()).unwrap();
-    assert!(reader.next_raw().unwrap().is_some());
-    fs::remove_file(at("b.txt")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(at("b.txt")).status().unwrap();
-    assert!(made.success());
-    let error = reader.next_raw().unwrap_err();
-    assert!(error.to_string().contains("no regular file any more"), "{error}");
 }
 
 #[test]

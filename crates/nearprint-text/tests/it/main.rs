@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
+mod compression;
 mod dedup;
 mod documents;
 mod featureless;
