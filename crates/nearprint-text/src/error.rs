@@ -75,6 +75,11 @@ pub enum InputSetProblem {
         /// The field.
         field: String,
     },
+    /// An input that is to be read twice is a pipe or a device, which supplies its bytes once.
+    ReadOnce {
+        /// The input.
+        path: PathBuf,
+    },
     /// The second pass found other records than the first one.
     ChangedBetweenPasses,
 }
@@ -339,6 +344,11 @@ impl fmt::Display for InputSetProblem {
                  kind"
             ),
             Self::NoFields { format, field } => write!(f, "{format} has no fields, and so no {field:?}"),
+            Self::ReadOnce { path } => write!(
+                f,
+                "{}: can be read only once, and two passes are needed; standard input is copied for them",
+                path.display()
+            ),
             Self::ChangedBetweenPasses => {
                 f.write_str("the inputs have changed between the two passes over them")
             }

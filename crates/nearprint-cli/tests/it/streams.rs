@@ -144,7 +144,8 @@ fn regression_a_named_pipe_in_a_folder_does_not_block() {
     for line in ["scan d --min-tokens 1 --report r.html", "dedup d -o k --duplicates g --report r.html"] {
         succeeds(at, line, b"");
     }
-    // A pipe that is named is read, once.
+    // A pipe that is named is read, once; what needs two passes says so.
+    fails(at, "dedup pipe -o kept --keep longest", b"", 2, &["pipe: can be read only once"]);
     let line =
         "cat a.txt >pipe & $np -q dedup pipe b.txt -o kept --duplicates gone --report r.html && cat kept";
     let output = shell(at, line);

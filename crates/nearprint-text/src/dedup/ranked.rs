@@ -4,6 +4,7 @@
 //! ranks, as if they came in that order. The second pass writes them in input order.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use super::candidates::{Candidate, Document, KnownDocuments, Measure, Verdict};
 use super::file_run::{FileRun, Original, bad_record};
@@ -12,7 +13,7 @@ use super::job::{FileJob, Keep};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
 use super::temporary::{DECIDED, StringFile, WorkFolder};
-use crate::documents::{Item, Position, Reader, Record};
+use crate::documents::{InputFile, Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Comparable, Fingerprinter};
 use nearprint::internal::{Sorted, Sorter};
@@ -90,6 +91,10 @@ pub(super) fn run<F: Fingerprint>(
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
+    let reads_once = |input: &&InputFile| input.size_bytes.is_none() && input.path != Path::new("-");
+    if let Some(input) = reader.inputs().iter().find(reads_once) {
+        return Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into());
+    }
     let mut ranking = Ranking::new(run.job)?;
     ranking.read(run, reader, report)?;
     let at = reader.position();
