@@ -216,7 +216,7 @@ fn fingerprint_some<F: Fingerprint>(
         }
         let found = fingerprinter.fingerprint(text.unwrap_or_default());
         let (fingerprint, few) = match is_stored {
-            true => (found.stored(), found.comparable() == Comparable::Nothing),
+            true => (found.stored(""), found.comparable() == Comparable::Nothing),
             false => (found.value, found.num_features < min_features),
         };
         *is_few = few && text.is_some();

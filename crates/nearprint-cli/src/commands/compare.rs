@@ -179,7 +179,7 @@ impl Args {
         let mut unusual = UnusualDocuments { num_replaced, ..UnusualDocuments::default() };
         [a, b].iter().for_each(|found| unusual.push(found.comparable()));
         unusual.warn(global);
-        let distance = recipe.distance(a.stored(), b.stored());
+        let distance = recipe.distance(a.stored("a"), b.stored("b"));
         let bands = recipe.bands();
         let shares_band = bands.is_none_or(|bands| bands.shares_band(a.value, b.value));
         let verdict = of_tokens(&a, &b).unwrap_or_else(|| Verdict::of(distance <= k, shares_band));

@@ -62,7 +62,7 @@ impl TypedCommand<&Recipe> for &Args {
             let found = fingerprinter.fingerprint(&record.text);
             unusual.push(found.comparable());
             table.files.push(record.key.clone());
-            table.values.push(found.stored());
+            table.values.push(found.stored(&record.key));
         })?;
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {

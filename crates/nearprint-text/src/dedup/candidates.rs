@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::confirm::Confirm;
 use super::stored::Stored;
 use crate::error::Result;
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe, of_tokens};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe, stored_fingerprint};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,10 +29,7 @@ impl<'a, F: Fingerprint> Document<'a, F> {
 
     /// The fingerprint of its row: see [`Fingerprinted::stored`].
     pub(super) fn stored_fingerprint(&self) -> F {
-        match self.comparable {
-            Comparable::Features => self.fingerprint,
-            Comparable::Tokens | Comparable::Nothing => of_tokens(self.text_hash),
-        }
+        stored_fingerprint(self.comparable, self.fingerprint, self.text_hash, self.key)
     }
 
     /// The fingerprint and the distance with which near documents are looked up, `k` being the

@@ -13,7 +13,7 @@ use super::weight::{Weight, weighted};
 use super::{chinese, hash, stop_words};
 use nearprint::Fingerprint;
 use nearprint::internal::mix64;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 /// Makes fingerprints of texts. Created by [`Recipe::fingerprinter`].
 ///
@@ -65,12 +65,13 @@ impl<F: Fingerprint> Fingerprinted<F> {
         }
     }
 
-    /// The fingerprint under which a deduplication stores the text and looks it up: its
-    /// [`value`](Self::value), or for a text without features one that is made of the hash of its
-    /// tokens.
+    /// The fingerprint under which a deduplication stores the text with a key: its
+    /// [`value`](Self::value); for a text without features one that is made of the hash of its tokens;
+    /// for a text without tokens one that is made of the key.
     ///
     /// The value 0, which all texts without features have, would make them near-duplicates of each
-    /// other. Two such fingerprints are equal if the tokens are, and near others only by chance.
+    /// other. The stored fingerprints of two texts without features are equal if their tokens are, and
+    /// near others only by chance.
     ///
     /// ```
     /// let recipe: nearprint_text::Recipe = "simhash-py".parse()?;
@@ -78,22 +79,33 @@ impl<F: Fingerprint> Fingerprinted<F> {
     /// let [a, b, copy] =
     ///     ["red car sale", "two more words", "red car sale"].map(|text| fingerprinter.fingerprint(text));
     /// assert_eq!((a.num_features, a.value, b.value), (0, 0, 0));
-    /// assert!(a.stored() == copy.stored() && a.stored() != b.stored());
+    /// assert_eq!(a.stored("a"), copy.stored("copy"));
+    /// assert_ne!(a.stored("a"), b.stored("b"));
     /// # Ok::<(), nearprint_text::recipe::RecipeError>(())
     /// ```
     #[must_use]
-    pub fn stored(&self) -> F {
-        match self.comparable() {
-            Comparable::Features => self.value,
-            Comparable::Tokens | Comparable::Nothing => of_tokens(self.text_hash),
-        }
+    pub fn stored(&self, key: &str) -> F {
+        stored_fingerprint(self.comparable(), self.value, self.text_hash, key)
     }
 }
 
-/// The stored fingerprint of a text without features.
+/// The seed of the hash of a key that stands for a text without tokens.
+const KEY_SEED: u64 = 1;
+
+/// See [`Fingerprinted::stored`].
 #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
-pub(crate) fn of_tokens<F: Fingerprint>(text_hash: u128) -> F {
-    let (high, low) = ((text_hash >> 64) as u64, text_hash as u64);
+pub(crate) fn stored_fingerprint<F: Fingerprint>(
+    comparable: Comparable,
+    value: F,
+    text_hash: u128,
+    key: &str,
+) -> F {
+    let hash = match comparable {
+        Comparable::Features => return value,
+        Comparable::Tokens => text_hash,
+        Comparable::Nothing => xxh3_128_with_seed(key.as_bytes(), KEY_SEED),
+    };
+    let (high, low) = ((hash >> 64) as u64, hash as u64);
     F::from_le_words(&[low, high, mix64(low), mix64(high)])
 }
 

@@ -48,7 +48,7 @@ mod weight;
 pub use definition::{DEFAULT_SIMILARITY, Recipe};
 pub use error::RecipeError;
 pub use explain::{Explained, Feature};
-pub(crate) use fingerprinter::of_tokens;
+pub(crate) use fingerprinter::stored_fingerprint;
 pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
 pub use html::html_text;

@@ -51,9 +51,16 @@ fn regression_texts_without_features_are_near_only_copies() {
             dedup.checkpoint(b"x").unwrap();
             dedup.finish().unwrap();
         }
-        // What is stored of them is near no other fingerprint.
+        // What is stored of them is near no other fingerprint, nor is what is stored of empty texts.
+        let mut dedup = Deduplicator::<u64>::open(&path, options(recipe)).unwrap();
+        for key in ["x", "y", "z"] {
+            assert_eq!(dedup.decide(key, "").unwrap(), Decision::Kept);
+        }
+        dedup.finish().unwrap();
         let snapshot = Database::<u64>::open(&path).unwrap().snapshot().unwrap();
-        assert_eq!(snapshot.stats().rows, 2);
+        assert_eq!(snapshot.stats().rows, 5);
+        let visit = |cluster: &[_]| panic!("{recipe}: {} rows are near", cluster.len());
+        snapshot.visit_clusters::<nearprint::Error>(3, visit).unwrap();
         assert!(snapshot.query(0, 3).unwrap().is_empty(), "{recipe}");
     }
 }

@@ -194,7 +194,7 @@ impl<F: Fingerprint> FileReader<F> {
             return Ok(FileKind::Short { len_bytes });
         }
         let content = Content { len_bytes, hash: xxh3_128(bytes) };
-        Ok(FileKind::Text { fingerprint: found.stored(), content, has_features: found.num_features > 0 })
+        Ok(FileKind::Text { fingerprint: found.stored(""), content, has_features: found.num_features > 0 })
     }
 }
 

@@ -64,7 +64,7 @@ type Words = [u64; 4];
 
 fn words<F: Fingerprint>(fingerprinter: &mut Fingerprinter<F>, text: &str) -> (Words, Comparable) {
     let fingerprinted = fingerprinter.fingerprint(text);
-    ([0, 1, 2, 3].map(|word| fingerprinted.stored().le_word(word)), fingerprinted.comparable())
+    ([0, 1, 2, 3].map(|word| fingerprinted.stored("").le_word(word)), fingerprinted.comparable())
 }
 
 impl Maker {
