@@ -77,9 +77,7 @@ class Database:
         self._path = path_of(path)
         self._progress = progress
         self._width = core.width()
-        self._k = core.default_k()
-        self._bands = core.bands()
-        self._keys = core.keeps_keys()
+        self._read = core.settings()
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         self._open()
@@ -90,12 +88,19 @@ class Database:
             raise Error(f"{self._path}: the database is closed")
         return self._core
 
+    def _settings(self) -> tuple[int, Optional[str], Optional[bool]]:
+        """k, the bands, and whether rows have keys and texts, as they were read last."""
+        if self._core is not None:
+            self._read = self._core.settings()
+        return self._read
+
     def _listened(self, progress: Progress) -> Progress:
         return self._progress if progress is None else progress
 
     def _k_of(self, k: Optional[int], similarity: Optional[float] = None) -> int:
-        chosen = distance_of(k, similarity, self._bands, self._width)
-        return self._k if chosen is None else chosen
+        default, bands, _ = self._settings()
+        chosen = distance_of(k, similarity, bands, self._width)
+        return default if chosen is None else chosen
 
     # Properties.
 
@@ -112,12 +117,12 @@ class Database:
     @property
     def k(self) -> int:
         """The distance that the layout is tuned for; the default of queries."""
-        return self._k
+        return self._settings()[0]
 
     @property
     def kind(self) -> Literal["hamming", "bands"]:
         """What near means: the distance of fingerprints, or an equal band and near sketches."""
-        return "hamming" if self._bands is None else "bands"
+        return "hamming" if self._settings()[1] is None else "bands"
 
     @overload
     def similarity(self, distances: int) -> float: ...
@@ -129,20 +134,21 @@ class Database:
         S is the number of bits of a sketch. Takes and returns a number or an array. Raises
         ``InputError`` for a database without bands.
         """
-        if self._bands is None:
+        bands = self._settings()[1]
+        if bands is None:
             raise InputError(f"{self._path}: has no bands, so that distances suggest no similarity")
-        bits, _ = _nearprint.sketch_of(self._bands, self._width, 0.0)
+        bits, _ = _nearprint.sketch_of(bands, self._width, 0.0)
         return np.maximum(1 - 2 * np.asarray(distances) / bits, 0)[()]
 
     @property
     def keeps_keys(self) -> bool:
         """Whether rows have keys."""
-        return self._keys is not None
+        return self._settings()[2] is not None
 
     @property
     def keeps_texts(self) -> bool:
         """Whether rows have texts. ``stats()["keys"]`` also shows hashes of texts, which ``dedup`` stores."""
-        return bool(self._keys)
+        return bool(self._settings()[2])
 
     @property
     def recipe(self) -> Optional[str]:
@@ -190,7 +196,7 @@ class Database:
         return True
 
     def __repr__(self) -> str:
-        state = "closed" if self.closed else f"{self._width} bits, k = {self._k}"
+        state = "closed" if self.closed else f"{self._width} bits, k = {self.k}"
         return f"<nearprint.Database {self._path!r}: {state}>"
 
     def stats(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from typing import Any, Literal, Optional, Union
 
 import numpy as np
@@ -52,6 +53,7 @@ def dedup_files(
     report: Optional[Path] = None,
     dry_run: bool = False,
     restart: bool = False,
+    again: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
@@ -78,6 +80,10 @@ def dedup_files(
     ``keep_fields`` are the only fields that are written. ``old_id``, ``cleaned`` and ``add_fingerprint`` are the names
     of fields that are added: the key, the text as the recipe cleans it, and the fingerprint. ``report`` is the file for
     a page for a browser: totals, and the groups in ``duplicates``, which it needs.
+
+    A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. A job that would replace
+    the output of an earlier one with the same inputs in ``database`` changes nothing, and ``completed`` says when that
+    was, unless ``restart`` forgets what that job has kept, or ``again`` runs this one beside it.
 
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.
@@ -111,13 +117,18 @@ def dedup_files(
         duplicates_header=duplicates_header,
         dry_run=dry_run,
         restart=restart,
+        again=again,
         threads=threads,
         memory=memory,
     )
     with listening(progress) as listener:
         found = _nearprint.dedup_files(description, listener)
-    units = found.pop("units")
-    return Deduplication(**found, units=None if units is None else UnitCounts(*units))
+    units, completed = found.pop("units"), found.pop("completed")
+    return Deduplication(
+        **found,
+        units=None if units is None else UnitCounts(*units),
+        completed=None if completed is None else datetime.fromtimestamp(completed, timezone.utc),
+    )
 
 
 def dedup(
@@ -190,7 +201,7 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
     defaults |= {"keep_fields": [], "threads": None, "memory": None}
-    defaults |= dict.fromkeys(("annotate", "duplicates_header", "dry_run", "restart"), False)
+    defaults |= dict.fromkeys(("annotate", "duplicates_header", "dry_run", "restart", "again"), False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:

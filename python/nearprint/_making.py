@@ -40,10 +40,11 @@ def create(
     band and near sketches, for MinHash fingerprints; by default what the recipe makes. ``k`` is the
     distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
     that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
-    bits, by default that of the recipe, 256 for bands, or 64. ``layout`` is ``auto``,
-    ``fast``, ``small``, ``rotations:T``, ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes
-    the fingerprints of texts. With ``keys``, rows have keys (URLs, paths, ids of documents); with
-    ``texts``, keys have texts. All other arguments are those of :func:`open`.
+    bits, by default that of the recipe, 256 for bands, or 64; 256 bits without a ``kind`` or a ``recipe``
+    are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
+    ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
+    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All other
+    arguments are those of :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
@@ -51,6 +52,7 @@ def create(
     line, width = line_and_width(recipe, width)
     layout, of_kind = kind_of(kind, layout, recipe)
     width = check_width(width or of_kind or 64)
+    warn_of_open_kind(width, recipe, kind, layout)
     settings = settings_of(
         k_of_layout(k, similarity, layout, width),
         width,

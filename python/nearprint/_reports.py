@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Optional
 
 
@@ -132,5 +133,11 @@ class Deduplication:
     units: Optional[UnitCounts]
     #: Documents that an interrupted run had done before.
     resumed_after: int
-    #: Whether this job was finished before, so that nothing was done.
-    already_complete: bool
+    #: When an earlier job with the same inputs was finished whose output this one would replace, in UTC: nothing was
+    #: done, and the numbers are from that job. ``None`` if this job has been done.
+    completed: Optional[datetime]
+
+    @property
+    def already_complete(self) -> bool:
+        """Whether nothing was done, because an earlier job was finished."""
+        return self.completed is not None

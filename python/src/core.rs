@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearprint::{Fingerprint, KeyStorage, Result, Width, Writer};
+use nearprint::{Fingerprint, Result, Width, Writer};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -87,24 +87,21 @@ impl Core {
         self.handle.bits()
     }
 
-    /// The bands of the fingerprints, as text.
-    fn bands(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let bands = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.bands())))?;
-        Ok(bands.map(|bands| bands.to_string()))
-    }
-
-    fn default_k(&self, py: Python<'_>) -> PyResult<u32> {
-        typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.default_k())))
+    /// The distance that the layout is tuned for, the bands of the fingerprints as text, and what is
+    /// stored with rows: `None` without keys, otherwise whether keys have texts. As they were read
+    /// last: to look at them takes no new snapshot.
+    fn settings(&self, py: Python<'_>) -> (u32, Option<String>, Option<bool>) {
+        let (k, bands, keys) = py.detach(|| {
+            typed!(&self.handle, handle => {
+                let snapshot = handle.last_snapshot();
+                (snapshot.default_k(), snapshot.bands(), snapshot.key_storage())
+            })
+        });
+        (k, bands.map(|bands| bands.to_string()), keys.has_keys().then_some(keys.has_texts()))
     }
 
     fn recipe(&self, py: Python<'_>) -> PyResult<Option<String>> {
         typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.recipe().map(str::to_owned))))
-    }
-
-    /// `None`: no keys; otherwise whether keys have texts.
-    fn keeps_keys(&self, py: Python<'_>) -> PyResult<Option<bool>> {
-        let storage = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.key_storage())))?;
-        Ok(storage.has_keys().then_some(storage == KeyStorage::KeysAndTexts))
     }
 
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {

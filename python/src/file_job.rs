@@ -6,7 +6,9 @@ use std::sync::Arc;
 use nearprint::{Options, Progress, Stage};
 use nearprint_cli::DedupReport;
 use nearprint_text::Result;
-use nearprint_text::dedup::{self, Confirm, DedupOptions, FileJob, FileReport, Keep, Unit, UnitCounts};
+use nearprint_text::dedup::{
+    self, Confirm, DedupOptions, FileJob, FileReport, Keep, Unit, UnitCounts, UtcTime,
+};
 use nearprint_text::documents::Format;
 use nearprint_text::recipe::Recipe;
 use pyo3::prelude::*;
@@ -45,6 +47,7 @@ pub(crate) struct Description {
     duplicates_header: bool,
     dry_run: bool,
     restart: bool,
+    again: bool,
     threads: Option<usize>,
     memory: Option<usize>,
 }
@@ -101,6 +104,7 @@ impl Description {
         job.cleaned = self.cleaned;
         job.dry_run = self.dry_run;
         job.restart = self.restart;
+        job.again = self.again;
         Ok(job)
     }
 
@@ -194,7 +198,7 @@ fn dict_of(py: Python<'_>, report: FileReport, has_units: bool) -> PyResult<Boun
     let UnitCounts { compared, removed, text_bytes, removed_bytes, .. } = counts.units;
     let units = [compared, removed, text_bytes, removed_bytes];
     dict.set_item("units", has_units.then_some(units))?;
-    dict.set_item("already_complete", report.already_complete)?;
+    dict.set_item("completed", report.completed.map(UtcTime::seconds))?;
     let groups: Vec<(String, u64)> =
         report.largest.into_iter().map(|group| (group.name, group.size)).collect();
     dict.set_item("largest", groups)?;

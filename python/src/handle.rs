@@ -115,10 +115,28 @@ struct Writing<F: Fingerprint> {
 /// What reads see.
 pub(crate) struct Reading<F> {
     snapshot: Snapshot<F>,
-    /// Whether the next read takes a new snapshot: after a commit of this handle, and to refresh.
+    /// Whether the next read takes a new snapshot: after a commit of this handle.
     pub(crate) stale: bool,
     /// The number of rows, once it was counted.
     pub(crate) num_rows: Option<u64>,
+}
+
+impl<F: Fingerprint> Reading<F> {
+    /// Takes a new snapshot. After an error, reads have the old one.
+    fn renew(&mut self) -> Result<()> {
+        match self.snapshot.refresh() {
+            Ok(snapshot) => {
+                *self = Self { snapshot, stale: false, num_rows: None };
+                Ok(())
+            }
+            Err(error) => {
+                // What was committed last is elsewhere, and no later read would find it. After any
+                // other error, the next read tries again.
+                self.stale &= !matches!(error, Error::Replaced { .. } | Error::NotADatabase { .. });
+                Err(error)
+            }
+        }
+    }
 }
 
 /// Locks a mutex. A panic of another call leaves nothing half done behind these mutexes.
@@ -147,10 +165,14 @@ impl<F: Fingerprint> Handle<F> {
     pub(crate) fn snapshot(&self) -> Result<Snapshot<F>> {
         let mut reading = lock(&self.reading);
         if reading.stale {
-            let snapshot = reading.snapshot.refresh()?;
-            *reading = Reading { snapshot, stale: false, num_rows: None };
+            reading.renew()?;
         }
         Ok(reading.snapshot.clone())
+    }
+
+    /// What was read last, for settings.
+    pub(crate) fn last_snapshot(&self) -> Snapshot<F> {
+        lock(&self.reading).snapshot.clone()
     }
 
     /// The same, with progress.
@@ -160,8 +182,7 @@ impl<F: Fingerprint> Handle<F> {
 
     /// Takes a new snapshot, with what other processes have committed.
     pub(crate) fn refresh(&self) -> Result<()> {
-        lock(&self.reading).stale = true;
-        self.snapshot().map(drop)
+        lock(&self.reading).renew()
     }
 
     /// Waits for the writer until no other call uses it, or the ticker is cancelled.

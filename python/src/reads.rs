@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::{Database, Fingerprint, Options, Result, Row, Verification};
+use nearprint::{Fingerprint, Result, Row, Verification};
 
 use crate::columns::{Collector, Columns, PairCollector, RowCollector};
 use crate::handle::{Handle, lock};
@@ -35,8 +35,7 @@ impl<F: Fingerprint> Handle<F> {
 
     /// Checks every byte of the files as they stand now.
     pub(crate) fn verify(&self, ticker: &Arc<Ticker>) -> Result<Verification> {
-        let options = Options::new().progress(ticker.clone());
-        Database::<F>::open_with(self.database.path(), options)?.verify()
+        self.database.with_progress(ticker.clone()).verify()
     }
 
     /// The first `limit` rows of a query. Looks up no others, nor their keys.

@@ -197,9 +197,41 @@ def test_a_closed_database_says_so(path: Path) -> None:
             ask()
 
 
+@pytest.mark.parametrize("newcomer_width", [64, 128])
+def test_regression_a_handle_is_one_database(path: Path, newcomer_width: int) -> None:
+    """Reads after a commit, and ``refresh``, answered from whatever stood at the path."""
+    away = path.with_name("away.np")
+    with nearprint.create(path) as database:
+        database.add([11])
+        database.commit()
+        assert len(database.query(11)) == 1
+        database.add([12])
+        database.commit()
+        path.rename(away)
+        with nearprint.create(path, k=9, width=newcomer_width, keys=True) as newcomer:
+            newcomer.add([99], keys=["new"])
+        told = "corpus.np: the database was moved, removed or replaced"
+        with pytest.raises(nearprint.Error, match=told):
+            database.query(11)
+        for _ in range(2):
+            with pytest.raises(nearprint.Error, match=told):
+                database.refresh()
+            assert len(database.query(11)) == 1, "a failed refresh leaves what was read"
+            assert len(database.query(99)) == 0
+        with pytest.raises(nearprint.Error, match=told):
+            database.verify()
+        assert (database.k, database.keeps_keys, database.kind) == (3, False, "hamming")
+        path.rename(path.with_name("newcomer.np"))
+        away.rename(path)
+        database.refresh()
+        assert len(database.query(12)) == 1
+        assert database.verify().sound
+
+
 def test_keys_and_texts(path: Path) -> None:
     with nearprint.create(path, keys=True, texts=True) as database:
         assert (database.keeps_keys, database.keeps_texts) == (True, True)
+        assert database.stats()["keys"] == "keys and texts"
         (first, second) = database.add([1, 2], keys=["a", "é"], texts=["one", b"two"])
         database.add([1], ids=[first], keys=["c"])
         database.add([7], ids=[5])

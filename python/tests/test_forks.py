@@ -12,8 +12,10 @@ import pytest
 
 PROGRAM = """
     import multiprocessing, os, sys
+    import numpy as np
     import nearprint
     from nearprint import _nearprint, partition
+    from nearprint._settings import settings_of
 
     path, temporary = sys.argv[1:]
     database = nearprint.create(path, memtable_rows=5)
@@ -25,6 +27,8 @@ PROGRAM = """
     deciders = [_nearprint.Deduplicator.open(None, "simhash", 3), _nearprint.Deduplicator.open(path + ".seen", "simhash", 3)]
     for decider in deciders:
         decider.decide(["a"], ["one text of some words"])
+    builder = _nearprint.Builder.begin(path + ".built", 64, settings_of(), (False, None), None)
+    builder.push({"words": np.arange(4, dtype=np.uint64), "ids": None, "keys": None, "texts": None})
     folders = sorted(os.listdir(temporary))
     assert len(folders) == 2
 
@@ -45,6 +49,7 @@ PROGRAM = """
         for decider in deciders:
             refuses(lambda: decider.decide(["b"], ["another text of some words"]))
             refuses(lambda: decider.checkpoint(b"progress"))
+        refuses(builder.finish)
         with nearprint.create(f"{path}-{os.getpid()}") as own:
             own.add([1])
         own = partition.Kept(3)
@@ -54,6 +59,7 @@ PROGRAM = """
         if child:
             assert os.waitpid(child, 0)[1] == 0
         assert sorted(os.listdir(temporary)) == folders
+        assert os.path.isdir(path + ".built.building")
         for locked in (path, path + ".seen"):
             try:
                 nearprint.open(locked).delete(1)
@@ -71,10 +77,10 @@ PROGRAM = """
         check(child)
 
     def exits_at_once():
-        global database, kept, deciders
+        global database, kept, deciders, builder
         if (child := os.fork()) == 0:
             use()
-            database = kept = deciders = None
+            database = kept = deciders = builder = None
             os._exit(0)
         check(child)
 
@@ -90,24 +96,14 @@ PROGRAM = """
             assert pool.map(abs, [-1, 2]) == [1, 2]
         check(None)
 
-    def builds():
-        def batches():
-            yield [1, 2, 3]
-            if (child := os.fork()) == 0:
-                sys.exit(0)
-            assert os.waitpid(child, 0)[1] == 0
-            assert os.path.isdir(path + ".built.building")
-            yield [4]
-
-        with nearprint.build(path + ".built", batches()) as built:
-            assert len(built) == 4
-
-    for way in (exits, exits_at_once, runs_a_process, maps, builds):
+    for way in (exits, exits_at_once, runs_a_process, maps):
         way()
     if (child := os.fork()) == 0:
         use()
     else:
         check(child)
+        builder.finish()
+        assert len(nearprint.open(path + ".built")) == 4
         database.close()
         with nearprint.open(path) as database:
             assert database.verify().sound

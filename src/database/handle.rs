@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::log::manifest;
 use crate::options::Options;
+use crate::progress::Progress;
 use crate::storage::{Folder, Storage};
 
 /// A handle on a database of fingerprints of one width.
@@ -66,6 +67,12 @@ impl<F: Fingerprint> Database<F> {
         let path = path.as_ref().to_path_buf();
         let database_id = manifest::of::<F>(&Folder::of_database(&path)?)?.database_id;
         Ok(Self { path, options, database_id, width: PhantomData })
+    }
+
+    /// The same handle with another progress callback.
+    #[must_use]
+    pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
+        Self { options: self.options.clone().progress(progress), ..self.clone() }
     }
 
     /// The folder of the database.

@@ -104,8 +104,7 @@ impl<F: Fingerprint> Database<F> {
     pub fn verify(&self) -> Result<Verification> {
         let storage = self.storage()?;
         let last = RefCell::new(None);
-        let sound = manifest::with_current::<F, _>(&*storage, |manifest| {
-            manifest.check_id(Some(self.database_id), &self.path)?;
+        let sound = manifest::with_current::<F, _>(&*storage, Some(self.database_id), |manifest| {
             let report = verify_all::<F>(&*storage, &manifest, &self.options)?;
             let first = report.damage.first().cloned();
             last.replace(Some(report));

@@ -59,8 +59,7 @@ impl<F: Fingerprint> Snapshot<F> {
         known: Option<&Self>,
         database_id: Option<[u8; 16]>,
     ) -> Result<Self> {
-        manifest::with_current::<F, _>(&**storage, |manifest| {
-            manifest.check_id(database_id, &storage.path(""))?;
+        manifest::with_current::<F, _>(&**storage, database_id, |manifest| {
             let is_same = |known: &&Self| known.shared.published.as_deref() == Some(&manifest);
             let same = known.filter(is_same);
             let mut noted = same.map_or_else(|| manifest.clone(), |same| same.manifest().clone());
@@ -92,10 +91,6 @@ impl<F: Fingerprint> Snapshot<F> {
                 view: View::new(runs),
             };
             Ok(Self { shared: Arc::new(shared) })
-        })
-        .map_err(|error| match error {
-            Error::Width { path, .. } if database_id.is_some() => Error::Replaced { path },
-            other => other,
         })
     }
 

@@ -58,9 +58,7 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
 
 /// Reads the manifest of a database of a given width.
 pub(crate) fn of<F: Fingerprint>(storage: &dyn Storage) -> Result<Manifest> {
-    let manifest = of_any_width(storage)?;
-    manifest.check_width(F::BITS, &storage.path(""))?;
-    Ok(manifest)
+    same::<F>(storage, None)
 }
 
 /// Reads the manifest of a database.
@@ -75,21 +73,32 @@ pub(crate) fn of_any_width(storage: &dyn Storage) -> Result<Manifest> {
 /// How often a reader retries while writers replace the manifest.
 const MAX_TRIES: usize = 1000;
 
-/// Does work that needs the files a manifest names. If the work fails and the manifest has been
-/// replaced meanwhile, a writer may have removed the files. The work is then repeated with the new
-/// manifest.
+/// Reads the manifest of the database with this id, if one is given.
+fn same<F: Fingerprint>(storage: &dyn Storage, database_id: Option<[u8; 16]>) -> Result<Manifest> {
+    let manifest = of_any_width(storage)?;
+    let path = storage.path("");
+    // Another database may have another width, too.
+    manifest.check_id(database_id, &path)?;
+    manifest.check_width(F::BITS, &path)?;
+    Ok(manifest)
+}
+
+/// Does work that needs the files a manifest names, those of the database with this id, if one is
+/// given. If the work fails and the manifest has been replaced meanwhile, a writer may have removed
+/// the files. The work is then repeated with the new manifest.
 pub(crate) fn with_current<F: Fingerprint, T>(
     storage: &dyn Storage,
+    database_id: Option<[u8; 16]>,
     work: impl Fn(Manifest) -> Result<T>,
 ) -> Result<T> {
-    let mut manifest = of::<F>(storage)?;
+    let mut manifest = same::<F>(storage, database_id)?;
     for _ in 1..MAX_TRIES {
         let generation = manifest.generation;
         let result = work(manifest);
         if result.is_ok() {
             return result;
         }
-        manifest = of::<F>(storage)?;
+        manifest = same::<F>(storage, database_id)?;
         if manifest.generation == generation {
             return result;
         }

@@ -17,6 +17,8 @@ use crate::run::Run;
 use crate::storage::{Memory, Storage};
 use crate::util::cast::to_u32;
 
+/// Operations that one thread makes a run of.
+const FEW: usize = 1 << 12;
 /// The end of a list of keys.
 const NONE: u32 = u32::MAX;
 
@@ -264,6 +266,8 @@ impl<F: Fingerprint> ChangeSet<F> {
         };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
         let options = options.clone().without_progress();
+        // To start threads takes longer than to sort a few rows.
+        let options = if self.operations < FEW { options.threads(1) } else { options };
         let database_id = manifest.database_id;
         let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
         let record = effect.write(target, |_| Ok(layout))?;

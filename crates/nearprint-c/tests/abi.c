@@ -416,6 +416,49 @@ static void living(void) {
   nearprint_database_free(database);
 }
 
+/* A handle answered from whatever database stood at its path. */
+static void regression_a_handle_is_one_database(void) {
+  nearprint_database *database, *newcomer;
+  OK(nearprint_database_create(TEXT(in_home("one")), NULL, NULL, &database, error));
+  nearprint_writer *writer;
+  uint64_t print = 11, id = 1;
+  OK(nearprint_writer_open(database, &writer, error));
+  OK(nearprint_writer_insert(writer, &print, &id, 1, NULL, error));
+  OK(nearprint_writer_close(writer, error));
+  nearprint_writer_free(writer);
+  nearprint_snapshot *snapshot, *newer;
+  OK(nearprint_snapshot_take(database, &snapshot, error));
+
+  char away[4096];
+  strcpy(away, in_home("one.away"));
+  CHECK(rename(in_home("one"), away) == 0);
+  for (uint32_t width = 64; width <= 128; width += 64) {
+    nearprint_schema schema;
+    nearprint_schema_init(&schema);
+    schema.width = width;
+    OK(nearprint_database_create(TEXT(in_home("one")), &schema, NULL, &newcomer, error));
+    nearprint_database_free(newcomer);
+    FAILS(nearprint_snapshot_refresh(snapshot, &newer, error), NEARPRINT_REPLACED, "one");
+    CHECK(newer == NULL);
+    FAILS(nearprint_snapshot_take(database, &newer, error), NEARPRINT_REPLACED, "one");
+    FAILS(nearprint_writer_open(database, &writer, error), NEARPRINT_REPLACED, "one");
+    nearprint_verification verification;
+    FAILS(nearprint_database_verify(database, &verification, NULL, NULL, error), NEARPRINT_REPLACED, "one");
+    nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL};
+    size_t count;
+    OK(nearprint_snapshot_query(snapshot, &print, 0, &columns, &count, error));
+    CHECK(count == 1);
+    char aside[4096];
+    strcpy(aside, in_home(width == 64 ? "one.64" : "one.128"));
+    CHECK(rename(in_home("one"), aside) == 0);
+  }
+  CHECK(rename(away, in_home("one")) == 0);
+  OK(nearprint_snapshot_refresh(snapshot, &newer, error));
+  nearprint_snapshot_free(newer);
+  nearprint_snapshot_free(snapshot);
+  nearprint_database_free(database);
+}
+
 static int32_t note_damage(void *context, const nearprint_damage *damage) {
   CHECK(damage->file_len > 0 && damage->expected_len > 0 && strlen(damage->section) == damage->section_len);
   *(size_t *)context += 1;
@@ -638,6 +681,7 @@ int main(int argc, char **argv) {
   every_width(128);
   every_width(256);
   living();
+  regression_a_handle_is_one_database();
   refusals();
   texts();
   damage();

@@ -17,4 +17,4 @@ pub(crate) use join::JoinArgs;
 pub(crate) use near::{NearArgs, limit};
 pub(crate) use recipe::RecipeArgs;
 pub(crate) use report::{GroupWriter, ReportArgs, write_page};
-pub(crate) use schema::SchemaArgs;
+pub(crate) use schema::{SchemaArgs, note_open_kind};

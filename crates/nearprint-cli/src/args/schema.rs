@@ -1,9 +1,20 @@
 //! The schema of a new database: options of `create` and `build`.
 
-use super::values;
+use super::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
 use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
+
+/// Notes that all bits of fingerprints of 256 bits are compared, unless an option `says` so: MinHash
+/// has this width as well.
+pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
+    if width == Width::W256 && !says {
+        global.note(format_args!(
+            "note: all bits are compared, and fingerprints within 3 bits are near; for MinHash, a database with \
+             --recipe minhash is needed; -k says that all bits are meant"
+        ));
+    }
+}
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Database options")]
@@ -48,10 +59,11 @@ impl SchemaArgs {
         }
     }
 
-    /// Whether nothing says what near means for fingerprints of 256 bits. MinHash has that width as well.
-    pub(crate) fn leaves_kind_open(&self) -> Result<bool, Failure> {
+    /// Notes that all bits are compared, if nothing else says so.
+    pub(crate) fn note_open_kind(&self, global: GlobalArgs) -> Result<(), Failure> {
         let says = self.recipe.is_some() || self.layout.is_some() || self.k.is_some();
-        Ok(!says && self.width()? == Width::W256)
+        note_open_kind(global, self.width()?, says);
+        Ok(())
     }
 
     fn recipe(&self) -> Result<Option<Recipe>, Failure> {

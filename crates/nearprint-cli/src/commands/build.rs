@@ -61,12 +61,7 @@ impl Args {
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        if self.schema.leaves_kind_open()? {
-            global.note(format_args!(
-                "note: all bits are compared, and fingerprints within 3 bits are near; MinHash fingerprints need \
-                 --recipe minhash; -k, --recipe or --layout says which kind these are"
-            ));
-        }
+        self.schema.note_open_kind(global)?;
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         // A signal that comes when the database is complete waits for the end.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::args::values::DEFAULT_K;
-use crate::args::{FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs};
+use crate::args::{FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, note_open_kind};
 use crate::input::fingerprints::read_rows;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
@@ -53,6 +53,7 @@ impl TypedCommand<()> for Args {
         let database = self.source.database();
         let inputs: Vec<&Path> = self.source.list().iter().map(PathBuf::as_path).collect();
         self.report.check(&inputs, database.as_slice())?;
+        note_open_kind(global, F::WIDTH, database.is_some() || self.near.is_given());
         global.print_results(|out, options| {
             let source = match database {
                 Some(path) => Source::Database(Database::<F>::open_with(path, options)?.snapshot()?),

@@ -169,14 +169,14 @@ impl Args {
         let mut fingerprinter = recipe.fingerprinter::<F>()?;
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
-        let mut unusual = UnusualDocuments::default();
-        unusual.num_replaced = for_each_text(&inputs, &mut |record| {
+        let num_replaced = for_each_text(&inputs, &mut |record| {
             found.push((fingerprinter.fingerprint(&record.text), record.text.clone()));
         })?;
         let count = found.len();
         let Ok([(a, text_a), (b, text_b)]) = <[_; 2]>::try_from(found) else {
             return Err(Failure::Usage(format!("`compare` needs two texts, but the inputs have {count}")));
         };
+        let mut unusual = UnusualDocuments { num_replaced, ..UnusualDocuments::default() };
         [a, b].iter().for_each(|found| unusual.push(found.comparable()));
         unusual.warn(global);
         let distance = recipe.distance(a.stored(), b.stored());

@@ -10,7 +10,10 @@ use nearprint::AnyDatabase;
 ///
 /// Nothing is overwritten: DB must not exist.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  nearprint create corpus.np -k 6")]
+#[command(after_help = "\
+Examples:
+  nearprint create corpus.np -k 6
+  nearprint create seen.np --recipe minhash --keys")]
 pub(super) struct Args {
     /// The folder to create
     #[arg(value_name = "DB")]
@@ -22,6 +25,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let (width, schema) = (self.schema.width()?, self.schema.schema()?);
+        self.schema.note_open_kind(global)?;
         AnyDatabase::create_with(&self.database, width, schema, global.options())?;
         global.note(format_args!("created {}", self.database.display()));
         Ok(())

@@ -1,7 +1,7 @@
 //! `nearprint pairs`
 
 use crate::args::values::DEFAULT_K;
-use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs};
+use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, note_open_kind};
 use crate::input::fingerprints::{read_fingerprints, read_rows};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -46,6 +46,7 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
+        note_open_kind(global, F::WIDTH, self.source.database().is_some() || self.near.is_given());
         global.print_results(|out, options| match self.source.database() {
             Some(path) => {
                 let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;

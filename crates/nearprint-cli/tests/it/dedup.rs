@@ -175,8 +175,8 @@ fn a_database_remembers_across_runs() {
     assert_eq!(read(at, "monday.tsv") + &read(at, "tuesday.tsv"), duplicates);
     let all = rows();
     // Seen before, every document is a duplicate of itself or of what was kept instead.
-    run("monday", "");
-    run("tuesday", "--keep longest");
+    run("monday", "--again");
+    run("tuesday", "--again --keep longest");
     assert_eq!(read(at, "monday.out") + &read(at, "tuesday.out"), "");
     assert_eq!(read(at, "tuesday.tsv").lines().count(), 300);
     assert_eq!(rows(), all);
@@ -330,10 +330,9 @@ fn texts_decide_where_they_are_asked() {
             &["keeps no texts", "--texts"],
         );
         assert_eq!(run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np")), without);
-        // With other options, or it would be the same finished job.
-        let again = run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --min-tokens 1"));
+        let again = run(&format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --again"));
         assert_eq!(duplicates(&again), 400, "each is confirmed by itself or by what was kept instead");
-        let line = format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --min-tokens 2 --threads 1");
+        let line = format!("--confirm jaccard:0.8 --keep {keep} --db {keep}.np --again --threads 1");
         assert_eq!(run(&line), again);
         let _ = fs::remove_dir_all(at.join("plain.np"));
     }
@@ -619,7 +618,7 @@ fn regression_the_same_key_and_fingerprint_are_the_same_document() {
     let create = ["create", "seen.np", "--texts", "--recipe", "minhash shingle=1"];
     assert_eq!(run(env!("CARGO_BIN_EXE_nearprint"), at, &create, b"").code, 0);
     for (more, kept) in
-        [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np --min-tokens 1", 0)]
+        [("", 2), ("--keep longest", 2), ("--db seen.np", 2), ("--db seen.np --min-tokens 1 --again", 0)]
     {
         let line =
             format!("dedup in.jsonl -o out.jsonl --key-field id --shingle 1 --confirm jaccard:0.9 {more}");

@@ -122,6 +122,18 @@ fn regression_a_database_without_a_recipe_takes_no_texts() {
     let built = nearprint(at, explicit, columns.as_bytes());
     assert!(built.code == 0 && !built.err.contains("bits are compared"), "{}", built.err);
 
+    for line in ["create open.np --width 256", "pairs --input built.tsv --width 256"] {
+        write(at, "built.tsv", &prints.lines().map(|line| format!("{}\n", &line[..66])).collect::<String>());
+        let outcome = nearprint(at, line, b"");
+        assert!(
+            outcome.code == 0 && outcome.err.contains("all bits are compared"),
+            "{line}: {}",
+            outcome.err
+        );
+        let outcome = nearprint(at, &format!("{line} -k 31"), b"");
+        assert!(!outcome.err.contains("all bits are compared"), "{line}: {}", outcome.err);
+    }
+
     let command = "nearprint create NEW.np --recipe minhash --keys";
     for name in ["seen.np", "built.np"] {
         for more in ["", "--confirm jaccard:0.5", "--unit line", "--dry-run", "--keep longest"] {

@@ -6,7 +6,9 @@ use super::definition::Recipe;
 use super::fingerprinter::Comparable;
 use super::hash::jenkins;
 use super::py::{compute, unsigned_hash};
-use nearprint::{Fingerprint, WidthVisitor, num_differing_bits};
+use nearprint::internal::mix64;
+use nearprint::{Fingerprint, U256, WidthVisitor, num_differing_bits};
+use xxhash_rust::xxh3::xxh3_128;
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
     recipe.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
@@ -107,6 +109,20 @@ impl WidthVisitor for IsZero<'_> {
         let found = self.recipe.fingerprinter::<F>().unwrap().fingerprint(self.text);
         (found.value == F::default(), found.num_tokens)
     }
+}
+
+/// Databases store such fingerprints, so they never change.
+#[test]
+fn texts_without_features_are_stored_by_a_hash_of_their_tokens() {
+    let recipe: Recipe = "simhash-py".parse().unwrap();
+    let stored = recipe.fingerprinter::<u64>().unwrap().fingerprint("red car sale").stored();
+    assert_eq!(u128::from(stored), xxh3_128(b"red car sale") % (1 << 64));
+    let wide: Recipe = "minhash short=none".parse().unwrap();
+    let stored = wide.fingerprinter::<U256>().unwrap().fingerprint("Two words").stored();
+    let hash = xxh3_128(b"two words");
+    let words = [0, 64].map(|from| u64::try_from((hash >> from) % (1 << 64)).unwrap());
+    assert_eq!([0, 1].map(|word| stored.le_word(word)), words);
+    assert_eq!([2, 3].map(|word| stored.le_word(word)), words.map(mix64));
 }
 
 /// Tokens need not make a feature.

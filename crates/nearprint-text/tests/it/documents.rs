@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint_text::documents::{
     AddedField, BadRecord, DocumentWriter, FieldValue, Format, Item, Reader, ReaderOptions, Record,
-    WriterOptions, check_outputs,
+    WriterOptions, Written, check_outputs,
 };
 use nearprint_text::{Error, InputSetProblem, OutputProblem};
 use proptest::prelude::*;
@@ -363,7 +363,7 @@ fn seven() -> Vec<FieldValue<'static>> {
 }
 
 fn kept() -> WriterOptions {
-    with(WriterOptions::default(), |options| options.keep_texts = true)
+    with(WriterOptions::default(), |options| (options.keep_texts, options.resumable) = (true, true))
 }
 
 #[test]
@@ -419,14 +419,14 @@ fn an_output_is_continued_where_it_was() {
     let mut reader = open();
     let mut output = DocumentWriter::create(&at("out.csv"), &reader, kept()).unwrap();
     let span = output.append(&next(&mut reader), &[]).unwrap();
-    let len = output.flush_and_sync().unwrap();
+    let written = output.flush_and_sync().unwrap();
     output.append(&next(&mut reader), &[]).unwrap();
     output.flush_and_sync().unwrap();
     drop(output);
 
     let mut reader = open();
     assert_eq!(reader.skip(1).unwrap(), 1);
-    let mut output = DocumentWriter::open_at(&at("out.csv"), len, &reader, kept()).unwrap();
+    let mut output = DocumentWriter::resume(&at("out.csv"), written, &reader, kept()).unwrap();
     assert_eq!(output.read_back(span).unwrap(), "a\n");
     for text in ["b", "c"] {
         let record = next(&mut reader);
@@ -437,9 +437,11 @@ fn an_output_is_continued_where_it_was() {
     output.finish().unwrap();
     assert_eq!(fs::read_to_string(at("out.csv")).unwrap(), content);
 
-    for (path, len) in [("out.csv", 10_000), ("out.csv.gz", 0), ("-", 0), ("missing", 0)] {
+    let written = |len_bytes| Written { len_bytes, ..written };
+    for (path, len) in [("out.csv", 10_000), ("out.csv", 1), ("out.csv.gz", 0), ("-", 0), ("missing", 0)] {
         let path = if path == "-" { path.into() } else { at(path) };
-        assert!(DocumentWriter::open_at(&path, len, &reader, kept()).is_err());
+        assert!(DocumentWriter::resume(&path, written(len), &reader, kept()).is_err());
+        assert_eq!(fs::read_to_string(at("out.csv")).unwrap(), content);
     }
 }
 

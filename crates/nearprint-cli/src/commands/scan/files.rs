@@ -97,7 +97,7 @@ pub(super) fn scan_all<F: Fingerprint>(
         || reader.clone(),
         work,
         |kinds| {
-            paths.by_ref().zip(kinds).try_for_each(|(path, kind)| scanned.add(path, kind))?;
+            kinds.into_iter().zip(paths.by_ref()).try_for_each(|(kind, path)| scanned.add(path, kind))?;
             let done = total - paths.len() as u64;
             options.report(Stage::Fingerprinting, done, Some(total))
         },
