@@ -58,6 +58,10 @@ impl Job {
         self.words.push(Word::Database);
     }
 
+    pub fn has_report(&self) -> bool {
+        self.outputs.iter().any(|output| output.is_report)
+    }
+
     /// The command line with the names of a world.
     pub fn line(&self, database: &str) -> Vec<String> {
         self.with_names(database, |output| self.outputs[output].name.clone())

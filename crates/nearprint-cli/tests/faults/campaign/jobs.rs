@@ -112,7 +112,11 @@ impl Jobs {
     }
 
     fn dry_run(&mut self, world: &mut World) {
-        let job = dedup(world, &self.inputs.path(FILES[1]), false);
+        let mut job = dedup(world, &self.inputs.path(FILES[1]), false);
+        // A report shows files that a dry run does not write.
+        while job.has_report() {
+            job = dedup(world, &self.inputs.path(FILES[1]), false);
+        }
         put_files_of_yesterday(world, &job);
         let before = contents(world, &job);
         let signal = world.signal(3);
