@@ -338,7 +338,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(());
         }
-        self.writer.delete_keys_between(&[sequence..u64::MAX])?;
+        self.writer.delete_keys_between(std::slice::from_ref(&(sequence..u64::MAX)))?;
         self.writer.set_checkpoint(b"")?;
         self.writer.commit()?;
         self.kept_keys = KeptKeys::default();
