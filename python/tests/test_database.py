@@ -204,7 +204,7 @@ def test_regression_a_handle_is_one_database(path: Path, newcomer_width: int) ->
     with nearprint.create(path) as database:
         database.add([11])
         database.commit()
-        assert len(database.query(11)) == 1
+        assert len(database.query(11, 0)) == 1
         database.add([12])
         database.commit()
         path.rename(away)
@@ -212,19 +212,19 @@ def test_regression_a_handle_is_one_database(path: Path, newcomer_width: int) ->
             newcomer.add([99], keys=["new"])
         told = "corpus.np: the database was moved, removed or replaced"
         with pytest.raises(nearprint.Error, match=told):
-            database.query(11)
+            database.query(11, 0)
         for _ in range(2):
             with pytest.raises(nearprint.Error, match=told):
                 database.refresh()
-            assert len(database.query(11)) == 1, "a failed refresh leaves what was read"
-            assert len(database.query(99)) == 0
+            assert len(database.query(11, 0)) == 1, "a failed refresh leaves what was read"
+            assert len(database.query(99, 0)) == 0
         with pytest.raises(nearprint.Error, match=told):
             database.verify()
         assert (database.k, database.keeps_keys, database.kind) == (3, False, "hamming")
         path.rename(path.with_name("newcomer.np"))
         away.rename(path)
         database.refresh()
-        assert len(database.query(12)) == 1
+        assert len(database.query(12, 0)) == 1
         assert database.verify().sound
 
 

@@ -409,7 +409,7 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
             writer.compact().unwrap();
         }
         writer.delete_keys_between(&[]).unwrap();
-        writer.delete_keys_between(&[7..7]).unwrap();
+        writer.delete_keys_between(&[7..7, 0..0]).unwrap();
         writer.delete_keys_between(&[first, second]).unwrap();
         writer.close().unwrap();
         let left = keys_of(&database.snapshot().unwrap());
