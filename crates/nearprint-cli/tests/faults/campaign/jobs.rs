@@ -29,8 +29,10 @@ pub fn check_outputs(world: &mut World, job: &Job, before: &Contents, expected: 
     for ((output, before), expected) in job.outputs.iter().zip(before).zip(expected) {
         let now = world.content(&output.name);
         let is_whole = output.is_whole(now.as_deref(), expected);
-        let is_old = !is_done && now == *before;
-        world.check(is_whole || is_old, || {
+        // A job that had renamed some of its outputs when it was killed makes them parts again.
+        let is_part_again = now.is_none() && output.is_whole(before.as_deref(), expected);
+        let is_right = is_whole || !is_done && (now == *before || is_part_again);
+        world.check(is_right, || {
             let bytes = now.map_or(-1, |bytes| bytes.len() as i64);
             format!("{:?} is not complete: {bytes} of {} bytes", output.name, expected.len())
         });
