@@ -32,7 +32,10 @@ use crate::util::random::random_bytes;
 const MARKER: &str = "NEARPRINT-FOLDER";
 /// More than the longest marker.
 const MAX_MARKER_BYTES: u64 = 4096;
-const FIRST_LINE: &str = "This folder was made by nearprint, which also removes it.";
+/// The first line of the marker of a folder that is being filled.
+const UNFINISHED: &str = "This folder was made by nearprint, which also removes it.";
+/// That of a folder that is about to get its final name, or has just got it.
+const COMPLETE: &str = "This folder was made by nearprint, and is complete under its final name.";
 
 /// What a made folder may hold beside its marker.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +55,8 @@ pub(super) struct Contents {
 pub(super) enum Existing {
     /// It was left of a process that has ended, and is gone now.
     Removed,
+    /// It was complete when its process ended, and has its final name now.
+    Published,
     /// A process is using it.
     InUse { pid: u32 },
     /// It was left of a process that has ended, and holds something else, so all of it stays.
@@ -68,6 +73,8 @@ pub(super) struct OwnFolder(Arc<Made>);
 struct Made {
     parent: Folder,
     name: OsString,
+    /// Random, in hexadecimal.
+    id: String,
     folder: Folder,
     contents: Contents,
     /// The marker. `None` once the folder is published or removed.
@@ -106,12 +113,12 @@ impl OwnFolder {
             other => other.map_err(Error::io("create", &path))?,
         }
         let made = parent.open_own(name).map_err(Error::io("open", &path)).and_then(|folder| {
-            let lock = mark(&folder, name, contents)?;
-            Ok((folder, lock))
+            let (id, lock) = mark(&folder, name, contents)?;
+            Ok((folder, id, lock))
         });
-        let (folder, lock) = made.inspect_err(|_| drop(parent.remove_folder(name)))?;
+        let (folder, id, lock) = made.inspect_err(|_| drop(parent.remove_folder(name)))?;
         let lock = Mutex::new(Some(lock));
-        let made = Arc::new(Made { parent: parent.clone(), name: name.into(), folder, contents, lock });
+        let made = Arc::new(Made { parent: parent.clone(), name: name.into(), id, folder, contents, lock });
         let mut all = locked(&MADE);
         all.retain(|made| made.strong_count() > 0);
         all.push(Arc::downgrade(&made));
@@ -130,25 +137,38 @@ impl OwnFolder {
 
     /// Gives the folder its final name, durably. It holds no marker from then on, and stays.
     ///
-    /// The marker goes first, and the removal is synced: a published folder with a marker could
-    /// later be taken for one that was left. A crash between the two leaves a whole database under
-    /// the old name, which looks like anybody's. The next build of the name refuses it, and the user
-    /// decides.
+    /// First the marker says that the folder is complete. After a crash before the rename, the next
+    /// build of the name renames it. After one behind the rename, the marker stays in the database,
+    /// where nothing reads it.
     pub(super) fn publish(&self, name: &OsStr, check_free: impl FnOnce() -> Result<()>) -> Result<()> {
         let Made { parent, folder, .. } = &*self.0;
         let path = folder.path_of("");
         let mut lock = locked(&self.0.lock);
-        if lock.is_none() {
-            return Err(Error::Interrupted);
-        }
+        let Some(marker) = lock.as_ref() else { return Err(Error::Interrupted) };
         self.0.check_place()?;
         check_free()?;
-        folder.unlink(MARKER).map_err(Error::io("remove", folder.path_of(MARKER)))?;
+        let id = &self.0.id;
+        let text =
+            marker_text(COMPLETE, id, std::process::id(), folder, marker, &self.0.name, self.0.contents);
+        let written = text.and_then(|text| {
+            marker.write_all_at(&text, 0)?;
+            marker.set_len(text.len() as u64)?;
+            marker.sync_data()
+        });
+        written.map_err(Error::io("write", folder.path_of(MARKER)))?;
         folder.sync().map_err(Error::io("sync", &path))?;
-        parent.rename_to(&self.0.name, name).map_err(Error::io("rename", &path))?;
+        rename(parent, &self.0.name, folder, name).map_err(Error::io("rename", &path))?;
         *lock = None;
-        parent.sync().map_err(Error::io("sync", parent.path_of("")))
+        Ok(())
     }
+}
+
+/// Gives a complete folder its final name, and removes its marker.
+fn rename(parent: &Folder, from: &OsStr, folder: &Folder, to: &OsStr) -> io::Result<()> {
+    parent.rename_to(from, to)?;
+    parent.sync()?;
+    folder.unlink(MARKER)?;
+    folder.sync()
 }
 
 impl Drop for OwnFolder {
@@ -184,8 +204,14 @@ impl Made {
 }
 
 /// Decides what a folder is that exists already, and removes it if a process that has ended has left
-/// it. `None` if it does not exist any more.
-pub(super) fn look_at(parent: &Folder, name: &OsStr, contents: Contents) -> Result<Option<Existing>> {
+/// it. One that is complete gets its final name instead, `published`, if that is free. `None` if it
+/// does not exist any more.
+pub(super) fn look_at(
+    parent: &Folder,
+    name: &OsStr,
+    contents: Contents,
+    published: Option<&OsStr>,
+) -> Result<Option<Existing>> {
     let path = parent.path_of("").join(name);
     let foreign = |found| Ok(Some(Existing::Foreign { found }));
     let folder = match parent.open_own(name) {
@@ -196,7 +222,7 @@ pub(super) fn look_at(parent: &Folder, name: &OsStr, contents: Contents) -> Resu
     if !folder.is_own().map_err(Error::io("look at", &path))? {
         return foreign("belongs to another user");
     }
-    let (marker, pid) = match read_marker(&folder, name, contents) {
+    let (marker, pid, _) = match read_marker(&folder, name, contents) {
         Ok(Some(found)) => found,
         Ok(None) => return foreign(describe(&folder).map_err(Error::io("read", &path))?),
         Err(error) => return Err(Error::io("read", folder.path_of(MARKER))(error)),
@@ -209,6 +235,12 @@ pub(super) fn look_at(parent: &Folder, name: &OsStr, contents: Contents) -> Resu
     // The process that had it until now may have removed or published it.
     if marker.metadata().map_or(0, |metadata| metadata.nlink()) == 0 {
         return Ok(None);
+    }
+    let is_complete = read_marker(&folder, name, contents).map_err(Error::io("read", &path))?;
+    if let Some(published) = published.filter(|_| is_complete.is_some_and(|(_, _, complete)| complete)) {
+        // The caller has found the name free. A rename replaces nothing but an empty folder.
+        rename(parent, name, &folder, published).map_err(Error::io("rename", &path))?;
+        return Ok(Some(Existing::Published));
     }
     let removed = remove(parent, name, &folder, contents).map_err(Error::io("remove", &path))?;
     Ok(Some(removed.map_or(Existing::Removed, |by| Existing::Occupied { by })))
@@ -230,19 +262,19 @@ fn describe(folder: &Folder) -> io::Result<&'static str> {
 }
 
 /// Writes and locks the marker of a new folder.
-fn mark(folder: &Folder, name: &OsStr, contents: Contents) -> Result<File> {
+fn mark(folder: &Folder, name: &OsStr, contents: Contents) -> Result<(String, File)> {
     let path = folder.path_of(MARKER);
     let id: String = random_bytes::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     let marker = folder.create_file(MARKER).map_err(Error::io("create", &path))?;
     let write = || {
         marker.lock()?;
-        let text = marker_text(&id, std::process::id(), inodes(folder, &marker)?, name, contents);
+        let text = marker_text(UNFINISHED, &id, std::process::id(), folder, &marker, name, contents)?;
         marker.write_all_at(&text, 0)?;
         // After a power cut, too, the folder can be recognised.
         marker.sync_data()
     };
     match write() {
-        Ok(()) => Ok(marker),
+        Ok(()) => Ok((id, marker)),
         Err(error) => {
             let _ = folder.unlink(MARKER);
             Err(Error::io("write", &path)(error))
@@ -250,21 +282,25 @@ fn mark(folder: &Folder, name: &OsStr, contents: Contents) -> Result<File> {
     }
 }
 
-/// The numbers of the folder and of its marker in the file system.
-fn inodes(folder: &Folder, marker: &File) -> io::Result<[u64; 2]> {
-    Ok([folder.inode()?, marker.metadata()?.ino()])
-}
-
-fn marker_text(id: &str, pid: u32, inodes: [u64; 2], name: &OsStr, contents: Contents) -> Vec<u8> {
-    let ([folder, marker], kind) = (inodes, contents.kind);
+/// A marker names the folder, and has the numbers of the folder and of itself in the file system.
+fn marker_text(
+    first_line: &str,
+    id: &str,
+    pid: u32,
+    folder: &Folder,
+    marker: &File,
+    name: &OsStr,
+    contents: Contents,
+) -> io::Result<Vec<u8>> {
+    let (folder, marker, kind) = (folder.inode()?, marker.metadata()?.ino(), contents.kind);
     let numbers = format!("inode of the folder: {folder}\ninode of this file: {marker}\n");
-    let text = format!("{FIRST_LINE}\nid: {id}\nprocess: {pid}\nkind: {kind}\n{numbers}name: ");
-    [text.as_bytes(), name.as_bytes()].concat()
+    let text = format!("{first_line}\nid: {id}\nprocess: {pid}\nkind: {kind}\n{numbers}name: ");
+    Ok([text.as_bytes(), name.as_bytes()].concat())
 }
 
-/// The marker of a folder, and the process that wrote it. `None` if there is none, or it is not the
-/// one of this folder.
-fn read_marker(folder: &Folder, name: &OsStr, contents: Contents) -> io::Result<Option<(File, u32)>> {
+/// The marker of a folder, the process that wrote it, and whether the folder is complete. `None` if
+/// there is none, or it is not the one of this folder.
+fn read_marker(folder: &Folder, name: &OsStr, contents: Contents) -> io::Result<Option<(File, u32, bool)>> {
     let file = match folder.open_regular(MARKER, OFlags::RDONLY) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
             return Ok(None);
@@ -279,8 +315,9 @@ fn read_marker(folder: &Folder, name: &OsStr, contents: Contents) -> io::Result<
     let pid = lines.next().and_then(|line| line.strip_prefix("process: ")?.parse().ok());
     let Some((id, pid)) = id.zip(pid) else { return Ok(None) };
     let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let expected = marker_text(id, pid, inodes(folder, &file)?, name, contents);
-    Ok((is_id && found == expected).then_some((file, pid)))
+    let first_line = if text.starts_with(COMPLETE) { COMPLETE } else { UNFINISHED };
+    let expected = marker_text(first_line, id, pid, folder, &file, name, contents)?;
+    Ok((is_id && found == expected).then_some((file, pid, first_line == COMPLETE)))
 }
 
 /// The files of a made folder, and the databases in it with theirs.

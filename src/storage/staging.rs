@@ -64,8 +64,9 @@ impl Staging {
                 return Ok(Self { target: target.clone(), folder, permissions: None });
             }
             let path = parent.path_of("").join(&name);
-            match look_at(&parent, &name, CONTENTS)? {
+            match look_at(&parent, &name, CONTENTS, target.file_name())? {
                 None | Some(Existing::Removed) => {}
+                Some(Existing::Published) => return Err(Error::AlreadyExists { path: target.clone() }),
                 Some(Existing::InUse { pid }) => return Err(Error::Locked { path, pid: Some(pid) }),
                 Some(Existing::Occupied { by: path }) => {
                     return Err(Error::NotStaging { path, found: "not a file of a database" });

@@ -129,6 +129,27 @@ fn regression_only_the_folder_of_a_killed_build_is_removed() {
 }
 
 #[test]
+fn regression_a_build_killed_before_it_renames_its_folder_is_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let (target, building) = (home.path().join("x"), home.path().join("x.building"));
+    killed_build(&target);
+    let marker = building.join("NEARPRINT-FOLDER");
+    let unfinished = fs::read_to_string(&marker).unwrap();
+    let (_, rest) = unfinished.split_once('\n').unwrap();
+    let complete = "This folder was made by nearprint, and is complete under its final name.";
+    fs::write(&marker, format!("{complete}\n{rest}")).unwrap();
+    let before = tree(&building);
+    assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
+    assert!(!building.exists() && !target.join("NEARPRINT-FOLDER").exists());
+    assert_eq!(tree(&target).len() + 1, before.len(), "all but the marker");
+
+    // Where the marker has stayed, nothing takes the database for an unfinished one.
+    fs::write(target.join("NEARPRINT-FOLDER"), "any").unwrap();
+    assert!(matches!(Staging::begin(&target), Err(Error::AlreadyExists { .. })));
+    drop(Staging::begin(&home.path().join("y")).unwrap());
+}
+
+#[test]
 fn an_empty_folder_is_a_valid_destination_and_a_file_is_not() {
     let home = tempfile::tempdir().unwrap();
     let target = home.path().join("db");

@@ -59,7 +59,7 @@ impl WorkFolder {
 fn remove_abandoned(home: &Folder, contents: Contents) {
     for name in home.names().unwrap_or_default() {
         if is_name(name.as_bytes()) {
-            let _ = look_at(home, &name, contents);
+            let _ = look_at(home, &name, contents, None);
         }
     }
 }

@@ -368,8 +368,7 @@ impl fmt::Display for OutputProblem {
             }
             Self::NotOfFinishedJob { path, completed, records, kept } => write!(
                 f,
-                "already complete on {completed}: {records} documents, {kept} kept; that job did not write {}, and \
-                 nothing was changed",
+                "already complete on {completed}: {records} documents, {kept} kept; that job did not write {}",
                 path.display()
             ),
             Self::NotResumable { path } => {

@@ -2,10 +2,16 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::{AtFlags, CWD, linkat};
 use rustix::fs::{OFlags, XattrFlags, fgetxattr, fremovexattr, fsetxattr};
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::{Error, OutputProblem, Result};
@@ -91,12 +97,8 @@ impl OutputFile {
         let target = target_of(path).map_err(failed())?;
         let partial = partial_path(&target);
         let file = loop {
-            match options().create_new(true).open(&partial) {
-                Ok(file) => {
-                    lock(&file, &partial)?;
-                    mark(&file, &partial).map_err(failed())?;
-                    break file;
-                }
+            match create_marked(&partial) {
+                Ok(file) => break file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("create", &partial)(error)),
             }
@@ -232,6 +234,36 @@ fn options() -> OpenOptions {
 fn open_regular(path: &Path) -> io::Result<File> {
     let file = options().open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
+/// Creates an unfinished file, marked and locked. Fails if the name is taken.
+///
+/// Where the system can, the file has no name before it is marked: a process that is killed at any
+/// moment leaves no file that the next one does not recognize.
+fn create_marked(path: &Path) -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = create_unnamed(path) {
+        mark(&file, path)?;
+        file.lock()?;
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        match linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW) {
+            Ok(()) => return Ok(file),
+            Err(Errno::EXIST) => return Err(io::ErrorKind::AlreadyExists.into()),
+            // There is no /proc.
+            Err(_) => {}
+        }
+    }
+    let file = options().create_new(true).open(path)?;
+    mark(&file, path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Creates a file without a name in the folder of a path.
+#[cfg(target_os = "linux")]
+fn create_unnamed(path: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE.bits().cast_signed();
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open(folder_of(path))
 }
 
 /// Locks an unfinished file.

@@ -104,7 +104,7 @@ pub struct Recipe {
     pub(super) window: Window,
     pub(super) weights: Weights,
     pub(super) hash: HashFunction,
-    width: u32,
+    width: Width,
 }
 
 impl Recipe {
@@ -158,7 +158,7 @@ impl Recipe {
     /// The width of the fingerprints.
     #[must_use]
     pub fn width(&self) -> Width {
-        Width::try_from(self.width).unwrap_or_default()
+        self.width
     }
 
     /// The bands of the fingerprints, if it makes MinHash values. A database of such fingerprints
@@ -210,7 +210,7 @@ impl Recipe {
         }
         let bits = match self.hash {
             HashFunction::Md5 { bits } => bits,
-            _ => self.width,
+            _ => self.width.bits(),
         };
         (std::f64::consts::PI * f64::from(distance) / f64::from(bits)).cos().max(0.0)
     }
@@ -260,7 +260,7 @@ impl Recipe {
         if !self.hash.widths().contains(&width) {
             return refuse("width", format!("hash={} cannot make {width} bits", self.hash));
         }
-        let hash_bits = if let HashFunction::Md5 { bits } = self.hash { bits } else { width };
+        let hash_bits = if let HashFunction::Md5 { bits } = self.hash { bits } else { width.bits() };
         if self.window.join == Join::Cyclic && hash_bits != 64 {
             return refuse("join", format!("cyclic needs hashes of 64 bits, not {hash_bits}"));
         }
@@ -316,7 +316,7 @@ impl Recipe {
         window: Window { len: 1, join: Join::Space, short: Short::One },
         weights: Weights::Frequency,
         hash: HashFunction::Xxh3,
-        width: 64,
+        width: Width::W64,
     };
 }
 

@@ -47,21 +47,19 @@ pub(super) enum HashFunction {
 
 impl HashFunction {
     /// The supported widths of fingerprints, in bits. The first is the default.
-    pub(super) fn widths(self) -> &'static [u32] {
+    pub(super) fn widths(self) -> &'static [Width] {
         match self {
-            Self::Xxh3 => &[64, 128, 256],
-            Self::Md5 { bits: 128 } => &[128],
-            Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[64],
-            Self::MinHash { .. } => &[256, 128, 64],
+            Self::Xxh3 => &[Width::W64, Width::W128, Width::W256],
+            Self::Md5 { bits: 128 } => &[Width::W128],
+            Self::Md5Be64 | Self::Md5 { .. } | Self::Jenkins => &[Width::W64],
+            Self::MinHash { .. } => &[Width::W256, Width::W128, Width::W64],
         }
     }
 
     /// Whether fingerprints of a width can be made.
-    pub(super) fn makes(self, width: u32) -> bool {
+    pub(super) fn makes(self, width: Width) -> bool {
         let fits = match self {
-            Self::MinHash { bands, .. } => {
-                Width::try_from(width).is_ok_and(|width| bands.check(width).is_ok())
-            }
+            Self::MinHash { bands, .. } => bands.check(width).is_ok(),
             _ => true,
         };
         fits && self.widths().contains(&width)
@@ -85,7 +83,7 @@ pub(super) const JOINS: Choices<Join, 3> =
     [("space", Join::Space), ("nothing", Join::Nothing), ("cyclic", Join::Cyclic)];
 pub(super) const SHORT: Choices<Short, 3> =
     [("one", Short::One), ("none", Short::None), ("tokens", Short::Tokens)];
-pub(super) const WIDTHS: Choices<u32, 3> = [("64", 64), ("128", 128), ("256", 256)];
+pub(super) const WIDTHS: Choices<Width, 3> = [("64", Width::W64), ("128", Width::W128), ("256", Width::W256)];
 
 /// The value with a name.
 pub(super) fn choice<T: Copy, const N: usize>(choices: &Choices<T, N>, name: &str) -> Result<T, String> {

@@ -199,7 +199,7 @@ impl Args {
                     Some(completed) => {
                         let DocumentCounts { records, kept, .. } = done.counts;
                         global.note(format_args!(
-                            "already complete on {completed}: {records} documents, {kept} kept; nothing was changed"
+                            "already complete on {completed}: {records} documents, {kept} kept; its outputs and the database stay as they are"
                         ));
                     }
                     None => summarize(global, &done, self.unit, started),

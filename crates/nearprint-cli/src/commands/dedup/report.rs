@@ -82,7 +82,8 @@ impl DedupReport {
         }))
     }
 
-    /// Writes the page after the job. The file takes its name when it is complete. `check` is called
+    /// Writes the page after the job. If the job was complete before, a page that exists stays. The
+    /// file takes its name when it is complete. `check` is called
     /// for each line and document that is read; an error cancels.
     ///
     /// Reads the file of duplicates twice, and the inputs as far as texts are shown. Memory: 32 bytes
@@ -93,6 +94,9 @@ impl DedupReport {
     /// Those of `check`, of reading the inputs, and
     /// [`Error::Engine`](nearprint_text::Error::Engine) if a file cannot be read or written.
     pub fn write(&self, done: &FileReport, check: Check<'_>) -> Result<()> {
+        if done.completed.is_some() && self.path.is_file() {
+            return Ok(());
+        }
         let sizes = self.sizes(check)?;
         let mut groups = self.groups(&sizes.largest(), check)?;
         self.add_texts(&mut groups, check)?;
