@@ -182,7 +182,7 @@ mod tests {
     fn checkpoints_keep_their_names() {
         let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15},"featureless":16},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
         let checkpoint = Checkpoint::decode(json.as_bytes()).unwrap();
-        assert_eq!((&checkpoint.rows.0[..], checkpoint.counts.invalid_utf8), (&[7..9][..], 7));
+        assert_eq!((&checkpoint.rows.0[0], checkpoint.counts.invalid_utf8), (&(7..9), 7));
         assert_eq!(checkpoint.files[0].as_ref().unwrap().written().digest, (1 << 64) + 2);
         assert_eq!(checkpoint.counts.featureless, 16);
         assert_eq!(checkpoint.encode().unwrap(), json.as_bytes());

@@ -386,7 +386,12 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(self.known.clone());
         }
         let (snapshot, measure) = (self.writer.snapshot()?, self.measure());
-        Ok(Some(KnownDocuments { snapshot, ignored: vec![sequence..u64::MAX], k: self.k, measure }))
+        Ok(Some(KnownDocuments {
+            snapshot,
+            ignored: std::iter::once(sequence..u64::MAX).collect(),
+            k: self.k,
+            measure,
+        }))
     }
 
     /// Whether a document has too few tokens or features.

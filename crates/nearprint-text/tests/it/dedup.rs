@@ -127,7 +127,7 @@ fn documents_since_the_last_checkpoint_are_forgotten() {
     dedup.checkpoint(b"third").unwrap();
     let later = dedup.next_sequence();
     assert_eq!(dedup.decide("f", "seven eight nine").unwrap(), Decision::Kept);
-    dedup.forget(&[before..later]).unwrap();
+    dedup.forget(std::slice::from_ref(&(before..later))).unwrap();
     drop(dedup);
 
     let mut dedup = open();

@@ -101,7 +101,7 @@ impl DedupReport {
         let mut groups = self.groups(&sizes.largest(), check)?;
         self.add_texts(&mut groups, check)?;
         let head = self.head(done, &sizes, groups.len());
-        Ok(write_page(&self.path, &head, |out| groups.iter().try_for_each(|group| out.group(group)))?)
+        write_page(&self.path, &head, |out| groups.iter().try_for_each(|group| out.group(group)))
     }
 
     fn head(&self, done: &FileReport, sizes: &Sizes, num_shown: usize) -> Report {
