@@ -1,7 +1,7 @@
 //! A file that has its name only when it is complete.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -442,14 +442,4 @@ fn folder_of(path: &Path) -> &Path {
 /// Makes the name of a file durable.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
-}
-
-impl Write for &OutputFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&self.file).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
