@@ -112,6 +112,34 @@ def test_units_are_remembered_and_finished_jobs_reported(pages: Path, tmp_path: 
     assert later.units.compared == later.units.removed == first.units.compared
 
 
+def test_regression_outputs_of_before_stay_until_there_are_new_ones(pages: Path, tmp_path: Path) -> None:
+    output, database = tmp_path / "out.jsonl", tmp_path / "seen.np"
+    first = nearprint.dedup_files(pages, output, database=database)
+    before = output.read_bytes()
+    assert first.completed is None and not first.already_complete and len(before.splitlines()) == first.kept
+    for wrong in ({"text_field": "typo"}, {"key_field": "typo"}, {"keep": "max:typo", "text_field": "typo"}):
+        for where in (None, tmp_path / "other.np"):
+            with pytest.raises(nearprint.InputError, match="typo"):
+                nearprint.dedup_files(pages, output, database=where, **wrong)  # type: ignore[arg-type]
+            assert output.read_bytes() == before
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    more = tmp_path / "more.jsonl"
+    more.write_bytes(pages.read_bytes() * 20_000)
+    with pytest.raises(KeyboardInterrupt):
+        nearprint.dedup_files(more, output, progress=interrupt)
+    assert output.read_bytes() == before and not output.with_name("out.jsonl.partial").exists()
+
+    again = nearprint.dedup_files(pages, output, database=database, annotate=True)
+    assert again.completed is not None and again.completed.tzinfo is not None and again.kept == first.kept
+    assert output.read_bytes() == before
+    assert nearprint.dedup_files(pages, output, database=database, restart=True).kept == first.kept
+    assert output.read_bytes() == before
+    assert nearprint.dedup_files(pages, output, database=database, again=True).kept == 0
+
+
 def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     def refused(why: str, kind: type[Exception] = ValueError, **options: Any) -> None:
         with pytest.raises(kind, match=why):

@@ -70,10 +70,10 @@ impl FinishedJob {
         })
     }
 
-    /// Whether `job` is this job, or asks for a file that this job has completed.
+    /// Whether `job` is this job, or would replace its output.
     pub(super) fn is_or_has_output_of(&self, job: &FileJob, identity: &JobIdentity) -> bool {
-        let is_of_this = |path: &Path| is_named(path) && self.file(path).is_some();
-        self.identity == *identity || job.outputs().into_iter().flatten().any(is_of_this)
+        let output = self.files[0].as_ref().filter(|_| is_named(&job.output));
+        self.identity == *identity || output.is_some_and(|output| output.path == path_hash(&job.output))
     }
 
     fn file(&self, path: &Path) -> Option<&FinishedFile> {

@@ -79,8 +79,8 @@ pub struct FileJob {
     /// Forgets what an interrupted job, or this one before, has kept in the database, and starts
     /// over. What others have stored stays.
     pub restart: bool,
-    /// Runs although a finished job with the same inputs has written one of the outputs. The documents
-    /// are then duplicates.
+    /// Runs although a finished job with the same inputs has written the output. The documents are then
+    /// duplicates.
     pub again: bool,
     /// Which of several near-duplicates is kept.
     pub keep: Keep,
