@@ -163,8 +163,9 @@ class Database:
         line, width, bands = _nearprint.recipe_line(recipe)
         if width != self._width:
             raise InputError(f"recipe: makes fingerprints of {width} bits, where the database has {self._width}")
-        if bands != self._bands:
-            kinds = (f"bands {bands}" if bands else "no bands"), self._bands or "none"
+        own = self._settings()[1]
+        if bands != own:
+            kinds = (f"bands {bands}" if bands else "no bands"), own or "none"
             raise InputError(f"recipe: makes fingerprints of {kinds[0]}, where the database has {kinds[1]}")
         self._open().set_recipe(line)
 
@@ -483,7 +484,7 @@ class Database:
 
     def _check_carried(self, fingerprints: Any) -> None:
         if carried_recipe(fingerprints) is not None:
-            check_carried(fingerprints, self.recipe, self._bands, self._path)
+            check_carried(fingerprints, self.recipe, self._settings()[1], self._path)
 
     def _words_of_one(self, fingerprint: Fingerprint) -> npt.NDArray[np.uint64]:
         self._check_carried(fingerprint)
