@@ -108,7 +108,7 @@ class Deduplication:
 
     documents: int
     kept: int
-    #: Near-duplicates of kept documents, copies included; with units, documents of which nothing is left.
+    #: Near-duplicates of kept documents, copies included; with units, documents without remaining units.
     duplicates: int
     #: Near-duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts.
     copies: Optional[int]

@@ -93,7 +93,7 @@ def column_of(numbers: list[Optional[int]], width: int) -> pa.Array:
 
 
 def frame(session: SparkSession, numbers: list[Optional[int]], width: int) -> DataFrame:
-    """Rows with ids from both ends of their range, fingerprints, and scores of which some are equal."""
+    """Rows with ids from both ends of their range, fingerprints, and scores, some of them equal."""
     ids = [index if index % 2 else -(2**62) + index for index in range(len(numbers))]
     scores = [None if index % 7 == 3 else float(index * 7919 % 13) for index in range(len(numbers))]
     table = pa.table({"id": pa.array(ids, pa.int64()), "fingerprint": column_of(numbers, width), "score": scores})
@@ -214,7 +214,7 @@ def test_pairs_between_two_tables(kind: Kind, session: SparkSession) -> None:
 
 
 def path_of_length(count: int) -> list[Optional[int]]:
-    """Numbers each of which is near the one before it, on both sides of the middle."""
+    """Numbers that are near the one before, on both sides of the middle."""
     return [(index ^ index >> 1) << 49 for index in range(count)]
 
 
