@@ -12,7 +12,7 @@ from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
 from ._errors import InputError
 from ._progress import Progress, check_progress, listening
-from ._reports import Finding, Salvage
+from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows
 from ._settings import check_count, k_of_layout, kind_of, line_and_width, settings_of
 
@@ -160,7 +160,7 @@ def repair(
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
-) -> Salvage:
+) -> RepairReport:
     """Saves what can be read of a damaged database into a new one at ``dest``.
 
     ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
@@ -174,4 +174,4 @@ def repair(
         made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
     rows, lost_rows, lost_fingerprints, recovered = counts
     listed = [Finding(*finding) for finding in findings]
-    return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
+    return RepairReport(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)

@@ -127,7 +127,8 @@ def simhash(hashes: Any, weights: Any = None, *, width: Optional[int] = None) ->
     """The simhash of the hashes of features.
 
     A bit is set if the hashes with this bit have more weight than those without. ``hashes`` is as in
-    :func:`find_all`; ``weights`` is a number up to 10^15 for each hash, with nine decimal places. By default all weights are equal.
+    :func:`find_all`; ``weights`` is a number up to 10^15 for each hash, with nine decimal places. By default
+    all weights are equal.
 
     Raises ``InputError`` for a wrong number of weights, and for a weight that is NaN or too large.
     """

@@ -349,10 +349,10 @@ def test_runs_of_tasks_that_die_are_built_once(
     monkeypatch.undo()
     database = tmp_path / "one.np"
     rows = sum(number is not None for number in numbers)
-    assert spark.ingest(database, str(runs)) == nearprint.Ingested(4, 0, rows)
-    assert spark.ingest(database, str(runs)) == nearprint.Ingested(0, 4, 0)
+    assert spark.ingest(database, str(runs)) == nearprint.IngestReport(4, 0, rows)
+    assert spark.ingest(database, str(runs)) == nearprint.IngestReport(0, 4, 0)
     again = spark.build_runs(df, str(home), partitions=4)
-    assert spark.ingest(database, again) == nearprint.Ingested(0, 4, 0)
+    assert spark.ingest(database, again) == nearprint.IngestReport(0, 4, 0)
     with nearprint.open(database) as opened:
         assert opened.stats()["rows"] == len(opened) == rows
         assert sorted(numbers_of(opened.rows().table()["fingerprint"])) == sorted(
@@ -422,7 +422,7 @@ def test_runs_go_through_object_storage(session: SparkSession, tmp_path: Path) -
         assert runs.startswith("s3://bucket/runs/runs-")
         spark.ingest(tmp_path / "stored.np", runs, storage_options=options)
         plain = spark.build_runs(df, str(tmp_path / "plain"), partitions=3)
-        assert spark.ingest(tmp_path / "stored.np", plain) == nearprint.Ingested(0, 3, 0)
+        assert spark.ingest(tmp_path / "stored.np", plain) == nearprint.IngestReport(0, 3, 0)
         listed = files.find("bucket")
         assert sum(name.endswith("/MANIFEST") for name in listed) == 3
         folder = runs[len("s3://") :]

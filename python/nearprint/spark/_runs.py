@@ -24,7 +24,7 @@ from .._arrays import check_width, path_of, words_of
 from .._database import Path
 from .._errors import ExistsError, InputError, NotFoundError
 from .._progress import Progress
-from .._reports import Ingested
+from .._reports import IngestReport
 from .._settings import check_count, k_of_layout, line_and_width, settings_of
 
 #: The list of the runs that are finished. It is written last.
@@ -106,7 +106,9 @@ def build_runs(
         return store.folder
 
 
-def ingest(path: Path, folder: str, *, storage_options: StorageOptions = None, progress: Progress = None) -> Ingested:
+def ingest(
+    path: Path, folder: str, *, storage_options: StorageOptions = None, progress: Progress = None
+) -> IngestReport:
     """Ingests the runs of :func:`build_runs` into the database at ``path``, all or none of them.
 
     Creates the database if there is none. Runs that were ingested before are skipped, also if they were built again
