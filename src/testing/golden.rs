@@ -62,7 +62,7 @@ fn folder(name: &str) -> PathBuf {
 fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout(layout.parse().unwrap());
-    let mut builder = Database::<F>::build(path, schema).unwrap();
+    let mut builder = Database::<F>::build(path, &schema).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -73,7 +73,7 @@ fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
 /// The writer of a new database.
 fn writer<F: Fingerprint>(path: &Path, schema: Schema) -> Writer<F> {
     let options = Options::new().background_merges(false);
-    Database::create_with(path, schema, options).unwrap().writer().unwrap()
+    options.create(path, &schema).unwrap().writer().unwrap()
 }
 
 /// Databases made by a writer. `living` has two runs, the younger one with tombstones, and

@@ -142,7 +142,7 @@ pub fn say(line: &str) {
 fn write(writing: Writing, path: &Path) -> Result<()> {
     let options = Options::new().memtable_rows(writing.memtable_rows);
     let options = if writing.background { options } else { options.background_merges(false).threads(1) };
-    let mut writer = Database::<u64>::open_with(path, options)?.writer()?;
+    let mut writer = options.open::<u64>(path)?.writer()?;
     say("OPEN");
     let note = File::options().write(true).open(noted(path)).ok();
     for i in writing.from..writing.to {

@@ -113,7 +113,7 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let engine = &job.dedup.engine;
         let bands = deduplicator.recipe().bands().map(BandCounts::new);
         let cleaner = deduplicator.fingerprinter();
-        let groups = GroupSizes::new(engine.memory_budget() / 16, engine.num_threads())?;
+        let groups = GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())?;
         Ok(Self {
             job,
             counts,
