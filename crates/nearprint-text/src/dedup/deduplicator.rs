@@ -359,11 +359,17 @@ impl<F: Fingerprint> Deduplicator<F> {
     ///
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
+        self.finish_with(None)
+    }
+
+    /// As [`finish`](Self::finish), and replaces the records of finished jobs by the same commit.
+    pub(super) fn finish_with(mut self, history: Option<&[u8]>) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
+        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
         self.writer.set_checkpoint(b"")?;
         Ok(self.writer.close()?)
     }
