@@ -196,7 +196,7 @@ fn fork(path: &Path, first: u64) -> std::result::Result<(), Box<dyn std::error::
     let part = |part: u64| (0..FORK_ROWS).map(move |row| first + part * FORK_ROWS + row);
     let row = |id: u64| (fingerprint(id), Some(id));
     let mut writer = Database::<u64>::open(path)?.writer()?;
-    let mut builder = Database::<u64>::build(std::env::var_os(BUILT).unwrap(), Schema::new())?;
+    let mut builder = Database::<u64>::build(std::env::var_os(BUILT).unwrap(), &Schema::new())?;
     let mut kept = Deduplicator::<u64>::temporary(DedupOptions::new("simhash".parse()?))?;
     kept.decide("a", "one text of some words")?;
     let insert = |writer: &mut Writer<u64>, rows: u64| -> Result<()> {
