@@ -133,7 +133,7 @@ pub enum Error {
         /// The rule that it breaks.
         reason: String,
     },
-    /// A key that is not one of these [blocks](crate::Blocks).
+    /// A key that is not one of these [blocks](crate::list::Blocks).
     ForeignKey {
         /// The key.
         key: u64,

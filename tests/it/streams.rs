@@ -184,16 +184,16 @@ fn regression_pairs_of_a_list_are_made_as_they_are_pulled() {
     // 800 million pairs, of which few are pulled.
     let values = fingerprints::<u64>(&rows(Shape::Uniform, 40_000, 5));
     let started = Instant::now();
-    let mut pairs = nearprint::stream_all(values.clone(), 64, &nearprint::Options::new()).unwrap();
+    let mut pairs = nearprint::list::pairs(values.clone(), 64, &nearprint::Options::new()).unwrap();
     assert_eq!(pairs.by_ref().take(AHEAD).filter(Result::is_ok).count(), AHEAD);
     drop(pairs);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 
-    let expected = nearprint::find_all(&values, 12).unwrap();
-    let streamed = nearprint::stream_all(values, 12, &nearprint::Options::new());
+    let expected = nearprint::list::find_all(&values, 12).unwrap();
+    let streamed = nearprint::list::pairs(values, 12, &nearprint::Options::new());
     assert_eq!(collected(streamed), expected);
     let bands = nearprint::Near { k: 3, bands: Some("3x20".parse().unwrap()) };
-    let mut refused = nearprint::stream_all(vec![1u64, 2], bands, &nearprint::Options::new()).unwrap();
+    let mut refused = nearprint::list::pairs(vec![1u64, 2], bands, &nearprint::Options::new()).unwrap();
     assert!(matches!(refused.next(), Some(Err(Error::InvalidLayout { .. }))));
     assert!(refused.next().is_none());
 }

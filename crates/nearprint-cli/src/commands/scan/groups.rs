@@ -46,7 +46,7 @@ pub(super) fn find<F: Fingerprint>(
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    nearprint::visit_all_row_clusters(rows, near, options, |cluster| {
+    nearprint::list::visit_row_clusters(rows, near, options, |cluster| {
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;
