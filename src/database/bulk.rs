@@ -196,7 +196,8 @@ impl<F: Fingerprint> Builder<F> {
         check_key(self.manifest.keys, key, text, self.staging.target())?;
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
         let row = Row { fingerprint, id };
-        let record = KeyRecord { row, sequence: self.next_sequence, key: key.as_bytes(), text };
+        let sequence = self.next_sequence;
+        let record = KeyRecord { row, sequence, last: sequence, key: key.as_bytes(), text };
         self.push_record(&record)?;
         Ok(id)
     }
@@ -204,7 +205,7 @@ impl<F: Fingerprint> Builder<F> {
     pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
         self.push(record.row.fingerprint, Some(record.row.id))?;
         let storage = folder(&self.staging);
-        self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
+        self.next_sequence = self.next_sequence.max(record.last.saturating_add(1));
         let target = target(&storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
         self.keys.push(target, record)
     }

@@ -163,7 +163,8 @@ impl<F: Fingerprint> Writer<F> {
         let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
         let sequence = self.next_sequence();
         let row = Row { fingerprint, id };
-        self.apply(Operation::InsertKeyed(KeyRecord { row, sequence, key: key.as_bytes(), text }))?;
+        let record = KeyRecord { row, sequence, last: sequence, key: key.as_bytes(), text };
+        self.apply(Operation::InsertKeyed(record))?;
         Ok(id)
     }
 
@@ -265,7 +266,7 @@ impl<F: Fingerprint> Writer<F> {
         if !self.memtable.changes.deletes(row.id) {
             self.view.keys_of(row, &mut keys)?;
         }
-        self.memtable.changes.keys_of(row, &mut |record| keys.push(RowKey::of(&record)));
+        self.memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
         Ok(RowKey::distinct(keys))
     }
 
