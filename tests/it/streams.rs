@@ -197,3 +197,15 @@ fn regression_pairs_of_a_list_are_made_as_they_are_pulled() {
     assert!(matches!(refused.next(), Some(Err(Error::InvalidLayout { .. }))));
     assert!(refused.next().is_none());
 }
+
+#[test]
+fn visitors_may_fail_with_errors_of_io() {
+    let (home, values) = (tempfile::tempdir().unwrap(), vec![1u64, 2]);
+    let read = || -> Result<Vec<u8>, Error> { Ok(std::fs::read(home.path().join("missing"))?) };
+    let failed = nearprint::list::visit_pairs(values, 3, &nearprint::Options::new(), |_| read().map(drop));
+    let Err(error @ Error::Io { .. }) = failed else { panic!("{failed:?}") };
+    assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+    let full = Error::from(std::io::Error::from(std::io::ErrorKind::StorageFull));
+    assert!(matches!(full, Error::DiskFull { .. }), "{full}");
+    assert_eq!(full.to_string(), "no space left on the device");
+}
