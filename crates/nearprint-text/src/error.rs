@@ -414,20 +414,10 @@ impl fmt::Display for DatabaseProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
-            Self::NoTexts { path } => write!(
-                f,
-                "{}: keeps no texts to confirm with; `nearprint create NEW.np --recipe {} --texts` makes a \
-                 database that does",
-                path.display(),
-                Recipe::DEFAULT
-            ),
-            Self::NoRecipe { path } => write!(
-                f,
-                "{}: has no recipe, so that nothing says how texts become fingerprints; `nearprint create NEW.np \
-                 --recipe {} --keys` makes a database for documents, with --texts one that also keeps their texts",
-                path.display(),
-                Recipe::DEFAULT
-            ),
+            Self::NoTexts { path } => write!(f, "{}: keeps no texts to confirm with", path.display()),
+            Self::NoRecipe { path } => {
+                write!(f, "{}: has no recipe to make fingerprints of texts with", path.display())
+            }
             Self::OtherRecipe { path, found, expected } => write!(
                 f,
                 "{}: its fingerprints are made by another recipe: {found}; not by {expected}",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{STDOUT, print_message};
 use nearprint::Error;
-use nearprint_text::recipe::RecipeError;
+use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
@@ -218,6 +218,17 @@ impl Failure {
             Self::Text(TextError::Compressed { program, .. }) => {
                 Some(format!("`{program} FILE | nearprint … -` reads it").into())
             }
+            Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
+                Some(format!("`nearprint create NEW.np --recipe {} --texts` makes a database that does", Recipe::DEFAULT).into())
+            }
+            Self::Text(TextError::Database(DatabaseProblem::NoRecipe { .. })) => Some(
+                format!(
+                    "`nearprint create NEW.np --recipe {} --keys` makes a database for documents, with --texts one \
+                     that also keeps their texts",
+                    Recipe::DEFAULT
+                )
+                .into(),
+            ),
             Self::Text(error) => hint_of(error).map(Into::into),
             Self::Partial { failure, .. } => failure.hint(),
             _ => self.fixed_hint().map(Into::into),
