@@ -20,7 +20,7 @@ pub struct Stats {
     pub layout: String,
     /// The bands of the fingerprints, if it is a layout of bands.
     pub bands: Option<BandLayout>,
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     pub keys: KeyStorage,
     /// The database's random identity, in hexadecimal.
     pub database_id: String,
