@@ -177,7 +177,8 @@ impl<F: Fingerprint> Builder<F> {
         let Some(key) = row.key else { return self.push_row(fingerprint, given) };
         let id = given.unwrap_or_default();
         let (row, text) = (Row { fingerprint, id }, row.text);
-        self.push_record(&KeyRecord { row, sequence: self.next_sequence, key: key.as_bytes(), text })?;
+        let sequence = self.next_sequence;
+        self.push_record(&KeyRecord { row, sequence, last: sequence, key: key.as_bytes(), text })?;
         Ok(id)
     }
 
@@ -203,7 +204,7 @@ impl<F: Fingerprint> Builder<F> {
     pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
         self.push_row(record.row.fingerprint, Some(record.row.id))?;
         let storage = folder(&self.staging);
-        self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
+        self.next_sequence = self.next_sequence.max(record.last.saturating_add(1));
         let target = target(&storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
         self.keys.push(target, record)
     }

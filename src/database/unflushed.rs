@@ -102,7 +102,7 @@ impl<F: Fingerprint> Unflushed<F> {
     ) -> Result<Option<Arc<Searchable<F>>>> {
         let mut changes = ChangeSet::new();
         frames.visit(&mut |operation| {
-            changes.apply(operation, |_| ());
+            changes.apply(operation);
         })?;
         changes.note_in(manifest);
         changes.to_run(manifest, self.runs().map(|run| &run.run.record), options)

@@ -19,6 +19,7 @@ for_each_width!(
     a_snapshot_that_reads_on_equals_one_that_reads_everything,
     regression_hashes_of_texts_belong_to_the_schema,
     regression_keys_of_others_are_not_deleted_with_those_of_a_job,
+    regression_a_key_that_others_insert_again_is_not_deleted_with_those_of_a_job,
     keys_and_texts_need_a_database_that_stores_them,
 );
 
@@ -423,6 +424,41 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
         let expected: BTreeSet<u64> = before.chain(between).chain(after).chain([shared]).collect();
         assert_eq!(sequences, expected);
         assert_eq!(left.len(), expected.len());
+    }
+}
+
+/// A key has one record for all its insertions. It had the number of the first one only, so that a
+/// job that was restarted deleted what another writer had stored since.
+fn regression_a_key_that_others_insert_again_is_not_deleted_with_those_of_a_job<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    for compacts in [false, true] {
+        for (turn, order) in [["job", "other"], ["other", "job"], ["job", "job"]].into_iter().enumerate() {
+            let path = home.path().join(format!("{compacts}{turn}"));
+            let database = options().create::<F>(&path, &schema()).unwrap();
+            let mut writer = database.writer().unwrap();
+            let mut of_job = Vec::new();
+            for owner in order {
+                let first = writer.next_sequence();
+                writer
+                    .insert(NewRow { text: owner.as_bytes(), ..NewRow::keyed(low::<F>(1), "both") })
+                    .unwrap();
+                writer.insert(NewRow::keyed(low::<F>(2), owner)).unwrap();
+                if owner == "job" {
+                    of_job.push(first..writer.next_sequence());
+                }
+                // In a run of its own, or together with the next one.
+                writer.flush().unwrap();
+                if compacts {
+                    writer.compact().unwrap();
+                }
+            }
+            writer.delete_keys_between(&of_job).unwrap();
+            writer.close().unwrap();
+            let left = keys_of(&database.snapshot().unwrap());
+            let left: Vec<&str> = left.keys().map(|(_, key)| &key[..]).collect();
+            let expected: &[&str] = if turn < 2 { &["both", "other"] } else { &[] };
+            assert_eq!(left, expected, "{order:?}, compacted: {compacts}");
+        }
     }
 }
 

@@ -137,7 +137,7 @@ fn read_logs<F: Fingerprint>(
         let Some(log) = DamagedLog::read(storage, number, report)? else { continue };
         for operation in log.operations::<F>(manifest, report) {
             if manifest.keys.is_some() || !matches!(operation, Operation::InsertKeyed(_)) {
-                changes.apply(operation, |_| ());
+                changes.apply(operation);
             }
         }
     }

@@ -159,7 +159,13 @@ impl<F: Fingerprint> Writer<F> {
             None => Operation::Insert { row: stored, automatic: given.is_none() },
             Some(key) => {
                 let sequence = self.next_sequence();
-                Operation::InsertKeyed(KeyRecord { row: stored, sequence, key, text: row.text })
+                Operation::InsertKeyed(KeyRecord {
+                    row: stored,
+                    sequence,
+                    last: sequence,
+                    key,
+                    text: row.text,
+                })
             }
         })?;
         Ok(id)
@@ -277,7 +283,7 @@ impl<F: Fingerprint> Writer<F> {
         if !self.memtable.changes.deletes(row.id) {
             self.view.keys_of(row, &mut keys)?;
         }
-        self.memtable.changes.keys_of(row, &mut |record| keys.push(RowKey::of(&record)));
+        self.memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
         Ok(RowKey::distinct(keys))
     }
 

@@ -451,6 +451,10 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// Remembers a kept document, and what a later verdict needs of it.
     pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+        if document.comparable == Comparable::Nothing && self.is_stored(document)? {
+            // Nothing is near it, and so nobody has looked. A job never inserts what others have.
+            return Ok(());
+        }
         self.writer.insert(NewRow {
             text: &stored.0,
             ..NewRow::keyed(document.stored_fingerprint(), document.key)
