@@ -176,7 +176,8 @@ pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<V
 /// `visit` receives the pairs of [`find_all`] in blocks, on the calling thread. An error of `visit`
 /// ends the search and is returned. Progress is counted in fingerprints, over all tables in use.
 ///
-/// # Errors Errors of `visit`; [`Error::Interrupted`].
+/// # Errors
+/// Errors of `visit`; [`Error::Interrupted`].
 pub fn visit_all<F: Fingerprint, E: From<Error>>(
     mut values: Vec<F>,
     near: impl Into<Near>,
