@@ -89,7 +89,7 @@ impl Pages {
         if found_len != record.len_bytes {
             damaged(&format!("{found_len} bytes long, and was {}", record.len_bytes));
         }
-        // Checksums follow the data. Without them, damaged pages cannot be recognised. The check
+        // Checksums follow the data. Without them, damaged pages cannot be recognized. The check
         // also bounds the lengths that a damaged manifest may claim.
         if found_len <= (1 + data_pages) * PAGE_BYTES as u64 {
             return Ok(Opened::Missing);
