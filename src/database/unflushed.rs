@@ -209,7 +209,7 @@ mod tests {
 
     fn commit(writer: &mut Writer<u64>, ids: std::ops::Range<u64>) {
         for id in ids {
-            writer.insert(crate::fingerprint::mix64(id), Some(id)).unwrap();
+            writer.insert(Row { fingerprint: crate::fingerprint::mix64(id), id }).unwrap();
             writer.commit().unwrap();
         }
     }

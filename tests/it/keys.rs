@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::common::{Random, all_rows, folder_in_memory, for_each_width, low, short_or_full};
-use nearprint::{Builder, Database, Error, Fingerprint, KeyStorage, Options, Row, RowKey, Schema, Snapshot};
+use nearprint::{
+    Builder, Database, Error, Fingerprint, KeyStorage, NewRow, Options, Row, RowKey, Schema, Snapshot,
+};
 
 for_each_width!(
     keys_come_and_go_with_their_rows,
@@ -77,7 +79,7 @@ fn keys_come_and_go_with_their_rows<F: Fingerprint>() {
     for seed in 0..short_or_full(2, 5) {
         let home = folder_in_memory();
         let path = home.path().join("db");
-        let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+        let database = options().create::<F>(&path, &schema()).unwrap();
         let mut random = Random(seed);
         let mut model = Model::<F>::new();
         let mut sequence = 0;
@@ -104,7 +106,9 @@ fn keys_come_and_go_with_their_rows<F: Fingerprint>() {
                 }
                 _ => {
                     let (fingerprint, id, key, text) = some_row(&mut random);
-                    let id = writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
+                    let id = writer
+                        .insert(NewRow { id, text: &text, ..NewRow::keyed(fingerprint, &key) })
+                        .unwrap();
                     let row = Row { fingerprint, id };
                     model.entry((row, key)).or_insert((sequence, text));
                     let keys = writer.keys_of(row).unwrap();
@@ -131,7 +135,7 @@ fn load<F: Fingerprint>(mut builder: Builder<F>, seed: u64, rows: usize) -> Mode
     let mut model = Model::<F>::new();
     for sequence in 0..rows as u64 {
         let (fingerprint, id, key, text) = some_row(&mut random);
-        let id = builder.push_keyed(fingerprint, id, &key, &text).unwrap();
+        let id = builder.push(NewRow { id, text: &text, ..NewRow::keyed(fingerprint, &key) }).unwrap();
         model.entry((Row { fingerprint, id }, key)).or_insert((sequence, text));
     }
     builder.finish().unwrap();
@@ -142,7 +146,7 @@ fn a_bulk_load_sorts_keys_with_little_memory<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     for (name, memory) in [("little", 1 << 20), ("much", 1 << 28)] {
         let path = home.path().join(name);
-        let builder = Database::<F>::build_with(&path, schema(), options().memory_bytes(memory)).unwrap();
+        let builder = options().memory_bytes(memory).build::<F>(&path, &schema()).unwrap();
         let model = load(builder, 3, 20_000);
         check(&path, &model);
         let names: Vec<_> = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -153,16 +157,16 @@ fn a_bulk_load_sorts_keys_with_little_memory<F: Fingerprint>() {
 fn runs_with_keys_are_ingested_by_databases_of_the_same_schema<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let mut model = load(Database::<F>::build_with(&path, schema(), options()).unwrap(), 1, 500);
+    let mut model = load(options().build::<F>(&path, &schema()).unwrap(), 1, 500);
     let runs = home.path().join("runs");
-    let more = load(Database::<F>::build_with(&runs, schema(), options()).unwrap().runs_only(), 2, 500);
+    let more = load(options().build::<F>(&runs, &schema()).unwrap().runs_only(), 2, 500);
     let plain = home.path().join("plain");
-    Database::<F>::create(&plain, Schema::new()).unwrap();
+    Database::<F>::create(&plain, &Schema::new()).unwrap();
     let error = Database::<F>::open(&plain).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("keys and texts, recipe some recipe"), "{error}");
     let other = home.path().join("other");
-    Database::<F>::create(&other, schema().recipe("another")).unwrap();
+    Database::<F>::create(&other, &schema().recipe("another")).unwrap();
     let error = Database::<F>::open(&other).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
 
@@ -184,9 +188,9 @@ fn runs_with_keys_are_ingested_by_databases_of_the_same_schema<F: Fingerprint>()
 fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let model = load(Database::<F>::build_with(&path, schema(), options()).unwrap(), 5, 3000);
+    let model = load(options().build::<F>(&path, &schema()).unwrap(), 5, 3000);
     let whole = home.path().join("whole");
-    let report = Database::<F>::repair(&path, &whole, Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, &whole, &Schema::new()).unwrap();
     assert!(report.made && report.is_complete(), "{:?}", report.findings);
     check(&whole, &model);
 
@@ -199,7 +203,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     std::fs::remove_file(file(".rows")).unwrap();
     let by_keys = home.path().join("by keys");
     let name = format!("{:08}.rows", 1);
-    let report = Database::<F>::repair(&path, &by_keys, Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, &by_keys, &Schema::new()).unwrap();
     assert!(report.made && !report.is_complete(), "{:?}", report.findings);
     check(&by_keys, &model);
     std::fs::write(path.join(name), rows).unwrap();
@@ -211,7 +215,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     let last = damaged.len() - 100;
     damaged[last] ^= 1;
     std::fs::write(&keys, &damaged).unwrap();
-    let report = Database::<F>::repair(&path, home.path().join("no footer"), Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, home.path().join("no footer"), &Schema::new()).unwrap();
     assert!(report.is_complete(), "{:?}", report.findings);
     check(&home.path().join("no footer"), &model);
     let mut damaged = sound;
@@ -222,7 +226,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].section, "records");
     let to = home.path().join("no page");
-    let report = Database::<F>::repair(&path, &to, Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, &to, &Schema::new()).unwrap();
     assert!(report.made && !report.is_complete());
     let saved = Database::<F>::open(&to).unwrap().snapshot().unwrap();
     assert_eq!(saved.stats().rows, model.keys().map(|(row, _)| row).collect::<BTreeSet<_>>().len() as u64);
@@ -231,14 +235,14 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
 fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+    let database = options().create::<F>(&path, &schema()).unwrap();
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.checkpoint(), None);
     for round in 0..200u64 {
-        writer.insert_keyed(low(round), None, &format!("{round}"), b"").unwrap();
+        writer.insert(NewRow::keyed(low::<F>(round), &format!("{round}"))).unwrap();
         writer.set_checkpoint(&round.to_le_bytes()).unwrap();
         writer.commit().unwrap();
-        writer.insert_keyed(low(u64::MAX), None, "never committed", b"").unwrap();
+        writer.insert(NewRow::keyed(low::<F>(u64::MAX), "never committed")).unwrap();
         writer.set_checkpoint(b"never committed").unwrap();
         if round % 7 == 0 {
             drop(writer);
@@ -263,7 +267,7 @@ fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
 /// Readers that refresh after every few commits, and one after each flush: rows, keys and notes.
 fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
     let home = folder_in_memory();
-    let database = Database::<F>::create_with(home.path().join("db"), schema(), options().memtable_rows(300));
+    let database = options().memtable_rows(300).create::<F>(home.path().join("db"), &schema());
     let database = database.unwrap();
     let mut random = Random(11);
     let mut writer = database.writer().unwrap();
@@ -276,7 +280,7 @@ fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
                 4 => writer.set_history(&vec![b'h'; random.below(50) as usize]).unwrap(),
                 _ => {
                     let (fingerprint, id, key, text) = some_row(&mut random);
-                    writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
+                    writer.insert(NewRow { id, text: &text, ..NewRow::keyed(fingerprint, &key) }).unwrap();
                 }
             }
         }
@@ -305,7 +309,7 @@ fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
 fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+    let database = options().create::<F>(&path, &schema()).unwrap();
     let history = vec![7u8; 1 << 20];
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.history(), None);
@@ -316,7 +320,7 @@ fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     assert_eq!(writer.history(), None);
     writer.set_history(&history).unwrap();
     assert_eq!(writer.history(), Some(&history[..]));
-    writer.insert_keyed(low(1), None, "1", b"").unwrap();
+    writer.insert(NewRow::keyed(low::<F>(1), "1")).unwrap();
     writer.commit().unwrap();
     let log_bytes = || std::fs::metadata(path.join("wal-00000001.log")).unwrap().len();
     let before = log_bytes();
@@ -329,7 +333,7 @@ fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     drop(writer);
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.history(), Some(&history[..]), "recovered into the manifest");
-    writer.insert_keyed(low(2), None, "2", b"").unwrap();
+    writer.insert(NewRow::keyed(low::<F>(2), "2")).unwrap();
     writer.flush().unwrap();
     writer.compact().unwrap();
     writer.close().unwrap();
@@ -337,7 +341,7 @@ fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
         let copy = home.path().join(name);
         match name {
             "backup" => database.snapshot().unwrap().backup(&copy).unwrap(),
-            _ => assert!(Database::<F>::repair(&path, &copy, Options::new()).unwrap().made),
+            _ => assert!(Options::new().repair::<F>(&path, &copy, &Schema::new()).unwrap().made),
         }
         let copied = Database::<F>::open(&copy).unwrap().snapshot().unwrap();
         assert_eq!((copied.history(), copied.checkpoint()), (Some(&history[..]), Some(&[9][..])), "{name}");
@@ -357,16 +361,16 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let schema = Schema::new().keys(KeyStorage::KeysAndHashes);
-    let database = Database::<F>::create(&path, schema).unwrap();
+    let database = Database::<F>::create(&path, &schema).unwrap();
     let mut writer = database.writer().unwrap();
-    writer.insert_keyed(low(1), None, "a", &[3; 32]).unwrap();
-    let error = writer.insert_keyed(low(1), None, "b", &[3; 33]).unwrap_err();
+    writer.insert(NewRow { text: &[3; 32], ..NewRow::keyed(low::<F>(1), "a") }).unwrap();
+    let error = writer.insert(NewRow { text: &[3; 33], ..NewRow::keyed(low::<F>(1), "b") }).unwrap_err();
     assert!(matches!(error, Error::NotAHash { len_bytes: 33, .. }), "{error}");
     assert!(error.to_string().ends_with("the database stores hashes of texts, and no texts"), "{error}");
     writer.set_checkpoint(b"").unwrap();
     writer.close().unwrap();
     database.snapshot().unwrap().backup(home.path().join("backup")).unwrap();
-    Database::<F>::repair(&path, home.path().join("repaired"), Options::new()).unwrap();
+    Options::new().repair::<F>(&path, home.path().join("repaired"), &Schema::new()).unwrap();
     for name in ["db", "backup", "repaired"] {
         let snapshot = Database::<F>::open(home.path().join(name)).unwrap().snapshot().unwrap();
         let keys = snapshot.key_storage();
@@ -376,7 +380,7 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     }
     let runs = home.path().join("runs");
     let schema = Schema::new().keys(KeyStorage::KeysAndTexts);
-    Database::<F>::build(&runs, schema).unwrap().runs_only().finish().unwrap();
+    Database::<F>::build(&runs, &schema).unwrap().runs_only().finish().unwrap();
     let error = database.writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("keys and hashes"), "{error}");
@@ -387,12 +391,12 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
     let home = tempfile::tempdir().unwrap();
     for compacts in [false, true] {
         let path = home.path().join(format!("{compacts}"));
-        let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+        let database = options().create::<F>(&path, &schema()).unwrap();
         let mut writer = database.writer().unwrap();
         let insert = |writer: &mut nearprint::Writer<F>, owner: &str, count: u64| {
             let first = writer.next_sequence();
             for i in first..first + count {
-                writer.insert_keyed(low(i << 7), None, &format!("{owner} {i}"), b"").unwrap();
+                writer.insert(NewRow::keyed(low::<F>(i << 7), &format!("{owner} {i}"))).unwrap();
             }
             writer.commit().unwrap();
             first..writer.next_sequence()
@@ -405,7 +409,7 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
         // A key of the job and one of another on the same row: the row stays.
         let shared = low::<F>(first.start << 7);
         let id = id_of_key(&format!("job {}", first.start));
-        writer.insert_keyed(shared, Some(id), "other, the same row", b"").unwrap();
+        writer.insert(NewRow { id: Some(id), ..NewRow::keyed(shared, "other, the same row") }).unwrap();
         if compacts {
             writer.compact().unwrap();
         }
@@ -430,13 +434,15 @@ fn regression_a_key_that_others_insert_again_is_not_deleted_with_those_of_a_job<
     for compacts in [false, true] {
         for (turn, order) in [["job", "other"], ["other", "job"], ["job", "job"]].into_iter().enumerate() {
             let path = home.path().join(format!("{compacts}{turn}"));
-            let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+            let database = options().create::<F>(&path, &schema()).unwrap();
             let mut writer = database.writer().unwrap();
             let mut of_job = Vec::new();
             for owner in order {
                 let first = writer.next_sequence();
-                writer.insert_keyed(low(1), None, "both", owner.as_bytes()).unwrap();
-                writer.insert_keyed(low(2), None, owner, b"").unwrap();
+                writer
+                    .insert(NewRow { text: owner.as_bytes(), ..NewRow::keyed(low::<F>(1), "both") })
+                    .unwrap();
+                writer.insert(NewRow::keyed(low::<F>(2), owner)).unwrap();
                 if owner == "job" {
                     of_job.push(first..writer.next_sequence());
                 }
@@ -460,29 +466,31 @@ fn regression_a_key_that_others_insert_again_is_not_deleted_with_those_of_a_job<
 fn id_of_key(key: &str) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let mut builder = Database::<u64>::build(&path, Schema::new().keys(KeyStorage::Keys)).unwrap();
-    let id = builder.push_keyed(1, None, key, b"").unwrap();
+    let mut builder = Database::<u64>::build(&path, &Schema::new().keys(KeyStorage::Keys)).unwrap();
+    let id = builder.push(NewRow::keyed(1, key)).unwrap();
     drop(builder);
     id
 }
 
 fn keys_and_texts_need_a_database_that_stores_them<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let plain = Database::<F>::create(home.path().join("plain"), Schema::new()).unwrap();
-    let error = plain.writer().unwrap().insert_keyed(low(1), None, "a", b"").unwrap_err();
+    let plain = Database::<F>::create(home.path().join("plain"), &Schema::new()).unwrap();
+    let error = plain.writer().unwrap().insert(NewRow::keyed(low::<F>(1), "a")).unwrap_err();
     assert!(matches!(error, Error::KeysNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without keys"), "{error}");
     let keyed =
-        Database::<F>::create(home.path().join("keyed"), Schema::new().keys(KeyStorage::Keys)).unwrap();
+        Database::<F>::create(home.path().join("keyed"), &Schema::new().keys(KeyStorage::Keys)).unwrap();
     let mut writer = keyed.writer().unwrap();
-    let error = writer.insert_keyed(low(1), None, "a", b"text").unwrap_err();
+    let error = writer.insert(NewRow { text: b"text", ..NewRow::keyed(low::<F>(1), "a") }).unwrap_err();
     assert!(matches!(error, Error::TextsNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without texts"), "{error}");
-    let error = writer.insert_keyed(low(1), None, &"a".repeat(65_537), b"").unwrap_err();
+    let error = writer.insert(NewRow { text: b"text", ..low::<F>(1).into() }).unwrap_err();
+    assert!(matches!(error, Error::TextWithoutKey { .. }), "{error}");
+    let error = writer.insert(NewRow::keyed(low::<F>(1), &"a".repeat(65_537))).unwrap_err();
     assert!(matches!(error, Error::KeyTooLong { len_bytes: 65_537, .. }), "{error}");
     // xxh3-64 of "a", as other implementations have it.
-    assert_eq!(writer.insert_keyed(low(1), None, "a", b"").unwrap(), 0xe6c6_32b6_1e96_4e1f);
-    let row = Row { fingerprint: low::<F>(2), id: writer.insert(low(2), None).unwrap() };
+    assert_eq!(writer.insert(NewRow::keyed(low::<F>(1), "a")).unwrap(), 0xe6c6_32b6_1e96_4e1f);
+    let row = Row { fingerprint: low::<F>(2), id: writer.insert(low::<F>(2)).unwrap() };
     assert!(writer.keys_of(row).unwrap().is_empty(), "a row may be without a key");
     writer.close().unwrap();
 }

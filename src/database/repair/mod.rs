@@ -46,10 +46,7 @@ use log::DamagedLog;
 use run::{DamagedRun, DeletedIds};
 use source::DamagedDatabase;
 
-/// Implements [`Database::repair_with`](crate::Database::repair_with).
-///
-/// # Errors
-/// As [`Database::repair_with`](crate::Database::repair_with).
+/// Implements [`Options::repair`].
 pub(crate) fn repair<F: Fingerprint>(
     path: &Path,
     dest: &Path,
@@ -66,7 +63,7 @@ pub(crate) fn repair<F: Fingerprint>(
 
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut report)?;
     for row in changes.rows() {
-        builder.push(row.fingerprint, Some(row.id))?;
+        builder.push(row)?;
     }
     changes.keys().iter().try_for_each(|key| builder.push_record(key))?;
     let mut deleted = DeletedIds::default();
@@ -74,9 +71,7 @@ pub(crate) fn repair<F: Fingerprint>(
     // Newest first: the tombstones of a run apply to the older ones.
     for record in manifest.runs.iter().rev() {
         let run = DamagedRun { storage: &storage, manifest: &manifest, record };
-        run.recover_rows::<F>(&deleted, &mut report, &mut |row| {
-            builder.push(row.fingerprint, Some(row.id)).map(drop)
-        })?;
+        run.recover_rows::<F>(&deleted, &mut report, &mut |row| builder.push(row).map(drop))?;
         run.recover_keys::<F>(&deleted, &mut report, &mut |key| builder.push_record(key))?;
         deleted.add(run.deleted(&mut report)?);
     }
