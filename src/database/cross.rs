@@ -7,7 +7,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::progress::{ProgressFn, Stage};
-use crate::query::{Match, Pair};
+use crate::query::{Match, Pair, Query};
 use crate::util::visitor::CallerError;
 
 /// Queries of one batch: enough for a batch to be answered table by table.
@@ -37,7 +37,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let home = tempfile::tempdir()?;
     /// let make = |name: &str, fingerprints: &[u64]| -> nearprint::Result<_> {
     ///     let mut builder = Database::<u64>::build(home.path().join(name), &Schema::new())?;
-    ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint, None).map(drop))?;
+    ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint).map(drop))?;
     ///     builder.finish()?.snapshot()
     /// };
     /// let (monday, tuesday) = (make("monday.np", &[0b1000, 0xffff])?, make("tuesday.np", &[0b1001, 0xffff])?);
@@ -189,7 +189,7 @@ impl<F: Fingerprint> Batch<F> {
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        larger.query_batch_with(&self.fingerprints, (k, usize::MAX), progress, |_, matches| {
+        larger.answer_batch(&self.fingerprints, Query::within(k), progress, |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;
