@@ -1,10 +1,11 @@
 //! Build, open, query, batch, pairs and clusters on generated data with planted near-duplicates.
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000
-//! by default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their
-//! first 16 bits, `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout, `NEARPRINT_KERNEL=scalar` the
-//! filter kernel; `-- pairs` picks benchmarks by name. The data come from a fixed seed. Queries are
-//! held against a scan first, batches against single queries, databases against lists.
+//! by default), `NEARPRINT_BENCH_DATA=skewed` fingerprints that share 200 values of their first 16
+//! bits in 30% of the cases, `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout,
+//! `NEARPRINT_KERNEL=scalar` the filter kernel; `-- pairs` picks benchmarks by name. The data come
+//! from a fixed seed. Queries are held against a scan first, batches against single queries,
+//! databases against lists.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -36,8 +37,8 @@ struct Corpus {
 
 /// More than the caches hold the buckets of, even where there are only ten million rows.
 const POINT_QUERIES: usize = 100_000;
-/// Where k makes each query dear.
-const DEAR_QUERIES: usize = 5_000;
+/// Where k makes each query expensive.
+const EXPENSIVE_QUERIES: usize = 5_000;
 const BATCH_QUERIES: usize = 1_000_000;
 
 fn corpus() -> &'static Corpus {
@@ -158,7 +159,7 @@ fn cold_query(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [0, 3, 5, 7], sample_count = 20)]
 fn point_query(bencher: Bencher<'_, '_>, k: u32) {
     let snapshot = open(1);
-    let queries = &corpus().queries[..if k < 5 { POINT_QUERIES } else { DEAR_QUERIES }];
+    let queries = &corpus().queries[..if k < 5 { POINT_QUERIES } else { EXPENSIVE_QUERIES }];
     let expected = found(&snapshot, queries, k);
     bencher.counter(ItemsCount::new(queries.len())).bench_local(|| {
         let found = queries.iter().map(|&query| snapshot.query(query, k).unwrap().len());

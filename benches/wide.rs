@@ -31,8 +31,7 @@ struct Corpus<F> {
     folder: PathBuf,
 }
 
-/// A width with its data and the distances that it is asked for, the first of which its layout is
-/// tuned for.
+/// A width with its data and the distances of its queries. The layout is tuned for the first one.
 trait Width: Fingerprint {
     const KS: &'static [u32];
     fn cell() -> &'static OnceLock<Corpus<Self>>;

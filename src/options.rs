@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
 
-/// How a handle on a database works: threads, memory, progress. Nothing of it is stored; what a
-/// database *is* says its [`Schema`](crate::Schema).
+/// How a handle on a database works: threads, memory, progress. None of them is stored: stored
+/// settings are in [`Schema`](crate::Schema).
 ///
 /// ```
 /// use nearprint::Options;

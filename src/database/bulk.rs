@@ -139,25 +139,25 @@ impl<F: Fingerprint> Builder<F> {
     /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be
     /// read like a database, but not written to.
     ///
-    /// A database adopts a run once. If all rows come with ids or keys, runs with equal rows are the
-    /// same run, wherever they were built; texts do not count. A run with automatic ids is like no
-    /// other.
+    /// A database ingests a run once. If all rows come with ids or keys, runs with equal rows are
+    /// the same run, wherever they were built; texts do not count. A run with automatic ids differs
+    /// from every other.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
         self
     }
 
-    /// Makes a [run](Self::runs_only) that is the same as every other one with this name, whatever
-    /// their rows: of those that several attempts at a task have built, a database adopts one. A new
-    /// name makes a database adopt rows again that were deleted since.
+    /// Makes a [run](Self::runs_only) that counts as the same as every other one with this name,
+    /// even with other rows: of several attempts at a task, a database ingests one. With a new
+    /// name, a database ingests rows again that were deleted since.
     #[must_use]
     pub fn identity(mut self, name: &str) -> Self {
         self.identity = Some(name.to_string());
         self
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)

@@ -1,8 +1,8 @@
 //! Counts and sizes of a database.
 
 use crate::fingerprint::{Fingerprint, Width};
+use crate::format::Hex;
 use crate::format::manifest::Manifest;
-use crate::format::paged::hex;
 use crate::format::schema::KeyStorage;
 use crate::format::{keys, postings, segment, tombstones};
 use crate::layout::LayoutChoice;
@@ -77,7 +77,7 @@ impl Stats {
             k: manifest.k,
             layout: manifest.layout,
             keys: KeyStorage::of(manifest.keys),
-            database_id: hex(&manifest.database_id),
+            database_id: Hex(manifest.database_id).to_string(),
             generation: manifest.generation,
             rows: 0,
             fingerprints: 0,

@@ -39,8 +39,8 @@ pub struct Stream<T> {
 /// Two rows within k bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowPair<F> {
-    /// The row of the smaller fingerprint, or of the smaller id; between two databases, that of the
-    /// first.
+    /// The row of the smaller fingerprint, or of the smaller id; between two databases, the row of
+    /// the first.
     pub a: Row<F>,
     /// The other row.
     pub b: Row<F>,

@@ -28,8 +28,8 @@ pub(super) fn fast(width: u32, k: u32, entries: u64) -> Layout {
     cheapest(rotations(width).chain(families), k, entries)
 }
 
-/// The rotations with the fewest tables whose queries cost at most eight times as much as those of
-/// the cheapest ones.
+/// The rotations with the fewest tables whose queries cost at most eight times as much as with the
+/// cheapest rotations.
 pub(super) fn small(width: u32, k: u32, entries: u64) -> Layout {
     let best = balanced(width, k, entries);
     let most = SMALL_COST * typical(&best, entries, k);

@@ -20,8 +20,8 @@ pub enum LayoutChoice {
     #[default]
     Auto,
     /// The layout with the cheapest queries: rotations, or a covering family of at most 16 tables,
-    /// each of 6 to 8 bytes a fingerprint of 64 bits. More tables than those of
-    /// [`Auto`](LayoutChoice::Auto) pay for databases that are larger than the processor's caches.
+    /// each of 6 to 8 bytes a fingerprint of 64 bits. More tables than [`Auto`](LayoutChoice::Auto)
+    /// has pay for databases that are larger than the processor's caches.
     Fast,
     /// `rotations:T` with the fewest tables whose queries cost at most eight times as much as with
     /// [`Auto`](LayoutChoice::Auto).

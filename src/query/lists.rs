@@ -23,7 +23,8 @@ use crate::util::visitor::CallerError;
 pub struct Near {
     /// The largest distance, in bits.
     pub k: u32,
-    /// If there are bands: one of them must be equal, and the distance is that of the sketches.
+    /// If there are bands: one of them must be equal, and the distance is the distance of the
+    /// sketches.
     pub bands: Option<BandLayout>,
 }
 
@@ -153,8 +154,7 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 /// share long prefixes.
 ///
 /// # Errors
-/// [`Error::Io`] where a thread cannot be started; [`Error::InvalidLayout`] for bands that leave no
-/// useful sketch.
+/// [`Error::InvalidLayout`] for bands that leave no useful sketch.
 ///
 /// ```
 /// let mut pairs = nearprint::list::find_all(&[0b0000u64, 0b0111, 0b1111], 3)?;
@@ -177,7 +177,7 @@ pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<V
 /// ends the search and is returned. Progress is counted in fingerprints, over all tables in use.
 ///
 /// # Errors
-/// Those of `visit`; [`Error::Interrupted`].
+/// Errors of `visit`; [`Error::Interrupted`].
 pub fn visit_pairs<F: Fingerprint, E: From<Error>>(
     mut values: Vec<F>,
     near: impl Into<Near>,
@@ -239,8 +239,7 @@ pub(super) fn group_bits(len: usize, shared_bits: u32) -> u32 {
     shared_bits.min(len.max(1).ilog2().saturating_sub(2)).min(24)
 }
 
-/// The connected components of the near pairs of a list, those of two values or more, on
-/// all cores.
+/// The connected components of the near pairs of a list, without single values, on all cores.
 ///
 /// Equal values count once. Values of a cluster ascend; clusters are ordered by their smallest
 /// value. Memory: three times the list, 6 bytes a value, 24 bytes for each value in a cluster, and
@@ -266,7 +265,7 @@ pub fn find_clusters<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Res
 /// search and is returned.
 ///
 /// # Errors
-/// As [`find_clusters`]; those of `visit`; [`Error::Interrupted`].
+/// As [`find_clusters`]; errors of `visit`; [`Error::Interrupted`].
 pub fn visit_clusters<F: Fingerprint, E: From<Error>>(
     values: Vec<F>,
     near: impl Into<Near>,

@@ -105,7 +105,7 @@ pub fn rows<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>
     rows
 }
 
-/// Rows of which every third fingerprint has several ids.
+/// Rows; every third fingerprint has several ids.
 pub fn several_ids<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>> {
     let mut random = Random(seed);
     let mut found = rows(shape, count, seed);

@@ -64,7 +64,7 @@ fn crossed_rows<F: Fingerprint>(
     found
 }
 
-/// Rows near those of another list, and others.
+/// Rows near the rows of another list, and others.
 fn relatives<F: Fingerprint>(of: &[Row<F>], count: usize, seed: u64) -> Vec<Row<F>> {
     let mut random = Random(seed);
     let near = |random: &mut Random| {

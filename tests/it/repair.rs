@@ -232,7 +232,7 @@ fn rows_that_cannot_be_attributed_are_lost_and_the_others_are_right() {
     let mut blind: Vec<usize> = samples.collect();
     blind.push(ranks);
     assert_eq!(bad([&blind[..], &[starts + 1]].concat()), per_page, "counted from both ends");
-    assert_eq!(bad([&blind[..], &[starts, starts + 2]].concat()), 3 * per_page, "nothing tells the middle");
+    assert_eq!(bad([&blind[..], &[starts, starts + 2]].concat()), 3 * per_page, "the middle is unknown");
 }
 
 /// Where every row of the unreadable bits starts an entry, or none does, the ranks say so.

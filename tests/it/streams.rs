@@ -181,7 +181,7 @@ fn a_dropped_iterator_cancels_its_thread() {
 
 #[test]
 fn regression_pairs_of_a_list_are_made_as_they_are_pulled() {
-    // 800 million pairs, of which few are pulled.
+    // Few of the 800 million pairs are pulled.
     let values = fingerprints::<u64>(&rows(Shape::Uniform, 40_000, 5));
     let started = Instant::now();
     let mut pairs = nearprint::list::pairs(values.clone(), 64, &nearprint::Options::new()).unwrap();

@@ -17,7 +17,7 @@ use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot,
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
 /// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
 /// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
-/// column, the key, and print one line for each key of a row. A report finds the clusters twice.
+/// column, the key, and print one line for each key of a row. A report takes a second search.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

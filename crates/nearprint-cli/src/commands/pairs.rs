@@ -103,7 +103,7 @@ impl Args {
     }
 }
 
-/// Visits the pairs of rows in a sorted list: first those of equal fingerprints.
+/// Visits the pairs of rows in a sorted list: first pairs of equal fingerprints.
 fn visit_id_pairs<F: Fingerprint>(
     rows: &[Row<F>],
     mut visit: impl FnMut(u64, u64, u32) -> Result<(), Error>,

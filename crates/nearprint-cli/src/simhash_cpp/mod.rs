@@ -1,8 +1,8 @@
 //! `simhash-find-all` and `simhash-find-clusters`: the command lines of simhash-cpp.
 //!
-//! Options, input, output, exit codes and the lines on standard error are those of simhash-cpp,
-//! but where it aborts. `docs/simhash-cpp.md` lists every difference. The algorithm is that of
-//! nearprint, and `--blocks` has no effect on it.
+//! Options, input, output, exit codes and lines on standard error are the same as in simhash-cpp,
+//! except where it aborts. `docs/simhash-cpp.md` lists every difference. The algorithm is
+//! nearprint's, and `--blocks` has no effect on it.
 
 mod numbers;
 mod options;

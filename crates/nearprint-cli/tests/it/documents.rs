@@ -15,7 +15,7 @@ for_each_width!(
     texts_are_compared_by_recipes_of_this_width,
 );
 
-/// Lines of JSON of which every third has some words of the one before, and their texts.
+/// Lines of JSON and their texts; every third has some words of the one before.
 fn documents(count: usize) -> (Vec<String>, String) {
     let mut random = Random(5);
     let mut texts: Vec<String> = Vec::new();
