@@ -18,9 +18,7 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
-use nearprint::{
-    Blocks, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
-};
+use nearprint::{Fingerprint, Options, Pair, Row, Schema, Snapshot, list};
 
 fn main() {
     common::choose_kernel();
@@ -79,7 +77,7 @@ fn corpus() -> &'static Corpus {
 /// Compares a sample of answers with a scan.
 fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
     for &query in &queries[..20] {
-        let expected = values.iter().filter(|&&value| num_differing_bits(value, query) <= 3).count();
+        let expected = values.iter().filter(|&&value| value.distance(query) <= 3).count();
         assert_eq!(snapshot.query(query, 3).unwrap().len(), expected);
     }
 }
@@ -205,7 +203,7 @@ fn pairs_in_memory(k: u32, threads: usize) -> usize {
         found += block.len();
         Ok::<(), nearprint::Error>(())
     };
-    visit_all(corpus().values.clone(), k, &Options::new().threads(threads), count).unwrap();
+    list::visit_pairs(corpus().values.clone(), k, &Options::new().threads(threads), count).unwrap();
     found
 }
 
@@ -226,7 +224,7 @@ fn clusters_in_memory() -> usize {
         found += 1;
         Ok::<(), nearprint::Error>(())
     };
-    visit_all_clusters(corpus().values.clone(), 3, &Options::new().threads(1), count).unwrap();
+    list::visit_clusters(corpus().values.clone(), 3, &Options::new().threads(1), count).unwrap();
     found
 }
 
@@ -242,7 +240,7 @@ fn pairs_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
 }
 
 /// The pairs that all of some tasks find, each in its rows.
-fn pairs_of_tasks(blocks: &Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
+fn pairs_of_tasks(blocks: &list::Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
     let mut found = 0;
     for rows in tasks {
         let count = |block: &[Pair<u64>]| {
@@ -257,7 +255,7 @@ fn pairs_of_tasks(blocks: &Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
 /// To be compared with `pairs_of_a_list` on one thread.
 #[divan::bench(args = [1, 16, 256], sample_count = 5)]
 fn pairs_of_a_list_in_tasks(bencher: Bencher<'_, '_>, num: usize) {
-    let blocks = Blocks::new(3).unwrap();
+    let blocks = list::Blocks::new(3).unwrap();
     let mut tasks = vec![Vec::new(); num];
     for &value in &corpus().values {
         blocks.keys(value).for_each(|key| tasks[key as usize % num].push((key, value)));

@@ -134,7 +134,7 @@ pub enum Error {
         /// The rule that it breaks.
         reason: String,
     },
-    /// A key that is not one of these [blocks](crate::Blocks).
+    /// A key that is not one of these [blocks](crate::list::Blocks).
     ForeignKey {
         /// The key.
         key: u64,
@@ -336,9 +336,19 @@ impl From<Corruption> for Error {
     }
 }
 
+/// [`Error::Io`] without an operation and a path, for the I/O of visitors; [`Error::DiskFull`] where
+/// no space is left.
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::io("", "")(source)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Io { action: "", source, .. } => source.fmt(f),
+            Self::DiskFull { action: "", .. } => f.write_str("no space left on the device"),
             Self::Io { action, path, source } => write!(f, "cannot {action} {}: {source}", path.display()),
             Self::DiskFull { action, path } => {
                 write!(f, "cannot {action} {}: no space left on the device", path.display())

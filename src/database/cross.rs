@@ -100,13 +100,11 @@ impl<F: Fingerprint> Snapshot<F> {
         if self.bands() == other.bands() {
             return Ok(());
         }
-        let layout = |of: &Self| of.manifest().layout.to_string();
-        let (path, other_path) = (self.folder(), other.folder());
         Err(Error::Incomparable {
-            path,
-            layout: layout(self),
-            other: other_path,
-            other_layout: layout(other),
+            path: self.folder(),
+            layout: self.manifest().layout.to_string(),
+            other: other.folder(),
+            other_layout: other.manifest().layout.to_string(),
         })
     }
 

@@ -22,13 +22,14 @@ use crate::util::visitor::CallerError;
 /// A list can be spread over many independent tasks: each fingerprint goes
 /// with each of its [keys](Self::keys) to the task of that key, and each task
 /// [joins](Self::visit_pairs) what it receives. All tasks together report the pairs of
-/// [`find_all`](crate::find_all), each once, however keys are assigned to tasks.
+/// [`find_all`](crate::list::find_all), each once, however keys are assigned to tasks.
 ///
 /// Within k bits, a fingerprint has k + 1 blocks, so that k errors miss one of them; with bands, it
 /// has those bands.
 ///
 /// ```
-/// use nearprint::{Blocks, Error, Options};
+/// use nearprint::list::Blocks;
+/// use nearprint::{Error, Options};
 ///
 /// let list = [0b0000_u64, 0b0111, 0b1111, u64::MAX];
 /// let blocks = Blocks::<u64>::new(3)?;
@@ -295,7 +296,7 @@ impl<F: Fingerprint> Blocks<F> {
 ///
 /// ```
 /// let pairs = [(1_u64, 2), (2, 4), (1, 4), (8, 9)];
-/// assert_eq!(nearprint::spanning_forest(&pairs)?, [0, 1, 3]);
+/// assert_eq!(nearprint::list::spanning_forest(&pairs)?, [0, 1, 3]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
@@ -314,7 +315,7 @@ pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
 /// [`Error::Limit`] for more than 2^32 - 1 distinct ends.
 ///
 /// ```
-/// let labels = nearprint::components(&[(4_u64, 2), (1, 2), (8, 9)])?;
+/// let labels = nearprint::list::components(&[(4_u64, 2), (1, 2), (8, 9)])?;
 /// assert_eq!(labels, [(1, 1), (2, 1), (4, 1), (8, 8), (9, 8)]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```

@@ -479,7 +479,7 @@ pub unsafe extern "C" fn nearprint_snapshot_layout(
     let call = unsafe { Call::of(error) };
     call.run(|call| {
         let layout = call.handle(snapshot, "snapshot")?.inner.stats().layout;
-        call.write_text(&layout, (buffer, capacity), len)
+        call.write_text(&layout.to_string(), (buffer, capacity), len)
     })
 }
 

@@ -10,8 +10,8 @@ use std::io::ErrorKind;
 
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
+use crate::format::Hex;
 use crate::format::manifest::FileRecord;
-use crate::format::paged;
 use crate::format::paged::{CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages};
 use crate::run::FileSpec;
 use crate::storage::{ReadFile, Storage};
@@ -97,7 +97,7 @@ impl Pages {
         let header = read_page(&*file, 0).unwrap_or_default();
         let known = spec.header.check(&header).is_ok();
         if !known && let Ok(foreign) = Header::decode(spec.header.magic, &header) {
-            damaged(&format!("is of database {}, run {}", paged::hex(&foreign.database_id), foreign.run));
+            damaged(&format!("is of database {}, run {}", Hex(foreign.database_id), foreign.run));
             return Ok(Opened::Missing);
         }
         let footer = read_footer(&*file, record);

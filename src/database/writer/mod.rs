@@ -42,8 +42,8 @@ use crate::storage::{Guarded, Lock, Storage, names};
 ///
 /// Operations are durable when [`commit`](Writer::commit) returns, and visible to every
 /// [`Snapshot`] taken afterwards. After a crash the database holds the effect of a prefix of the
-/// operations that includes everything committed. Dropping a writer discards uncommitted
-/// operations.
+/// operations that includes everything committed. Dropping a writer
+/// discards uncommitted operations, and so does [`discard`](Writer::discard).
 ///
 /// In the child of a fork, its parent's writer fails with [`Error::Forked`]: at the first operation
 /// after a commit, and whenever something is to be made durable. Dropping it there changes nothing.

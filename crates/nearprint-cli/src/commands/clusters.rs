@@ -10,7 +10,7 @@ use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, visit_all_row_clusters};
+use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
 
 /// Group the rows into clusters, connected by steps of at most K bits
 ///
@@ -124,7 +124,7 @@ impl<F: Fingerprint> Source<F> {
     fn visit(self, k: u32, visit: Visit<'_, F>) -> Result<(), Error> {
         match self {
             Self::Database(snapshot) => snapshot.visit_clusters(k, visit),
-            Self::List(rows, options) => visit_all_row_clusters(rows, k, &options, visit),
+            Self::List(rows, options) => list::visit_row_clusters(rows, k, &options, visit),
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::cli::{fails, nearprint, run, succeeds};
 use crate::common::{Random, short_or_full};
-use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
+use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256};
 use nearprint_text::recipe::Recipe;
 
 struct Document {
@@ -72,7 +72,7 @@ fn greedy_by<F: Fingerprint>(
     let near_distance = |a: F, b: F| match recipe.bands() {
         Some(bands) if !bands.shares_band(a, b) => None,
         Some(bands) => Some(bands.sketch_distance(a, b)),
-        None => Some(num_differing_bits(a, b)),
+        None => Some(a.distance(b)),
     };
     let mut kept: Vec<usize> = Vec::new();
     let mut fate = vec![None; documents.len()];

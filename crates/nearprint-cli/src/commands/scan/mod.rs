@@ -107,9 +107,9 @@ impl TypedCommand<&Recipe> for &Args {
             max_bytes: self.max_size as u64,
         };
         let reader = FileReader::new(recipe.fingerprinter::<F>()?, limits, self.confirm);
-        let scanned =
-            files::scan_all(&self.paths, &ignored, &reader, &options).inspect_err(|_| bars.clear())?;
-        let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);
+        let scanned = files::scan_all(&self.paths, &ignored, &reader, options.get_threads(), &bars)
+            .inspect_err(|_| bars.clear())?;
+        let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options, &bars);
         bars.clear();
         let groups = groups?;
         for why in &scanned.unreadable {
