@@ -38,7 +38,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         }
     }
     if before > 0 {
-        global.note(format_args!("{before} of them were done by a run that was cut off"));
+        global.note(format_args!("{before} of them were done by an interrupted run"));
     }
     if duplicates > 0 || counts.units.removed > 0 {
         describe_duplicates(global, report, unit);
