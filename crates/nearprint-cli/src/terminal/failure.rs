@@ -44,8 +44,14 @@ pub(crate) enum Failure {
     NotDelivered,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
-    /// Ctrl-C after a number of records. `resumable`: the same command can resume there.
-    Interrupted { records: u64, resumable: bool },
+    /// Ctrl-C after a number of records.
+    Interrupted {
+        records: u64,
+        /// Whether a database has them: the same command can resume.
+        is_stored: bool,
+        /// The unfinished output that was left.
+        partial: Option<PathBuf>,
+    },
     /// A failure after `committed` rows had become durable.
     Partial { committed: u64, failure: Box<Failure> },
 }
@@ -90,6 +96,13 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --keys` makes a database that has them")
         }
+        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
+            Some("`nearprint create NEW.np --recipe minhash --texts` makes a database that keeps texts")
+        }
+        TextError::Database(DatabaseProblem::NoRecipe { .. }) => Some(
+            "`nearprint create NEW.np --recipe minhash --keys` makes a database for documents; with --texts, it \
+             also keeps their texts",
+        ),
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
             Some("rerun its command to resume, or give --restart to forget what it kept")
         }
@@ -157,12 +170,13 @@ impl Failure {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
             Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered => {}
-            Self::Interrupted { records, resumable } => {
-                let consequence = match resumable {
-                    true => "rerun the command to resume",
-                    false => "the output is incomplete",
-                };
-                print_message(format_args!("{program}: interrupted after record {records}; {consequence}"));
+            Self::Interrupted { records, is_stored, partial } => {
+                let resume =
+                    if *is_stored { "; rerun the command to resume" } else { "; no output is complete" };
+                let partial =
+                    partial.as_ref().map(|partial| format!("; the output so far is {}", partial.display()));
+                let partial = partial.unwrap_or_default();
+                print_message(format_args!("{program}: interrupted after record {records}{partial}{resume}"));
             }
             Self::NothingRecovered(path) => {
                 print_message(format_args!("{program}: {}: no row could be recovered", path.display()));
