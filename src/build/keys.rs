@@ -36,7 +36,7 @@ pub(super) fn write_keys_file<F: Fingerprint>(
         return Ok(None);
     }
     let file = write_keys(storage, spec, info, |visit| source.for_each(visit))?;
-    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, file }))
+    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, value_sum: info.value_sum, file }))
 }
 
 /// A keys file, and the tombstones that apply to its rows.

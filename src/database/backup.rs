@@ -31,6 +31,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// each case nothing of the copy stays.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
         refuse_inside(dest.as_ref(), &self.folder())?;
+        manifest::check_writable(self.storage(), self.manifest())?;
         let mut staging = Staging::begin(dest.as_ref())?;
         staging.copy_permissions(self.storage())?;
         let options = self.options();

@@ -287,8 +287,11 @@ pub(crate) fn verify_all<F: Fingerprint>(
         report.files += 1;
         let checked = Log::open(storage, manifest).and_then(|log| {
             log.map_or(Ok(()), |log| {
-                report.bytes += log.len_bytes()?;
-                log.read(log.start())?.visit::<F>(&mut |_| ())
+                let len_bytes = log.len_bytes()?;
+                report.bytes += len_bytes;
+                let frames = log.read(log.start())?;
+                report.ignored_log_bytes = len_bytes.saturating_sub(frames.end().offset);
+                frames.visit::<F>(&mut |_| ())
             })
         });
         match checked {

@@ -43,6 +43,8 @@ pub(crate) enum Problem {
     Flaw(Flaw),
     /// The checksum is correct and the version is newer than [`VERSION`].
     Newer(u32),
+    /// The checksum is correct, and the file needs something that this program lacks.
+    NewerFeature(String),
 }
 
 impl Problem {
@@ -51,6 +53,7 @@ impl Problem {
         match self {
             Self::Flaw(flaw) => flaw.of(file),
             Self::Newer(found) => Error::NewerVersion { path: file.to_path_buf(), found, supported: VERSION },
+            Self::NewerFeature(feature) => Error::NewerFeature { path: file.to_path_buf(), feature },
         }
     }
 }

@@ -2,6 +2,9 @@
 //! footer page, each of [`PAGE_BYTES`].
 //!
 //! In a page of 8 KiB, CRC-32 detects every error of up to three bits.
+//!
+//! Checksum pages form a tree: each holds the CRCs of data pages, or of the checksum pages of the
+//! level below. The footer holds the CRC of the root, and the manifest that of the footer.
 
 use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
 use crate::util::cast::to_usize;
@@ -10,7 +13,7 @@ use crate::util::cast::to_usize;
 pub(crate) const PAGE_BYTES: usize = 8192;
 /// Offset of the CRC-32 in a header, checksum or footer page: its last four bytes.
 pub(crate) const PAGE_CRC_OFFSET: usize = PAGE_BYTES - 4;
-/// CRCs of data pages in one checksum page.
+/// CRCs in one checksum page.
 pub(crate) const CRCS_PER_PAGE: usize = 2047;
 /// The first bytes of every footer page.
 pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\x89NPF\r\n\x1a\n";
@@ -42,6 +45,8 @@ pub(crate) struct Section {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) data_pages: u64,
+    /// The CRC of the root of the checksum pages; 0 without data pages.
+    pub(crate) root_crc: u32,
     pub(crate) attributes: [u64; ATTRIBUTES],
     pub(crate) sections: Vec<Section>,
 }
@@ -99,7 +104,7 @@ impl Footer {
                 section
             })
             .collect();
-        Self { data_pages: page - 1, attributes: [0; ATTRIBUTES], sections }
+        Self { data_pages: page - 1, root_crc: 0, attributes: [0; ATTRIBUTES], sections }
     }
 
     /// The length of the whole file.
@@ -109,7 +114,8 @@ impl Footer {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut page = Encoder::default();
-        page.put(&FOOTER_MAGIC).u64(self.data_pages).u64s(&self.attributes).u64(self.sections.len() as u64);
+        page.put(&FOOTER_MAGIC).u64(self.data_pages).u32(self.root_crc).u32(0);
+        page.u64s(&self.attributes).u64(self.sections.len() as u64);
         for section in &self.sections {
             page.u64(section.offset).u64(section.len_bytes);
         }
@@ -122,6 +128,11 @@ impl Footer {
         let mut fields = unseal("footer", offset, page)?;
         Flaw::unless_equal("footer", offset, hex(&FOOTER_MAGIC), hex(&fields.array::<8>()?))?;
         let data_pages = fields.u64()?;
+        let root_crc = fields.u32()?;
+        match fields.u32()? {
+            0 => {}
+            other => return Err(fields.flaw("0 after the root's CRC", other)),
+        }
         let mut attributes = [0; ATTRIBUTES];
         for value in &mut attributes {
             *value = fields.u64()?;
@@ -135,7 +146,7 @@ impl Footer {
             sections.push(Section { offset: fields.u64()?, len_bytes: fields.u64()? });
         }
         fields.rest_is_zero()?;
-        let found = Self { data_pages, attributes, sections };
+        let found = Self { data_pages, root_crc, attributes, sections };
         found.check_arrangement(offset, file_len)?;
         Ok(found)
     }
@@ -154,28 +165,70 @@ impl Footer {
     }
 }
 
-/// Number of pages that hold the CRCs of `data_pages` data pages.
+/// The numbers of pages in each level of the checksum pages, the lowest first. Each level has a CRC
+/// for each page of the level below; the last level is one page.
+fn checksum_levels(data_pages: u64) -> impl Iterator<Item = u64> {
+    let lowest = (data_pages > 0).then(|| data_pages.div_ceil(CRCS_PER_PAGE as u64));
+    std::iter::successors(lowest, |&pages| (pages > 1).then(|| pages.div_ceil(CRCS_PER_PAGE as u64)))
+}
+
+/// The number of checksum pages for `data_pages` data pages.
 pub(crate) fn checksum_pages(data_pages: u64) -> u64 {
-    data_pages.div_ceil(CRCS_PER_PAGE as u64)
+    checksum_levels(data_pages).sum()
 }
 
-/// The checksum pages for data pages with these CRCs.
-pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> Vec<u8> {
-    crcs.chunks(CRCS_PER_PAGE)
-        .flat_map(|chunk| {
-            let mut page = Encoder::default();
-            page.u32s(chunk);
-            seal(page)
-        })
-        .collect()
+/// The number of data pages of a file with this length. `None` for an impossible length.
+pub(crate) fn data_pages(len_bytes: u64) -> Option<u64> {
+    let inner = (len_bytes / PAGE_BYTES as u64).checked_sub(2)?;
+    // Each checksum page covers at most `CRCS_PER_PAGE` pages. Higher levels take less than a page
+    // more for each page of the level below.
+    let most = inner - inner.div_ceil(CRCS_PER_PAGE as u64 + 1);
+    let least = most.saturating_sub(most / (CRCS_PER_PAGE as u64 * (CRCS_PER_PAGE as u64 - 1)) + 8);
+    let fits = |&data: &u64| data + checksum_pages(data) == inner;
+    (least..=most).rev().find(fits).filter(|_| len_bytes.is_multiple_of(PAGE_BYTES as u64))
 }
 
-/// The place of a data page's CRC: the number of a page in the file, and an offset within that
-/// page. Page 0 is the header, so data pages are numbered from 1.
-pub(crate) fn crc_place(data_page: u64, data_pages: u64) -> (u64, usize) {
-    let index = data_page - 1;
-    let slot = to_usize(index % CRCS_PER_PAGE as u64);
-    (1 + data_pages + index / CRCS_PER_PAGE as u64, slot * 4)
+/// The checksum pages for data pages with these CRCs, level by level, and the CRC of the root.
+pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> (Vec<u8>, u32) {
+    let (mut bytes, mut crcs) = (Vec::new(), crcs.to_vec());
+    let mut root = 0;
+    while !crcs.is_empty() {
+        let pages: Vec<Vec<u8>> = crcs.chunks(CRCS_PER_PAGE).map(encode_checksum_page).collect();
+        crcs = pages.iter().map(|page| page_crc(page)).collect();
+        bytes.extend(pages.into_iter().flatten());
+        if let [only] = crcs[..] {
+            root = only;
+            break;
+        }
+    }
+    (bytes, root)
+}
+
+fn encode_checksum_page(crcs: &[u32]) -> Vec<u8> {
+    let mut page = Encoder::default();
+    page.u32s(crcs);
+    seal(page)
+}
+
+/// The place of a data or checksum page's CRC: the number of a page in the file, and an offset
+/// within that page. `None` for the root, whose CRC stands in the footer. Page 0 is the header, so
+/// data pages are numbered from 1, and checksum pages follow them.
+pub(crate) fn crc_place(page: u64, data_pages: u64) -> Option<(u64, usize)> {
+    let (mut first, mut pages) = (1, data_pages);
+    for above in checksum_levels(data_pages) {
+        if page < first + pages {
+            let index = page - first;
+            let slot = to_usize(index % CRCS_PER_PAGE as u64);
+            return Some((first + pages + index / CRCS_PER_PAGE as u64, slot * 4));
+        }
+        (first, pages) = (first + pages, above);
+    }
+    None
+}
+
+/// The CRC at the end of a header, checksum or footer page.
+pub(crate) fn page_crc(page: &[u8]) -> u32 {
+    page.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc))
 }
 
 /// Pads to a page and appends its CRC.
@@ -248,6 +301,42 @@ mod tests {
         assert!(Footer::decode(&hostile.encode(), 0, len).is_err());
         hostile = Footer { data_pages: u64::MAX, ..footer };
         assert!(Footer::decode(&hostile.encode(), 0, len).is_err());
+    }
+
+    #[test]
+    fn the_length_determines_the_number_of_data_pages() {
+        let square = 2047 * 2047;
+        for pages in [0, 1, 2, 2046, 2047, 2048, 4094, 4095, square, square + 1, 1 << 30, 1 << 40] {
+            let planned = Footer::plan(&[pages * PAGE_BYTES as u64]);
+            assert_eq!(data_pages(planned.file_len()), Some(pages), "{pages}");
+        }
+        // Two pages more than 2,047 data pages need: 2,048 data pages have three checksum pages.
+        for len in [0, 8192, 8193, 3 * 8192, 16_385, 2051 * 8192, 2052 * 8192] {
+            assert_eq!(data_pages(len), None, "{len}");
+        }
+    }
+
+    #[test]
+    fn checksum_pages_form_a_tree() {
+        assert_eq!(encode_checksum_pages(&[]), (vec![], 0));
+        for data_pages in [1, 2047, 2048, 5000] {
+            let crcs: Vec<u32> = (0..data_pages).map(|page| page * 7 + 1).collect();
+            let data_pages = u64::from(data_pages);
+            let (bytes, root) = encode_checksum_pages(&crcs);
+            assert_eq!(bytes.len() as u64, checksum_pages(data_pages) * PAGE_BYTES as u64);
+            let page = |number: u64| &bytes[to_usize(number - 1 - data_pages) * PAGE_BYTES..][..PAGE_BYTES];
+            for number in 1..=data_pages + checksum_pages(data_pages) {
+                let own = match crcs.get(to_usize(number - 1)) {
+                    Some(&crc) => crc,
+                    None => page_crc(page(number)),
+                };
+                let held = match crc_place(number, data_pages) {
+                    Some((above, at)) => page_crc(&page(above)[at..at + 4]),
+                    None => root,
+                };
+                assert_eq!(held, own, "page {number} of {data_pages}");
+            }
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
         history: Vec::new(),
+        needed_to_write: 0,
+        skipped: Vec::new(),
     })
 }
 
@@ -54,6 +56,11 @@ pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
         }
         Err(error) => Err(Error::io("read", &path)(error)),
     }
+}
+
+/// Refuses a database that only a newer program can write to, or copy.
+pub(crate) fn check_writable(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    manifest.check_writable().map_err(|problem| problem.of(&storage.path(names::MANIFEST)))
 }
 
 /// Reads the manifest of a database of a given width.
@@ -115,7 +122,7 @@ impl Manifest {
 
     /// The layout for a run of so many distinct fingerprints.
     pub(crate) fn layout_for(&self, entries: u64) -> Result<Layout> {
-        self.layout.layout(self.width, self.k, entries)
+        self.layout.of_run(self.width, self.k, entries)
     }
 
     /// The names of all files of the database.

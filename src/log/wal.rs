@@ -184,7 +184,7 @@ impl LogFrames<'_> {
                 has_keys |= matches!(operation, Operation::InsertKeyed(_));
                 visit(operation);
             })
-            .map_err(|flaw| flaw.of(&self.log.path))?;
+            .map_err(|problem| problem.of(&self.log.path))?;
             if has_keys && !self.log.keyed {
                 let flaw = Flaw::new("frame", offset, "rows without keys, as the database has", "keys");
                 return Err(flaw.of(&self.log.path));

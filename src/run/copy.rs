@@ -15,7 +15,7 @@ use super::tombstones::Tombstones;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{FileRecord, RunRecord};
-use crate::format::paged::{PAGE_BYTES, encode_checksum_pages};
+use crate::format::paged::{PAGE_BYTES, encode_checksum_pages, page_crc};
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
 use crate::util::sabotage;
@@ -98,11 +98,11 @@ fn checked_pages(file: &PageFile, at: usize, crcs: &[u32]) -> Result<Vec<u8>> {
 /// Checksum pages and footer, encoded again from their decoded content. They have no unused bytes,
 /// so the result is the same.
 fn checked_tail(file: &PageFile, crcs: &[u32], record: FileRecord) -> Result<Vec<u8>> {
-    let mut tail = encode_checksum_pages(crcs);
+    let (mut tail, root_crc) = encode_checksum_pages(crcs);
     let footer = file.footer.encode();
-    let footer_crc = footer.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
     let describe = |crc: u32| format!("CRC-32 {crc:#010x}");
-    file.check_equal("footer", describe(record.footer_crc), describe(footer_crc))?;
+    file.check_equal("checksums", describe(file.footer.root_crc), describe(root_crc))?;
+    file.check_equal("footer", describe(record.footer_crc), describe(page_crc(&footer)))?;
     tail.extend_from_slice(&footer);
     Ok(tail)
 }

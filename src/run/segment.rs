@@ -55,6 +55,12 @@ impl<F: Fingerprint> Segment<F> {
         file.check_equal("footer", tag("entries", run.entries), tag("entries", info.entries))?;
         let sum = |sum| tag("fingerprint sum", sum);
         file.check_equal("footer", sum(run.fingerprint_sum), sum(info.fingerprint_sum))?;
+        // Bits of other bands are no part of the sketch.
+        let band = run.layout.prefix_bits(to_usize(u64::from(spec.header.table)));
+        if run.layout.is_bands() && info.directory_bits > band {
+            let expected = format!("at most {band} directory bits, as a band has");
+            return Err(file.flaw(file.footer_offset(), expected, info.directory_bits));
+        }
         Ok((file, info))
     }
 

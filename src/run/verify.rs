@@ -36,6 +36,9 @@ pub struct Verification {
     pub bytes: u64,
     /// All damage; empty for a sound database.
     pub damage: Vec<Corruption>,
+    /// Bytes of the log behind its last whole frame, which nobody reads: an unfinished commit, or a
+    /// damaged last one. The two cannot be told apart.
+    pub ignored_log_bytes: u64,
 }
 
 /// Checks every file that a manifest names, each on its own, on all threads.
@@ -47,7 +50,8 @@ pub(crate) fn verify<F: Fingerprint>(
     let files = |record: &RunRecord| 0..record.files().count();
     let work: Vec<(&RunRecord, usize)> =
         manifest.runs.iter().flat_map(|record| files(record).map(move |file| (record, file))).collect();
-    let mut report = Verification { files: 1, bytes: manifest.encode().len() as u64, damage: Vec::new() };
+    let bytes = manifest.encode().len() as u64;
+    let mut report = Verification { files: 1, bytes, ..Verification::default() };
     parallel::ordered(
         options.threads,
         work.len(),
@@ -251,13 +255,11 @@ fn check_segment<F: Fingerprint>(segment: &Segment<F>) -> Result<()> {
     file.check_equal("footer", expected, describe(entries as u64, sum, squares))
 }
 
-/// Checks the order, the lengths and the sum of the keys.
+/// Checks the order, the lengths and the sums of the keys.
 fn check_keys<F: Fingerprint>(keys: &Keys) -> Result<()> {
-    let (mut cursor, mut bytes) = (keys.cursor::<F>(), 0);
-    while let Some(record) = cursor.next()? {
-        bytes += record.len_bytes();
-    }
-    keys.file.check_equal("footer", keys.info.record_bytes, bytes)
+    let mut cursor = keys.cursor::<F>();
+    while cursor.next()?.is_some() {}
+    Ok(())
 }
 
 /// Checks the order, the ids and the sum of the postings.

@@ -1,9 +1,12 @@
 //! The write-ahead log of a damaged database.
 
+use std::path::PathBuf;
+
 use super::pages::open_file;
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format::Problem;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{
     FRAME_HEADER_BYTES, Frame, HEADER_BYTES, MAX_LOG_BYTES, Operation, WalHeader, operations, sound_frames,
@@ -17,6 +20,7 @@ const PIECE_BYTES: u64 = 8192;
 /// A log, read as far as the medium allows.
 pub(super) struct DamagedLog {
     name: String,
+    path: PathBuf,
     bytes: Bytes,
 }
 
@@ -41,8 +45,9 @@ impl DamagedLog {
                     Ok(())
                 };
                 let bytes = read_pieces(&*file, 0..len_bytes.min(MAX_LOG_BYTES), PIECE_BYTES, zeros);
-                let bytes = bytes.map_err(Error::io("read", storage.path(&name)))?;
-                Ok(Some(Self { name, bytes }))
+                let path = storage.path(&name);
+                let bytes = bytes.map_err(Error::io("read", &path))?;
+                Ok(Some(Self { name, path, bytes }))
             }
             Err(what) => {
                 let what = format!("{what}, with the commits since the last run");
@@ -63,7 +68,8 @@ impl DamagedLog {
         WalHeader::parse(&self.bytes).ok()
     }
 
-    /// All operations of sound frames, in order.
+    /// All operations of sound frames, in order. [`Error::NewerFeature`] for operations that only a
+    /// newer program knows.
     ///
     /// Without a header, the manifest gives the number of the first frame, and only the frames up
     /// to the first bad one are found.
@@ -71,13 +77,13 @@ impl DamagedLog {
         &self,
         manifest: &Manifest,
         report: &mut RepairReport,
-    ) -> Vec<Operation<'_, F>> {
+    ) -> Result<Vec<Operation<'_, F>>> {
         let header = self.header(manifest.database_id, manifest.width);
         let (frames, first) = match header {
             Some(header) => (sound_frames(&self.bytes, &header), header.first_frame),
             None if self.any_header().is_some() => {
                 report.add(FindingKind::Lost, &self.name, "another log in the place of this one");
-                return Vec::new();
+                return Ok(Vec::new());
             }
             None => {
                 report.add(FindingKind::Damaged, &self.name, "the header cannot be read");
@@ -91,13 +97,14 @@ impl DamagedLog {
             let mut of_frame = Vec::new();
             match operations(frame.content, frame.offset as u64, &mut |operation| of_frame.push(operation)) {
                 Ok(()) => found.append(&mut of_frame),
-                Err(_) => {
+                Err(Problem::Flaw(_)) => {
                     let what = format!("commit {}: sound, and makes no sense", frame.number);
                     report.add(FindingKind::Lost, &self.name, what);
                 }
+                Err(newer) => return Err(newer.of(&self.path)),
             }
         }
-        found
+        Ok(found)
     }
 
     /// Reports lost frames before a sound one. The sound frame proves that they were durable.

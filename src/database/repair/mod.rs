@@ -140,7 +140,7 @@ fn read_logs<F: Fingerprint>(
     let mut changes = ChangeSet::new();
     for &number in logs {
         let Some(log) = DamagedLog::read(storage, number, report)? else { continue };
-        for operation in log.operations::<F>(manifest, report) {
+        for operation in log.operations::<F>(manifest, report)? {
             if manifest.keys.is_some() || !matches!(operation, Operation::InsertKeyed(_)) {
                 changes.apply(operation, |_| ());
             }

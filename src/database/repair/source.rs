@@ -40,6 +40,7 @@ impl DamagedDatabase {
         let why = match manifest::read(storage) {
             Ok(Some(manifest)) => {
                 manifest.check_width(F::BITS, &storage.path(""))?;
+                manifest::check_writable(storage, &manifest)?;
                 return Ok(Self { logs: manifest.live_wal.into_iter().collect(), manifest });
             }
             Ok(None) => "missing".to_string(),
@@ -111,7 +112,7 @@ impl DamagedDatabase {
 pub(crate) fn width(storage: &dyn Storage) -> Result<u32> {
     match manifest::read(storage) {
         Ok(Some(manifest)) => Ok(manifest.width),
-        Err(newer @ Error::NewerVersion { .. }) => Err(newer),
+        Err(newer @ (Error::NewerVersion { .. } | Error::NewerFeature { .. })) => Err(newer),
         _ => {
             let FolderContent { runs, logs, .. } = FolderContent::list(storage)?;
             most_common(storage, &runs, &logs).map(|(_, width)| width)

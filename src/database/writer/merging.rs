@@ -94,7 +94,7 @@ impl<F: Fingerprint> Writer<F> {
             run,
             layout: Box::new(move |entries| match &beside {
                 Some(layout) => Ok(layout.clone()),
-                None => choice.layout(F::BITS, k, entries),
+                None => choice.of_run(F::BITS, k, entries),
             }),
         }
     }

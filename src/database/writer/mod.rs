@@ -105,6 +105,7 @@ impl<F: Fingerprint> Writer<F> {
         // Checked before the lock is taken, which creates a file.
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
+        manifest::check_writable(&*storage, &found)?;
         let lock: Arc<dyn Lock> = storage.lock()?.into();
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;

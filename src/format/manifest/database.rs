@@ -2,11 +2,13 @@
 
 use super::ids::IdRanges;
 use super::runs::RunRecord;
-use crate::format::{Decoder, Encoder, Flaw};
+use crate::format::{Decoder, Encoder, Flaw, Problem};
 use crate::layout::{BandLayout, LayoutChoice};
 
 /// The kind of a layout of bands.
 const KIND_BANDS: u32 = 3;
+/// The kind of a layout that is chosen for each run, small. The last kind.
+const KIND_SMALL: u32 = 5;
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest of all time.
 const FLAG_HAS_IDS: u32 = 1;
 /// Bit 1 of the flags: the folder holds runs for other databases to ingest.
@@ -55,6 +57,11 @@ pub(crate) struct Manifest {
     pub(crate) checkpoint: Vec<u8>,
     /// The records of finished jobs; empty if there are none.
     pub(crate) history: Vec<u8>,
+    /// Features that a program needs to write to the database, one a bit.
+    pub(crate) needed_to_write: u32,
+    /// Tags and bodies of records that this program does not know and may ignore. Writers keep
+    /// them.
+    pub(crate) skipped: Vec<([u8; 4], Vec<u8>)>,
 }
 
 /// What a database stores besides its rows.
@@ -116,34 +123,34 @@ impl Manifest {
     }
 
     /// Decodes the record. The fields of other records are empty.
-    pub(super) fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+    pub(super) fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Problem> {
         let generation = body.u64()?;
         if generation == 0 {
-            return Err(body.flaw("a generation of at least 1", generation));
+            return Err(body.flaw("a generation of at least 1", generation).into());
         }
         let database_id = body.array()?;
         let (width, k) = decode_width(body)?;
         let layout = decode_layout(body, width)?;
         let most = layout.compared_bits(width);
         if k > most {
-            return Err(body.flaw(format!("k up to {most}"), k));
+            return Err(body.flaw(format!("k up to {most}"), k).into());
         }
         let (flags, beside) = decode_flags(body)?;
         let has = |flag| flags & flag != 0;
         let next_run = body.u64()?;
         if next_run == 0 {
-            return Err(body.flaw("a next run of at least 1", next_run));
+            return Err(body.flaw("a next run of at least 1", next_run).into());
         }
         let largest_id = body.u64()?;
         if !has(FLAG_HAS_IDS) && largest_id != 0 {
-            return Err(body.flaw("no largest id without its flag", largest_id));
+            return Err(body.flaw("no largest id without its flag", largest_id).into());
         }
         let (live_wal, next_wal) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
         let next_frame = body.u64()?;
         let next_sequence = if has(FLAG_KEYS) { body.u64()? } else { 0 };
         let numbers = [generation, next_run, next_wal, next_frame, next_sequence];
         if numbers.iter().any(|&number| number > MAX_NUMBER) {
-            return Err(body.flaw("numbers up to 2^63", "one that is larger"));
+            return Err(body.flaw("numbers up to 2^63", "one that is larger").into());
         }
         body.end()?;
         Ok(Self {
@@ -165,6 +172,8 @@ impl Manifest {
             recipe: None,
             checkpoint: vec![],
             history: vec![],
+            needed_to_write: 0,
+            skipped: vec![],
         })
     }
 }
@@ -184,12 +193,12 @@ fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
         LayoutChoice::Blocks { blocks, prefix } => (2, blocks, prefix),
         LayoutChoice::Bands(bands) => (KIND_BANDS, bands.count(), bands.bits()),
         LayoutChoice::Fast => (4, 0, 0),
-        LayoutChoice::Small => (5, 0, 0),
+        LayoutChoice::Small => (KIND_SMALL, 0, 0),
     };
     body.u32(kind).u32(first).u32(second);
 }
 
-fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Flaw> {
+fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Problem> {
     match (body.u32()?, body.u32()?, body.u32()?) {
         (0, 0, 0) => Ok(LayoutChoice::Auto),
         (1, tables @ 1..=64, 0) => Ok(LayoutChoice::Rotations { tables }),
@@ -197,21 +206,27 @@ fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Fla
             Ok(LayoutChoice::Blocks { blocks, prefix })
         }
         (4, 0, 0) => Ok(LayoutChoice::Fast),
-        (5, 0, 0) => Ok(LayoutChoice::Small),
+        (KIND_SMALL, 0, 0) => Ok(LayoutChoice::Small),
         (KIND_BANDS, count, bits) => BandLayout::new(count, bits)
             .and_then(|bands| bands.check_width(width).map(|()| LayoutChoice::Bands(bands)))
-            .map_err(|_| body.flaw("bands and a sketch", format!("{count} bands of {bits} bits"))),
-        (kind, first, second) => Err(body.flaw("a known layout", format!("kind {kind}, {first}, {second}"))),
+            .map_err(|_| body.flaw("bands and a sketch", format!("{count} bands of {bits} bits")).into()),
+        (0..=KIND_SMALL, first, second) => {
+            Err(body.flaw("a layout", format!("its numbers are {first} and {second}")).into())
+        }
+        (kind, ..) => Err(Problem::NewerFeature(format!("layouts of kind {kind}"))),
     }
 }
 
 /// The flags, and what they say is stored with each key.
-fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Flaw> {
+fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
     const KNOWN: u32 = FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS | FLAG_HASHES;
     let flags = body.u32()?;
+    if flags & !KNOWN != 0 {
+        return Err(Problem::NewerFeature(format!("flag {}", (flags & !KNOWN).trailing_zeros())));
+    }
     let beside = BesideKeys::of_flags(flags)
-        .filter(|beside| flags & !KNOWN == 0 && (flags & FLAG_KEYS != 0 || *beside == BesideKeys::Nothing))
-        .ok_or_else(|| body.flaw("known flags", flags))?;
+        .filter(|beside| flags & FLAG_KEYS != 0 || *beside == BesideKeys::Nothing)
+        .ok_or_else(|| body.flaw("flags that do not contradict each other", flags))?;
     Ok((flags, beside))
 }
 

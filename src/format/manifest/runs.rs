@@ -31,6 +31,7 @@ pub(crate) struct RunRecord {
 pub(crate) struct KeysRecord {
     pub(crate) count: u64,
     pub(crate) key_sum: u64,
+    pub(crate) value_sum: u64,
     pub(crate) file: FileRecord,
 }
 
@@ -154,17 +155,18 @@ fn decode_layout(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<Layou
 
 impl KeysRecord {
     fn encode(keys: Option<Self>, body: &mut Encoder) {
-        body.u64(keys.map_or(0, |keys| keys.count)).u64(keys.map_or(0, |keys| keys.key_sum));
+        let numbers = keys.map_or([0; 3], |keys| [keys.count, keys.key_sum, keys.value_sum]);
+        body.u64s(&numbers);
         keys.iter().for_each(|keys| keys.file.encode(body));
     }
 
     /// `None` for a run without keys.
     fn decode(body: &mut Decoder<'_>) -> Result<Option<Self>, Flaw> {
-        let (count, key_sum) = (body.u64()?, body.u64()?);
+        let (count, key_sum, value_sum) = (body.u64()?, body.u64()?, body.u64()?);
         match count {
-            0 if key_sum == 0 => Ok(None),
-            0 => Err(body.flaw("a key sum of 0 for no keys", key_sum)),
-            _ => Ok(Some(Self { count, key_sum, file: FileRecord::decode(body)? })),
+            0 if (key_sum, value_sum) == (0, 0) => Ok(None),
+            0 => Err(body.flaw("sums of 0 for no keys", "others")),
+            _ => Ok(Some(Self { count, key_sum, value_sum, file: FileRecord::decode(body)? })),
         }
     }
 }

@@ -16,12 +16,17 @@ pub(super) fn header_crc(salt: u64, rest: &[u8]) -> u32 {
     hasher.finalize()
 }
 
+/// The hash of a frame's content. CRC-32 would not do: a content may have 4 GiB.
+pub(super) fn content_hash(content: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(content)
+}
+
 /// A decoded frame header.
 #[derive(Clone, Copy, Debug)]
 struct FrameHeader {
     len: usize,
     number: u64,
-    content_crc: u32,
+    content_hash: u64,
 }
 
 /// Decodes the frame header at an offset, if its checksum is correct.
@@ -38,12 +43,11 @@ fn sound_header(file: &[u8], offset: usize, salt: u64) -> Option<FrameHeader> {
 fn unchecked_header(file: &[u8], offset: usize) -> Option<FrameHeader> {
     let bytes = file.get(offset..)?.get(4..FRAME_HEADER_BYTES)?;
     let mut fields = Decoder::new("frame", offset as u64, bytes);
-    let (len, number, content_crc) = (fields.u32().ok()?, fields.u64().ok()?, fields.u32().ok()?);
-    fields.rest_is_zero().ok()?;
+    let (len, number, content_hash) = (fields.u32().ok()?, fields.u64().ok()?, fields.u64().ok()?);
     if !len.is_multiple_of(8) {
         return None;
     }
-    Some(FrameHeader { len: len as usize, number, content_crc })
+    Some(FrameHeader { len: len as usize, number, content_hash })
 }
 
 /// The first of the offsets `start`, `start + 8`, … where a frame header may start: one that is not
@@ -60,7 +64,7 @@ fn skip_zeros(file: &[u8], start: usize) -> usize {
 /// The content of a frame, if its checksum is correct.
 fn sound_content(file: &[u8], offset: usize, header: FrameHeader) -> Option<&[u8]> {
     let content = file.get(offset + FRAME_HEADER_BYTES..)?.get(..header.len)?;
-    (crc32fast::hash(content) == header.content_crc).then_some(content)
+    (content_hash(content) == header.content_hash).then_some(content)
 }
 
 /// The content of frame `number`, if it starts at `offset` and is sound.
