@@ -36,7 +36,8 @@ impl<F: Fingerprint> Snapshot<F> {
         staging.copy_permissions(self.storage())?;
         let options = self.options();
         let mut manifest = self.manifest_in_runs();
-        let total = self.runs().map(|run| run.record.len_bytes()).sum();
+        let ingested = manifest.ingested.iter().map(|file| file.file.len_bytes);
+        let total = self.runs().map(|run| run.record.len_bytes()).chain(ingested).sum();
         let mut done = 0;
         let mut report = |bytes| {
             done += bytes;
@@ -45,6 +46,9 @@ impl<F: Fingerprint> Snapshot<F> {
         for run in self.runs() {
             let copy = run.copy(staging.folder(), manifest.database_id, run.record.run, &mut report)?;
             manifest.runs.push(copy);
+        }
+        for (file, record) in self.identities().iter().zip(&manifest.ingested) {
+            file.copy(staging.folder(), &manifest, record, &mut report)?;
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()

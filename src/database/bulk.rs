@@ -5,6 +5,7 @@
 //! postings. Every other table is made from table 0 by sorting its permuted fingerprints the same
 //! way.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
+use crate::run::write_identities;
 use crate::storage::{Staging, Storage};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -61,7 +63,7 @@ pub struct Builder<F: Fingerprint> {
     /// The caller's name for the run.
     identity: Option<String>,
     automatic: IdRanges,
-    ingested: Vec<[u8; 16]>,
+    ingested: BTreeSet<[u8; 16]>,
     largest_id: Option<u64>,
     next_id: Option<u64>,
     rows: u64,
@@ -86,18 +88,18 @@ impl<F: Fingerprint> Builder<F> {
             runs_only: false,
             identity: None,
             automatic: IdRanges::default(),
-            ingested: Vec::new(),
+            ingested: BTreeSet::new(),
             largest_id: None,
             rows: 0,
         })
     }
 
-    /// Takes over everything but rows from a database that this one replaces: assigned ids,
-    /// ingested runs, the checkpoint, the history.
-    pub(crate) fn take_over(&mut self, old: &Manifest) {
+    /// Takes over everything but rows from a database that this one replaces: assigned ids, the
+    /// identities of ingested runs, the checkpoint, the history.
+    pub(crate) fn take_over(&mut self, old: &Manifest, ingested: BTreeSet<[u8; 16]>) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
-        self.ingested.clone_from(&old.ingested);
+        self.ingested = ingested;
         self.runs_only |= old.runs_only;
         if let Some(kept) = old.keys {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
@@ -235,7 +237,11 @@ impl<F: Fingerprint> Builder<F> {
             kept.next_sequence = self.next_sequence;
         }
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
-        manifest.ingested = ingested;
+        if !ingested.is_empty() {
+            let number = manifest.take_run_number();
+            let ascending: Vec<[u8; 16]> = ingested.into_iter().collect();
+            manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
+        }
         let sorted = sorter.finish()?;
         let counts = RowCounts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {

@@ -5,16 +5,12 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
 use crate::util::sabotage;
-
-/// The longest manifest. It has room for the most ranges of automatic ids and a hundred thousand
-/// ingested runs.
-const MAX_BYTES: u64 = 4 << 20;
 
 /// The manifest of a database without runs.
 pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
@@ -45,11 +41,11 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
 /// Reads and decodes the manifest. `None` if there is none.
 pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
     let path = storage.path(names::MANIFEST);
-    match read_small(storage, names::MANIFEST, MAX_BYTES) {
+    match read_small(storage, names::MANIFEST, MAX_MANIFEST_BYTES as u64) {
         Ok(None) => Ok(None),
         Ok(Some(bytes)) => Manifest::decode(&bytes).map(Some).map_err(|problem| problem.of(&path)),
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-            Err(Flaw::new("length", 0, format!("at most {MAX_BYTES} bytes"), "more").of(&path))
+            Err(Flaw::new("length", 0, format!("at most {MAX_MANIFEST_BYTES} bytes"), "more").of(&path))
         }
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             Err(Flaw::new("file", 0, "a regular file", "something else").of(&path))
@@ -134,7 +130,9 @@ impl Manifest {
             segments.chain([names::rows(record.run)]).chain(tombstones).chain(keys).collect::<Vec<_>>()
         };
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
-        whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
+        let ingested = self.ingested.iter().map(|file| names::identities(file.number));
+        let runs = self.runs.iter().flat_map(of_run);
+        whole.into_iter().chain(self.live_wal.map(names::wal)).chain(ingested).chain(runs)
     }
 
     /// Returns an error for another database than the one with this id, if one is given.
@@ -171,8 +169,8 @@ pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> 
 
 fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
     let bytes = manifest.encode();
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::Limit("a manifest of 4 MiB holds no more ingested runs"));
+    if bytes.len() + manifest.reserved_bytes() > MAX_MANIFEST_BYTES {
+        return Err(Error::Limit("a manifest of 4 MiB holds no more runs; compact the database"));
     }
     // A manifest that cannot be decoded must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;

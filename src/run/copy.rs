@@ -53,7 +53,7 @@ impl<F: Fingerprint> Run<F> {
 }
 
 /// Writes a file under another name and header, and syncs it.
-fn copy_file(
+pub(super) fn copy_file(
     file: &PageFile,
     to: &dyn Storage,
     spec: &FileSpec,

@@ -5,13 +5,14 @@ use super::cursor::BlockRead;
 use super::files::{
     Run, open_keys, open_postings, open_segment, open_segment_file, open_tombstones, open_values, segment_in,
 };
+use super::identities::Identities;
 use super::keys::Keys;
 use super::page_file::PageFile;
 use super::postings::Postings;
 use super::segment::Segment;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::{Fingerprint, Printed};
-use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::manifest::{IdentitiesRecord, Manifest, RunRecord};
 use crate::format::paged::{PAGE_BYTES, unseal};
 use crate::format::postings::{IDS, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, row_hash};
 use crate::format::segment::{DIRECTORY, HI};
@@ -71,7 +72,32 @@ pub(crate) fn verify<F: Fingerprint>(
             options.report(Stage::Verifying, report.files - 1, Some(work.len() as u64))
         },
     )?;
+    for record in &manifest.ingested {
+        verify_identities(storage, manifest, record, &mut report)?;
+    }
     Ok(report)
+}
+
+/// Checks a file of identities. Returns it if it is sound, with all its pages read.
+pub(crate) fn verify_identities(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    record: &IdentitiesRecord,
+    checked: &mut Verification,
+) -> Result<Option<Identities>> {
+    checked.files += 1;
+    let sound = Identities::open(storage, manifest, record).and_then(|identities| {
+        let sound = check_pages(storage, &identities.file, checked)?;
+        if sound {
+            identities.all()?;
+        }
+        Ok(sound.then_some(identities))
+    });
+    match sound {
+        Err(Error::Corrupt(damage)) => checked.damage.push(*damage),
+        other => return other,
+    }
+    Ok(None)
 }
 
 /// Checks file number `index` of a run, in the order of [`RunRecord::files`].

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::log::wal::{Log, Wal};
-use crate::storage::{Storage, names};
+use crate::storage::names;
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
@@ -26,10 +26,7 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     fn forget_log(&self, number: u64) {
-        if !self.storage.is_poisoned() {
-            // If this fails, the next writer removes it.
-            let _ = self.storage.remove(&names::wal(number));
-        }
+        self.forget(&names::wal(number));
     }
 
     /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.

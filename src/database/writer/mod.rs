@@ -477,6 +477,14 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
+    /// Removes a file that no manifest names, as [`forget_run`](Writer::forget_run) does.
+    pub(crate) fn forget(&self, name: &str) {
+        if !self.storage.is_poisoned() {
+            // If this fails, the next writer removes it.
+            let _ = self.storage.remove(name);
+        }
+    }
+
     pub(crate) fn check_poison(&self) -> Result<()> {
         if self.storage.is_poisoned() { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
     }

@@ -1,5 +1,6 @@
 //! The record about the database as a whole.
 
+use super::identities::IdentitiesRecord;
 use super::ids::IdRanges;
 use super::runs::RunRecord;
 use crate::format::{Decoder, Encoder, Flaw, Problem};
@@ -47,8 +48,9 @@ pub(crate) struct Manifest {
     pub(crate) next_frame: u64,
     /// Oldest first.
     pub(crate) runs: Vec<RunRecord>,
-    /// Identities of ingested runs, including those merged since, in the order of ingestion.
-    pub(crate) ingested: Vec<[u8; 16]>,
+    /// The files with the identities of ingested runs, including runs that were merged since. The
+    /// youngest file is last.
+    pub(crate) ingested: Vec<IdentitiesRecord>,
     pub(crate) automatic: IdRanges,
     /// `None` if rows have no keys.
     pub(crate) keys: Option<KeysKept>,

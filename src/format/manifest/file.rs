@@ -1,7 +1,8 @@
 //! The manifest file: its prefix, its tagged records in their order, its checksum.
 
 use super::database::Manifest;
-use super::ids::IdRanges;
+use super::identities::IdentitiesRecord;
+use super::ids::{IdRanges, MAX_RANGES};
 use super::runs::{RunLimits, RunRecord};
 use crate::format::paged::hex;
 use crate::format::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
@@ -17,8 +18,8 @@ const NEEDED_TO_WRITE: u32 = 0;
 const TAG_DATABASE: [u8; 4] = *b"DATA";
 /// One record per live run, oldest first.
 const TAG_RUN: [u8; 4] = *b"RUN ";
-/// The identities of runs that were built elsewhere and ingested; at most once.
-const TAG_ADOPTED: [u8; 4] = *b"ADPT";
+/// The files with the identities of ingested runs; at most once.
+const TAG_INGESTED: [u8; 4] = *b"INGS";
 /// The ranges of automatic ids; at most once.
 const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 /// The recipe for the fingerprints of documents; at most once.
@@ -28,7 +29,9 @@ const TAG_CHECKPOINT: [u8; 4] = *b"CKPT";
 /// The records of finished jobs; at most once.
 const TAG_HISTORY: [u8; 4] = *b"HIST";
 /// The order of the known records after `DATA`.
-const ORDER: [[u8; 4]; 6] = [TAG_RUN, TAG_ADOPTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT, TAG_HISTORY];
+const ORDER: [[u8; 4]; 6] = [TAG_RUN, TAG_INGESTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT, TAG_HISTORY];
+/// The longest manifest, in bytes.
+pub(crate) const MAX_MANIFEST_BYTES: usize = 4 << 20;
 /// The longest recipe, in bytes.
 pub(crate) const MAX_RECIPE_BYTES: usize = 4096;
 /// The longest checkpoint, in bytes.
@@ -44,9 +47,7 @@ impl Manifest {
             records.add(TAG_RUN, |body| run.encode(self.keys.is_some(), body));
         }
         if !self.ingested.is_empty() {
-            records.add(TAG_ADOPTED, |body| {
-                body.put(self.ingested.as_flattened());
-            });
+            records.add(TAG_INGESTED, |body| self.ingested.iter().for_each(|file| file.encode(body)));
         }
         if !self.automatic.is_empty() {
             records.add(TAG_AUTOMATIC, |body| self.automatic.encode(body));
@@ -100,6 +101,16 @@ impl Manifest {
         Ok(Self { needed_to_write, ..manifest })
     }
 
+    /// Bytes by which the manifest may grow without a new run: up to the longest recipe, checkpoint
+    /// and history, and the most ranges of ids. They stay free, so that a database that has many
+    /// runs can be written to, and compacted.
+    pub(crate) fn reserved_bytes(&self) -> usize {
+        const MOST: usize = MAX_RECIPE_BYTES + MAX_CHECKPOINT_BYTES + MAX_HISTORY_BYTES + 16 * MAX_RANGES;
+        let recipe = self.recipe.as_ref().map_or(0, String::len);
+        let used = recipe + self.checkpoint.len() + self.history.len() + 16 * self.automatic.iter().count();
+        MOST.saturating_sub(used)
+    }
+
     /// Refuses a database that only a newer program can write to.
     pub(crate) fn check_writable(&self) -> Result<(), Problem> {
         match self.needed_to_write & !NEEDED_TO_WRITE {
@@ -128,7 +139,7 @@ impl Manifest {
             let place = place.ok_or_else(|| Problem::NewerFeature(format!("record {}", name(tag))))?;
             // Only run records repeat.
             if place < last || (place == last && place > 0) || !manifest.skipped.is_empty() {
-                let expected = "records DATA, RUN, ADPT, AUTO, RECP, CKPT, HIST in this order, then others";
+                let expected = "records DATA, RUN, INGS, AUTO, RECP, CKPT, HIST in this order, then others";
                 return Err(records.flaw(expected, name(tag)).into());
             }
             manifest.decode_record(tag, &mut body)?;
@@ -145,7 +156,7 @@ impl Manifest {
                 let run = RunRecord::decode(body, &self.run_limits())?;
                 self.runs.push(run);
             }
-            TAG_ADOPTED => self.ingested = decode_adopted(body)?,
+            TAG_INGESTED => self.ingested = IdentitiesRecord::decode_all(body, self.next_run, &self.runs)?,
             TAG_AUTOMATIC => self.automatic = IdRanges::decode(body)?,
             TAG_RECIPE => self.recipe = Some(decode_recipe(body)?),
             TAG_CHECKPOINT => {
@@ -167,15 +178,6 @@ impl Manifest {
             older: &self.runs,
         }
     }
-}
-
-fn decode_adopted(body: &mut Decoder<'_>) -> Result<Vec<[u8; 16]>, Flaw> {
-    let offset = body.offset();
-    let (identities, rest) = body.take_rest().as_chunks::<16>();
-    if identities.is_empty() || !rest.is_empty() {
-        return Err(Flaw::new("record ADPT", offset, "identities of 16 bytes", "another length"));
-    }
-    Ok(identities.to_vec())
 }
 
 fn decode_recipe(body: &mut Decoder<'_>) -> Result<String, Flaw> {
@@ -233,7 +235,7 @@ fn next_record<'a>(records: &mut Decoder<'a>) -> Result<([u8; 4], Decoder<'a>), 
     let section = match tag {
         TAG_DATABASE => "record DATA",
         TAG_RUN => "record RUN",
-        TAG_ADOPTED => "record ADPT",
+        TAG_INGESTED => "record INGS",
         TAG_AUTOMATIC => "record AUTO",
         TAG_RECIPE => "record RECP",
         TAG_CHECKPOINT => "record CKPT",

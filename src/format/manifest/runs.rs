@@ -172,11 +172,11 @@ impl KeysRecord {
 }
 
 impl FileRecord {
-    fn encode(&self, body: &mut Encoder) {
+    pub(super) fn encode(&self, body: &mut Encoder) {
         body.u64(self.len_bytes).u32(self.footer_crc).u32(0);
     }
 
-    fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+    pub(super) fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
         let record = Self { len_bytes: body.u64()?, footer_crc: body.u32()? };
         match body.u32()? {
             0 => Ok(record),

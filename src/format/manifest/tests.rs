@@ -36,7 +36,10 @@ pub(crate) fn sample() -> Manifest {
         next_wal: 4,
         next_frame: 17,
         runs: vec![run(7), run(2)],
-        ingested: vec![[3; 16], [2; 16]],
+        ingested: vec![
+            IdentitiesRecord { number: 1, count: 9, file: file(4) },
+            IdentitiesRecord { number: 0, count: 1, file: file(4) },
+        ],
         automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
         keys: Some(KeysKept { beside: BesideKeys::Texts, next_sequence: 50 }),
         recipe: Some("some words".into()),
@@ -125,6 +128,10 @@ fn manifests_that_no_writer_writes_are_rejected() {
     rejected(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 0 });
     rejected(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 6 });
     rejected(|manifest| manifest.next_run = 7);
+    rejected(|manifest| manifest.ingested[1].count = 0);
+    rejected(|manifest| manifest.ingested[1].number = 9);
+    rejected(|manifest| manifest.ingested[1].number = 1);
+    rejected(|manifest| manifest.ingested[1].number = 2);
     rejected(|manifest| (manifest.next_run, manifest.runs) = (0, Vec::new()));
     rejected(|manifest| manifest.runs[1].run = 7);
     rejected(|manifest| manifest.runs[1].entries = 0);
