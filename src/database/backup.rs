@@ -44,7 +44,7 @@ impl<F: Fingerprint> Snapshot<F> {
             options.report(Stage::Copying, done, Some(total))
         };
         for run in self.runs() {
-            let copy = run.copy(staging.folder(), manifest.database_id, run.record.run, &mut report)?;
+            let copy = run.copy(staging.folder(), &manifest, run.record.run, &mut report)?;
             manifest.runs.push(copy);
         }
         for (file, record) in self.identities().iter().zip(&manifest.ingested) {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::build::{KeySorter, RowCounts, Sorter, SpillNames, Target, write_run};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
+use crate::format::header::Owner;
 use crate::format::keys::{KeyRecord, MAX_HASH_BYTES, MAX_KEY_BYTES, hash_key};
 use crate::format::manifest::{BesideKeys, IdRanges, KeysKept, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
@@ -57,6 +58,8 @@ pub struct Builder<F: Fingerprint> {
     next_sequence: u64,
     /// The manifest of the empty database.
     manifest: Manifest,
+    /// The owner of the files of its run.
+    owner: Owner,
     options: Options,
     staging: Staging,
     runs_only: bool,
@@ -77,11 +80,13 @@ impl<F: Fingerprint> Builder<F> {
         // Keys need more memory than rows.
         let memory = if schema.keys.has_keys() { options.memory_bytes / 3 } else { options.memory_bytes };
         let names = SpillNames::new(FIRST_RUN, 0);
+        let manifest = manifest::fresh(F::BITS, schema)?;
         Ok(Self {
             sorter: Sorter::new(folder(&staging), names, memory, options.threads),
             keys: KeySorter::new(options.memory_bytes / 3),
             next_sequence: 0,
-            manifest: manifest::fresh(F::BITS, schema)?,
+            owner: manifest.new_owner(FIRST_RUN)?,
+            manifest,
             next_id: Some(0),
             options,
             staging,
@@ -207,7 +212,7 @@ impl<F: Fingerprint> Builder<F> {
         self.push(record.row.fingerprint, Some(record.row.id))?;
         let storage = folder(&self.staging);
         self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
-        let target = target(&storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
+        let target = Target { storage: &storage, options: &self.options, owner: self.owner };
         self.keys.push(target, record)
     }
 
@@ -225,6 +230,7 @@ impl<F: Fingerprint> Builder<F> {
             options,
             staging,
             mut manifest,
+            owner,
             runs_only,
             identity,
             automatic,
@@ -237,17 +243,12 @@ impl<F: Fingerprint> Builder<F> {
             kept.next_sequence = self.next_sequence;
         }
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
-        if !ingested.is_empty() {
-            let number = manifest.take_run_number();
-            let ascending: Vec<[u8; 16]> = ingested.into_iter().collect();
-            manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
-        }
         let sorted = sorter.finish()?;
         let counts = RowCounts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
             let run = manifest.take_run_number();
             let storage = folder(&staging);
-            let to = target(&storage, &options, &manifest, F::BITS, run);
+            let to = Target { storage: &storage, options: &options, owner: Owner { run, ..owner } };
             let layout = manifest.layout_for(counts.entries)?;
             let mut record =
                 keys.finish(to, |keys| write_run(to, layout, Box::new(sorted), counts, &[], keys))?;
@@ -255,6 +256,11 @@ impl<F: Fingerprint> Builder<F> {
                 record.identity = known;
             }
             manifest.runs.push(record);
+        }
+        if !ingested.is_empty() {
+            let number = manifest.take_run_number();
+            let ascending: Vec<[u8; 16]> = ingested.into_iter().collect();
+            manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
@@ -276,16 +282,6 @@ fn identity_of(name: Option<&str>, manifest: &Manifest, record: &RunRecord) -> O
     let words = [u64::from(manifest.width), entries, rows, fingerprint_sum, row_sum, keys, key_sum];
     let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     hash(&[b"rows", &words[..]].concat())
-}
-
-fn target<'a>(
-    storage: &'a Arc<dyn Storage>,
-    options: &'a Options,
-    manifest: &Manifest,
-    width: u32,
-    run: u64,
-) -> Target<'a> {
-    Target { storage, options, database_id: manifest.database_id, width, run }
 }
 
 /// Refuses a key or a text that a database does not store.
@@ -320,8 +316,8 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         rows.dedup();
         let counts = RowCounts::of(&&rows[..], 0, &options)?;
         let storage = folder(&staging);
-        let (database_id, run) = (manifest.database_id, manifest.take_run_number());
-        let to = Target { storage: &storage, options: &options, database_id, width: 64, run };
+        let run = manifest.take_run_number();
+        let to = Target { storage: &storage, options: &options, owner: manifest.new_owner(run)? };
         let layout = layout.layout(64, manifest.k, counts.entries)?;
         let record = write_run(to, layout, Box::new(&rows[..]), counts, &[], &())?;
         manifest.runs.push(record);

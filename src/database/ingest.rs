@@ -118,7 +118,7 @@ impl<F: Fingerprint> Writer<F> {
         let runs = sources.iter().flat_map(|source| source.runs().map(move |run| (source, run)));
         let copies = runs.zip(numbers).map(|((source, run), &(number, _))| {
             let run = Run::<F>::open(&source.storage, &source.manifest, run)?;
-            run.copy(&*storage, self.manifest().database_id, number, &mut report)
+            run.copy(&*storage, self.manifest(), number, &mut report)
         });
         copies.collect()
     }
@@ -208,8 +208,7 @@ fn merge_identities(
     sources: &[RunFolder],
     number: u64,
 ) -> Result<(usize, IdentitiesRecord)> {
-    let mut all: Vec<[u8; 16]> =
-        sources.iter().flat_map(RunFolder::runs).map(|run| run.identity).collect();
+    let mut all: Vec<[u8; 16]> = sources.iter().flat_map(RunFolder::runs).map(|run| run.identity).collect();
     let mut kept = database.ingested.len();
     for file in database.ingested.iter().rev() {
         if file.count > 2 * all.len() as u64 {

@@ -111,16 +111,8 @@ impl<F: Fingerprint> Snapshot<F> {
         let newest = changes.to_run(&manifest, std::iter::empty(), &options)?;
         let view = View::new(view.searchables().iter().cloned().chain(newest).collect());
         let kernel = Kernel::detect();
-        let shared = Shared {
-            storage,
-            published: None,
-            manifest,
-            identities,
-            unflushed: None,
-            options,
-            kernel,
-            view,
-        };
+        let shared =
+            Shared { storage, published: None, manifest, identities, unflushed: None, options, kernel, view };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -160,7 +152,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     #[must_use]
     pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
-        let Shared { storage, published, manifest, identities, unflushed, options, kernel, view } = &*self.shared;
+        let Shared { storage, published, manifest, identities, unflushed, options, kernel, view } =
+            &*self.shared;
         let shared = Shared {
             storage: storage.clone(),
             published: published.clone(),

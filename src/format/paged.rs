@@ -6,7 +6,7 @@
 //! Checksum pages form a tree: each holds the CRCs of data pages, or of the checksum pages of the
 //! level below. The footer holds the CRC of the root, and the manifest that of the footer.
 
-use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+use super::{Decoder, Encoder, Flaw, check_crc};
 use crate::util::cast::to_usize;
 
 /// The unit of checksums, and of the alignment of sections.
@@ -21,17 +21,6 @@ pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\x89NPF\r\n\x1a\n";
 pub(crate) const ATTRIBUTES: usize = 8;
 /// The most sections of a file.
 pub(crate) const MAX_SECTIONS: usize = 8;
-
-/// The content of a header page: the database, run and table that a file belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) magic: [u8; 8],
-    pub(crate) database_id: [u8; 16],
-    pub(crate) run: u64,
-    /// Table number of a segment; 0 in other files.
-    pub(crate) table: u32,
-    pub(crate) width: u32,
-}
 
 /// A part of the data pages. Starts on a page boundary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,47 +38,6 @@ pub(crate) struct Footer {
     pub(crate) root_crc: u32,
     pub(crate) attributes: [u64; ATTRIBUTES],
     pub(crate) sections: Vec<Section>,
-}
-
-impl Header {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut page = Encoder::default();
-        page.put(&self.magic).u32(VERSION).u32(self.table).put(&self.database_id);
-        page.u64(self.run).u32(self.width);
-        seal(page)
-    }
-
-    /// Decodes a header page of one kind of file. Checks only checksum and version.
-    pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
-        let mut fields = unseal("header", 0, page)?;
-        Flaw::unless_equal("header", 0, hex(&magic), hex(&fields.array::<8>()?))?;
-        let version = fields.u32()?;
-        if version > VERSION {
-            return Err(Problem::Newer(version));
-        }
-        Flaw::unless_equal("header", 8, VERSION, version)?;
-        let (table, database_id) = (fields.u32()?, fields.array()?);
-        let (run, width) = (fields.u64()?, fields.u32()?);
-        fields.rest_is_zero()?;
-        Ok(Self { magic, database_id, run, table, width })
-    }
-
-    /// Checks that a header page is sound and equal to `self`.
-    pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
-        let found = Self::decode(self.magic, page)?;
-        let same = |name: &str, expected: String, found: String, offset| {
-            let tag = |value| format!("{name} {value}");
-            if expected == found {
-                Ok(())
-            } else {
-                Err(Flaw::new("header", offset, tag(expected), tag(found)))
-            }
-        };
-        same("table", self.table.to_string(), found.table.to_string(), 12)?;
-        same("database", hex(&self.database_id), hex(&found.database_id), 16)?;
-        same("run", self.run.to_string(), found.run.to_string(), 32)?;
-        Ok(same("width", self.width.to_string(), found.width.to_string(), 40)?)
-    }
 }
 
 impl Footer {
@@ -232,7 +180,7 @@ pub(crate) fn page_crc(page: &[u8]) -> u32 {
 }
 
 /// Pads to a page and appends its CRC.
-fn seal(mut page: Encoder) -> Vec<u8> {
+pub(super) fn seal(mut page: Encoder) -> Vec<u8> {
     page.zeros_up_to(PAGE_CRC_OFFSET);
     let crc = crc32fast::hash(&page.bytes);
     page.u32(crc);
@@ -257,29 +205,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HEADER: Header =
-        Header { magic: *b"\x89NPS\r\n\x1a\n", database_id: [7; 16], run: 3, table: 1, width: 64 };
-
-    #[test]
-    fn headers_are_accepted_only_in_their_own_file() {
-        let page = HEADER.encode();
-        assert_eq!(page.len(), PAGE_BYTES);
-        assert_eq!(HEADER.check(&page), Ok(()));
-        for other in [
-            Header { magic: *b"\x89NPR\r\n\x1a\n", ..HEADER },
-            Header { database_id: [8; 16], ..HEADER },
-            Header { run: 4, ..HEADER },
-            Header { table: 0, ..HEADER },
-            Header { width: 128, ..HEADER },
-        ] {
-            assert!(matches!(other.check(&page), Err(Problem::Flaw(_))), "{other:?}");
-        }
-        let mut newer = Encoder { bytes: page[..PAGE_CRC_OFFSET].to_vec() };
-        newer.bytes[8] = 2;
-        assert_eq!(HEADER.check(&seal(newer)), Err(Problem::Newer(2)));
-        assert!(HEADER.check(&page[..100]).is_err());
-    }
 
     #[test]
     fn footers_survive_the_round_trip_and_other_arrangements_are_rejected() {
@@ -336,16 +261,6 @@ mod tests {
                 };
                 assert_eq!(held, own, "page {number} of {data_pages}");
             }
-        }
-    }
-
-    #[test]
-    fn every_flipped_bit_of_a_sealed_page_is_detected() {
-        let page = HEADER.encode();
-        for bit in 0..page.len() * 8 {
-            let mut flipped = page.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(HEADER.check(&flipped).is_err(), "bit {bit}");
         }
     }
 }

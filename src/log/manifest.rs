@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
+use crate::format::header::Owner;
 use crate::format::manifest::{IdRanges, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::layout::Layout;
@@ -114,6 +115,22 @@ impl Manifest {
     pub(crate) fn schema(&self) -> Schema {
         let keys = KeyStorage::of(self.keys);
         Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone() }
+    }
+
+    /// The owner of the files of a run.
+    pub(crate) fn owner(&self, run: u64, salt: u64) -> Owner {
+        let Self { database_id, width, k, layout, keys, .. } = *self;
+        Owner { database_id, width, k, layout, keys: KeyStorage::of(keys), run, salt }
+    }
+
+    /// The owner of the files of a run that is there.
+    pub(crate) fn owner_of(&self, record: &RunRecord) -> Owner {
+        self.owner(record.run, record.salt)
+    }
+
+    /// The owner of the files of a new run.
+    pub(crate) fn new_owner(&self, run: u64) -> Result<Owner> {
+        Ok(self.owner(run, random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt))))
     }
 
     /// The layout for a run of so many distinct fingerprints.

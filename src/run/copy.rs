@@ -14,7 +14,7 @@ use super::segment::Segment;
 use super::tombstones::Tombstones;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{FileRecord, RunRecord};
+use crate::format::manifest::{FileRecord, Manifest, RunRecord};
 use crate::format::paged::{PAGE_BYTES, encode_checksum_pages, page_crc};
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
@@ -28,20 +28,21 @@ const BATCH_PAGES: usize = 128;
 pub(crate) type Report<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 
 impl<F: Fingerprint> Run<F> {
-    /// Writes all files as run `number` of a database, and syncs them. After an error the files
+    /// Writes all files as run `number` of a database with this manifest, and syncs them. After an error the files
     /// written so far remain.
     pub(crate) fn copy(
         &self,
         to: &dyn Storage,
-        database_id: [u8; 16],
+        manifest: &Manifest,
         number: u64,
         report: Report<'_>,
     ) -> Result<RunRecord> {
+        let owner = manifest.owner(number, self.record.salt);
         let tables = self.record.segments.len();
-        let segments = (0..tables).map(|table| Segment::<F>::file_spec(database_id, number, table));
-        let rows = Postings::file_spec(database_id, number, F::BITS);
-        let tombstones = Tombstones::file_spec(database_id, number, F::BITS);
-        let keys = Keys::file_spec(database_id, number, F::BITS);
+        let segments = (0..tables).map(|table| Segment::<F>::file_spec(owner, &self.record.layout, table));
+        let rows = Postings::file_spec(owner);
+        let tombstones = Tombstones::file_spec(owner);
+        let keys = Keys::file_spec(owner);
         let tombstones = self.tombstones.iter().map(|_| tombstones.clone());
         let keys = self.keys.iter().map(|_| keys.clone());
         let specs = segments.chain([rows]).chain(tombstones).chain(keys);

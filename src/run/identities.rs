@@ -4,11 +4,9 @@ use super::copy::{Report, copy_file};
 use super::page_file::{FileSpec, PageFile};
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
-use crate::format::identities::{
-    IDENTITY_BYTES, MAGIC, SECTIONS, attributes, check_footer, section_lens,
-};
+use crate::format::header::Header;
+use crate::format::identities::{IDENTITY_BYTES, MAGIC, SECTIONS, attributes, check_footer, section_lens};
 use crate::format::manifest::{IdentitiesRecord, Manifest};
-use crate::format::paged::Header;
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
 
@@ -20,8 +18,7 @@ pub(crate) struct Identities {
 
 impl Identities {
     fn file_spec(manifest: &Manifest, number: u64) -> FileSpec {
-        let Manifest { database_id, width, .. } = *manifest;
-        let header = Header { magic: MAGIC, database_id, run: number, table: 0, width };
+        let header = Header::new(MAGIC, manifest.owner(number, 0));
         FileSpec { name: names::identities(number), header, section_names: &SECTIONS }
     }
 
@@ -33,7 +30,8 @@ impl Identities {
     ) -> Result<Self> {
         let spec = Self::file_spec(manifest, record.number);
         let file = PageFile::open(storage, &spec, Access::Random, record.file)?;
-        check_footer(&file.footer, file.footer_offset(), record.count).map_err(|flaw| flaw.of(file.path()))?;
+        check_footer(&file.footer, file.footer_offset(), record.count)
+            .map_err(|flaw| flaw.of(file.path()))?;
         Ok(Self { file })
     }
 

@@ -7,9 +7,9 @@ use super::page_writer::PageFileWriter;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Encoder;
+use crate::format::header::{Header, Owner};
 use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, MAGIC, RECORDS, SECTIONS};
 use crate::format::manifest::{FileRecord, KeysRecord};
-use crate::format::paged::Header;
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
 
@@ -25,9 +25,8 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// The expected name and header of the keys file of a run.
-    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
-        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        FileSpec { name: names::keys(run), header, section_names: &SECTIONS }
+    pub(crate) fn file_spec(owner: Owner) -> FileSpec {
+        FileSpec { name: names::keys(owner.run), header: Header::new(MAGIC, owner), section_names: &SECTIONS }
     }
 
     /// Maps a keys file and checks it against its record.

@@ -37,6 +37,6 @@ pub(crate) use segment_writer::SegmentWriter;
 pub(crate) use tombstones::{NewerTombstones, Tombstones, write_tombstones};
 pub(crate) use values::Values;
 pub use verify::Verification;
-pub(crate) use verify::{verify, verify_identities};
 #[cfg(test)]
 pub(crate) use verify::verify_file;
+pub(crate) use verify::{verify, verify_identities};

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+use crate::format::header::Header;
 use crate::format::manifest::FileRecord;
 use crate::format::paged::{
-    CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, Section, checksum_pages, crc_place, encode_checksum_pages,
-    page_crc, unseal,
+    CRCS_PER_PAGE, Footer, PAGE_BYTES, Section, checksum_pages, crc_place, encode_checksum_pages, page_crc,
+    unseal,
 };
 use crate::format::{Flaw, check_crc};
 use crate::kernel::prefetch;

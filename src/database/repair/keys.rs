@@ -22,7 +22,7 @@ impl DamagedRun<'_> {
         let Self { storage, manifest, record } = self;
         let Some(known) = record.keys else { return Ok(()) };
         let name = names::keys(record.run);
-        let spec = Keys::file_spec(manifest.database_id, record.run, manifest.width);
+        let spec = Keys::file_spec(manifest.owner_of(record));
         // A damaged manifest may claim any number of keys. The length of the file bounds them.
         let count = known.count.min(known.file.len_bytes / 16);
         let opened = Pages::open(storage, &spec, known.file, report)?;

@@ -99,7 +99,8 @@ fn recover_identities(
         match sound {
             Ok(Some(identities)) if identities.all().map(|all| found.extend(all)).is_ok() => {}
             _ => {
-                let what = format!("{} ingested runs are forgotten: they can be ingested again", record.count);
+                let what =
+                    format!("{} ingested runs are forgotten: they can be ingested again", record.count);
                 report.add(FindingKind::Lost, &names::identities(record.number), what);
             }
         }

@@ -10,11 +10,10 @@ use std::io::ErrorKind;
 
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
+use crate::format::header::Header;
 use crate::format::manifest::FileRecord;
 use crate::format::paged;
-use crate::format::paged::{
-    CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, data_pages, page_crc,
-};
+use crate::format::paged::{CRCS_PER_PAGE, Footer, PAGE_BYTES, PAGE_CRC_OFFSET, data_pages, page_crc};
 use crate::run::FileSpec;
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
@@ -99,7 +98,11 @@ impl Pages {
         let header = read_page(&*file, 0).unwrap_or_default();
         let known = spec.header.check(&header).is_ok();
         if !known && let Ok(foreign) = Header::decode(spec.header.magic, &header) {
-            damaged(&format!("is of database {}, run {}", paged::hex(&foreign.database_id), foreign.run));
+            damaged(&format!(
+                "is of database {}, run {}",
+                paged::hex(&foreign.owner.database_id),
+                foreign.owner.run
+            ));
             return Ok(Opened::Missing);
         }
         let footer = read_footer(&*file, record);

@@ -69,8 +69,8 @@ impl<F: Fingerprint> Writer<F> {
         let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
         let run = self.manifest.take_run_number();
         let options = self.options.clone().without_progress();
-        let (storage, database_id) = (self.storage(), self.manifest.database_id);
-        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        let storage = self.storage();
+        let target = Target { storage: &storage, options: &options, owner: self.manifest.new_owner(run)? };
         effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
     }
 

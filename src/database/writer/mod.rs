@@ -367,7 +367,7 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let options = self.options.clone();
-        let merged = self.plan(range).run(&options)?;
+        let merged = self.plan(range)?.run(&options)?;
         self.install_merge(merged)
     }
 

@@ -3,6 +3,7 @@
 use super::identities::IdentitiesRecord;
 use super::ids::IdRanges;
 use super::runs::RunRecord;
+use crate::format::schema::KeyStorage;
 use crate::format::{Decoder, Encoder, Flaw, Problem};
 use crate::layout::{BandLayout, LayoutChoice};
 
@@ -180,7 +181,8 @@ impl Manifest {
     }
 }
 
-fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
+/// The width, and k.
+pub(in crate::format) fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
     let width = body.u32()?;
     if ![64, 128, 256].contains(&width) {
         return Err(body.flaw("a width of 64, 128 or 256", width));
@@ -188,7 +190,7 @@ fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
     Ok((width, body.u32()?))
 }
 
-fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
+pub(in crate::format) fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
     let (kind, first, second) = match layout {
         LayoutChoice::Auto => (0, 0, 0),
         LayoutChoice::Rotations { tables } => (1, tables, 0),
@@ -200,7 +202,7 @@ fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
     body.u32(kind).u32(first).u32(second);
 }
 
-fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Problem> {
+pub(in crate::format) fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Problem> {
     match (body.u32()?, body.u32()?, body.u32()?) {
         (0, 0, 0) => Ok(LayoutChoice::Auto),
         (1, tables @ 1..=64, 0) => Ok(LayoutChoice::Rotations { tables }),
@@ -217,6 +219,20 @@ fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Pro
         }
         (kind, ..) => Err(Problem::NewerFeature(format!("layouts of kind {kind}"))),
     }
+}
+
+/// The flags of a header page: those of keys.
+pub(in crate::format) fn keys_flags(keys: KeyStorage) -> u32 {
+    keys.kept().map_or(0, |keys| FLAG_KEYS | keys.beside.flag())
+}
+
+/// Reads the flags of a header page.
+pub(in crate::format) fn decode_keys_flags(fields: &mut Decoder<'_>) -> Result<KeyStorage, Problem> {
+    let (flags, beside) = decode_flags(fields)?;
+    if flags & (FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
+        return Err(fields.flaw("flags of keys", flags).into());
+    }
+    Ok(KeyStorage::of((flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 })))
 }
 
 /// The flags, and what they say is stored with each key.

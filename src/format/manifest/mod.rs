@@ -14,6 +14,7 @@ mod runs;
 pub(crate) mod tests;
 
 pub(crate) use database::{BesideKeys, KeysKept, Manifest};
+pub(super) use database::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;

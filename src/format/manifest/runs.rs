@@ -10,6 +10,8 @@ pub(crate) struct RunRecord {
     pub(crate) run: u64,
     /// Random. Copies of a run keep it.
     pub(crate) identity: [u8; 16],
+    /// Random, and in the header page of each file.
+    pub(crate) salt: u64,
     pub(crate) layout: Layout,
     pub(crate) entries: u64,
     pub(crate) rows: u64,
@@ -72,7 +74,7 @@ impl RunRecord {
     }
 
     pub(super) fn encode(&self, keyed: bool, body: &mut Encoder) {
-        body.u64(self.run).put(&self.identity);
+        body.u64(self.run).put(&self.identity).u64(self.salt);
         body.u64(self.entries).u64(self.rows).u64(self.fingerprint_sum).u64(self.row_sum);
         body.u64(self.tombstones);
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -91,7 +93,7 @@ impl RunRecord {
         if run >= limits.next_run || limits.older.iter().any(|known| known.run == run) {
             return Err(body.flaw(format!("a run below {}, each once", limits.next_run), run));
         }
-        let identity = body.array()?;
+        let (identity, salt) = (body.array()?, body.u64()?);
         let (entries, rows) = decode_counts(body, limits)?;
         let (fingerprint_sum, row_sum) = (body.u64()?, body.u64()?);
         let tombstones = body.u64()?;
@@ -111,6 +113,7 @@ impl RunRecord {
         Ok(Self {
             run,
             identity,
+            salt,
             layout,
             entries,
             rows,

@@ -12,6 +12,7 @@ pub(crate) fn sample() -> Manifest {
     let run = |run| RunRecord {
         run,
         identity: [9; 16],
+        salt: 6,
         layout: layout.clone(),
         entries: 10,
         rows: 12,

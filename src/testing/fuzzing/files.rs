@@ -161,10 +161,10 @@ impl Files {
 
     /// Sets the sums of table 0 and of the rows to those of their data.
     fn add_up(&mut self, record: &mut RunRecord) -> Result<()> {
-        let id = self.manifest.database_id;
+        let owner = self.manifest.owner_of(record);
         let natural = names::segment(record.run, 0);
         let disk = self.disk();
-        let spec = Segment::<u64>::file_spec(id, record.run, 0);
+        let spec = Segment::<u64>::file_spec(owner, &record.layout, 0);
         let open = |record: &RunRecord| {
             Segment::<u64>::map(
                 &disk,
@@ -187,7 +187,7 @@ impl Files {
         self.set_attribute(&natural, 1, sum);
         self.set_attribute(&natural, 2, squares);
         record.fingerprint_sum = sum;
-        let spec = Postings::file_spec(id, record.run, 64);
+        let spec = Postings::file_spec(owner);
         let postings = Postings::open(&disk, &spec, record, Some(u64::MAX))?;
         let run =
             Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
@@ -214,8 +214,8 @@ fn write(
     rows.sort_unstable();
     rows.dedup();
     let counts = RowCounts::of(&&rows[..], 0, options)?;
-    let (database_id, number) = (manifest.database_id, manifest.take_run_number());
-    let target = Target { storage, options, database_id, width: 64, run: number };
+    let number = manifest.take_run_number();
+    let target = Target { storage, options, owner: manifest.new_owner(number)? };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;
     write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted, &())
 }
