@@ -9,7 +9,7 @@
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("corpus.np");
-//! let mut builder = Database::<u64>::build(&path, Schema::new())?;
+//! let mut builder = Database::<u64>::build(&path, &Schema::new())?;
 //! for (id, fingerprint) in [0x1f3a_u64, 0x1f3b, 0xffff_0000].into_iter().enumerate() {
 //!     builder.push(fingerprint, Some(id as u64))?;
 //! }

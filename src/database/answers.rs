@@ -46,7 +46,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// for fingerprint in [0b0111, 0b0001, 0b0001, 0b0001] {
     ///     builder.push(fingerprint, None)?;
     /// }
@@ -77,7 +77,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// for fingerprint in [0b0001, 0b0111, u64::MAX] {
     ///     builder.push(fingerprint, None)?;
     /// }
@@ -130,7 +130,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Error, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # builder.push(0b0001, None)?;
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let mut counts = Vec::new();
@@ -252,13 +252,13 @@ impl<F: Fingerprint> Snapshot<F> {
 mod tests {
     use super::*;
     use crate::fingerprint::mix64;
-    use crate::{Database, Options, Schema};
+    use crate::{Options, Schema};
 
     /// Several runs, deleted rows, an unflushed rest, and fingerprints with thousands of rows.
     fn snapshot() -> (tempfile::TempDir, Snapshot<u64>) {
         let home = tempfile::tempdir().unwrap();
         let options = Options::new().background_merges(false).memtable_rows(4000);
-        let database = Database::<u64>::create_with(home.path().join("db"), Schema::new(), options).unwrap();
+        let database = options.create::<u64>(home.path().join("db"), &Schema::new()).unwrap();
         let mut writer = database.writer().unwrap();
         for id in 0..15_000 {
             let fingerprint = mix64(mix64(id) % 7) ^ 1 << (mix64(id) % 3) & (id % 5);

@@ -36,7 +36,7 @@ use crate::run::Verification;
 ///
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// # let mut builder = Database::<u128>::build(&path, Schema::new())?;
+/// # let mut builder = Database::<u128>::build(&path, &Schema::new())?;
 /// # for fingerprint in [7, 15, u128::MAX] {
 /// #     builder.push(fingerprint, None)?;
 /// # }
@@ -77,67 +77,55 @@ macro_rules! typed {
 
 /// Evaluates an expression for each width, and wraps the result.
 macro_rules! of_width {
-    ($width:expr, $make:ident($($argument:expr),*)) => {
+    ($width:expr, $options:ident.$make:ident($($argument:expr),*)) => {
         match $width {
-            Width::W64 => Database::$make($($argument),*).map(AnyDatabase::W64),
-            Width::W128 => Database::$make($($argument),*).map(AnyDatabase::W128),
-            Width::W256 => Database::$make($($argument),*).map(AnyDatabase::W256),
+            Width::W64 => $options.$make($($argument),*).map(AnyDatabase::W64),
+            Width::W128 => $options.$make($($argument),*).map(AnyDatabase::W128),
+            Width::W256 => $options.$make($($argument),*).map(AnyDatabase::W256),
         }
     };
 }
 
-impl AnyDatabase {
-    /// Makes an empty database, as [`Database::create_with`] does.
+impl Options {
+    /// Makes an empty database, as [`create`](Options::create) does.
     ///
     /// # Errors
-    /// As [`Database::create`].
-    pub fn create_with(
-        path: impl AsRef<Path>,
-        width: Width,
-        schema: Schema,
-        options: Options,
-    ) -> Result<Self> {
-        of_width!(width, create_with(path, schema, options))
+    /// As [`create`](Options::create).
+    pub fn create_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyDatabase> {
+        of_width!(width, self.create(path, schema))
     }
 
-    /// Opens a database with the default options.
+    /// Opens a database of any width.
     ///
     /// # Errors
-    /// As [`Database::open`], without [`Error::Width`](crate::Error::Width).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::new())
+    /// As [`open`](Options::open), without [`Error::Width`](crate::Error::Width).
+    pub fn open_any(&self, path: impl AsRef<Path>) -> Result<AnyDatabase> {
+        of_width!(width_of(&path)?, self.open(path))
     }
 
-    /// Opens a database.
+    /// Saves what can be read of a damaged database, as [`repair`](Options::repair) does. The width
+    /// comes from the manifest, or from the other files where the manifest cannot be read.
     ///
     /// # Errors
-    /// As [`open`](AnyDatabase::open).
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        of_width!(width_of(&path)?, open_with(path, options))
-    }
-
-    /// Saves what can be read of a damaged database, as [`Database::repair`] does. The width comes
-    /// from the manifest, or from the other files where the manifest cannot be read.
-    ///
-    /// # Errors
-    /// As [`Database::repair`], without [`Error::Width`](crate::Error::Width).
-    pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
-        Self::repair_with(path, dest, &Schema::new(), options)
-    }
-
-    /// Repairs as [`AnyDatabase::repair`] does, with a schema for the case that the manifest is
-    /// lost.
-    ///
-    /// # Errors
-    /// As [`Database::repair_with`], without [`Error::Width`](crate::Error::Width).
-    pub fn repair_with(
+    /// As [`repair`](Options::repair), without [`Error::Width`](crate::Error::Width).
+    pub fn repair_any(
+        &self,
         path: impl AsRef<Path>,
         dest: impl AsRef<Path>,
         fallback: &Schema,
-        options: Options,
     ) -> Result<RepairReport> {
         let (path, dest) = (path.as_ref(), dest.as_ref());
-        width_of_damaged(path)?.visit(Repair { path, dest, fallback, options })
+        width_of_damaged(path)?.visit(Repair { path, dest, fallback, options: self })
+    }
+}
+
+impl AnyDatabase {
+    /// Opens a database with the default options; see [`Options::open_any`].
+    ///
+    /// # Errors
+    /// As [`Options::open_any`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open_any(path)
     }
 
     /// The width of the fingerprints.
@@ -233,13 +221,13 @@ struct Repair<'a> {
     path: &'a Path,
     dest: &'a Path,
     fallback: &'a Schema,
-    options: Options,
+    options: &'a Options,
 }
 
 impl WidthVisitor for Repair<'_> {
     type Output = Result<RepairReport>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        Database::<F>::repair_with(self.path, self.dest, self.fallback, self.options)
+        self.options.repair::<F>(self.path, self.dest, self.fallback)
     }
 }

@@ -36,7 +36,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # let home = tempfile::tempdir()?;
     /// let make = |name: &str, fingerprints: &[u64]| -> nearprint::Result<_> {
-    ///     let mut builder = Database::<u64>::build(home.path().join(name), Schema::new())?;
+    ///     let mut builder = Database::<u64>::build(home.path().join(name), &Schema::new())?;
     ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint, None).map(drop))?;
     ///     builder.finish()?.snapshot()
     /// };

@@ -123,7 +123,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0000, 0b0111, 0b1111] {
     /// #     builder.push(fingerprint, None)?;
     /// # }
@@ -158,7 +158,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0000, 0b0111, u64::MAX] {
     /// #     builder.push(fingerprint, None)?;
     /// # }
@@ -208,7 +208,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # builder.push(0b0001, None)?;
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let queries = vec![0b0011, u64::MAX];

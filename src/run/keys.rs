@@ -132,7 +132,7 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
         let Keys { file, info } = self.keys;
         let next = self.seen.count;
         if next == info.count {
-            return file.check_equal("key ids", *info, self.seen).map(|()| None);
+            return file.check_equal("key_ids", *info, self.seen).map(|()| None);
         }
         if next.is_multiple_of(AHEAD_RECORDS) {
             self.keys.will_need(next)?;

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::internal::{fingerprints, words_of};
-use nearprint::{Builder, Database, Fingerprint, Options, Result, Schema, WidthVisitor};
+use nearprint::{Builder, Fingerprint, Options, Result, Schema, WidthVisitor};
 
 use crate::call::Call;
 use crate::error::nearprint_error;
@@ -175,7 +175,7 @@ impl WidthVisitor for Begin<'_> {
     type Output = Result<Box<dyn Building>>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        let builder = Database::<F>::build_with(self.path, self.schema, self.options)?;
+        let builder = self.options.build::<F>(self.path, &self.schema)?;
         Ok(Box::new(builder.first_id(self.first_id)))
     }
 }

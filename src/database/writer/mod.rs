@@ -51,7 +51,7 @@ use crate::storage::{Guarded, Lock, Storage, names};
 /// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let database = Database::<u64>::create(&path, Schema::new())?;
+/// let database = Database::<u64>::create(&path, &Schema::new())?;
 /// let mut writer = database.writer()?;
 /// for fingerprint in [0x1f3a, 0x1f3b, 0xffff_0000] {
 ///     if writer.query(fingerprint, 3)?.is_empty() {

@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{BandLayout, Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
+use nearprint::{BandLayout, Error, Fingerprint, Match, Row, Snapshot, width_of};
 
 /// Find the stored rows within K bits of given fingerprints
 ///
@@ -73,7 +73,7 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
     ) -> Result<(), Failure> {
         let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
-        let open = |path: &PathBuf| Database::<F>::open_with(path, global.options())?.snapshot();
+        let open = |path: &PathBuf| global.options().open::<F>(path)?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let k = self.near.k(bands_of(folders, &snapshots)?, F::WIDTH)?;
         let mut runner =

@@ -1,7 +1,7 @@
 //! Folders that nearprint makes beside folders of others with names like theirs: whatever a command
 //! does and however it ends, it removes what it made, and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -171,32 +171,43 @@ fn regression_what_stands_at_name_building_is_not_removed() {
     }
 }
 
-/// Builds that are killed at any moment leave a folder that the next build removes, or one that is
+/// Checks that a database is whole and has exactly these fingerprints, and removes it.
+fn take_whole(target: &Path, fingerprints: &BTreeSet<String>) {
+    command("verify", target, &[], vec![]).expect(0);
+    let exported = command("export", target, &[], vec![]).expect(0);
+    let found = exported.out.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned);
+    assert_eq!(found.collect::<BTreeSet<_>>(), *fingerprints);
+    fs::remove_dir_all(target).unwrap();
+}
+
+/// A build that is killed leaves a database, a folder that the next build removes, or a complete one
+/// that the next build only renames. Killed right after the folder was made, it leaves one that is
 /// refused and holds nothing.
 #[test]
 fn a_build_follows_a_killed_one() {
     let home = tempfile::tempdir().unwrap();
     let (target, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
+    let all: BTreeSet<String> = (0..2000).map(|i| fingerprint(i).to_string()).collect();
     let mut random = Random(6);
     for _ in 0..short_or_full(25, 200) {
-        let lines = (0..2000).map(|i| fingerprint(i).to_string());
+        let lines = all.clone().into_iter();
         let mut killed = Running::start(nearprint().args(["-q", "build"]).arg(&target)).feed(lines);
         std::thread::sleep(Duration::from_micros(random.below(40_000)));
         killed.kill();
         killed.end();
         if target.exists() {
-            command("verify", &target, &[], vec![]).expect(0);
-            fs::remove_dir_all(&target).unwrap();
+            take_whole(&target, &all);
         }
         let left = if building.exists() { tree(&building) } else { BTreeMap::new() };
         let next = command("build", &target, &[], vec!["7".into()]);
-        if next.code() == 1 {
-            let is_whole = building.join("MANIFEST").exists();
-            assert!(is_whole || left.values().all(Vec::is_empty), "{}", next.err);
-            fs::remove_dir_all(&building).unwrap();
+        if next.code() == 0 {
+            take_whole(&target, &BTreeSet::from(["7".into()]));
+        } else if target.exists() {
+            next.expect(1).says(&["already exists"]);
+            take_whole(&target, &all);
         } else {
-            next.expect(0);
-            fs::remove_dir_all(&target).unwrap();
+            assert!(left.values().all(Vec::is_empty), "{}", next.err);
+            fs::remove_dir_all(&building).unwrap();
         }
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
     }
