@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
 use crate::format::header::Owner;
-use crate::format::manifest::{IdRanges, MAX_MANIFEST_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, LiveWal, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
+use crate::format::wal::WalHeader;
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
@@ -117,6 +118,17 @@ impl Manifest {
         Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone() }
     }
 
+    /// The expected header of the live log.
+    pub(crate) fn wal_header(&self) -> Option<WalHeader> {
+        self.live_wal.map(|live| self.header_of(live))
+    }
+
+    /// The header of the live log, or of the next one.
+    pub(crate) fn header_of(&self, LiveWal { number, salt }: LiveWal) -> WalHeader {
+        let Self { database_id, width, next_frame: first_frame, .. } = *self;
+        WalHeader { database_id, width, number, salt, first_frame }
+    }
+
     /// The owner of the files of a run.
     pub(crate) fn owner(&self, run: u64, salt: u64) -> Owner {
         let Self { database_id, width, k, layout, keys, .. } = *self;
@@ -149,7 +161,7 @@ impl Manifest {
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
         let ingested = self.ingested.iter().map(|file| names::identities(file.number));
         let runs = self.runs.iter().flat_map(of_run);
-        whole.into_iter().chain(self.live_wal.map(names::wal)).chain(ingested).chain(runs)
+        whole.into_iter().chain(self.live_wal.map(|live| names::wal(live.number))).chain(ingested).chain(runs)
     }
 
     /// Returns an error for another database than the one with this id, if one is given.
@@ -188,6 +200,9 @@ fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> 
     let bytes = manifest.encode();
     if bytes.len() + manifest.reserved_bytes() > MAX_MANIFEST_BYTES {
         return Err(Error::Limit("a manifest of 4 MiB holds no more runs; compact the database"));
+    }
+    if manifest.exceeds_numbers() {
+        return Err(Error::Limit("a database has at most 2^63 changes, runs, logs, commits and keys"));
     }
     // A manifest that cannot be decoded must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;

@@ -10,7 +10,6 @@ use crate::format::Problem;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{
     FRAME_HEADER_BYTES, Frame, HEADER_BYTES, MAX_LOG_BYTES, Operation, WalHeader, operations, sound_frames,
-    sound_frames_without_salt,
 };
 use crate::storage::{Bytes, Storage, names, read_pieces};
 
@@ -70,28 +69,25 @@ impl DamagedLog {
 
     /// All operations of sound frames, in order. [`Error::NewerFeature`] for operations that only a
     /// newer program knows.
-    ///
-    /// Without a header, the manifest gives the number of the first frame, and only the frames up
-    /// to the first bad one are found.
     pub(super) fn operations<F: Fingerprint>(
         &self,
         manifest: &Manifest,
         report: &mut RepairReport,
     ) -> Result<Vec<Operation<'_, F>>> {
-        let header = self.header(manifest.database_id, manifest.width);
-        let (frames, first) = match header {
-            Some(header) => (sound_frames(&self.bytes, &header), header.first_frame),
-            None if self.any_header().is_some() => {
+        let found = self.any_header();
+        // Without a manifest, logs with a damaged header are left out.
+        let Some(header) = manifest.wal_header().or(found) else { return Ok(Vec::new()) };
+        match found {
+            None => report.add(FindingKind::Damaged, &self.name, "the header cannot be read"),
+            Some(found) if found != header => {
                 report.add(FindingKind::Lost, &self.name, "another log in the place of this one");
                 return Ok(Vec::new());
             }
-            None => {
-                report.add(FindingKind::Damaged, &self.name, "the header cannot be read");
-                (sound_frames_without_salt(&self.bytes, manifest.next_frame), manifest.next_frame)
-            }
-        };
-        self.report_missing(&frames, first, report);
-        self.report_rest(&frames, header.is_some(), report);
+            Some(_) => {}
+        }
+        let frames = sound_frames(&self.bytes, &header);
+        self.report_missing(&frames, header.first_frame, report);
+        self.report_rest(&frames, report);
         let mut found = Vec::new();
         for frame in &frames {
             let mut of_frame = Vec::new();
@@ -124,18 +120,15 @@ impl DamagedLog {
     }
 
     /// Reports the bytes after the last sound frame. A damaged last commit looks the same as an
-    /// unfinished one. Without a header, more frames may follow a damaged one.
-    fn report_rest(&self, frames: &[Frame<'_>], has_header: bool, report: &mut RepairReport) {
+    /// unfinished one.
+    fn report_rest(&self, frames: &[Frame<'_>], report: &mut RepairReport) {
         let end = frames.last().map_or(HEADER_BYTES, |frame| frame.offset + frame.content.len());
         let rest = self.bytes.get(end..).unwrap_or_default();
         if rest.iter().all(|&byte| byte == 0) {
             return;
         }
-        let (kind, what) = if has_header {
-            (FindingKind::Damaged, "an unfinished commit, or a damaged last one")
-        } else {
-            (FindingKind::Lost, "a damaged commit and all behind it, or an unfinished one")
-        };
-        report.add(kind, &self.name, format!("{} bytes from offset {end} on: {what}", rest.len()));
+        let bytes = rest.len();
+        let what = format!("{bytes} bytes from offset {end} on: an unfinished commit, or a damaged last one");
+        report.add(FindingKind::Damaged, &self.name, what);
     }
 }

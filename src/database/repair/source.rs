@@ -42,7 +42,10 @@ impl DamagedDatabase {
             Ok(Some(manifest)) => {
                 manifest.check_width(F::BITS, &storage.path(""))?;
                 manifest::check_writable(storage, &manifest)?;
-                return Ok(Self { logs: manifest.live_wal.into_iter().collect(), manifest });
+                return Ok(Self {
+                    logs: manifest.live_wal.iter().map(|live| live.number).collect(),
+                    manifest,
+                });
             }
             Ok(None) => "missing".to_string(),
             Err(Error::Corrupt(damage)) => {

@@ -23,7 +23,7 @@ const FLAG_TEXTS: u32 = 8;
 const FLAG_HASHES: u32 = 16;
 /// The largest generation, and the largest number of the next run, log, frame or key. Counters that
 /// start here never overflow.
-pub(super) const MAX_NUMBER: u64 = 1 << 63;
+pub(crate) const MAX_NUMBER: u64 = 1 << 63;
 
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Manifest {
     /// Whether the folder holds runs for other databases to ingest. Such a folder has no writer.
     pub(crate) runs_only: bool,
     /// The write-ahead log whose operations are in no run yet.
-    pub(crate) live_wal: Option<u64>,
+    pub(crate) live_wal: Option<LiveWal>,
     /// The number of the next write-ahead log.
     pub(crate) next_wal: u64,
     /// The number of the first frame of the live write-ahead log, or of the next one.
@@ -65,6 +65,15 @@ pub(crate) struct Manifest {
     /// Tags and bodies of records that this program does not know and may ignore. Writers keep
     /// them.
     pub(crate) skipped: Vec<([u8; 4], Vec<u8>)>,
+}
+
+/// The live write-ahead log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LiveWal {
+    /// At least 1.
+    pub(crate) number: u64,
+    /// Random, and in the log's header. It distinguishes the log from that of a copy.
+    pub(crate) salt: u64,
 }
 
 /// What a database stores besides its rows.
@@ -107,12 +116,20 @@ impl Manifest {
         run
     }
 
+    /// Whether a counter is above [`MAX_NUMBER`].
+    pub(crate) fn exceeds_numbers(&self) -> bool {
+        let next_sequence = self.keys.map_or(0, |keys| keys.next_sequence);
+        let numbers = [self.generation, self.next_run, self.next_wal, self.next_frame, next_sequence];
+        numbers.iter().any(|&number| number > MAX_NUMBER)
+    }
+
     pub(super) fn encode_database(&self, body: &mut Encoder) {
         body.u64(self.generation).put(&self.database_id).u32(self.width).u32(self.k);
         encode_layout(self.layout, body);
         body.u32(self.flags());
         body.u64(self.next_run).u64(self.largest_id.unwrap_or(0));
-        body.u64(self.live_wal.unwrap_or(0)).u64(self.next_wal).u64(self.next_frame);
+        let LiveWal { number, salt } = self.live_wal.unwrap_or(LiveWal { number: 0, salt: 0 });
+        body.u64(number).u64(self.next_wal).u64(self.next_frame).u64(salt);
         if let Some(keys) = self.keys {
             body.u64(keys.next_sequence);
         }
@@ -148,15 +165,10 @@ impl Manifest {
         if !has(FLAG_HAS_IDS) && largest_id != 0 {
             return Err(body.flaw("no largest id without its flag", largest_id).into());
         }
-        let (live_wal, next_wal) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
-        let next_frame = body.u64()?;
+        let (live_wal, next_wal, next_frame) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
         let next_sequence = if has(FLAG_KEYS) { body.u64()? } else { 0 };
-        let numbers = [generation, next_run, next_wal, next_frame, next_sequence];
-        if numbers.iter().any(|&number| number > MAX_NUMBER) {
-            return Err(body.flaw("numbers up to 2^63", "one that is larger").into());
-        }
         body.end()?;
-        Ok(Self {
+        let manifest = Self {
             generation,
             database_id,
             width,
@@ -177,7 +189,11 @@ impl Manifest {
             history: vec![],
             needed_to_write: 0,
             skipped: vec![],
-        })
+        };
+        if manifest.exceeds_numbers() {
+            return Err(body.flaw("numbers up to 2^63", "one that is larger").into());
+        }
+        Ok(manifest)
     }
 }
 
@@ -248,8 +264,8 @@ fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
     Ok((flags, beside))
 }
 
-/// The number of the live log, if there is one, and that of the next one.
-fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<u64>, u64), Flaw> {
+/// The live log, if there is one, the number of the next one, and that of the first frame.
+fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<LiveWal>, u64, u64), Flaw> {
     let (live, next) = (body.u64()?, body.u64()?);
     if live >= next {
         return Err(body.flaw("a live log below the next one", format!("{live} and {next}")));
@@ -257,5 +273,10 @@ fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<u64>, 
     if runs_only && live != 0 {
         return Err(body.flaw("no live log in a folder of runs", live));
     }
-    Ok(((live != 0).then_some(live), next))
+    let (next_frame, salt) = (body.u64()?, body.u64()?);
+    match live {
+        0 if salt != 0 => Err(body.flaw("no salt without a live log", salt)),
+        0 => Ok((None, next, next_frame)),
+        number => Ok((Some(LiveWal { number, salt }), next, next_frame)),
+    }
 }

@@ -13,7 +13,7 @@ mod runs;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use database::{BesideKeys, KeysKept, Manifest};
+pub(crate) use database::{BesideKeys, KeysKept, LiveWal, MAX_NUMBER, Manifest};
 pub(super) use database::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
 #[cfg(test)]
 pub(crate) use file::MAGIC;

@@ -1,6 +1,5 @@
 //! Tests of the whole manifest.
 
-use super::database::MAX_NUMBER;
 use super::*;
 use crate::format::Problem;
 use crate::layout::{Layout, LayoutChoice};
@@ -33,7 +32,7 @@ pub(crate) fn sample() -> Manifest {
         next_run: 9,
         largest_id: Some(u64::MAX),
         runs_only: false,
-        live_wal: Some(3),
+        live_wal: Some(LiveWal { number: 3, salt: 8 }),
         next_wal: 4,
         next_frame: 17,
         runs: vec![run(7), run(2)],

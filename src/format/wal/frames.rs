@@ -17,7 +17,7 @@ pub(super) fn header_crc(salt: u64, rest: &[u8]) -> u32 {
 }
 
 /// The hash of a frame's content. CRC-32 would not do: a content may have 4 GiB.
-pub(super) fn content_hash(content: &[u8]) -> u64 {
+pub(crate) fn content_hash(content: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(content)
 }
 
@@ -36,18 +36,9 @@ fn sound_header(file: &[u8], offset: usize, salt: u64) -> Option<FrameHeader> {
     if u32::from_le_bytes(*stored) != header_crc(salt, rest) {
         return None;
     }
-    unchecked_header(file, offset)
-}
-
-/// Decodes the frame header at an offset without its checksum.
-fn unchecked_header(file: &[u8], offset: usize) -> Option<FrameHeader> {
-    let bytes = file.get(offset..)?.get(4..FRAME_HEADER_BYTES)?;
-    let mut fields = Decoder::new("frame", offset as u64, bytes);
+    let mut fields = Decoder::new("frame", offset as u64, rest);
     let (len, number, content_hash) = (fields.u32().ok()?, fields.u64().ok()?, fields.u64().ok()?);
-    if !len.is_multiple_of(8) {
-        return None;
-    }
-    Some(FrameHeader { len: len as usize, number, content_hash })
+    len.is_multiple_of(8).then_some(FrameHeader { len: len as usize, number, content_hash })
 }
 
 /// The first of the offsets `start`, `start + 8`, … where a frame header may start: one that is not
@@ -138,24 +129,6 @@ pub(crate) fn sound_frames<'a>(file: &'a [u8], header: &WalHeader) -> Vec<Frame<
             least = found.number.saturating_add(1);
         }
         offset = (offset + FRAME_HEADER_BYTES).saturating_add(found.len.next_multiple_of(8));
-    }
-    frames
-}
-
-/// The frames up to the first bad one of a log whose header is damaged, and with it the salt.
-///
-/// The checksum of its content proves that a frame is sound. Its number proves that it belongs to
-/// this log: no two frames of a database have the same number.
-pub(crate) fn sound_frames_without_salt(file: &[u8], first_frame: u64) -> Vec<Frame<'_>> {
-    let mut frames: Vec<Frame<'_>> = Vec::new();
-    let (mut offset, mut number) = (HEADER_BYTES, first_frame);
-    while let Some(found) = unchecked_header(file, offset).filter(|found| found.number == number)
-        && let Some(content) = sound_content(file, offset, found)
-    {
-        offset += FRAME_HEADER_BYTES;
-        frames.push(Frame { number, offset, content });
-        offset += content.len();
-        number = number.saturating_add(1);
     }
     frames
 }

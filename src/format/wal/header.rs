@@ -48,14 +48,8 @@ impl WalHeader {
         out.bytes
     }
 
-    /// Decodes the header of log `number` of a database, whose first frame must be `first_frame`.
-    pub(crate) fn decode(
-        file: &[u8],
-        database_id: [u8; 16],
-        width: u32,
-        number: u64,
-        first_frame: u64,
-    ) -> Result<Self, Problem> {
+    /// Checks that a log begins with this header.
+    pub(crate) fn check(&self, file: &[u8]) -> Result<(), Problem> {
         let found = Self::parse(file)?;
         let same = |offset, name: &str, expected: String, found: String| {
             let tag = |value| format!("{name} {value}");
@@ -65,11 +59,11 @@ impl WalHeader {
                 Err(Flaw::new("header", offset, tag(expected), tag(found)))
             }
         };
-        same(12, "width", width.to_string(), found.width.to_string())?;
-        same(16, "database", hex(&database_id), hex(&found.database_id))?;
-        same(32, "log", number.to_string(), found.number.to_string())?;
-        same(48, "first frame", first_frame.to_string(), found.first_frame.to_string())?;
-        Ok(found)
+        same(12, "width", self.width.to_string(), found.width.to_string())?;
+        same(16, "database", hex(&self.database_id), hex(&found.database_id))?;
+        same(32, "log", self.number.to_string(), found.number.to_string())?;
+        same(40, "salt", format!("{:#x}", self.salt), format!("{:#x}", found.salt))?;
+        Ok(same(48, "first frame", self.first_frame.to_string(), found.first_frame.to_string())?)
     }
 
     /// Decodes the header of any log.

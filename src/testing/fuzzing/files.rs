@@ -60,7 +60,7 @@ impl Files {
             let mut content = Content::default();
             logged.iter().for_each(|&operation| content.push(operation));
             log.append(&content)?;
-            (manifest.live_wal, manifest.next_wal) = (Some(log.number), log.number + 1);
+            (manifest.live_wal, manifest.next_wal) = (Some(log.live), log.live.number + 1);
         }
         manifest::replace(&*storage, &manifest)?;
         let content = |name: String| (name.clone(), disk.file_bytes(&name).unwrap_or_default());
