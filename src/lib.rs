@@ -63,8 +63,8 @@ pub use layout::{BandLayout, LayoutChoice};
 pub use options::{MIN_MEMORY_BYTES, Options};
 pub use progress::{Progress, Stage};
 pub use query::{
-    Blocks, Match, Near, Pair, RowKey, Rows, components, find_all, find_clusters, spanning_forest, visit_all,
-    visit_all_clusters, visit_all_row_clusters,
+    Blocks, Match, Near, Pair, Query, RowKey, Rows, components, find_all, find_clusters, spanning_forest,
+    visit_all, visit_all_clusters, visit_all_row_clusters,
 };
 pub use run::Verification;
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::options::Options;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, Near, Pair, visit_all};
+use crate::query::{Match, Near, Pair, Query, visit_all};
 use crate::util::channel::{self, Receiver};
 use crate::util::process::Process;
 
@@ -217,9 +217,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn matches(&self, fingerprints: Vec<F>, k: u32) -> Result<Stream<Vec<Match<F>>>> {
+    pub fn matches(&self, fingerprints: Vec<F>, query: impl Into<Query>) -> Result<Stream<Vec<Match<F>>>> {
+        let query = query.into();
         self.stream(move |snapshot, sender| {
-            snapshot.query_batch(&fingerprints, k, |_, matches| sender.push(matches.to_vec()))
+            snapshot.query_batch(&fingerprints, query, |_, matches| sender.push(matches.to_vec()))
         })
     }
 

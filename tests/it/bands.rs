@@ -8,7 +8,7 @@ use crate::common::{
     short_or_full,
 };
 use nearprint::{
-    BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Row, Schema,
+    BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Query, Row, Schema,
     Snapshot, find_all, visit_all_row_clusters,
 };
 
@@ -127,8 +127,8 @@ fn check<F: Fingerprint>(
         for (&query, expected) in queries.iter().zip(&expected) {
             assert_eq!(snapshot.query(query, k).unwrap(), *expected, "{bands}, k = {k}");
             let first = &expected[..expected.len().min(4)];
-            assert_eq!(snapshot.query_limited(query, k, 4).unwrap(), first);
-            assert_eq!(snapshot.nearest(query, 4, k).unwrap(), first);
+            assert_eq!(snapshot.query(query, Query::within(k).limit(4)).unwrap(), first);
+            assert_eq!(snapshot.query(query, Query::nearest(4).max_k(k)).unwrap(), first);
         }
         let mut batch = Vec::new();
         let collect = |_, found: &[Match<F>]| -> Result<(), Error> {

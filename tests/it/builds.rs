@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{
     Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows,
 };
-use nearprint::{Database, Error, Fingerprint, Options, Row, Schema, find_all};
+use nearprint::{Database, Error, Fingerprint, Options, Query, Row, Schema, find_all};
 
 for_each_width!(
     rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,
@@ -67,7 +67,7 @@ fn an_empty_database_answers<F: Fingerprint>() {
     let snapshot = database.snapshot().unwrap();
     let zero = F::default();
     assert_eq!(snapshot.query(zero, F::BITS).unwrap(), []);
-    assert_eq!(snapshot.nearest(zero, 3, F::BITS).unwrap(), []);
+    assert_eq!(snapshot.query(zero, Query::nearest(3)).unwrap(), []);
     assert_eq!(collected(snapshot.pairs(F::BITS)), []);
     assert_eq!(collected(snapshot.clusters(F::BITS)), Vec::<Vec<Row<F>>>::new());
     assert_eq!(snapshot.verify().unwrap().damage, []);

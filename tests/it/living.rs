@@ -8,7 +8,7 @@ use crate::common::{
     Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
     low, matches, pairs, rows, short_or_full,
 };
-use nearprint::{Database, Error, Fingerprint, KeyStorage, Options, Row, Schema, Snapshot, Writer};
+use nearprint::{Database, Error, Fingerprint, KeyStorage, Options, Query, Row, Schema, Snapshot, Writer};
 
 for_each_width!(
     every_answer_is_exact_while_rows_come_and_go,
@@ -33,7 +33,7 @@ fn check<F: Fingerprint>(snapshot: &Snapshot<F>, model: &BTreeSet<Row<F>>, rando
         }
         let mut nearest = matches(&expected, query, F::BITS);
         nearest.truncate(5);
-        assert_eq!(snapshot.nearest(query, 5, F::BITS).unwrap(), nearest);
+        assert_eq!(snapshot.query(query, Query::nearest(5)).unwrap(), nearest);
     }
     for k in by_width::<F, _>([3, 20], [10, 40], [31, 80]) {
         let mut found = collected(snapshot.pairs(k));
@@ -153,7 +153,11 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
             let stored = rows[random.below(at as u64 + 1) as usize].fingerprint;
             let query = random.near(stored, u64::from(k));
             let live: Vec<Row<F>> = expected.iter().copied().collect();
-            assert_eq!(writer.query(query, k).unwrap(), matches(&live, query, k));
+            let expected = matches(&live, query, k);
+            let first = &expected[..expected.len().min(2)];
+            assert_eq!(writer.query(query, Query::within(k).limit(2)).unwrap(), first);
+            assert_eq!(writer.query(query, Query::nearest(2).max_k(k)).unwrap(), first);
+            assert_eq!(writer.query(query, k).unwrap(), expected);
             assert_eq!(database.snapshot().unwrap().query(query, k).unwrap(), matches(&live, query, k));
         }
     }

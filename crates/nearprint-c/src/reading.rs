@@ -4,7 +4,7 @@ use std::any::Any;
 use std::path::Path;
 
 use nearprint::internal::{fingerprints, words};
-use nearprint::{Explanation, Fingerprint, Match, Result, Row, RowKey, Snapshot, Stats};
+use nearprint::{Explanation, Fingerprint, Match, Query, Result, Row, RowKey, Snapshot, Stats};
 
 use crate::columns::{Columns, Entry};
 use crate::error::{Failure, Outcome};
@@ -72,14 +72,18 @@ impl<F: Fingerprint> Reading for Snapshot<F> {
     }
 
     fn nearest(&self, fingerprint: &[u64], max_k: u32, columns: &mut Columns<'_>) -> Result<()> {
-        let matches = Self::nearest(self, F::from_le_words(fingerprint), columns.capacity(), max_k)?;
+        let matches = Self::query(
+            self,
+            F::from_le_words(fingerprint),
+            Query::nearest(columns.capacity()).max_k(max_k),
+        )?;
         matches.into_iter().for_each(|found| columns.push(&Entry::of_match(0, found)));
         Ok(())
     }
 
     fn query_batch(&self, words: &[u64], k: u32, limit: usize, columns: &mut Columns<'_>) -> Result<()> {
         let queries: Vec<F> = fingerprints(words).collect();
-        self.query_batch_limited(&queries, k, limit, |query, matches| {
+        self.query_batch(&queries, Query::within(k).limit(limit), |query, matches| {
             matches.iter().for_each(|&found| columns.push(&Entry::of_match(query as u64, found)));
             Ok(())
         })
@@ -88,7 +92,7 @@ impl<F: Fingerprint> Reading for Snapshot<F> {
     fn visit_matches(&self, words: &[u64], k: u32, limit: usize, visit: VisitMatches<'_>) -> Outcome {
         let queries: Vec<F> = fingerprints(words).collect();
         let mut columns = MatchColumns::default();
-        self.query_batch_limited(&queries, k, limit, |query, matches| {
+        self.query_batch(&queries, Query::within(k).limit(limit), |query, matches| {
             columns.fill(matches);
             visit(query, &columns)
         })

@@ -1,7 +1,7 @@
 //! Jobs of documents: a file has the name of an output only when it is complete, a job that has ended
 //! early is finished by the same command, and what others store in its database stays.
 
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::path::PathBuf;
 
 use super::collection::Collection;
@@ -139,14 +139,7 @@ impl Jobs {
         let mut job = Job::new(&["dedup", &self.inputs.path("few.jsonl")]);
         job.output("-o", world.new_name(".jsonl"));
         world.run(&job.line(""), vec![], Signal::Nothing);
-        // A process that is killed right after it has made a folder leaves one without a whole marker.
-        let is_bare = |name: &String| {
-            let entries = world.path(name).read_dir();
-            let is_marker = |entry: DirEntry| entry.file_name() == "NEARPRINT-FOLDER";
-            entries.is_ok_and(|entries| entries.flatten().all(is_marker))
-        };
-        let left: Vec<String> = world.left_behind().into_iter().filter(|name| !is_bare(name)).collect();
-        for name in left {
+        for name in world.left_behind() {
             world.fault(&format!("{name:?} was left behind"));
         }
     }

@@ -100,13 +100,6 @@ impl Stores {
                 return;
             }
             world.check(ended.code() != 0, || format!("{name:?} is not there"));
-            // A process that is killed right after it has made the folder leaves one without a marker.
-            let building = world.path(&format!("{name}.building"));
-            if attempt > 0 && !world.may_refuse(name) && ended.err.contains("move it away") {
-                let moved = std::fs::rename(&building, world.path(&format!("moved-{attempt}-{name}")));
-                world.check(moved.is_ok(), || format!("{building:?} cannot be moved away"));
-                continue;
-            }
             if signal == Signal::Nothing {
                 let refused = world.may_refuse(name);
                 world.check(refused, || format!("{name:?} was not made: {}", ended.err));
