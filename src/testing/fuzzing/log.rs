@@ -46,7 +46,7 @@ fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
 
 /// Makes all frames sound, following their lengths. Uses the salt and the first number of the
 /// header.
-pub(super) fn seal_frames(log: &mut [u8]) {
+pub(in crate::testing) fn seal_frames(log: &mut [u8]) {
     let Some((header, mut rest)) = log.split_at_mut_checked(HEADER_BYTES) else { return };
     let salt = header[40..48].to_vec();
     let mut number = u64::from_le_bytes(header[48..56].try_into().unwrap_or_default());
