@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::{Builder, Fingerprint, Options, Result, Schema, Width, WidthVisitor};
+use nearprint::{Builder, Fingerprint, NewRow, Options, Result, Schema, Width, WidthVisitor};
 use pyo3::prelude::*;
 
 use crate::arguments::{Batch, Rows, Settings};
@@ -24,10 +24,8 @@ impl<F: Fingerprint> Building for Builder<F> {
             if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                 ticker.check()?;
             }
-            match batch.row(index) {
-                (id, Some(key), text) => self.push_keyed(fingerprint, id, key, text)?,
-                (id, None, _) => Self::push(self, fingerprint, id)?,
-            };
+            let (id, key, text) = batch.row(index);
+            Self::push(self, NewRow { fingerprint, id, key, text })?;
         }
         Ok(())
     }

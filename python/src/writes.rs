@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::{Fingerprint, Result};
+use nearprint::{Fingerprint, NewRow, Result};
 
 use crate::arguments::Batch;
 use crate::handle::Handle;
@@ -22,12 +22,9 @@ impl<F: Fingerprint> Handle<F> {
                 if index.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                     ticker.check()?;
                 }
-                ids.push(match (batch.row(index), upsert) {
-                    ((id, Some(key), text), false) => writer.insert_keyed(fingerprint, id, key, text)?,
-                    ((id, Some(key), text), true) => writer.upsert_keyed(fingerprint, id, key, text)?,
-                    ((Some(id), None, _), true) => writer.upsert(fingerprint, id).map(|()| id)?,
-                    ((id, None, _), _) => writer.insert(fingerprint, id)?,
-                });
+                let (id, key, text) = batch.row(index);
+                let row = NewRow { fingerprint, id, key, text };
+                ids.push(if upsert { writer.upsert(row)? } else { writer.insert(row)? });
             }
             Ok(ids)
         })

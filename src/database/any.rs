@@ -38,7 +38,7 @@ use crate::run::Verification;
 /// # let path = home.path().join("corpus.np");
 /// # let mut builder = Database::<u128>::build(&path, &Schema::new())?;
 /// # for fingerprint in [7, 15, u128::MAX] {
-/// #     builder.push(fingerprint, None)?;
+/// #     builder.push(fingerprint)?;
 /// # }
 /// # builder.finish()?;
 /// let database = AnyDatabase::open(&path)?;

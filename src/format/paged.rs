@@ -143,7 +143,7 @@ pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> (Vec<u8>, u32) {
     while !crcs.is_empty() {
         let pages: Vec<Vec<u8>> = crcs.chunks(CRCS_PER_PAGE).map(encode_checksum_page).collect();
         crcs = pages.iter().map(|page| page_crc(page)).collect();
-        bytes.extend(pages.into_iter().flatten());
+        pages.iter().for_each(|page| bytes.extend_from_slice(page));
         if let [only] = crcs[..] {
             root = only;
             break;

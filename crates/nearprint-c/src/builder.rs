@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::internal::{fingerprints, words_of};
-use nearprint::{Builder, Fingerprint, Options, Result, Schema, WidthVisitor};
+use nearprint::{Builder, Fingerprint, NewRow, Options, Result, Schema, WidthVisitor};
 
 use crate::call::Call;
 use crate::error::nearprint_error;
@@ -148,7 +148,8 @@ impl<F: Fingerprint> Building for Builder<F> {
     fn push(&mut self, words: &[u64], ids: Option<&[u64]>) -> Result<Option<u64>> {
         let mut first = None;
         for (index, fingerprint) in fingerprints::<F>(words).enumerate() {
-            let id = Self::push(self, fingerprint, ids.and_then(|ids| ids.get(index)).copied())?;
+            let id = ids.and_then(|ids| ids.get(index)).copied();
+            let id = Self::push(self, NewRow { id, ..NewRow::from(fingerprint) })?;
             first = first.or(Some(id));
         }
         Ok(first)
@@ -156,7 +157,7 @@ impl<F: Fingerprint> Building for Builder<F> {
 
     fn push_keyed(&mut self, words: &[u64], id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
         debug_assert_eq!(words.len(), words_of::<F>());
-        Self::push_keyed(self, F::from_le_words(words), id, key, text)
+        Self::push(self, NewRow { fingerprint: F::from_le_words(words), id, key: Some(key), text })
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

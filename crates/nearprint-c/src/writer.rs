@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use nearprint::internal::{fingerprints, words_of};
-use nearprint::{Database, DatabaseVisitor, Fingerprint, Result, Writer};
+use nearprint::{Database, DatabaseVisitor, Fingerprint, NewRow, Result, Row, Writer};
 
 use crate::call::Call;
 use crate::columns::{Columns, Entry, Shape, nearprint_columns};
@@ -377,7 +377,8 @@ impl<F: Fingerprint> Writing for Writer<F> {
     fn insert(&mut self, words: &[u64], ids: Option<&[u64]>) -> Result<Option<u64>> {
         let mut first = None;
         for (index, fingerprint) in fingerprints::<F>(words).enumerate() {
-            let id = Self::insert(self, fingerprint, ids.and_then(|ids| ids.get(index)).copied())?;
+            let id = ids.and_then(|ids| ids.get(index)).copied();
+            let id = Self::insert(self, NewRow { id, ..NewRow::from(fingerprint) })?;
             first = first.or(Some(id));
         }
         Ok(first)
@@ -386,7 +387,7 @@ impl<F: Fingerprint> Writing for Writer<F> {
     fn upsert(&mut self, words: &[u64], ids: &[u64]) -> Result<()> {
         fingerprints::<F>(words)
             .zip(ids)
-            .try_for_each(|(fingerprint, &id)| Self::upsert(self, fingerprint, id))
+            .try_for_each(|(fingerprint, &id)| Self::upsert(self, Row { fingerprint, id }).map(drop))
     }
 
     fn write_keyed(
@@ -396,12 +397,8 @@ impl<F: Fingerprint> Writing for Writer<F> {
         (key, text): (&str, &[u8]),
         upsert: bool,
     ) -> Result<u64> {
-        let fingerprint = F::from_le_words(words);
-        if upsert {
-            self.upsert_keyed(fingerprint, id, key, text)
-        } else {
-            self.insert_keyed(fingerprint, id, key, text)
-        }
+        let row = NewRow { fingerprint: F::from_le_words(words), id, key: Some(key), text };
+        if upsert { Self::upsert(self, row) } else { Self::insert(self, row) }
     }
 
     fn delete(&mut self, ids: &[u64]) -> Result<()> {
