@@ -141,7 +141,7 @@ fn databases_of_a_later_program_are_not_damaged() {
     let home = copy_of("future/skippable-record");
     let database = Database::<u64>::open(home.path()).unwrap();
     let mut writer = database.writer().unwrap();
-    writer.insert(7, Some(1)).unwrap();
+    writer.insert(Row { fingerprint: 7, id: 1 }).unwrap();
     writer.close().unwrap();
     let manifest = manifest::of::<u64>(&Folder::of_database(home.path()).unwrap()).unwrap();
     assert_eq!(manifest.skipped, [(*b"late", Vec::new())]);
@@ -166,7 +166,7 @@ fn regression_blocks_that_do_not_cover_k_are_scanned() {
     let disk = empty(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 2, prefix: 1 });
     let mut writer = open_writer(&disk).unwrap();
     for value in 0..20 {
-        writer.insert(value, Some(value)).unwrap();
+        writer.insert(Row { fingerprint: value, id: value }).unwrap();
     }
     writer.commit().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
@@ -191,7 +191,7 @@ fn regression_a_writer_stops_before_its_numbers_end() {
     for (index, change) in changes.into_iter().enumerate() {
         let disk = empty(change);
         let ended = open_writer(&disk).and_then(|mut writer| {
-            writer.insert(7, Some(1))?;
+            writer.insert(Row { fingerprint: 7, id: 1 })?;
             writer.commit()?;
             writer.flush()
         });
@@ -206,7 +206,7 @@ fn regression_a_writer_stops_before_its_numbers_end() {
 fn regression_a_log_of_a_copy_is_not_taken_for_the_own_one() {
     let disk = empty(|_| ());
     let mut writer = open_writer(&disk).unwrap();
-    writer.insert(7, Some(1)).unwrap();
+    writer.insert(Row { fingerprint: 7, id: 1 }).unwrap();
     writer.commit().unwrap();
     let copy = disk.crash(&mut |_| true);
     let storage: Arc<dyn Storage> = Arc::new(copy.clone());
@@ -229,7 +229,7 @@ fn regression_pages_of_another_copy_are_detected() {
         let copy = disk.crash(&mut |_| true);
         let mut writer = open_writer(&copy).unwrap();
         for value in 0..600 {
-            writer.insert(ROW.fingerprint ^ value ^ id << 40, Some(value)).unwrap();
+            writer.insert(Row { fingerprint: ROW.fingerprint ^ value ^ id << 40, id: value }).unwrap();
         }
         writer.close().unwrap();
         copy
@@ -264,7 +264,7 @@ fn regression_a_directory_longer_than_a_band_is_damage() {
     let disk = empty(|manifest| manifest.layout = "bands:3x8".parse().unwrap());
     let mut writer = open_writer(&disk).unwrap();
     for id in 0..5000 {
-        writer.insert(crate::fingerprint::mix64(id), Some(id)).unwrap();
+        writer.insert(Row { fingerprint: crate::fingerprint::mix64(id), id }).unwrap();
     }
     writer.close().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
