@@ -128,12 +128,18 @@ pub(crate) fn checksum_pages(data_pages: u64) -> u64 {
 /// The number of data pages of a file with this length. `None` for an impossible length.
 pub(crate) fn data_pages(len_bytes: u64) -> Option<u64> {
     let inner = (len_bytes / PAGE_BYTES as u64).checked_sub(2)?;
-    // Each checksum page covers at most `CRCS_PER_PAGE` pages. Higher levels take less than a page
-    // more for each page of the level below.
-    let most = inner - inner.div_ceil(CRCS_PER_PAGE as u64 + 1);
-    let least = most.saturating_sub(most / (CRCS_PER_PAGE as u64 * (CRCS_PER_PAGE as u64 - 1)) + 8);
-    let fits = |&data: &u64| data + checksum_pages(data) == inner;
-    (least..=most).rev().find(fits).filter(|_| len_bytes.is_multiple_of(PAGE_BYTES as u64))
+    // More data pages never have fewer checksum pages.
+    let (mut least, mut most) = (0, inner);
+    while least < most {
+        let middle = least + (most - least) / 2;
+        if middle + checksum_pages(middle) < inner {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    let fits = len_bytes.is_multiple_of(PAGE_BYTES as u64) && least + checksum_pages(least) == inner;
+    fits.then_some(least)
 }
 
 /// The checksum pages for data pages with these CRCs, level by level, and the CRC of the root.

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
+use crate::common::{
+    Shape, all_rows, build_with, folder_in_memory, for_each_width, forge, low, matches, rows,
+};
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer};
 
 for_each_width!(
@@ -300,21 +302,6 @@ fn damage_is_refused_and_leaves_nothing_behind<F: Fingerprint>() {
     holds(&database.snapshot().unwrap(), &all);
 }
 
-/// Changes a byte of a data page and makes all checksums fit.
-fn forge(file: &Path, at: usize) {
-    const PAGE: usize = 8192;
-    let mut bytes = fs::read(file).unwrap();
-    let data_pages = bytes.len() / PAGE - 3;
-    bytes[at] ^= 1;
-    let page = at / PAGE;
-    let checksums = (1 + data_pages) * PAGE;
-    let crc = crc32fast::hash(&bytes[page * PAGE..(page + 1) * PAGE]);
-    bytes[checksums + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
-    let crc = crc32fast::hash(&bytes[checksums..checksums + PAGE - 4]);
-    bytes[checksums + PAGE - 4..checksums + PAGE].copy_from_slice(&crc.to_le_bytes());
-    fs::write(file, bytes).unwrap();
-}
-
 #[test]
 fn good_checksums_are_not_enough() {
     let home = folder_in_memory();
@@ -326,7 +313,7 @@ fn good_checksums_are_not_enough() {
         ("00000001-t2.seg", 8192 * 2 - 1, "directory"),
     ] {
         let folder = runs(home.path(), &format!("for {name}"), &two, schema());
-        forge(&folder.join(name), at);
+        let _restored = forge(&folder, name, |bytes| bytes[at] ^= 1);
         let error = refused(&database, &[&folder]);
         let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
         assert_eq!((&damage.file, damage.section), (&folder.join(name), section), "{error}");
@@ -337,7 +324,7 @@ fn good_checksums_are_not_enough() {
 fn widen(folder: &Path) {
     let file = folder.join("MANIFEST");
     let mut bytes = fs::read(&file).unwrap();
-    bytes[56..60].copy_from_slice(&128u32.to_le_bytes());
+    bytes[64..68].copy_from_slice(&128u32.to_le_bytes());
     let body = bytes.len() - 4;
     let crc = crc32fast::hash(&bytes[..body]).to_le_bytes();
     bytes[body..].copy_from_slice(&crc);

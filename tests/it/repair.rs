@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::{
-    Random, Shape, build, by_width, files, folder_in_memory, for_each_width, layout, low, rows, several_ids,
-    short_or_full,
+    Random, Shape, build, by_width, files, folder_in_memory, for_each_width, forge, layout, low, rows,
+    several_ids, short_or_full,
 };
 use crate::repair_support::{
     PAGE, Rows, all_rows, complete_layout, has, quick, repair, with_a_writer, with_damage, without,
@@ -177,15 +177,11 @@ fn hostile_pages_beside_damaged_ones_never_panic<F: Fingerprint>() {
         for page in 1..pages - 2 {
             for value in [0u8, 1, 0x80, 0xff] {
                 let at = random.below(PAGE as u64 / 8) as usize * 4;
+                let start = page * PAGE;
+                let changed = start + at..(start + at + 16).min(start + PAGE);
+                let _restored = forge(&path, name, |bytes| bytes[changed].fill(value));
+                // And one that is plainly damaged, so that the counts are needed.
                 let hostile = |bytes: &mut Vec<u8>| {
-                    let start = page * PAGE;
-                    bytes[start + at..(start + at + 16).min(start + PAGE)].fill(value);
-                    let crc = crc32fast::hash(&bytes[start..start + PAGE]);
-                    let crcs = (pages - 2) * PAGE;
-                    bytes[crcs + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
-                    let crc = crc32fast::hash(&bytes[crcs..crcs + PAGE - 4]);
-                    bytes[crcs + PAGE - 4..crcs + PAGE].copy_from_slice(&crc.to_le_bytes());
-                    // And one that is plainly damaged, so that the counts are needed.
                     bytes[(page % (pages - 3) + 1) * PAGE + 3] ^= u8::from(value > 1);
                 };
                 let (report, found) = with_damage(&file, hostile, || repair::<F>(&path));
