@@ -117,10 +117,10 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
             Some("keys=True makes a database that has them")
         }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
-            Some("give its arguments again to go on with it, or restart=True to forget what it kept")
+            Some("call it again with its arguments to resume, or restart=True to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("restart=True forgets what the run that was cut off has kept, and begins anew")
+            Some("restart=True forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }

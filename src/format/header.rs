@@ -1,9 +1,9 @@
 //! The header page of a file: which run the file belongs to, and the settings of its database.
 
 use super::manifest::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
-use super::paged::{hex, seal, unseal};
+use super::paged::{seal, unseal};
 use super::schema::KeyStorage;
-use super::{Encoder, Flaw, Problem, VERSION};
+use super::{Encoder, Flaw, Hex, Problem, VERSION};
 use crate::layout::LayoutChoice;
 
 /// The run that a file belongs to, and the settings of its database: all that can be known without
@@ -53,7 +53,7 @@ impl Header {
     /// settings that this program knows.
     pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
         let mut fields = unseal("header", 0, page)?;
-        Flaw::unless_equal("header", 0, hex(&magic), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("header", 0, Hex(magic), Hex(fields.array()?))?;
         let version = fields.u32()?;
         if version > VERSION {
             return Err(Problem::Newer(version));
@@ -72,25 +72,18 @@ impl Header {
     /// Checks that a header page is sound and equal to `self`.
     pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
         let found = Self::decode(self.magic, page)?;
-        let same = |name: &str, expected: String, found: String, offset| {
-            let tag = |value| format!("{name} {value}");
-            if expected == found {
-                Ok(())
-            } else {
-                Err(Flaw::new("header", offset, tag(expected), tag(found)))
-            }
-        };
         let (ours, other) = (&self.owner, &found.owner);
-        same("table", self.table.to_string(), found.table.to_string(), 12)?;
-        same("database", hex(&ours.database_id), hex(&other.database_id), 16)?;
-        same("run", ours.run.to_string(), other.run.to_string(), 32)?;
-        same("width", ours.width.to_string(), other.width.to_string(), 40)?;
-        same("k", ours.k.to_string(), other.k.to_string(), 44)?;
-        same("layout", ours.layout.to_string(), other.layout.to_string(), 48)?;
-        let prefix = |header: &Self| format!("{:#x} of {} blocks", header.prefix, header.blocks);
-        same("prefix", prefix(self), prefix(&found), 60)?;
-        same("salt", format!("{:#x}", ours.salt), format!("{:#x}", other.salt), 72)?;
-        Ok(same("keys:", ours.keys.to_string(), other.keys.to_string(), 80)?)
+        let page = "header";
+        Flaw::unless_same(page, 12, "table", self.table, found.table)?;
+        Flaw::unless_same(page, 16, "database", Hex(ours.database_id), Hex(other.database_id))?;
+        Flaw::unless_same(page, 32, "run", ours.run, other.run)?;
+        Flaw::unless_same(page, 40, "width", ours.width, other.width)?;
+        Flaw::unless_same(page, 44, "k", ours.k, other.k)?;
+        Flaw::unless_same(page, 48, "layout", ours.layout, other.layout)?;
+        Flaw::unless_same(page, 60, "number of blocks", self.blocks, found.blocks)?;
+        Flaw::unless_same(page, 64, "prefix", self.prefix, found.prefix)?;
+        Flaw::unless_same(page, 72, "salt", ours.salt, other.salt)?;
+        Ok(Flaw::unless_same(page, 80, "keys:", ours.keys, other.keys)?)
     }
 }
 

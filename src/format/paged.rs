@@ -6,7 +6,7 @@
 //! Checksum pages form a tree: each holds the CRCs of data pages, or of the checksum pages of the
 //! level below. The footer holds the CRC of the root, and the manifest that of the footer.
 
-use super::{Decoder, Encoder, Flaw, check_crc};
+use super::{Decoder, Encoder, Flaw, Hex, check_crc};
 use crate::util::cast::to_usize;
 
 /// The unit of checksums, and of the alignment of sections.
@@ -74,7 +74,7 @@ impl Footer {
     /// one arrangement that follows from the section lengths, so every section is in bounds.
     pub(crate) fn decode(page: &[u8], offset: u64, file_len: u64) -> Result<Self, Flaw> {
         let mut fields = unseal("footer", offset, page)?;
-        Flaw::unless_equal("footer", offset, hex(&FOOTER_MAGIC), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("footer", offset, Hex(FOOTER_MAGIC), Hex(fields.array()?))?;
         let data_pages = fields.u64()?;
         let root_crc = fields.u32()?;
         match fields.u32()? {
@@ -187,6 +187,7 @@ pub(crate) fn page_crc(page: &[u8]) -> u32 {
 
 /// Pads to a page and appends its CRC.
 pub(super) fn seal(mut page: Encoder) -> Vec<u8> {
+    page.bytes.reserve_exact(PAGE_BYTES - page.bytes.len());
     page.zeros_up_to(PAGE_CRC_OFFSET);
     let crc = crc32fast::hash(&page.bytes);
     page.u32(crc);
@@ -201,11 +202,6 @@ pub(crate) fn unseal<'a>(section: &'static str, offset: u64, page: &'a [u8]) -> 
         .ok_or_else(|| Flaw::new(section, offset, format!("a page of {PAGE_BYTES} bytes"), page.len()))?;
     check_crc(section, offset, u32::from_le_bytes(*stored), crc32fast::hash(body))?;
     Ok(Decoder::new(section, offset, body))
-}
-
-/// The form of bytes in messages.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

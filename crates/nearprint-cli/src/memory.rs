@@ -20,7 +20,7 @@ static ALLOCATOR: Allocator = Allocator;
 // SAFETY: each call goes to the allocator of the system unchanged, and returns what it returned.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract is that of the system's allocator.
+        // SAFETY: the caller's contract is the contract of the system's allocator.
         checked(unsafe { System.alloc(layout) }, layout.size())
     }
 

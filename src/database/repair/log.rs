@@ -80,7 +80,7 @@ impl DamagedLog {
         match found {
             None => report.add(FindingKind::Damaged, &self.name, "the header cannot be read"),
             Some(found) if found != header => {
-                report.add(FindingKind::Lost, &self.name, "another log in the place of this one");
+                report.add(FindingKind::Lost, &self.name, "another log has this name");
                 return Ok(Vec::new());
             }
             Some(_) => {}

@@ -14,7 +14,7 @@ pub(super) type Drawn<T> = Result<T, Box<dyn Error>>;
 
 const SIZE: (u32, u32) = (480, 200);
 const FONT: (&str, u32) = ("sans-serif", 16);
-/// The page's style sheet replaces this colour by that of the theme.
+/// The page's style sheet replaces this colour by the theme's.
 const BAR: RGBColor = RGBColor(0, 100, 170);
 
 /// The last sizes of the bins of [`Histogram::of_sizes`].

@@ -50,7 +50,7 @@ pub(crate) enum Failure {
     Partial { committed: u64, failure: Box<Failure> },
 }
 
-/// The problem with the names of options in the place of outputs.
+/// The problem with names of options instead of outputs.
 fn with_options(problem: OutputProblem) -> OutputProblem {
     let option = |name: String| if name.starts_with("--") { name } else { format!("--{name}") };
     match problem {
@@ -85,16 +85,16 @@ fn exit_code_of(error: &TextError) -> u8 {
 fn hint_of(error: &TextError) -> Option<&'static str> {
     match error {
         TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::NotOfFinishedJob { .. }) => {
-            Some("--restart forgets what that job has kept, and runs again; --again runs beside it")
+            Some("--restart forgets what that job has kept, and starts over; --again runs anyway")
         }
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --keys` makes a database that has them")
         }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
-            Some("give its command again to go on with it, or --restart to forget what it kept")
+            Some("rerun its command to resume, or give --restart to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("--restart forgets what the run that was cut off has kept, and begins anew")
+            Some("--restart forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }
@@ -165,7 +165,7 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted after record {records}; {consequence}"));
             }
             Self::NothingRecovered(path) => {
-                print_message(format_args!("{program}: {}: not a row could be saved", path.display()));
+                print_message(format_args!("{program}: {}: no row could be recovered", path.display()));
             }
             Self::Partial { committed, failure } => {
                 failure.print(program);
@@ -228,7 +228,7 @@ impl Failure {
         match self {
             Self::Engine(Error::NotADatabase { .. }) => Some("`nearprint build DB INPUT` creates one"),
             Self::Engine(Error::AlreadyExists { .. }) => {
-                Some("databases are never overwritten; choose another name or remove it first")
+                Some("databases are never overwritten; choose another name or remove the database first")
             }
             Self::Engine(Error::Corrupt(_)) => Some(
                 "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` recovers what can be read",
@@ -247,7 +247,7 @@ impl Failure {
                 Some("only one process at a time can write; readers are not blocked")
             }
             Self::Engine(Error::NotRunsOnly { .. }) => {
-                Some("`nearprint build --runs-only` builds runs to be ingested")
+                Some("`nearprint build --runs-only` builds runs to ingest")
             }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
             Self::Engine(Error::NewerVersion { .. }) => {

@@ -340,8 +340,8 @@ fn misfits_are_named() {
         ("h.csv", 128, cells.as_bytes(), &["h.csv:2", "30 hexadecimal digits"]),
         ("i.csv", 128, header.as_bytes(), &["i.csv:1", "no column named", "30 hexadecimal digits"]),
         ("j.jsonl", 128, number.as_bytes(), &["j.jsonl:2", "is a number; of 128 bits, strings"]),
-        ("k.u64", 128, &[0; 16], &["k.u64: fingerprints of 64 bits, where those of 128 are wanted"]),
-        ("l.u128", 256, &[0; 32], &["l.u128: fingerprints of 128 bits, where those of 256 are wanted"]),
+        ("k.u64", 128, &[0; 16], &["k.u64: fingerprints of 64 bits, expected 128 bits"]),
+        ("l.u128", 256, &[0; 32], &["l.u128: fingerprints of 128 bits, expected 256 bits"]),
         ("m.u256", 256, &[0; 40], &["m.u256:32", "8 bytes behind the last 256-bit number"]),
         (
             "n.npy",

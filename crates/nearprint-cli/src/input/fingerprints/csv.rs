@@ -35,7 +35,7 @@ pub(super) fn read<F: Fingerprint>(
 struct Table {
     /// `None` before the first line, which decides unless `--columns` does.
     columns: Option<ColumnIndexes>,
-    /// The cells of each line: those of the header or, with `--columns`, of the first line.
+    /// The number of cells of each line: as in the header or, with `--columns`, in the first line.
     expected: Option<usize>,
 }
 
@@ -94,7 +94,7 @@ struct ColumnIndexes {
 }
 
 impl ColumnIndexes {
-    /// Fingerprint, id, key: those of a file without a header.
+    /// Fingerprint, id, key: the columns of a file without a header.
     const DEFAULT: Self = Self { fingerprint: 0, id: Some(1), key: Some(2), has_names: false };
 
     /// The indexes of columns in a given order.

@@ -32,14 +32,14 @@ impl ByteOrder {
     }
 }
 
-/// Reads a file of raw fingerprints of a width, which has to be that of `F`.
+/// Reads a file of raw fingerprints of a width, which must be the width of `F`.
 pub(super) fn read<F: Fingerprint>(
     input: &mut InputStream,
     bits: u32,
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
     if bits != F::BITS {
-        let why = format!("fingerprints of {bits} bits, where those of {} are wanted", F::BITS);
+        let why = format!("fingerprints of {bits} bits, expected {} bits", F::BITS);
         return Err(Failure::Input { place: input.name.display().to_string(), why });
     }
     RawSection { start: 0, expected: None, order: ByteOrder::Little }.read(input, sink)
