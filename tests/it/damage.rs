@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, forge, layout, open_on, rows,
-    several_ids, short_or_full,
+    Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, layout, open_on, rows, several_ids,
+    short_or_full,
 };
+use crate::forge::forge;
 use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Schema};
 
 for_each_width!(

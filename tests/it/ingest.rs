@@ -5,9 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{
-    Shape, all_rows, build_with, folder_in_memory, for_each_width, forge, low, matches, rows,
-};
+use crate::common::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
+use crate::forge::forge;
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer};
 
 for_each_width!(

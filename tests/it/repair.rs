@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::{
-    Random, Shape, build, by_width, files, folder_in_memory, for_each_width, forge, layout, low, rows,
-    several_ids, short_or_full,
+    Random, Shape, build, by_width, files, folder_in_memory, for_each_width, layout, low, rows, several_ids,
+    short_or_full,
 };
+use crate::forge::forge;
 use crate::repair_support::{
     PAGE, Rows, all_rows, complete_layout, has, quick, repair, with_a_writer, with_damage, without,
 };
