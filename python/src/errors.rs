@@ -123,10 +123,10 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
             Some("nearprint.create(path, recipe=\"minhash\", keys=True) makes a database for documents")
         }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
-            Some("give its arguments again to resume it, or restart=True to forget what it kept")
+            Some("call it again with its arguments to resume, or restart=True to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("restart=True forgets what the interrupted run kept, and starts again")
+            Some("restart=True forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }

@@ -90,7 +90,7 @@ pub(crate) struct KeySorter<F> {
     pieces: Vec<(FileSpec, KeysRecord)>,
 }
 
-/// A record in memory. Its order is that of records, with the earliest of several first.
+/// A record in memory. It is ordered as records are, with the earliest of several first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HeldKey<F> {
     id: u64,

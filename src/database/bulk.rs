@@ -139,25 +139,25 @@ impl<F: Fingerprint> Builder<F> {
     /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be
     /// read like a database, but not written to.
     ///
-    /// A database adopts a run once. If all rows come with ids or keys, runs with equal rows are the
-    /// same run, wherever they were built; texts do not count. A run with automatic ids is like no
-    /// other.
+    /// A database ingests a run once. If all rows come with ids or keys, runs with equal rows are
+    /// the same run, wherever they were built; texts do not count. A run with automatic ids differs
+    /// from every other.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
         self
     }
 
-    /// Makes a [run](Self::runs_only) that is the same as every other one with this name, whatever
-    /// their rows: of those that several attempts at a task have built, a database adopts one. A new
-    /// name makes a database adopt rows again that were deleted since.
+    /// Makes a [run](Self::runs_only) that counts as the same as every other one with this name,
+    /// even with other rows: of several attempts at a task, a database ingests one. With a new
+    /// name, a database ingests rows again that were deleted since.
     #[must_use]
     pub fn identity(mut self, name: &str) -> Self {
         self.identity = Some(name.to_string());
         self
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
@@ -313,7 +313,7 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::mix64;
-    use crate::{Match, Pair, find_all, num_differing_bits};
+    use crate::{Fingerprint, Match, Pair, list};
 
     fn some_rows(count: u64, seed: u64) -> Vec<Row<u64>> {
         let near = |i: u64| 1u64 << (mix64(i ^ seed) % 64) | 1u64 << (mix64(i + seed) % 64);
@@ -335,7 +335,7 @@ mod tests {
             for query in rows.iter().step_by(97).map(|row| row.fingerprint ^ 0b101) {
                 for k in [0, 2, 5, 30] {
                     let near = |row: &Row<u64>| {
-                        let distance = num_differing_bits(row.fingerprint, query);
+                        let distance = row.fingerprint.distance(query);
                         let Row { fingerprint, id } = *row;
                         (distance <= k).then_some(Match { distance, fingerprint, id })
                     };
@@ -351,7 +351,7 @@ mod tests {
         let values: Vec<u64> = all.iter().map(|row| row.fingerprint).collect();
         let rows: Vec<Row<u64>> = all.iter().copied().collect();
         for k in [0, 3, 6] {
-            let expected: BTreeSet<Pair<u64>> = find_all(&values, k).unwrap().into_iter().collect();
+            let expected: BTreeSet<Pair<u64>> = list::find_all(&values, k).unwrap().into_iter().collect();
             let pairs: Vec<Pair<u64>> = snapshot.pairs(k).unwrap().collect::<Result<_>>().unwrap();
             assert_eq!(pairs.len(), expected.len());
             assert_eq!(pairs.into_iter().collect::<BTreeSet<_>>(), expected);

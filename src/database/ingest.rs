@@ -227,7 +227,7 @@ mod tests {
         Options::new().threads(1).background_merges(false)
     }
 
-    /// Two folders of runs, beside those of the row 0 in [`disk`].
+    /// Two folders of runs, without the row 0 of [`disk`].
     fn folders(home: &Path) -> [PathBuf; 2] {
         [(0, 3), (1, 4)].map(|(folder, count)| {
             let path = home.join(format!("{folder}"));

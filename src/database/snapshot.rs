@@ -172,7 +172,7 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.manifest.layout.bands()
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.shared.manifest.keys)

@@ -3,7 +3,7 @@
 //!
 //! In a page of 8 KiB, CRC-32 detects every error of up to three bits.
 
-use super::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+use super::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
 use crate::util::cast::to_usize;
 
 /// The unit of checksums, and of the alignment of sections.
@@ -57,7 +57,7 @@ impl Header {
     /// Decodes a header page of one kind of file. Checks only checksum and version.
     pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
         let mut fields = unseal("header", 0, page)?;
-        Flaw::unless_equal("header", 0, hex(&magic), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("header", 0, Hex(magic), Hex(fields.array()?))?;
         let version = fields.u32()?;
         if version > VERSION {
             return Err(Problem::Newer(version));
@@ -72,18 +72,10 @@ impl Header {
     /// Checks that a header page is sound and equal to `self`.
     pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
         let found = Self::decode(self.magic, page)?;
-        let same = |name: &str, expected: String, found: String, offset| {
-            let tag = |value| format!("{name} {value}");
-            if expected == found {
-                Ok(())
-            } else {
-                Err(Flaw::new("header", offset, tag(expected), tag(found)))
-            }
-        };
-        same("table", self.table.to_string(), found.table.to_string(), 12)?;
-        same("database", hex(&self.database_id), hex(&found.database_id), 16)?;
-        same("run", self.run.to_string(), found.run.to_string(), 32)?;
-        Ok(same("width", self.width.to_string(), found.width.to_string(), 40)?)
+        Flaw::unless_same("header", 12, "table", self.table, found.table)?;
+        Flaw::unless_same("header", 16, "database", Hex(self.database_id), Hex(found.database_id))?;
+        Flaw::unless_same("header", 32, "run", self.run, found.run)?;
+        Ok(Flaw::unless_same("header", 40, "width", self.width, found.width)?)
     }
 }
 
@@ -120,7 +112,7 @@ impl Footer {
     /// one arrangement that follows from the section lengths, so every section is in bounds.
     pub(crate) fn decode(page: &[u8], offset: u64, file_len: u64) -> Result<Self, Flaw> {
         let mut fields = unseal("footer", offset, page)?;
-        Flaw::unless_equal("footer", offset, hex(&FOOTER_MAGIC), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("footer", offset, Hex(FOOTER_MAGIC), Hex(fields.array()?))?;
         let data_pages = fields.u64()?;
         let mut attributes = [0; ATTRIBUTES];
         for value in &mut attributes {
@@ -179,6 +171,7 @@ pub(crate) fn crc_place(data_page: u64, data_pages: u64) -> (u64, usize) {
 
 /// Pads to a page and appends its CRC.
 fn seal(mut page: Encoder) -> Vec<u8> {
+    page.bytes.reserve_exact(PAGE_BYTES - page.bytes.len());
     page.zeros_up_to(PAGE_CRC_OFFSET);
     let crc = crc32fast::hash(&page.bytes);
     page.u32(crc);
@@ -193,11 +186,6 @@ pub(crate) fn unseal<'a>(section: &'static str, offset: u64, page: &'a [u8]) -> 
         .ok_or_else(|| Flaw::new(section, offset, format!("a page of {PAGE_BYTES} bytes"), page.len()))?;
     check_crc(section, offset, u32::from_le_bytes(*stored), crc32fast::hash(body))?;
     Ok(Decoder::new(section, offset, body))
-}
-
-/// The form of bytes in messages.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

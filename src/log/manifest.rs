@@ -83,9 +83,9 @@ fn same<F: Fingerprint>(storage: &dyn Storage, database_id: Option<[u8; 16]>) ->
     Ok(manifest)
 }
 
-/// Does work that needs the files a manifest names, those of the database with this id, if one is
-/// given. If the work fails and the manifest has been replaced meanwhile, a writer may have removed
-/// the files. The work is then repeated with the new manifest.
+/// Does work that needs the files of a manifest. If an id is given, the manifest must have it. If
+/// the work fails and the manifest has been replaced meanwhile, a writer may have removed the
+/// files. The work is then repeated with the new manifest.
 pub(crate) fn with_current<F: Fingerprint, T>(
     storage: &dyn Storage,
     database_id: Option<[u8; 16]>,

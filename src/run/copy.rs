@@ -1,6 +1,6 @@
 //! Copies a run to another folder, under another number or into another database.
 //!
-//! Only the header page names the database and run of a file. It is written anew; all other pages
+//! Only the header page names the database and run of a file. It is rewritten; all other pages
 //! are copied unchanged. Every page is checked as it is written, even if it was checked before: the
 //! copy may one day be the only one left.
 

@@ -52,8 +52,8 @@ impl<F: Fingerprint> Run<F> {
             .chain(self.keys.iter().map(|keys| &keys.file))
     }
 
-    /// Bytes of each kind of section: those of a segment, added up over all segments, those of the
-    /// postings file, of the tombstones file and of the keys file.
+    /// Bytes of each kind of section: of segments, added up over all of them, then of the postings,
+    /// tombstones and keys files.
     pub(crate) fn section_bytes(&self) -> Vec<u64> {
         let lens = |file: &PageFile| {
             file.footer.sections.iter().map(|section| section.len_bytes).collect::<Vec<_>>()

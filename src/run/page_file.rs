@@ -62,7 +62,7 @@ impl PageSet {
 
 /// Bytes in a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Lines to prefetch: those of a page. The processor fetches the lines after them by itself.
+/// Lines to prefetch: one page. The processor fetches the lines after them by itself.
 const LINES_AHEAD: usize = PAGE_BYTES / LINE_BYTES;
 
 /// The pages that a range of bytes touches.

@@ -186,8 +186,8 @@ impl<F: Fingerprint> Segment<F> {
         self.known_bits
     }
 
-    /// The known difference between a value and an entry of which only bucket and `hi` word are
-    /// known; in this table's order.
+    /// The difference between a value and an entry in its bucket and `hi` word, the only known
+    /// bits; in this table's order.
     #[inline]
     pub(crate) fn leading_difference(&self, bucket: u32, hi: u32, permuted: F) -> F {
         let leading = F::ones(0, self.info.directory_bits + HI_BITS);
@@ -307,7 +307,7 @@ impl<F: Fingerprint> Segment<F> {
         hi_word(permuted, self.info.directory_bits, 0)
     }
 
-    /// The indexes in a bucket whose `hi` words are within `radius` bits of those of a value.
+    /// The indexes in a bucket whose `hi` words are within `radius` bits of a value's.
     #[inline]
     pub(crate) fn near(
         &self,
@@ -375,7 +375,7 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Starts read-ahead of those of the buckets `first..first + count` that exist.
+    /// Starts read-ahead of the existing buckets in `first..first + count`.
     pub(crate) fn will_need_buckets(&self, first: usize, count: usize) -> Result<()> {
         let end = (first + count).min(self.buckets());
         if first < end {

@@ -312,7 +312,7 @@ fn check_starts(postings: &Postings) -> Result<()> {
             continue;
         }
         if row >= row_count {
-            return Err(file.flaw(starts, "no start behind the last row", row));
+            return Err(file.flaw(starts, "no start after the last row", row));
         }
         if entries.is_multiple_of(SAMPLE_ENTRIES) && entries < info.entries {
             check_sample(postings, row, entries)?;

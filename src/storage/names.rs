@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_names_are_recognised_and_others_are_not() {
+    fn own_names_are_recognized_and_others_are_not() {
         for name in [
             segment(0, 0),
             segment(123_456_789, 63),

@@ -18,7 +18,7 @@ fn mixed(count: u64, id: fn(u64) -> u64) -> Vec<Row<u64>> {
     (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect()
 }
 
-/// Rows of wider fingerprints, some of which share their first 64 bits.
+/// Rows of wider fingerprints; some share their first 64 bits.
 fn widened<F: Fingerprint>() -> Vec<Row<F>> {
     let word = |value: u64, word: u32| {
         F::from_bits(crate::fingerprint::mix64(value + u64::from(word)), word * 64, 64)

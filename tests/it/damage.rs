@@ -177,7 +177,7 @@ fn mislead(bytes: &mut [u8], page: usize, at: usize, value: u8) {
     reseal(bytes, page, pages - 2);
 }
 
-/// Makes the checksum of a data page right, and that of the first page of checksums.
+/// Corrects the checksums of a data page and of the first page of checksums.
 fn reseal(bytes: &mut [u8], page: usize, checksums: usize) {
     let crcs = checksums * PAGE;
     let crc = crc32fast::hash(&bytes[page * PAGE..(page + 1) * PAGE]);

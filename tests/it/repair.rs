@@ -12,7 +12,7 @@ use crate::common::{
 use crate::repair_support::{
     PAGE, Rows, all_rows, complete_layout, has, quick, repair, with_a_writer, with_damage, without,
 };
-use nearprint::{Database, Error, FindingKind, Fingerprint, Row, Schema, U256};
+use nearprint::{Database, Error, FindingKind, Fingerprint, LayoutChoice, Row, Schema, U256};
 
 for_each_width!(
     a_sound_database_comes_out_the_same,
@@ -55,7 +55,7 @@ fn the_new_database_has_the_same_schema_and_never_reuses_an_id<F: Fingerprint>()
     assert_eq!(all_rows::<F>(&dest).len(), 9);
     let stats = saved.snapshot().unwrap().stats();
     assert_eq!(stats.k, 7);
-    assert_eq!(stats.layout, "rotations:3");
+    assert_eq!(stats.layout, LayoutChoice::Rotations { tables: 3 });
     assert_eq!(saved.writer().unwrap().insert(low::<F>(77)).unwrap(), 10);
     let id = |path: &Path| fs::read(path.join("MANIFEST")).unwrap()[32..48].to_vec();
     assert_ne!(id(&path), id(&dest));
@@ -232,7 +232,7 @@ fn rows_that_cannot_be_attributed_are_lost_and_the_others_are_right() {
     let mut blind: Vec<usize> = samples.collect();
     blind.push(ranks);
     assert_eq!(bad([&blind[..], &[starts + 1]].concat()), per_page, "counted from both ends");
-    assert_eq!(bad([&blind[..], &[starts, starts + 2]].concat()), 3 * per_page, "nothing tells the middle");
+    assert_eq!(bad([&blind[..], &[starts, starts + 2]].concat()), 3 * per_page, "the middle is unknown");
 }
 
 /// Where every row of the unreadable bits starts an entry, or none does, the ranks say so.

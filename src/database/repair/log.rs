@@ -76,7 +76,7 @@ impl DamagedLog {
         let (frames, first) = match header {
             Some(header) => (sound_frames(&self.bytes, &header), header.first_frame),
             None if self.any_header().is_some() => {
-                report.add(FindingKind::Lost, &self.name, "another log in the place of this one");
+                report.add(FindingKind::Lost, &self.name, "another log has this name");
                 return Vec::new();
             }
             None => {

@@ -10,8 +10,8 @@ use std::io::ErrorKind;
 
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
+use crate::format::Hex;
 use crate::format::manifest::FileRecord;
-use crate::format::paged;
 use crate::format::paged::{CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages};
 use crate::run::FileSpec;
 use crate::storage::{ReadFile, Storage};
@@ -89,7 +89,7 @@ impl Pages {
         if found_len != record.len_bytes {
             damaged(&format!("{found_len} bytes long, and was {}", record.len_bytes));
         }
-        // Checksums follow the data. Without them, damaged pages cannot be recognised. The check
+        // Checksums follow the data. Without them, damaged pages cannot be recognized. The check
         // also bounds the lengths that a damaged manifest may claim.
         if found_len <= (1 + data_pages) * PAGE_BYTES as u64 {
             return Ok(Opened::Missing);
@@ -97,7 +97,7 @@ impl Pages {
         let header = read_page(&*file, 0).unwrap_or_default();
         let known = spec.header.check(&header).is_ok();
         if !known && let Ok(foreign) = Header::decode(spec.header.magic, &header) {
-            damaged(&format!("is of database {}, run {}", paged::hex(&foreign.database_id), foreign.run));
+            damaged(&format!("is of database {}, run {}", Hex(foreign.database_id), foreign.run));
             return Ok(Opened::Missing);
         }
         let footer = read_footer(&*file, record);

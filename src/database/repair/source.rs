@@ -55,7 +55,7 @@ impl DamagedDatabase {
         };
         let database = Self::from_files::<F>(storage, fallback, report)?;
         report.add(FindingKind::Damaged, names::MANIFEST, why);
-        let what = "nothing tells which run is older: deleted rows may have come back";
+        let what = "the order of the runs is unknown: deleted rows may have come back";
         report.add(FindingKind::Note, names::MANIFEST, what);
         let Schema { k, layout, keys, recipe } = fallback;
         let keys = if keys.has_keys() { "keys" } else { "no keys" };
@@ -106,7 +106,7 @@ impl DamagedDatabase {
     }
 }
 
-/// The width of a database: that of its manifest, or of most of its files if the manifest is
+/// The width of a database, from its manifest, or from most of its files if the manifest is
 /// unreadable.
 pub(crate) fn width(storage: &dyn Storage) -> Result<u32> {
     match manifest::read(storage) {

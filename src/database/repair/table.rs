@@ -107,8 +107,8 @@ impl<F: Fingerprint> DamagedTable<F> {
         self.file.is_none()
     }
 
-    /// The next entry of a table of whole fingerprints; `None` at the end. The number of entries is
-    /// always that of the run.
+    /// The next entry of a table of whole fingerprints; `None` at the end. The number of entries
+    /// always equals the run's.
     pub(super) fn next(&mut self, walk: &mut Walk<F>) -> Option<TableEntry<F>> {
         let entry = self.next_entry(walk)?;
         let Some((pages, info)) = &mut self.file else {

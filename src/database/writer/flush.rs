@@ -77,6 +77,42 @@ impl<F: Fingerprint> Writer<F> {
         effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
     }
 
+    /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
+    /// the log: everything that was committed and is in no run yet.
+    ///
+    /// ```
+    /// use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let database = Database::<u64>::create(home.path().join("seen.np"), &Schema::new())?;
+    /// let mut writer = database.writer()?;
+    /// writer.insert(0x1f3a)?;
+    /// writer.commit()?;
+    /// writer.insert(0xffff)?;
+    /// writer.discard()?;
+    /// assert_eq!(writer.snapshot()?.stats().rows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`](crate::Error::Poisoned); [`Error::Io`](crate::Error::Io) and
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the log. After an error the
+    /// operations are still there.
+    pub fn discard(&mut self) -> Result<()> {
+        self.check_poison()?;
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let log = Log::open(&self.storage, &self.manifest)?;
+        let frames = log.as_ref().map(|log| log.read(log.start())).transpose()?;
+        if let Some(frames) = &frames {
+            // Nothing is given up before everything can be read.
+            frames.visit::<F>(&mut |_| ())?;
+        }
+        self.pending.clear();
+        self.memtable.clear();
+        frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))
+    }
+
     /// Writes the content of the log as a run. Recovery never appends to a log.
     pub(super) fn recover(&mut self) -> Result<()> {
         if let Some(log) = Log::open(&self.storage, &self.manifest)? {

@@ -215,7 +215,7 @@ fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Flaw> {
     Ok((flags, beside))
 }
 
-/// The number of the live log, if there is one, and that of the next one.
+/// The numbers of the live log, if there is one, and of the next one.
 fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<u64>, u64), Flaw> {
     let (live, next) = (body.u64()?, body.u64()?);
     if live >= next {

@@ -3,8 +3,7 @@
 use super::database::Manifest;
 use super::ids::IdRanges;
 use super::runs::{RunLimits, RunRecord};
-use crate::format::paged::hex;
-use crate::format::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+use crate::format::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPM\r\n\x1a\n";
 /// Bytes before the first record.
@@ -65,7 +64,7 @@ impl Manifest {
     /// Decodes a whole manifest file. Verifies the checksum before anything else.
     pub(crate) fn decode(file: &[u8]) -> Result<Self, Problem> {
         let mut prefix = Decoder::new("prefix", 0, file);
-        Flaw::unless_equal("prefix", 0, hex(&MAGIC), hex(&prefix.array::<8>()?))?;
+        Flaw::unless_equal("prefix", 0, Hex(MAGIC), Hex(prefix.array()?))?;
         let (body, stored) = file
             .split_last_chunk::<4>()
             .ok_or_else(|| Flaw::new("checksum", 0, "a CRC-32", format!("{} bytes", file.len())))?;

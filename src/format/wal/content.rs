@@ -93,7 +93,7 @@ impl Content {
         let mut header = Encoder::default();
         header.u32(len).u64(number).u32(crc32fast::hash(&self.bytes.bytes)).u32(0);
         let mut frame = Encoder::default();
-        frame.u32(header_crc(salt, &header.bytes)).put(&header.bytes);
+        frame.u32(header_crc(salt, *header.bytes.first_chunk()?)).put(&header.bytes);
         debug_assert_eq!(frame.bytes.len(), FRAME_HEADER_BYTES);
         frame.put(&self.bytes.bytes);
         Some(frame.bytes)

@@ -9,11 +9,11 @@ use crate::format::{Decoder, Flaw};
 pub(crate) const FRAME_HEADER_BYTES: usize = 24;
 
 /// The CRC of a frame header. It covers the salt, and the header without the CRC itself.
-pub(super) fn header_crc(salt: u64, rest: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&salt.to_le_bytes());
-    hasher.update(rest);
-    hasher.finalize()
+pub(super) fn header_crc(salt: u64, rest: [u8; FRAME_HEADER_BYTES - 4]) -> u32 {
+    let mut covered = [0; 8 + FRAME_HEADER_BYTES - 4];
+    covered[..8].copy_from_slice(&salt.to_le_bytes());
+    covered[8..].copy_from_slice(&rest);
+    crc32fast::hash(&covered)
 }
 
 /// A decoded frame header.
@@ -26,9 +26,8 @@ struct FrameHeader {
 
 /// Decodes the frame header at an offset, if its checksum is correct.
 fn sound_header(file: &[u8], offset: usize, salt: u64) -> Option<FrameHeader> {
-    let bytes = file.get(offset..)?.get(..FRAME_HEADER_BYTES)?;
-    let (stored, rest) = bytes.split_first_chunk::<4>()?;
-    if u32::from_le_bytes(*stored) != header_crc(salt, rest) {
+    let (stored, rest) = file.get(offset..)?.split_first_chunk::<4>()?;
+    if u32::from_le_bytes(*stored) != header_crc(salt, *rest.first_chunk()?) {
         return None;
     }
     unchecked_header(file, offset)

@@ -1,7 +1,6 @@
 //! The header of a log.
 
-use crate::format::paged::hex;
-use crate::format::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+use crate::format::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPW\r\n\x1a\n";
 /// Bytes before the first frame.
@@ -57,18 +56,10 @@ impl WalHeader {
         first_frame: u64,
     ) -> Result<Self, Problem> {
         let found = Self::parse(file)?;
-        let same = |offset, name: &str, expected: String, found: String| {
-            let tag = |value| format!("{name} {value}");
-            if expected == found {
-                Ok(())
-            } else {
-                Err(Flaw::new("header", offset, tag(expected), tag(found)))
-            }
-        };
-        same(12, "width", width.to_string(), found.width.to_string())?;
-        same(16, "database", hex(&database_id), hex(&found.database_id))?;
-        same(32, "log", number.to_string(), found.number.to_string())?;
-        same(48, "first frame", first_frame.to_string(), found.first_frame.to_string())?;
+        Flaw::unless_same("header", 12, "width", width, found.width)?;
+        Flaw::unless_same("header", 16, "database", Hex(database_id), Hex(found.database_id))?;
+        Flaw::unless_same("header", 32, "log", number, found.number)?;
+        Flaw::unless_same("header", 48, "first frame", first_frame, found.first_frame)?;
         Ok(found)
     }
 
@@ -76,7 +67,7 @@ impl WalHeader {
     pub(crate) fn parse(file: &[u8]) -> Result<Self, Problem> {
         let mut fields = Decoder::new("header", 0, file);
         let mut fields = Decoder::new("header", 0, fields.take(HEADER_BYTES)?);
-        Flaw::unless_equal("header", 0, hex(&MAGIC), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("header", 0, Hex(MAGIC), Hex(fields.array()?))?;
         let (body, stored) = file.split_at_checked(HEADER_CRC_OFFSET).unwrap_or_default();
         let stored = stored.first_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
         check_crc("header", HEADER_CRC_OFFSET as u64, stored, crc32fast::hash(body))?;

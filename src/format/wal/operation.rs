@@ -15,7 +15,7 @@ pub(super) const INSERT_AUTOMATIC: u32 = 3;
 pub(super) const INSERT_KEYED: u32 = 4;
 /// The checkpoint of a job that the operations before it belong to. An empty one ends the job.
 pub(super) const CHECKPOINT: u32 = 5;
-/// The records of finished jobs, in the place of all earlier ones. An empty one removes them.
+/// The records of finished jobs, which replace all earlier ones. An empty one removes them.
 pub(super) const HISTORY: u32 = 6;
 
 /// One operation of a log.

@@ -46,7 +46,7 @@ impl Files {
     pub(super) fn build(schema: &Schema, runs: &[NewRun], logged: &[Operation<u64>]) -> Result<Self> {
         let disk = SimulatedDisk::new();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        // Fixes the ids, that of the database included.
+        // Fixes the ids, including the database id.
         let options = options();
         let mut manifest = manifest::fresh(64, schema)?;
         for run in runs {
@@ -158,7 +158,7 @@ impl Files {
         }
     }
 
-    /// Sets the sums of table 0 and of the rows to those of their data.
+    /// Sets the sums of table 0 and of the rows to the sums of their data.
     fn add_up(&mut self, record: &mut RunRecord) -> Result<()> {
         let id = self.manifest.database_id;
         let natural = names::segment(record.run, 0);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{STDOUT, print_message};
 use nearprint::Error;
-use nearprint_text::recipe::RecipeError;
+use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
@@ -56,7 +56,7 @@ pub(crate) enum Failure {
     Partial { committed: u64, failure: Box<Failure> },
 }
 
-/// The problem with the names of options in the place of outputs.
+/// The problem with names of options instead of outputs.
 fn with_options(problem: OutputProblem) -> OutputProblem {
     let option = |name: String| if name.starts_with("--") { name } else { format!("--{name}") };
     match problem {
@@ -91,7 +91,7 @@ fn exit_code_of(error: &TextError) -> u8 {
 fn hint_of(error: &TextError) -> Option<&'static str> {
     match error {
         TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::NotOfFinishedJob { .. }) => {
-            Some("--restart forgets what that job has kept, and runs again; --again runs beside it")
+            Some("--restart forgets what that job has kept, and starts over; --again runs anyway")
         }
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --keys` makes a database that has them")
@@ -107,7 +107,7 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
             Some("rerun its command to resume, or give --restart to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("--restart forgets what the interrupted run kept, and starts again")
+            Some("--restart forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }
@@ -179,7 +179,7 @@ impl Failure {
                 print_message(format_args!("{program}: interrupted after record {records}{partial}{resume}"));
             }
             Self::NothingRecovered(path) => {
-                print_message(format_args!("{program}: {}: not a row could be saved", path.display()));
+                print_message(format_args!("{program}: {}: no row could be recovered", path.display()));
             }
             Self::Partial { committed, failure } => {
                 failure.print(program);
@@ -232,6 +232,17 @@ impl Failure {
             Self::Text(TextError::Compressed { program, .. }) => {
                 Some(format!("`{program} FILE | nearprint … -` reads it").into())
             }
+            Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
+                Some(format!("`nearprint create NEW.np --recipe {} --texts` makes a database that does", Recipe::DEFAULT).into())
+            }
+            Self::Text(TextError::Database(DatabaseProblem::NoRecipe { .. })) => Some(
+                format!(
+                    "`nearprint create NEW.np --recipe {} --keys` makes a database for documents, with --texts one \
+                     that also keeps their texts",
+                    Recipe::DEFAULT
+                )
+                .into(),
+            ),
             Self::Text(error) => hint_of(error).map(Into::into),
             Self::Partial { failure, .. } => failure.hint(),
             _ => self.fixed_hint().map(Into::into),
@@ -242,7 +253,7 @@ impl Failure {
         match self {
             Self::Engine(Error::NotADatabase { .. }) => Some("`nearprint build DB INPUT` creates one"),
             Self::Engine(Error::AlreadyExists { .. }) => {
-                Some("databases are never overwritten; choose another name or remove it first")
+                Some("databases are never overwritten; choose another name or remove the database first")
             }
             Self::Engine(Error::Corrupt(_)) => Some(
                 "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` recovers what can be read",
@@ -261,7 +272,7 @@ impl Failure {
                 Some("only one process at a time can write; readers are not blocked")
             }
             Self::Engine(Error::NotRunsOnly { .. }) => {
-                Some("`nearprint build --runs-only` builds runs to be ingested")
+                Some("`nearprint build --runs-only` builds runs to ingest")
             }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
             Self::Engine(Error::NewerVersion { .. }) => {

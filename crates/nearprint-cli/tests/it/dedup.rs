@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::common::Random;
 use crate::common::cli::{fails, nearprint, run, succeeds};
-use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
+use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256};
 use nearprint_text::recipe::Recipe;
 
 pub struct Document {
@@ -17,7 +17,7 @@ pub struct Document {
     line: String,
 }
 
-/// Documents of which many are others with a few words changed.
+/// Documents; many are others with a few words changed.
 pub fn documents(count: usize, seed: u64) -> Vec<Document> {
     let mut random = Random(seed);
     let mut texts: Vec<Vec<u64>> = Vec::new();
@@ -69,7 +69,7 @@ fn greedy_by<F: Fingerprint>(
     let near_distance = |a: F, b: F| match recipe.bands() {
         Some(bands) if !bands.shares_band(a, b) => None,
         Some(bands) => Some(bands.sketch_distance(a, b)),
-        None => Some(num_differing_bits(a, b)),
+        None => Some(a.distance(b)),
     };
     let mut kept: Vec<usize> = Vec::new();
     let mut fate = vec![None; documents.len()];
@@ -281,12 +281,12 @@ fn odd_documents_are_counted_and_bad_ones_named() {
     fails(at, "create x.np --recipe nonsense", b"", 2, &["nonsense"]);
 }
 
-/// The line that databases have stored for the recipe `notebook` when it had 64 bits.
+/// The recipe `notebook` with 64 bits and without lower case, written out.
 const NOTEBOOK_OF_64_BITS: &str = "clean=none tokens=word stop=english shingle=1 join=space short=one \
                                    weights=frequency hash=md5:64 width=64";
 
 #[test]
-fn databases_of_the_former_notebook_keep_their_meaning() {
+fn databases_keep_all_parts_of_their_recipe() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     fs::write(at.join("in.txt"), "Fish\nfish\nFish\n").unwrap();

@@ -72,7 +72,7 @@ fn a_killed_run_goes_on(width: &str) {
     fails(at, &line.replace("-k 3", "-k 4"), all.as_bytes(), 2, &["--restart", "stopped after record "]);
     let again = nearprint(at, line, all.as_bytes());
     assert_eq!(again.code, 0, "{}", again.err);
-    assert!(again.err.contains("done by an interrupted run"), "{}", again.err);
+    assert!(again.err.contains("an interrupted run processed"), "{}", again.err);
     assert_eq!(read(at, "out.jsonl"), output);
     assert_eq!(read(at, "out.tsv"), duplicates);
     let rows = |name: &str| succeeds(at, &format!("export {name}.np"), b"");

@@ -98,13 +98,9 @@ fn a_deduplication_becomes_a_page() {
     let again = format!("{line} --report again.html");
     succeeds(at, &format!("{line} --report groups.html"), b"");
     let first = page(at, "groups.html");
-    for part in [
-        "nearprint dedup",
-        "6, of which 2 were kept",
-        "4; 1 are exact copies",
-        "\\u003cscript>new",
-        "in.jsonl",
-    ] {
+    for part in
+        ["nearprint dedup", "6, 2 of them kept", "4; 1 are exact copies", "\\u003cscript>new", "in.jsonl"]
+    {
         assert!(first.contains(part), "{part} is not in {first}");
     }
     assert!(first.contains(r#""names":["a\t0"],"members":[5]"#), "{first}");

@@ -1,4 +1,4 @@
-//! Standard streams that are closed, that cannot be written to, or whose reader has gone.
+//! Standard streams that are closed, open for reading only, or without a reader.
 
 use std::fs;
 use std::path::Path;

@@ -7,7 +7,7 @@
 //! database stores the recipe with them.
 //!
 //! ```
-//! use nearprint::num_differing_bits;
+//! use nearprint::Fingerprint;
 //! use nearprint_text::recipe::Recipe;
 //!
 //! let recipe: Recipe = "simhash shingle=2".parse()?;
@@ -16,7 +16,7 @@
 //!
 //! let one = print("A database of fingerprints: which stored ones are near this one?");
 //! let same = print("a database of fingerprints; WHICH stored ones are near this one");
-//! assert_eq!(num_differing_bits(one, same), 0);
+//! assert_eq!(one.distance(same), 0);
 //! # Ok::<(), nearprint_text::recipe::RecipeError>(())
 //! ```
 //!
