@@ -382,7 +382,7 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::NewerFeature { path, feature } => {
-                write!(f, "{}: needs a newer program, which knows {feature}", path.display())
+                write!(f, "{}: needs a newer program, which supports {feature}", path.display())
             }
             Self::Width { path, database, requested } => write!(
                 f,
