@@ -95,7 +95,7 @@ impl<F: Fingerprint> Reading for Snapshot<F> {
     }
 
     fn rows(&self) -> Outcome<nearprint_stream> {
-        nearprint_stream::rows(self.clone())
+        nearprint_stream::rows(self)
     }
 
     fn pairs(&self, k: u32) -> Outcome<nearprint_stream> {

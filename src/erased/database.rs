@@ -1,16 +1,20 @@
-//! A database whose width is known only at run time.
+//! A database whose width is known only at run time, and its builder.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::explain::Explanation;
-use super::ingest::IngestReport;
-use super::repair::RepairReport;
-use super::stats::Stats;
-use super::{Database, width_of, width_of_damaged};
+use super::{AnySnapshot, AnyWriter, NewRows, PerWidth};
+use crate::database::bulk::Builder;
+use crate::database::explain::Explanation;
+use crate::database::ingest::IngestReport;
+use crate::database::repair::RepairReport;
+use crate::database::stats::Stats;
+use crate::database::{Database, width_of, width_of_damaged};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, U256, Width, WidthVisitor};
+use crate::fingerprint::{Fingerprint, U256, Width};
 use crate::format::schema::Schema;
 use crate::options::Options;
+use crate::progress::Progress;
 use crate::run::Verification;
 
 /// A [`Database`] of any width. What does not depend on the width is a method; for everything else,
@@ -64,28 +68,6 @@ pub trait DatabaseVisitor {
     fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output;
 }
 
-/// Evaluates an expression on the database, whatever its type.
-macro_rules! typed {
-    ($any:expr, $database:ident => $result:expr) => {
-        match $any {
-            AnyDatabase::W64($database) => $result,
-            AnyDatabase::W128($database) => $result,
-            AnyDatabase::W256($database) => $result,
-        }
-    };
-}
-
-/// Evaluates an expression for each width, and wraps the result.
-macro_rules! of_width {
-    ($width:expr, $make:ident($($argument:expr),*)) => {
-        match $width {
-            Width::W64 => Database::$make($($argument),*).map(AnyDatabase::W64),
-            Width::W128 => Database::$make($($argument),*).map(AnyDatabase::W128),
-            Width::W256 => Database::$make($($argument),*).map(AnyDatabase::W256),
-        }
-    };
-}
-
 impl AnyDatabase {
     /// Makes an empty database, as [`Database::create_with`] does.
     ///
@@ -97,7 +79,28 @@ impl AnyDatabase {
         schema: Schema,
         options: Options,
     ) -> Result<Self> {
-        of_width!(width, create_with(path, schema, options))
+        Ok(match width {
+            Width::W64 => Self::W64(Database::create_with(path, schema, options)?),
+            Width::W128 => Self::W128(Database::create_with(path, schema, options)?),
+            Width::W256 => Self::W256(Database::create_with(path, schema, options)?),
+        })
+    }
+
+    /// Starts loading rows in bulk into a new database, as [`Database::build_with`] does.
+    ///
+    /// # Errors
+    /// As [`Database::build_with`].
+    pub fn build_with(
+        path: impl AsRef<Path>,
+        width: Width,
+        schema: Schema,
+        options: Options,
+    ) -> Result<AnyBuilder> {
+        Ok(AnyBuilder(match width {
+            Width::W64 => PerWidth::W64(Database::build_with(path, schema, options)?),
+            Width::W128 => PerWidth::W128(Database::build_with(path, schema, options)?),
+            Width::W256 => PerWidth::W256(Database::build_with(path, schema, options)?),
+        }))
     }
 
     /// Opens a database with the default options.
@@ -113,7 +116,11 @@ impl AnyDatabase {
     /// # Errors
     /// As [`open`](AnyDatabase::open).
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        of_width!(width_of(&path)?, open_with(path, options))
+        Ok(match width_of(&path)? {
+            Width::W64 => Self::W64(Database::open_with(path, options)?),
+            Width::W128 => Self::W128(Database::open_with(path, options)?),
+            Width::W256 => Self::W256(Database::open_with(path, options)?),
+        })
     }
 
     /// Saves what can be read of a damaged database, as [`Database::repair`] does. The width comes
@@ -136,8 +143,7 @@ impl AnyDatabase {
         fallback: &Schema,
         options: Options,
     ) -> Result<RepairReport> {
-        let (path, dest) = (path.as_ref(), dest.as_ref());
-        width_of_damaged(path)?.visit(Repair { path, dest, fallback, options })
+        with_width!(width_of_damaged(&path)?, F => Database::<F>::repair_with(path, dest, fallback, options))
     }
 
     /// The width of the fingerprints.
@@ -153,7 +159,33 @@ impl AnyDatabase {
     /// The folder of the database.
     #[must_use]
     pub fn path(&self) -> &Path {
-        typed!(self, database => database.path())
+        typed!(AnyDatabase: self, database => database.path())
+    }
+
+    /// The same handle with another progress callback.
+    #[must_use]
+    pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
+        match self {
+            Self::W64(database) => Self::W64(database.with_progress(progress)),
+            Self::W128(database) => Self::W128(database.with_progress(progress)),
+            Self::W256(database) => Self::W256(database.with_progress(progress)),
+        }
+    }
+
+    /// A view of the database with everything committed so far: see [`Database::snapshot`].
+    ///
+    /// # Errors
+    /// As [`Database::snapshot`].
+    pub fn snapshot(&self) -> Result<AnySnapshot> {
+        Ok(AnySnapshot::new(try_map!(AnyDatabase: self, database => PerWidth: database.snapshot())))
+    }
+
+    /// Opens the database for writing: see [`Database::writer`].
+    ///
+    /// # Errors
+    /// As [`Database::writer`].
+    pub fn writer(&self) -> Result<AnyWriter> {
+        Ok(AnyWriter(try_map!(AnyDatabase: self, database => PerWidth: database.writer())))
     }
 
     /// The recipe of the fingerprints: see [`Snapshot::recipe`](crate::Snapshot::recipe).
@@ -161,12 +193,12 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::snapshot`].
     pub fn recipe(&self) -> Result<Option<String>> {
-        typed!(self, database => Ok(database.snapshot()?.recipe().map(str::to_string)))
+        typed!(AnyDatabase: self, database => Ok(database.snapshot()?.recipe().map(str::to_string)))
     }
 
     /// Runs generic code on the typed database.
     pub fn visit<V: DatabaseVisitor>(self, visitor: V) -> V::Output {
-        typed!(self, database => visitor.visit(database))
+        typed!(AnyDatabase: self, database => visitor.visit(database))
     }
 
     /// Counts and sizes: see [`Snapshot::stats`](crate::Snapshot::stats).
@@ -174,7 +206,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::snapshot`].
     pub fn stats(&self) -> Result<Stats> {
-        typed!(self, database => Ok(database.snapshot()?.stats()))
+        typed!(AnyDatabase: self, database => Ok(database.snapshot()?.stats()))
     }
 
     /// How queries are answered: see [`Snapshot::explain`](crate::Snapshot::explain).
@@ -182,7 +214,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::snapshot`].
     pub fn explain(&self, k: u32) -> Result<Explanation> {
-        typed!(self, database => Ok(database.snapshot()?.explain(k)))
+        typed!(AnyDatabase: self, database => Ok(database.snapshot()?.explain(k)))
     }
 
     /// Checks every byte: see [`Database::verify`].
@@ -190,7 +222,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::verify`].
     pub fn verify(&self) -> Result<Verification> {
-        typed!(self, database => database.verify())
+        typed!(AnyDatabase: self, database => database.verify())
     }
 
     /// Copies the database as it stands: see [`Snapshot::backup`](crate::Snapshot::backup).
@@ -198,7 +230,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Snapshot::backup`](crate::Snapshot::backup).
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
-        typed!(self, database => database.snapshot()?.backup(dest))
+        typed!(AnyDatabase: self, database => database.snapshot()?.backup(dest))
     }
 
     /// Merges all runs into one and closes the writer: see
@@ -207,7 +239,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::writer`] and [`Writer::compact`](crate::Writer::compact).
     pub fn compact(&self) -> Result<()> {
-        typed!(self, database => {
+        typed!(AnyDatabase: self, database => {
             let mut writer = database.writer()?;
             writer.compact()?;
             writer.close()
@@ -220,7 +252,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::writer`] and [`Writer::ingest`](crate::Writer::ingest).
     pub fn ingest(&self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
-        typed!(self, database => {
+        typed!(AnyDatabase: self, database => {
             let mut writer = database.writer()?;
             let report = writer.ingest(folders)?;
             writer.close()?;
@@ -229,17 +261,59 @@ impl AnyDatabase {
     }
 }
 
-struct Repair<'a> {
-    path: &'a Path,
-    dest: &'a Path,
-    fallback: &'a Schema,
-    options: Options,
+/// A [`Builder`] of any width.
+#[derive(Debug)]
+pub struct AnyBuilder(pub(super) PerWidth<Builder<u64>, Builder<u128>, Builder<U256>>);
+
+/// Evaluates an expression on a builder, and makes a builder of the result.
+macro_rules! rebuilt {
+    ($any:expr, $builder:ident => $result:expr) => {
+        Self(match $any.0 {
+            PerWidth::W64($builder) => PerWidth::W64($result),
+            PerWidth::W128($builder) => PerWidth::W128($result),
+            PerWidth::W256($builder) => PerWidth::W256($result),
+        })
+    };
 }
 
-impl WidthVisitor for Repair<'_> {
-    type Output = Result<RepairReport>;
+impl AnyBuilder {
+    /// The id of the first row that comes without one: see [`Builder::first_id`].
+    #[must_use]
+    pub fn first_id(self, id: u64) -> Self {
+        rebuilt!(self, builder => builder.first_id(id))
+    }
 
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        Database::<F>::repair_with(self.path, self.dest, self.fallback, self.options)
+    /// Makes a folder of runs: see [`Builder::runs_only`].
+    #[must_use]
+    pub fn runs_only(self) -> Self {
+        rebuilt!(self, builder => builder.runs_only())
+    }
+
+    /// The identity of the run: see [`Builder::identity`].
+    #[must_use]
+    pub fn identity(self, name: &str) -> Self {
+        rebuilt!(self, builder => builder.identity(name))
+    }
+
+    /// Adds rows: see [`Builder::push`] and [`Builder::push_keyed`]. `stored` receives the id of each
+    /// row; an error of it ends the work, and the rows before it stay.
+    ///
+    /// # Errors
+    /// As [`Builder::push_keyed`], and those of `stored`.
+    pub fn push(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        typed!(PerWidth: &mut self.0, builder => {
+            rows.store(stored, |fingerprint, id, key, text| match key {
+                Some(key) => builder.push_keyed(fingerprint, id, key, text),
+                None => builder.push(fingerprint, id),
+            })
+        })
+    }
+
+    /// Makes the database: see [`Builder::finish`].
+    ///
+    /// # Errors
+    /// As [`Builder::finish`].
+    pub fn finish(self) -> Result<AnyDatabase> {
+        Ok(try_map!(PerWidth: self.0, builder => AnyDatabase: builder.finish()))
     }
 }
