@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
-use nearprint::{BandLayout, Database, LayoutChoice, Options, Schema, Snapshot, U256, Width};
+use nearprint::{BandLayout, LayoutChoice, Options, Schema, Snapshot, U256, Width};
 
 const LAYOUTS: [&str; 3] = ["6x16", "6x20", "6x24"];
 /// Queries asked one at a time.
@@ -48,7 +48,7 @@ impl Corpus {
 
     fn open(&self, threads: usize) -> Snapshot<U256> {
         let options = Options::new().threads(threads);
-        Database::open_with(self.folder.join("corpus.np"), options).unwrap().snapshot().unwrap()
+        options.open(self.folder.join("corpus.np")).unwrap().snapshot().unwrap()
     }
 }
 
@@ -107,7 +107,7 @@ fn build(corpus: &Corpus, name: &str) -> Snapshot<U256> {
     let path: &Path = &corpus.folder.join(name);
     let options = Options::new().memory_bytes(1 << 30).threads(2);
     let schema = Schema::new().layout(LayoutChoice::Bands(corpus.bands)).k(corpus.k());
-    let mut builder = Database::<U256>::build_with(path, schema, options).unwrap();
+    let mut builder = options.build::<U256>(path, &schema).unwrap();
     for &value in &corpus.values {
         builder.push(value, None).unwrap();
     }

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
 use nearprint::{
-    Blocks, Database, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
+    Blocks, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
 };
 
 fn main() {
@@ -89,7 +89,7 @@ fn build(path: &Path, values: &[u64], threads: usize) -> Snapshot<u64> {
     if let Ok(layout) = std::env::var("NEARPRINT_BENCH_LAYOUT") {
         schema = schema.layout(layout.parse().unwrap());
     }
-    let mut builder = Database::<u64>::build_with(path, schema, options).unwrap();
+    let mut builder = options.build::<u64>(path, &schema).unwrap();
     for &value in values {
         builder.push(value, None).unwrap();
     }
@@ -98,7 +98,7 @@ fn build(path: &Path, values: &[u64], threads: usize) -> Snapshot<u64> {
 
 fn open(threads: usize) -> Snapshot<u64> {
     let path = corpus().folder.join("corpus.np");
-    Database::<u64>::open_with(path, Options::new().threads(threads)).unwrap().snapshot().unwrap()
+    Options::new().threads(threads).open::<u64>(path).unwrap().snapshot().unwrap()
 }
 
 /// The number of rows that queries find.

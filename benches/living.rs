@@ -41,7 +41,7 @@ fn read_log() {
     let home = common::folder_in_memory();
     let options = Options::new().memtable_rows(2 * FRAMES as usize);
     let schema = Schema::new();
-    let database = Database::<u64>::create_with(home.path().join("log.np"), schema, options).unwrap();
+    let database = options.create::<u64>(home.path().join("log.np"), &schema).unwrap();
     let mut random = Random(7);
     let mut writer = database.writer().unwrap();
     let mut commit = |writer: &mut nearprint::Writer<u64>| {
@@ -96,12 +96,12 @@ fn median(mut all: Vec<Duration>) -> Duration {
 fn grow(path: &Path, rows: usize, threads: usize) {
     let mut random = Random(42);
     let mut values: Vec<u64> = (0..rows).map(|_| random.next()).collect();
-    let mut builder = Database::<u64>::build(path, Schema::new()).unwrap();
+    let mut builder = Database::<u64>::build(path, &Schema::new()).unwrap();
     for &value in &values {
         builder.push(value, None).unwrap();
     }
     builder.finish().unwrap();
-    let database = Database::<u64>::open_with(path, Options::new().threads(threads)).unwrap();
+    let database = Options::new().threads(threads).open::<u64>(path).unwrap();
     let queries: Vec<u64> = (0..QUERIES)
         .map(|at| if at % 2 == 0 { values[random.below(rows as u64) as usize] ^ 5 } else { random.next() })
         .collect();

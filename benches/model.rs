@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Random;
-use nearprint::{Database, Fingerprint, Options, Schema, Snapshot, U256};
+use nearprint::{Fingerprint, Options, Schema, Snapshot, U256};
 
 fn main() {
     common::choose_kernel();
@@ -72,13 +72,13 @@ fn measure<F: Fingerprint>(rows: u64, layout: &str, built_for: u32, ks: &[u32]) 
 
 fn build<F: Fingerprint>(path: &Path, rows: u64, layout: &str, k: u32) -> Snapshot<F> {
     let schema = Schema::new().layout(layout.parse().unwrap()).k(k);
-    let mut builder = Database::<F>::build_with(path, schema, Options::new()).unwrap();
+    let mut builder = Options::new().build::<F>(path, &schema).unwrap();
     let mut random = Random(42);
     for _ in 0..rows {
         builder.push(random.value(), None).unwrap();
     }
     drop(builder.finish().unwrap());
-    Database::<F>::open_with(path, Options::new().threads(1)).unwrap().snapshot().unwrap()
+    Options::new().threads(1).open::<F>(path).unwrap().snapshot().unwrap()
 }
 
 /// In nanoseconds, over the time given.

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, black_box, counter::ItemsCount};
-use nearprint::{Database, Fingerprint, Options, Schema, Snapshot, U256, num_differing_bits, visit_all};
+use nearprint::{Fingerprint, Options, Schema, Snapshot, U256, num_differing_bits, visit_all};
 
 fn main() {
     common::choose_kernel();
@@ -101,7 +101,7 @@ fn make<F: Width>() -> Corpus<F> {
 fn build<F: Width>(path: &std::path::Path, values: &[F], threads: usize) -> Snapshot<F> {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let options = Options::new().memory_bytes(1 << 30).threads(threads);
-    let mut builder = Database::<F>::build_with(path, Schema::new().k(F::KS[0]), options).unwrap();
+    let mut builder = options.build::<F>(path, &Schema::new().k(F::KS[0])).unwrap();
     for &value in values {
         builder.push(value, None).unwrap();
     }
@@ -110,7 +110,7 @@ fn build<F: Width>(path: &std::path::Path, values: &[F], threads: usize) -> Snap
 
 fn open<F: Width>(threads: usize) -> Snapshot<F> {
     let path = F::corpus().folder.join("corpus.np");
-    Database::<F>::open_with(path, Options::new().threads(threads)).unwrap().snapshot().unwrap()
+    Options::new().threads(threads).open::<F>(path).unwrap().snapshot().unwrap()
 }
 
 #[divan::bench(types = [u64, u128, U256], sample_count = 3)]

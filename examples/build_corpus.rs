@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use nearprint::{Database, Error, Options, Progress, Schema, Stage};
+use nearprint::{Error, Options, Progress, Schema, Stage};
 
 const ROWS: u64 = 1_000_000;
 
@@ -27,7 +27,7 @@ impl Progress for Lines {
 fn main() -> nearprint::Result<()> {
     let path = std::env::temp_dir().join(format!("nearprint-corpus-{}.np", std::process::id()));
     let options = Options::new().memory_bytes(64 << 20).progress(Arc::new(Lines(None.into())));
-    let mut builder = Database::<u64>::build_with(&path, Schema::new(), options)?;
+    let mut builder = options.build::<u64>(&path, &Schema::new())?;
     for number in 0..ROWS {
         builder.push(simhash(number), Some(number))?;
     }

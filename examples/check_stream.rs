@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 
 fn check(path: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     let database = match Database::<u64>::open(path) {
-        Err(Error::NotADatabase { .. }) => Database::create(path, Schema::new().k(K))?,
+        Err(Error::NotADatabase { .. }) => Database::create(path, &Schema::new().k(K))?,
         other => other?,
     };
     let mut writer = database.writer()?;

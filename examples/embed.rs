@@ -40,7 +40,7 @@ fn main() -> nearprint::Result<()> {
 fn open_or_create(path: &std::path::Path) -> nearprint::Result<Database<u64>> {
     match Database::open(path) {
         Err(Error::NotADatabase { .. }) => {
-            Database::create(path, Schema::new().k(MOST_BITS).keys(KeyStorage::Keys))
+            Database::create(path, &Schema::new().k(MOST_BITS).keys(KeyStorage::Keys))
         }
         other => other,
     }

@@ -9,7 +9,7 @@
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("corpus.np");
-//! let mut builder = Database::<u64>::build(&path, Schema::new())?;
+//! let mut builder = Database::<u64>::build(&path, &Schema::new())?;
 //! for (id, fingerprint) in [0x1f3a_u64, 0x1f3b, 0xffff_0000].into_iter().enumerate() {
 //!     builder.push(fingerprint, Some(id as u64))?;
 //! }
@@ -64,8 +64,8 @@ pub use layout::{BandLayout, LayoutChoice};
 pub use options::{MIN_MEMORY_BYTES, Options};
 pub use progress::{Progress, Stage};
 pub use query::{
-    Blocks, Match, Near, Pair, RowKey, Rows, components, find_all, find_clusters, spanning_forest, visit_all,
-    visit_all_clusters, visit_all_row_clusters,
+    Blocks, Match, Near, Pair, Query, RowKey, Rows, components, find_all, find_clusters, spanning_forest,
+    visit_all, visit_all_clusters, visit_all_row_clusters,
 };
 pub use run::Verification;
 

@@ -14,7 +14,7 @@ use crate::progress::{Progress, Stage};
 /// ```
 /// use nearprint::Options;
 /// let options = Options::new().threads(2).memory_bytes(256 << 20);
-/// assert_eq!(options.num_threads(), 2);
+/// assert_eq!(options.get_threads(), 2);
 /// ```
 #[derive(Clone)]
 pub struct Options {
@@ -86,13 +86,13 @@ impl Options {
 
     /// The number of threads.
     #[must_use]
-    pub fn num_threads(&self) -> usize {
+    pub fn get_threads(&self) -> usize {
         self.threads
     }
 
     /// The memory of a build, in bytes.
     #[must_use]
-    pub fn memory_budget(&self) -> usize {
+    pub fn get_memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 

@@ -43,7 +43,7 @@ pub(crate) const NO_PROGRESS: ProgressFn<'static> = &|_| Ok(());
 /// ```
 /// use std::ops::ControlFlow;
 /// use std::sync::Arc;
-/// use nearprint::{Database, Error, Options, Progress, Schema, Stage};
+/// use nearprint::{Error, Options, Progress, Schema, Stage};
 ///
 /// struct Impatient;
 /// impl Progress for Impatient {
@@ -54,7 +54,7 @@ pub(crate) const NO_PROGRESS: ProgressFn<'static> = &|_| Ok(());
 ///
 /// # let home = tempfile::tempdir()?;
 /// let options = Options::new().progress(Arc::new(Impatient));
-/// let mut builder = Database::<u64>::build_with(home.path().join("corpus.np"), Schema::new(), options)?;
+/// let mut builder = options.build::<u64>(home.path().join("corpus.np"), &Schema::new())?;
 /// builder.push(7, None)?;
 /// assert!(matches!(builder.finish(), Err(Error::Interrupted)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -3,9 +3,9 @@
 
     tools/third_party.py PACKAGE TARGET...
 
-PACKAGE is a package of the workspace, and TARGET a target of rustc. With several, what any of them contains is
-listed. Equal texts are printed once. A package without a licence text gets that of another one from the same
-repository, or the standard text of its licence; if there is none, this is an error.
+PACKAGE is a package of the workspace, and TARGET a target of rustc. With several, the
+contents of all are listed. Equal texts are printed once. A package without a licence text gets the text of another
+one from the same repository, or the standard text of its licence; if there is none, this is an error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One Python peer on one file of documents: document_peers.py NAME DOCUMENTS DUPLICATES [STATE].
 
-DOCUMENTS holds `{"key", "text"}` a line. DUPLICATES receives the key of each document left out and,
-behind a tab, that of the kept one that it is a copy of. A document is left out if a document before
-it was kept whose estimated similarity is 0.5 or more. STATE is what the peer kept: it is loaded if
+DOCUMENTS holds `{"key", "text"}` a line. DUPLICATES receives the key of each document left out, a tab,
+and the key of the kept document. A document is left out if its estimated similarity to an earlier kept one
+is 0.5 or more. STATE is what the peer kept: it is loaded if
 it exists, and saved at the end.
 """
 

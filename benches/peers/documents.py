@@ -5,8 +5,8 @@
     benches/peers/documents.sh --pages "" --descriptions FILE.jsonl.gz
 
 A file of descriptions holds `{"package", "text"}` a line. Each peer is a process of its own, which reads the
-documents, makes words and shingles of them, and writes which documents it left out. Precision and recall are
-those of the example `yardstick`. Afterwards a second process checks 1% more documents against what the first one
+documents, makes words and shingles of them, and writes which documents it left out. The example
+`yardstick` measures precision and recall. Afterwards a second process checks 1% more documents against what the first one
 stored: with generated pages the next ones, with descriptions the last 1% of the file.
 """
 

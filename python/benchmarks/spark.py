@@ -30,7 +30,7 @@ BATCH = 1 << 16
 
 
 def rows_of(first: int, count: int) -> pa.RecordBatch:
-    """Random fingerprints, of which every fifth is at most two bits away from the one before it."""
+    """Random fingerprints; every fifth is at most two bits away from the one before it."""
     source = np.random.default_rng(first)
     numbers = source.integers(0, 2**64, count, np.uint64)
     numbers[::20] &= np.uint64(0xFFFF_FFFF_FFFF)

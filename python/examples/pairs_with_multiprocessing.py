@@ -16,7 +16,7 @@ TASKS = 8
 
 
 def made(count: int) -> np.ndarray:
-    """Random fingerprints, of which every tenth is near the one before it."""
+    """Random fingerprints; every tenth is near the one before it."""
     numbers = np.random.default_rng(1)
     prints = numbers.integers(0, 2**64, count, dtype=np.uint64)
     prints[1::10] = prints[::10] ^ np.uint64(1 << 40)

@@ -23,7 +23,7 @@ from ._errors import CorruptionError, Error, ExistsError, ForkError, InputError,
 from ._lists import distance, distance_matrix, find_all, find_clusters
 from ._making import build, create, repair
 from ._nearprint import __version__, width_of
-from ._reports import Damage, Deduplication, Explanation, Finding, Ingested, Salvage, UnitCounts, Verification
+from ._reports import Damage, Deduplication, Explanation, Finding, IngestReport, RepairReport, UnitCounts, Verification
 from ._result import Blocks, Result
 from ._texts import fingerprint, recipe_line, shingle, simhash
 
@@ -39,12 +39,12 @@ __all__ = [
     "Finding",
     "Fingerprints",
     "ForkError",
-    "Ingested",
+    "IngestReport",
     "InputError",
     "LockedError",
     "NotFoundError",
+    "RepairReport",
     "Result",
-    "Salvage",
     "UnitCounts",
     "Verification",
     "__version__",

@@ -1,7 +1,7 @@
 """Arrays of fingerprints that carry the recipe that made them.
 
-Fingerprints alone do not say what near means: 256 bits are a PDQ hash, all of whose bits are compared, or MinHash,
-whose bands and sketch are. :func:`nearprint.fingerprint` returns an array that says so.
+Fingerprints alone do not define near: 256 bits may be a PDQ hash, with all bits compared, or MinHash, with bands and
+a sketch. :func:`nearprint.fingerprint` returns an array that carries its recipe.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _parts = lru_cache(64)(_nearprint.recipe_line)
 class Fingerprints(np.ndarray[Any, np.dtype[np.uint64]]):
     """An array of fingerprints with the ``recipe`` that made them, as one line.
 
-    Slices, copies and pickles keep the recipe; results of arithmetic are plain arrays. ``numpy.asarray`` takes the
-    recipe away.
+    Slices, copies and pickles keep the recipe; results of arithmetic are plain arrays. ``numpy.asarray`` drops
+    the recipe.
     """
 
     recipe: Optional[str]
@@ -61,7 +61,7 @@ def carried_recipe(fingerprints: Any) -> Optional[str]:
 
 
 def bands_for(fingerprints: Any, bands: Optional[str]) -> Optional[str]:
-    """The bands of fingerprints in memory: those given, which must not contradict those that they carry."""
+    """The bands of fingerprints in memory. Given bands must not contradict the carried ones."""
     recipe = carried_recipe(fingerprints)
     if recipe is None:
         return bands
@@ -72,7 +72,7 @@ def bands_for(fingerprints: Any, bands: Optional[str]) -> Optional[str]:
 
 
 def check_carried(fingerprints: Any, recipe: Optional[str], bands: Optional[str], path: str) -> None:
-    """Refuses fingerprints for a database if they carry another recipe, or another kind than that of the database."""
+    """Refuses fingerprints that carry another recipe or another kind than the database has."""
     made = carried_recipe(fingerprints)
     if made is None:
         return
@@ -113,7 +113,7 @@ def settled(fingerprints: Any, recipe: Optional[str], kind: Optional[str], layou
 
 
 def warn_of_open_kind(width: int, recipe: Optional[str], kind: Optional[str], layout: str) -> None:
-    """Warns where fingerprints of 256 bits get a database, and nothing says what near means for them."""
+    """Warns about a database of 256 bits without a kind or a recipe."""
     if width == 256 and recipe is None and kind is None and layout == "auto":
         warnings.warn(
             "fingerprints of 256 bits: all bits are compared, as for PDQ, which kind='hamming' says; MinHash needs "

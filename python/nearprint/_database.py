@@ -16,7 +16,7 @@ from ._arrays import Fingerprint, check_k, ids_of, is_one, path_of, words_of, wo
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
-from ._reports import Damage, Explanation, Ingested, Verification
+from ._reports import Damage, Explanation, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
 from ._settings import check_count, distance_of, settings_of
@@ -512,14 +512,14 @@ class Database:
         with listening(self._listened(progress)) as listener:
             self._open().compact(listener)
 
-    def ingest(self, paths: Any, *, progress: Progress = None) -> Ingested:
+    def ingest(self, paths: Any, *, progress: Progress = None) -> IngestReport:
         """Ingests folders that were built with ``runs_only``, all or none of them.
 
         Runs that were ingested before are skipped.
         """
         folders = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
         with listening(self._listened(progress)) as listener:
-            return Ingested(*self._open().ingest([path_of(folder) for folder in folders], listener))
+            return IngestReport(*self._open().ingest([path_of(folder) for folder in folders], listener))
 
     def backup(self, dest: Path, *, progress: Progress = None) -> None:
         """Copies the committed database to ``dest``, which must not exist, or be an empty folder."""

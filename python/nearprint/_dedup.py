@@ -58,14 +58,14 @@ def dedup_files(
     memory: Optional[int] = None,
     progress: Progress = None,
 ) -> Deduplication:
-    """Writes the documents of files that are near none that was kept before, as ``nearprint dedup`` does.
+    """Writes the documents of files that are not near an earlier kept one, as ``nearprint dedup`` does.
 
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. ``keep`` is
     ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or ``edit:X``. With a ``database``, documents
-    are compared with those of earlier jobs, too, and a job that was interrupted resumes when it is called again.
-    ``recipe`` is that of the database, or ``minhash``; ``similarity`` is 0.5 for MinHash.
+    are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
+    ``recipe`` defaults to the recipe of the database, or ``minhash``; ``similarity`` is 0.5 for MinHash.
 
     With ``unit``, paragraphs (lines between blank ones) or lines are compared in the place of whole documents, and
     documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
@@ -82,8 +82,8 @@ def dedup_files(
     a page for a browser: totals, and the groups in ``duplicates``, which it needs.
 
     A file has its name only when it is complete; until then it is ``NAME.partial`` beside it. A job that would replace
-    the output of an earlier one with the same inputs in ``database`` changes nothing, and ``completed`` says when that
-    was, unless ``restart`` forgets what that job has kept, or ``again`` runs this one beside it.
+    the output of an earlier one with the same inputs in ``database`` changes nothing, and ``completed`` is the time
+    of that job. ``restart`` forgets what that job has kept; ``again`` runs this one anyway.
 
     Memory does not grow with the number of documents. Raises ``InputError`` for invalid arguments and for malformed
     records without ``rejects``; otherwise as databases do.
@@ -146,17 +146,17 @@ def dedup(
     memory: Optional[int] = None,
     progress: Progress = None,
 ) -> Result:
-    """Which of some texts are near one that was kept before: columns ``kept``, ``duplicate_of``, ``similarity``.
+    """Finds the texts that are near an earlier kept one: columns ``kept``, ``duplicate_of``, ``similarity``.
 
-    One row for each text, in order: ``duplicate_of`` (int64) is the index of the kept text that is nearest, the first
-    of equally near ones, or -1; ``kept`` is whether it is -1; ``similarity`` is that of the two texts as the
-    fingerprints or ``confirm`` have it, and NaN for a kept text. So ``frame[result["kept"]]`` is what
+    One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first
+    of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, which the
+    fingerprints estimate or ``confirm`` computes, and NaN for a kept text. So ``frame[result["kept"]]`` is what
     :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them; a stream is read batch by
     batch. ``keep`` is ``"longest"``, a number for each text (``None`` is the smallest), or ``"max:COLUMN"`` of a
-    table; the first of near texts is kept otherwise. Other arguments are those of :func:`dedup_files`. The texts are
-    written to a temporary folder, so that memory does not grow with them.
+    table; the first of near texts is kept otherwise. Other arguments are the same as for :func:`dedup_files`.
+    The texts are written to a temporary folder, so that memory does not grow with them.
 
     Raises ``InputError`` for missing texts, and for invalid arguments.
     """

@@ -14,7 +14,7 @@ _AMBIGUOUS = re.compile(r'[0-9a-f]{24}|["{\[].*|-?[0-9].*|true|false|null|NaN|-?
 def key_of(identifier: Any) -> str:
     """The key of a document's row. Different identifiers have different keys.
 
-    The key of an ObjectId is its 24 hexadecimal digits, and that of a text the text. Other
+    The key of an ObjectId is its 24 hexadecimal digits, and the key of a text is the text. Other
     identifiers, and ambiguous texts, are written as MongoDB's extended JSON.
 
     Raises ``TypeError`` for an identifier without a JSON form.
@@ -86,7 +86,7 @@ class Place:
     def condition(self) -> dict[str, Any]:
         """A filter for the remaining documents. It also finds all documents of other kinds.
 
-        ``$nor`` of one condition is what ``$not`` is, and servers of other makers have it more often.
+        ``$nor`` of one condition equals ``$not``, and more servers support it.
         """
         return {"$nor": [{"_id": {"$lte": self._last}}]} if self._started else {}
 

@@ -44,9 +44,9 @@ def find_all(
     An array determines the width. Ints have 64 bits, unless one of them needs more or ``width`` is
     given.
 
-    With ``bands``, such as ``"6x16"``, a pair has an equal band, and the distance is that of the
-    sketches: see docs/minhash.md. An array that :func:`fingerprint` made says by itself whether it has bands;
-    ``numpy.asarray`` takes that away.
+    With ``bands``, such as ``"6x16"``, a pair has an equal band, and the distance is the distance
+    of sketches: see docs/minhash.md. An array of :func:`fingerprint` carries its bands;
+    ``numpy.asarray`` drops them.
 
     Each pair is listed once, with ``a < b``. Equal fingerprints count once. The result does not
     depend on ``threads``.

@@ -12,7 +12,7 @@ from ._carried import settled, warn_of_open_kind
 from ._database import Database, Path
 from ._errors import InputError
 from ._progress import Progress, check_progress, listening
-from ._reports import Finding, Salvage
+from ._reports import Finding, RepairReport
 from ._rows import NOTHING, Names, Rows
 from ._settings import check_count, k_of_layout, kind_of, line_and_width, settings_of
 
@@ -36,15 +36,15 @@ def create(
 ) -> Database:
     """Creates an empty database and opens it. ``path`` must not exist, or be an empty folder.
 
-    ``kind`` says what near means: ``hamming``, the distance of fingerprints, or ``bands``, an equal
-    band and near sketches, for MinHash fingerprints; by default what the recipe makes. ``k`` is the
+    ``kind`` defines near: ``hamming``, the distance of fingerprints, or ``bands``, an equal
+    band and near sketches, for MinHash fingerprints; by default the kind of the recipe. ``k`` is the
     distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
-    that of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
-    bits, by default that of the recipe, 256 for bands, or 64; 256 bits without a ``kind`` or a ``recipe``
+    the distance of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
+    bits; the default is the width of the recipe, 256 for bands, or 64; 256 bits without a ``kind`` or a ``recipe``
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
     ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All other
-    arguments are those of :func:`open`.
+    arguments are the same as for :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
@@ -99,8 +99,8 @@ def build(
     """Creates a database of rows, all or none of them, and opens it.
 
     Rows are as in :meth:`Database.add`, settings as in :func:`create`. An array that :func:`fingerprint` made
-    carries its recipe, which the database stores, unless a ``kind`` or a layout is given; ``numpy.asarray`` takes it
-    away. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``: ``hamming`` is taken with a
+    carries its recipe, which the database stores, unless a ``kind`` or a layout is given; ``numpy.asarray`` drops
+    it. Fingerprints of 256 bits that carry none need a ``kind`` or a ``recipe``: ``hamming`` is taken with a
     ``UserWarning``. Without a width and a recipe,
     an array determines the width, and lists have 64 bits. Rows without ids and keys are numbered from
     ``first_id``. Sorting takes ``memory`` bytes (1 GiB) in addition to the arguments; an array of
@@ -160,7 +160,7 @@ def repair(
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     progress: Progress = None,
-) -> Salvage:
+) -> RepairReport:
     """Saves what can be read of a damaged database into a new one at ``dest``.
 
     ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
@@ -174,4 +174,4 @@ def repair(
         made, complete, counts, findings = _nearprint.repair(path_of(path), path_of(dest), settings, listener)
     rows, lost_rows, lost_fingerprints, recovered = counts
     listed = [Finding(*finding) for finding in findings]
-    return Salvage(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)
+    return RepairReport(made, complete, rows, lost_rows, lost_fingerprints, recovered, listed)

@@ -46,7 +46,7 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Ingested:
+class IngestReport:
     """The numbers of ingested runs, of skipped runs, and of rows of the ingested runs."""
 
     adopted: int
@@ -68,7 +68,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Salvage:
+class RepairReport:
     """The result of a repair."""
 
     #: Whether there is a new database. There is none if no row could be saved.
@@ -108,7 +108,7 @@ class Deduplication:
 
     documents: int
     kept: int
-    #: Near-duplicates of kept documents, copies included; with units, documents of which nothing is left.
+    #: Near-duplicates of kept documents, copies included; with units, documents without remaining units.
     duplicates: int
     #: Near-duplicates with the same words in the same order; ``None`` where a database keeps nothing of texts.
     copies: Optional[int]

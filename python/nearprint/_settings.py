@@ -50,7 +50,7 @@ def kind_of(kind: Optional[str], layout: str, recipe: Optional[str]) -> tuple[st
             raise InputError(f"layout {layout!r}: the recipe makes {f'bands:{bands}' if bands else 'no bands'}")
         bands, width = of_layout, 256
     if kind is not None and (bands is not None) != (kind == "bands"):
-        raise InputError(f"kind = {kind!r}: not that of the layout or of the recipe")
+        raise InputError(f"kind = {kind!r}: the layout or the recipe has another kind")
     return (layout, None) if bands is None else (f"bands:{bands}", width)
 
 

@@ -43,8 +43,8 @@ def fingerprint(
     fingerprints as the recipe wants. With ``missing="mask"`` returns a ``numpy.ma.MaskedArray``, in which
     ``None``, NaN and NA are masked.
 
-    A text without features, which are the shingles or keywords that the recipe compares, has the fingerprint 0. Of
-    MinHash, 0 is near nothing. Of other recipes such texts are near each other, of which a ``UserWarning`` gives the
+    A text without features, which are the shingles or keywords that the recipe compares, has the fingerprint 0. In
+    MinHash, 0 is near nothing. With other recipes such texts are near each other; a ``UserWarning`` gives their
     number. Texts with fewer than ``min_features`` count as missing: 1 leaves them out. :func:`dedup` and others that
     take texts find only copies of them.
 
@@ -74,9 +74,9 @@ def fingerprint(
 
 
 def stored_fingerprints(texts: Any, recipe: str, threads: Optional[int] = None) -> tuple[Any, list[int]]:
-    """The fingerprints under which a deduplication stores texts, and the places of texts that nothing is near.
+    """The fingerprints under which a deduplication stores texts, and the indexes of texts that nothing is near.
 
-    Those of texts without features are made of all their tokens, so that only copies are near. Nothing is near missing
+    A text without features has a fingerprint of all its tokens, so that only copies are near. Nothing is near missing
     texts, and texts without tokens.
     """
     made, absent, empty = _fingerprints(texts, recipe, (True, 1), threads, "mask", None)
@@ -127,8 +127,8 @@ def simhash(hashes: Any, weights: Any = None, *, width: Optional[int] = None) ->
     """The simhash of the hashes of features.
 
     A bit is set if the hashes with this bit have more weight than those without. ``hashes`` is as in
-    :func:`find_all`; ``weights`` is a number up to 10^15 for each hash, of which nine decimal places
-    count. By default all weights are equal.
+    :func:`find_all`; ``weights`` is a number up to 10^15 for each hash, with nine decimal places. By default
+    all weights are equal.
 
     Raises ``InputError`` for a wrong number of weights, and for a weight that is NaN or too large.
     """

@@ -109,9 +109,9 @@ def dedup_collection(
     so that markup may divide it.
 
     A document is rejected if it lacks the field, if the field is not text, or if another text was kept under its
-    ``_id``. Rejected documents are counted and passed to ``on_reject(id, reason)``; without it one ``UserWarning`` at
-    the end reports those of this call. ``progress`` is called as ``("deduplicating", read, total)``; ``True`` shows a
-    bar of tqdm.
+    ``_id``. Rejected documents are counted and passed to ``on_reject(id, reason)``; without it, one
+    ``UserWarning`` at the end reports the rejected documents of this call. ``progress`` is called as
+    ``("deduplicating", read, total)``; ``True`` shows a bar of tqdm.
 
     **Interruptions.** Each batch is first inserted into the target. Then one commit makes its rows and the place in the
     source durable in the database. A job that was killed resumes at that place, with its counts, when it is called
@@ -215,7 +215,7 @@ class _Work:
             self._deduplicator.finish()
 
     def _checked_recipe(self, database: Database) -> str:
-        """The recipe of an existing database, which has to be that of the job."""
+        """The recipe of an existing database, which must equal the recipe of the job."""
         known = database.recipe
         if not database.keeps_keys or known is None:
             lacking = "keys" if not database.keeps_keys else "a recipe"
@@ -306,7 +306,7 @@ class _Work:
         }
 
     def _deliver(self, results: list[dict[str, Any]]) -> None:
-        """Inserts documents into the target, which may have those of an interrupted run."""
+        """Inserts documents into the target, which may already have documents of an interrupted run."""
         # A driver may modify the documents.
         given = [dict(result) for result in results]
         try:

@@ -102,11 +102,11 @@ def join_blocks(
     """The pairs that are reported at some groups: columns ``a``, ``b``, ``distance``, with ``a < b``.
 
     ``groups`` and ``fingerprints`` are rows of :func:`block_keys` in any order: all rows with these groups.
-    Repeated rows count once. Groups may be int64, too. ``k`` and ``bands`` have to be those of ``block_keys``: with
-    another ``k`` pairs are missing, which cannot always be noticed.
+    Repeated rows count once. Groups may be int64, too. ``k`` and ``bands`` must be the same as for ``block_keys``:
+    with another ``k`` pairs are missing, which is not always detected.
 
-    With ``forest``, only some of the pairs are reported: those of all tasks have the same connected components as
-    all pairs, and where many fingerprints are near each other, they are few.
+    With ``forest``, only some of the pairs are reported. The pairs of all tasks together have the same connected
+    components as all pairs, and are few even if many fingerprints are near each other.
 
     Raises ``InputError`` for groups that no ``block_keys`` with this ``k`` has, and for more or fewer groups than
     fingerprints.
@@ -168,11 +168,11 @@ def components(a: Any, b: Any, *, width: Optional[int] = None) -> Result:
 
 
 class Kept:
-    """The fingerprints of a stream that are near none that was kept before.
+    """The fingerprints of a stream that are not near an earlier kept one.
 
-    They are remembered in a temporary folder. Where a task has all fingerprints that are near each other, such as
-    those of whole components, it decides as one machine would. Equal fingerprints are near, whatever they were made of,
-    except 0 with bands; those of :func:`nearprint.spark.fingerprint` differ for texts without features.
+    They are stored in a temporary folder. If a task has all fingerprints that are near each other, such as whole
+    components, its decisions are the same as on one machine. Equal fingerprints are near, except 0 with bands.
+    :func:`nearprint.spark.fingerprint` makes different fingerprints for different texts without features.
     """
 
     def __init__(self, k: int, *, width: int = 64, bands: Optional[str] = None) -> None:

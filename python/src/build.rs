@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nearprint::{Builder, Database, Fingerprint, Options, Result, Schema, Width, WidthVisitor};
+use nearprint::{Builder, Fingerprint, Options, Result, Schema, Width, WidthVisitor};
 use pyo3::prelude::*;
 
 use crate::arguments::{Batch, Rows, Settings};
@@ -127,8 +127,7 @@ impl WidthVisitor for Begin {
     type Output = Result<Box<dyn Building>>;
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
-        let builder =
-            Database::<F>::build_with(&self.path, self.schema, self.options)?.first_id(self.first_id);
+        let builder = self.options.build::<F>(&self.path, &self.schema)?.first_id(self.first_id);
         let builder = if self.runs_only { builder.runs_only() } else { builder };
         Ok(Box::new(match &self.identity {
             Some(name) => builder.identity(name),

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearprint::AnyDatabase;
 use pyo3::prelude::*;
 
 use crate::arguments::Settings;
@@ -32,7 +31,7 @@ pub(crate) fn repair(
     let ticker = Arc::new(Ticker::default());
     let report = watch(py, &ticker, listener.as_ref(), || {
         let options = settings.options().progress(ticker.clone());
-        AnyDatabase::repair_with(path, dest, &settings.schema()?, options)
+        options.repair_any(path, dest, &settings.schema()?)
     })?;
     let counts = [report.rows, report.lost_rows, report.lost_fingerprints, report.recovered];
     let (made, is_complete) = (report.made, report.is_complete());

@@ -41,12 +41,12 @@ pub(crate) use typed;
 impl AnyHandle {
     /// Makes an empty database and opens it.
     pub(crate) fn create(path: &Path, width: Width, schema: Schema, options: Options) -> Result<Self> {
-        Self::with_relay(options, |options| AnyDatabase::create_with(path, width, schema, options))
+        Self::with_relay(options, |options| options.create_any(path, width, &schema))
     }
 
     /// Opens a database.
     pub(crate) fn open(path: &Path, options: Options) -> Result<Self> {
-        Self::with_relay(options, |options| AnyDatabase::open_with(path, options))
+        Self::with_relay(options, |options| options.open_any(path))
     }
 
     fn with_relay(options: Options, open: impl FnOnce(Options) -> Result<AnyDatabase>) -> Result<Self> {

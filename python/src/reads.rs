@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nearprint::{Fingerprint, Result, Row, Verification};
+use nearprint::{Fingerprint, Query, Result, Row, Verification};
 
 use crate::columns::{Collector, Columns, PairCollector, RowCollector};
 use crate::handle::{Handle, lock};
@@ -42,7 +42,7 @@ impl<F: Fingerprint> Handle<F> {
     pub(crate) fn query(&self, words: &[u64], k: u32, limit: usize) -> Result<Columns> {
         let snapshot = self.snapshot()?;
         let mut rows = RowCollector::new(&snapshot).with_distances();
-        rows.push_matches(0, &snapshot.query_limited(F::from_le_words(words), k, limit)?)?;
+        rows.push_matches(0, &snapshot.query(F::from_le_words(words), Query::within(k).limit(limit))?)?;
         Ok(rows.take())
     }
 
@@ -67,7 +67,7 @@ impl<F: Fingerprint> Handle<F> {
         let snapshot = self.watched_snapshot(ticker)?;
         let mut rows = RowCollector::new(&snapshot).with_index("query").with_distances();
         let queries: Vec<F> = fingerprints(words).collect();
-        snapshot.nearest_batch(&queries, count, max_k, |query, matches| {
+        snapshot.query_batch(&queries, Query::nearest(count).max_k(max_k), |query, matches| {
             rows.push_matches(query, matches)?;
             ticker.check()
         })?;

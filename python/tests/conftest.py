@@ -29,7 +29,7 @@ def width(request: pytest.FixtureRequest) -> int:
 
 
 def near_duplicates(width: int, count: int, seed: int = 7) -> list[int]:
-    """Numbers of which every third differs from an earlier one in up to four bits, and every tenth is one again."""
+    """Numbers; every third differs from an earlier one in up to four bits, and every tenth repeats one."""
     source = random.Random(seed)
     numbers: list[int] = []
     for index in range(count):

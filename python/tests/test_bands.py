@@ -17,7 +17,7 @@ SKETCH = WIDTH - BANDS * BITS
 
 
 def texts(count: int) -> list[str]:
-    """Texts of which many are others with a few words changed."""
+    """Texts; many are others with a few words changed."""
     numbers = random.Random(4)
     made: list[list[str]] = []
     for _ in range(count):

@@ -293,8 +293,8 @@ def test_copies_and_runs(path: Path, tmp_path: Path) -> None:
         with pytest.raises(nearprint.Error, match="exists"):
             database.backup(tmp_path / "copy.np")
         nearprint.build(tmp_path / "runs", [4, 5], first_id=100, runs_only=True).close()
-        assert database.ingest(tmp_path / "runs") == nearprint.Ingested(1, 0, 2)
-        assert database.ingest([tmp_path / "runs"]) == nearprint.Ingested(0, 1, 0)
+        assert database.ingest(tmp_path / "runs") == nearprint.IngestReport(1, 0, 2)
+        assert database.ingest([tmp_path / "runs"]) == nearprint.IngestReport(0, 1, 0)
         assert sorted(database.rows().table()["id"].tolist()) == [0, 1, 2, 100, 101]
     with nearprint.open(tmp_path / "copy.np") as copy:
         assert len(copy) == 3
@@ -338,7 +338,7 @@ def test_runs_are_known_by_their_rows_or_by_a_name(path: Path, tmp_path: Path) -
     for name, identity in [("a", None), ("b", None), ("c", "task 1"), ("d", "task 1")]:
         nearprint.build(tmp_path / name, [4, 5], ids=[1, 2], runs_only=True, identity=identity).close()
     with nearprint.create(path) as database:
-        assert database.ingest([tmp_path / name for name in "abcd"]) == nearprint.Ingested(2, 2, 4)
+        assert database.ingest([tmp_path / name for name in "abcd"]) == nearprint.IngestReport(2, 2, 4)
     with pytest.raises(nearprint.InputError, match="runs_only"):
         nearprint.build(tmp_path / "e", [1], identity="task 1")
 

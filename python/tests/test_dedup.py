@@ -17,7 +17,7 @@ import nearprint
 
 
 def texts_of(count: int) -> list[str]:
-    """Texts of which half are earlier ones with some words changed."""
+    """Texts; half are earlier ones with some words changed."""
     source = random.Random(5)
     words = [f"word{number}" for number in range(400)]
     texts: list[str] = []

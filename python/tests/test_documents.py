@@ -36,7 +36,7 @@ CHINESE = [
 
 
 def pages(count: int, seed: int = 1) -> list[str]:
-    """HTML pages, of which half are earlier ones with another markup and perhaps another word."""
+    """HTML pages; half are earlier ones with another markup and perhaps another word."""
     source = random.Random(seed)
     words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(500)]
     texts: list[list[str]] = []
@@ -470,7 +470,7 @@ def test_another_document_in_the_target(path: Path) -> None:
         {},
         {"writeErrors": [{"code": 11000}, {"code": 121}]},
         {"writeErrors": [{"code": 11000}], "writeConcernErrors": [{}]},
-        # Another unique index than that of _id.
+        # A unique index of another field than _id.
         {"writeErrors": [{"code": 11000}]},
     ],
 )

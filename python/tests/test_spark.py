@@ -93,7 +93,7 @@ def column_of(numbers: list[Optional[int]], width: int) -> pa.Array:
 
 
 def frame(session: SparkSession, numbers: list[Optional[int]], width: int) -> DataFrame:
-    """Rows with ids from both ends of their range, fingerprints, and scores of which some are equal."""
+    """Rows with ids from both ends of their range, fingerprints, and scores, some of them equal."""
     ids = [index if index % 2 else -(2**62) + index for index in range(len(numbers))]
     scores = [None if index % 7 == 3 else float(index * 7919 % 13) for index in range(len(numbers))]
     table = pa.table({"id": pa.array(ids, pa.int64()), "fingerprint": column_of(numbers, width), "score": scores})
@@ -214,7 +214,7 @@ def test_pairs_between_two_tables(kind: Kind, session: SparkSession) -> None:
 
 
 def path_of_length(count: int) -> list[Optional[int]]:
-    """Numbers each of which is near the one before it, on both sides of the middle."""
+    """Numbers that are near the one before, on both sides of the middle."""
     return [(index ^ index >> 1) << 49 for index in range(count)]
 
 
@@ -349,10 +349,10 @@ def test_runs_of_tasks_that_die_are_built_once(
     monkeypatch.undo()
     database = tmp_path / "one.np"
     rows = sum(number is not None for number in numbers)
-    assert spark.ingest(database, str(runs)) == nearprint.Ingested(4, 0, rows)
-    assert spark.ingest(database, str(runs)) == nearprint.Ingested(0, 4, 0)
+    assert spark.ingest(database, str(runs)) == nearprint.IngestReport(4, 0, rows)
+    assert spark.ingest(database, str(runs)) == nearprint.IngestReport(0, 4, 0)
     again = spark.build_runs(df, str(home), partitions=4)
-    assert spark.ingest(database, again) == nearprint.Ingested(0, 4, 0)
+    assert spark.ingest(database, again) == nearprint.IngestReport(0, 4, 0)
     with nearprint.open(database) as opened:
         assert opened.stats()["rows"] == len(opened) == rows
         assert sorted(numbers_of(opened.rows().table()["fingerprint"])) == sorted(
@@ -422,7 +422,7 @@ def test_runs_go_through_object_storage(session: SparkSession, tmp_path: Path) -
         assert runs.startswith("s3://bucket/runs/runs-")
         spark.ingest(tmp_path / "stored.np", runs, storage_options=options)
         plain = spark.build_runs(df, str(tmp_path / "plain"), partitions=3)
-        assert spark.ingest(tmp_path / "stored.np", plain) == nearprint.Ingested(0, 3, 0)
+        assert spark.ingest(tmp_path / "stored.np", plain) == nearprint.IngestReport(0, 3, 0)
         listed = files.find("bucket")
         assert sum(name.endswith("/MANIFEST") for name in listed) == 3
         folder = runs[len("s3://") :]

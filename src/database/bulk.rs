@@ -40,7 +40,7 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 /// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let mut builder = Database::<u64>::build(&path, Schema::new())?;
+/// let mut builder = Database::<u64>::build(&path, &Schema::new())?;
 /// builder.push(0x0123_4567_89ab_cdef, None)?;
 /// builder.push(0x0123_4567_89ab_cdee, Some(42))?;
 /// let database = builder.finish()?;
@@ -125,7 +125,7 @@ impl<F: Fingerprint> Builder<F> {
     /// ```
     /// use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?.first_id(1000);
+    /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?.first_id(1000);
     /// assert_eq!(builder.push(7, None)?, 1000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -252,7 +252,7 @@ impl<F: Fingerprint> Builder<F> {
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
-        crate::Database::open_with(path, options)
+        options.open(path)
     }
 }
 

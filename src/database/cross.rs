@@ -7,7 +7,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::progress::{ProgressFn, Stage};
-use crate::query::{Match, Pair};
+use crate::query::{Match, Pair, Query};
 use crate::util::visitor::CallerError;
 
 /// Queries of one batch: enough for a batch to be answered table by table.
@@ -36,7 +36,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # let home = tempfile::tempdir()?;
     /// let make = |name: &str, fingerprints: &[u64]| -> nearprint::Result<_> {
-    ///     let mut builder = Database::<u64>::build(home.path().join(name), Schema::new())?;
+    ///     let mut builder = Database::<u64>::build(home.path().join(name), &Schema::new())?;
     ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint, None).map(drop))?;
     ///     builder.finish()?.snapshot()
     /// };
@@ -189,7 +189,7 @@ impl<F: Fingerprint> Batch<F> {
         mut visit: impl FnMut(&[Row<F>], &[Match<F>]) -> Result<()>,
     ) -> Result<()> {
         let mut groups = self.rows.chunk_by(|one, next| one.fingerprint == next.fingerprint);
-        larger.query_batch_with(&self.fingerprints, (k, usize::MAX), progress, |_, matches| {
+        larger.answer_batch(&self.fingerprints, Query::within(k), progress, |_, matches| {
             let rows = groups.next().unwrap_or_default();
             if matches.is_empty() { Ok(()) } else { visit(rows, matches) }
         })?;

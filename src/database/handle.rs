@@ -24,7 +24,7 @@ use crate::storage::{Folder, Storage};
 /// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let mut builder = Database::<u64>::build(&path, Schema::new())?;
+/// let mut builder = Database::<u64>::build(&path, &Schema::new())?;
 /// builder.push(0b1111_0000, Some(7))?;
 /// builder.finish()?;
 ///
@@ -42,8 +42,9 @@ pub struct Database<F> {
     width: PhantomData<F>,
 }
 
-impl<F: Fingerprint> Database<F> {
-    /// Opens a database with the default options.
+impl Options {
+    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all
+    /// of them.
     ///
     /// # Errors
     /// [`Error::NotADatabase`] where there is no `MANIFEST`, [`Error::Corrupt`] where it is
@@ -54,19 +55,20 @@ impl<F: Fingerprint> Database<F> {
     /// [`Error::NewerVersion`]: crate::Error::NewerVersion
     /// [`Error::Width`]: crate::Error::Width
     /// [`Error::Io`]: crate::Error::Io
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::new())
-    }
-
-    /// Opens a database. Snapshots use the threads and the progress of the options; writers use all
-    /// of them.
-    ///
-    /// # Errors
-    /// As [`open`](Database::open).
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+    pub fn open<F: Fingerprint>(&self, path: impl AsRef<Path>) -> Result<Database<F>> {
         let path = path.as_ref().to_path_buf();
         let database_id = manifest::of::<F>(&Folder::of_database(&path)?)?.database_id;
-        Ok(Self { path, options, database_id, width: PhantomData })
+        Ok(Database { path, options: self.clone(), database_id, width: PhantomData })
+    }
+}
+
+impl<F: Fingerprint> Database<F> {
+    /// Opens a database with the default options; see [`Options::open`].
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
     }
 
     /// The same handle with another progress callback.

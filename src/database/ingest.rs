@@ -213,11 +213,11 @@ mod tests {
 
     use super::*;
     use crate::database::snapshot::{Snapshot, verify_all};
+    use crate::fingerprint;
     use crate::fingerprint::Row;
     use crate::format::schema::Schema;
     use crate::storage::Storage;
     use crate::testing::simulated::{Doubt, SimulatedDisk};
-    use crate::{Database, fingerprint};
 
     fn schema() -> Schema {
         Schema::new().layout(LayoutChoice::Rotations { tables: 2 })
@@ -232,7 +232,7 @@ mod tests {
         [(0, 3), (1, 4)].map(|(folder, count)| {
             let path = home.join(format!("{folder}"));
             let first_id = 1 + folder * 10;
-            let builder = Database::<u64>::build_with(&path, schema(), options()).unwrap();
+            let builder = options().build::<u64>(&path, &schema()).unwrap();
             let mut builder = builder.first_id(first_id).runs_only();
             for value in 0..count {
                 builder.push(fingerprint::mix64(value), None).unwrap();

@@ -32,42 +32,73 @@ use crate::storage::Folder;
 pub use handle::Database;
 use repair::RepairReport;
 
-impl<F: Fingerprint> Database<F> {
-    /// Makes an empty database. `path` must not exist, or be an empty folder.
+impl Options {
+    /// Makes an empty database. `path` must not exist, or be an empty folder. The handle keeps the
+    /// options.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`]; [`Error::InvalidLayout`], [`Error::Distance`] and
     /// [`Error::InvalidRecipe`] for a schema that is not valid; [`Error::Unnamed`],
-    /// [`Error::MountPoint`]; [`Error::Locked`] while another process builds under the same name;
-    /// [`Error::Io`].
-    pub fn create(path: impl AsRef<Path>, schema: Schema) -> Result<Self> {
-        Self::create_with(path, schema, Options::new())
-    }
-
-    /// [`create`](Database::create) with options, which the handle keeps.
-    ///
-    /// # Errors
-    /// As [`create`](Database::create).
-    pub fn create_with(path: impl AsRef<Path>, schema: Schema, options: Options) -> Result<Self> {
-        Self::build_with(path, schema, options)?.finish()
+    /// [`Error::MountPoint`]; [`Error::TooLittleMemory`]; [`Error::Locked`] while another process
+    /// builds under the same name; [`Error::Io`].
+    pub fn create<F: Fingerprint>(&self, path: impl AsRef<Path>, schema: &Schema) -> Result<Database<F>> {
+        self.build(path, schema)?.finish()
     }
 
     /// Starts loading rows in bulk into a new database. `path` must not exist, or be an empty
     /// folder.
     ///
     /// # Errors
-    /// As [`create`](Database::create).
-    pub fn build(path: impl AsRef<Path>, schema: Schema) -> Result<Builder<F>> {
-        Self::build_with(path, schema, Options::new())
+    /// As [`create`](Options::create).
+    pub fn build<F: Fingerprint>(&self, path: impl AsRef<Path>, schema: &Schema) -> Result<Builder<F>> {
+        Builder::begin(path.as_ref(), schema, self.clone())
     }
 
-    /// [`build`](Database::build) with options: memory, threads, progress.
+    /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist,
+    /// or be an empty folder. The damaged database is not changed; no writer may have it open.
+    ///
+    /// Every row of the new database was in the old one. Rows that cannot be proved are left out
+    /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
+    /// cannot be read, runs are found by their files. The new database has the schema of the old
+    /// one, or `fallback` if the manifest is lost. It is as accessible to other users, and does not
+    /// reuse the automatic ids of the old one.
+    ///
+    /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8
+    /// for every deleted id, twice the log, 1/2048 of the largest file.
     ///
     /// # Errors
-    /// As [`create`](Database::create); [`Error::TooLittleMemory`].
-    #[expect(clippy::needless_pass_by_value, reason = "a schema is made for one database")]
-    pub fn build_with(path: impl AsRef<Path>, schema: Schema, options: Options) -> Result<Builder<F>> {
-        Builder::begin(path.as_ref(), &schema, options)
+    /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`],
+    /// [`Error::Width`]; [`Error::Distance`] and [`Error::InvalidLayout`] for `fallback`;
+    /// [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::InsideDatabase`] for `dest`;
+    /// [`Error::TooLittleMemory`]; [`Error::Io`], [`Error::DiskFull`] and [`Error::Interrupted`].
+    /// Damage is not an error: the [`RepairReport`] lists it.
+    pub fn repair<F: Fingerprint>(
+        &self,
+        path: impl AsRef<Path>,
+        dest: impl AsRef<Path>,
+        fallback: &Schema,
+    ) -> Result<RepairReport> {
+        fallback.check(F::BITS)?;
+        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, self.clone())
+    }
+}
+
+impl<F: Fingerprint> Database<F> {
+    /// Makes an empty database with the default options; see [`Options::create`].
+    ///
+    /// # Errors
+    /// As [`Options::create`].
+    pub fn create(path: impl AsRef<Path>, schema: &Schema) -> Result<Self> {
+        Options::new().create(path, schema)
+    }
+
+    /// Starts loading rows in bulk into a new database, with the default options; see
+    /// [`Options::build`].
+    ///
+    /// # Errors
+    /// As [`Options::create`].
+    pub fn build(path: impl AsRef<Path>, schema: &Schema) -> Result<Builder<F>> {
+        Options::new().build(path, schema)
     }
 
     /// A view of the database with everything committed so far in any process. Later changes do not
@@ -113,41 +144,6 @@ impl<F: Fingerprint> Database<F> {
             (Some(report), Ok(()) | Err(Error::Corrupt(_))) => Ok(report),
             (_, sound) => sound.map(|()| Verification::default()),
         }
-    }
-
-    /// Saves what can be read of a damaged database into a new one at `dest`, which must not exist,
-    /// or be an empty folder. The damaged database is not changed; no writer may have it open.
-    ///
-    /// Every row of the new database was in the old one. Rows that cannot be proved are left out
-    /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
-    /// cannot be read, runs are found by their files. The new database has the schema of the old
-    /// one, or the default schema if the manifest is lost. It is as accessible to other users, and
-    /// does not reuse the automatic ids of the old one.
-    ///
-    /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8
-    /// for every deleted id, twice the log, 1/2048 of the largest file.
-    ///
-    /// # Errors
-    /// [`Error::NotADatabase`] where there is no file of a database; [`Error::NewerVersion`],
-    /// [`Error::Width`]; [`Error::AlreadyExists`], [`Error::Locked`] and [`Error::InsideDatabase`]
-    /// for `dest`; [`Error::TooLittleMemory`]; [`Error::Io`], [`Error::DiskFull`] and
-    /// [`Error::Interrupted`]. Damage is not an error: the [`RepairReport`] lists it.
-    pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
-        Self::repair_with(path, dest, &Schema::new(), options)
-    }
-
-    /// Repairs as [`Database::repair`] does, with a schema for the case that the manifest is lost.
-    ///
-    /// # Errors
-    /// As [`Database::repair`]; [`Error::Distance`] and [`Error::InvalidLayout`] for the schema.
-    pub fn repair_with(
-        path: impl AsRef<Path>,
-        dest: impl AsRef<Path>,
-        fallback: &Schema,
-        options: Options,
-    ) -> Result<RepairReport> {
-        fallback.check(F::BITS)?;
-        repair::repair::<F>(path.as_ref(), dest.as_ref(), fallback, options)
     }
 }
 

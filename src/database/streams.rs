@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::options::Options;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, Near, Pair, visit_all};
+use crate::query::{Match, Near, Pair, Query, visit_all};
 use crate::util::channel::{self, Receiver};
 use crate::util::process::Process;
 
@@ -168,7 +168,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0000, 0b0111, 0b1111] {
     /// #     builder.push(fingerprint, None)?;
     /// # }
@@ -203,7 +203,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0000, 0b0111, u64::MAX] {
     /// #     builder.push(fingerprint, None)?;
     /// # }
@@ -253,7 +253,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # builder.push(0b0001, None)?;
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let queries = vec![0b0011, u64::MAX];
@@ -262,9 +262,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn matches(&self, fingerprints: Vec<F>, k: u32) -> Result<Stream<Vec<Match<F>>>> {
+    pub fn matches(&self, fingerprints: Vec<F>, query: impl Into<Query>) -> Result<Stream<Vec<Match<F>>>> {
+        let query = query.into();
         self.stream(move |snapshot, sender| {
-            snapshot.query_batch(&fingerprints, k, |_, matches| sender.push(matches.to_vec()))
+            snapshot.query_batch(&fingerprints, query, |_, matches| sender.push(matches.to_vec()))
         })
     }
 

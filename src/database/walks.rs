@@ -24,7 +24,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), Schema::new())?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # (builder.push(9, Some(1))?, builder.push(7, Some(2))?);
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// for row in snapshot.rows()? {

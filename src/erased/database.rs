@@ -40,7 +40,7 @@ use crate::run::Verification;
 ///
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// # let mut builder = Database::<u128>::build(&path, Schema::new())?;
+/// # let mut builder = Database::<u128>::build(&path, &Schema::new())?;
 /// # for fingerprint in [7, 15, u128::MAX] {
 /// #     builder.push(fingerprint, None)?;
 /// # }
@@ -68,82 +68,65 @@ pub trait DatabaseVisitor {
     fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output;
 }
 
-impl AnyDatabase {
-    /// Makes an empty database, as [`Database::create_with`] does.
+impl Options {
+    /// Makes an empty database, as [`create`](Options::create) does.
     ///
     /// # Errors
-    /// As [`Database::create`].
-    pub fn create_with(
-        path: impl AsRef<Path>,
-        width: Width,
-        schema: Schema,
-        options: Options,
-    ) -> Result<Self> {
+    /// As [`create`](Options::create).
+    pub fn create_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyDatabase> {
         Ok(match width {
-            Width::W64 => Self::W64(Database::create_with(path, schema, options)?),
-            Width::W128 => Self::W128(Database::create_with(path, schema, options)?),
-            Width::W256 => Self::W256(Database::create_with(path, schema, options)?),
+            Width::W64 => AnyDatabase::W64(self.create(path, schema)?),
+            Width::W128 => AnyDatabase::W128(self.create(path, schema)?),
+            Width::W256 => AnyDatabase::W256(self.create(path, schema)?),
         })
     }
 
-    /// Starts loading rows in bulk into a new database, as [`Database::build_with`] does.
+    /// Starts loading rows in bulk into a new database, as [`build`](Options::build) does.
     ///
     /// # Errors
-    /// As [`Database::build_with`].
-    pub fn build_with(
-        path: impl AsRef<Path>,
-        width: Width,
-        schema: Schema,
-        options: Options,
-    ) -> Result<AnyBuilder> {
+    /// As [`build`](Options::build).
+    pub fn build_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyBuilder> {
         Ok(AnyBuilder(match width {
-            Width::W64 => PerWidth::W64(Database::build_with(path, schema, options)?),
-            Width::W128 => PerWidth::W128(Database::build_with(path, schema, options)?),
-            Width::W256 => PerWidth::W256(Database::build_with(path, schema, options)?),
+            Width::W64 => PerWidth::W64(self.build(path, schema)?),
+            Width::W128 => PerWidth::W128(self.build(path, schema)?),
+            Width::W256 => PerWidth::W256(self.build(path, schema)?),
         }))
     }
 
-    /// Opens a database with the default options.
+    /// Opens a database of any width.
     ///
     /// # Errors
-    /// As [`Database::open`], without [`Error::Width`](crate::Error::Width).
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::new())
-    }
-
-    /// Opens a database.
-    ///
-    /// # Errors
-    /// As [`open`](AnyDatabase::open).
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+    /// As [`open`](Options::open), without [`Error::Width`](crate::Error::Width).
+    pub fn open_any(&self, path: impl AsRef<Path>) -> Result<AnyDatabase> {
         Ok(match width_of(&path)? {
-            Width::W64 => Self::W64(Database::open_with(path, options)?),
-            Width::W128 => Self::W128(Database::open_with(path, options)?),
-            Width::W256 => Self::W256(Database::open_with(path, options)?),
+            Width::W64 => AnyDatabase::W64(self.open(path)?),
+            Width::W128 => AnyDatabase::W128(self.open(path)?),
+            Width::W256 => AnyDatabase::W256(self.open(path)?),
         })
     }
 
-    /// Saves what can be read of a damaged database, as [`Database::repair`] does. The width comes
-    /// from the manifest, or from the other files where the manifest cannot be read.
+    /// Saves what can be read of a damaged database, as [`repair`](Options::repair) does. The width
+    /// comes from the manifest, or from the other files where the manifest cannot be read.
     ///
     /// # Errors
-    /// As [`Database::repair`], without [`Error::Width`](crate::Error::Width).
-    pub fn repair(path: impl AsRef<Path>, dest: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
-        Self::repair_with(path, dest, &Schema::new(), options)
-    }
-
-    /// Repairs as [`AnyDatabase::repair`] does, with a schema for the case that the manifest is
-    /// lost.
-    ///
-    /// # Errors
-    /// As [`Database::repair_with`], without [`Error::Width`](crate::Error::Width).
-    pub fn repair_with(
+    /// As [`repair`](Options::repair), without [`Error::Width`](crate::Error::Width).
+    pub fn repair_any(
+        &self,
         path: impl AsRef<Path>,
         dest: impl AsRef<Path>,
         fallback: &Schema,
-        options: Options,
     ) -> Result<RepairReport> {
-        with_width!(width_of_damaged(&path)?, F => Database::<F>::repair_with(path, dest, fallback, options))
+        with_width!(width_of_damaged(&path)?, F => self.repair::<F>(path, dest, fallback))
+    }
+}
+
+impl AnyDatabase {
+    /// Opens a database with the default options; see [`Options::open_any`].
+    ///
+    /// # Errors
+    /// As [`Options::open_any`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open_any(path)
     }
 
     /// The width of the fingerprints.

@@ -6,16 +6,16 @@
 //! receives, or [`Columns`]. What fails has an [`ErrorKind`](crate::ErrorKind).
 //!
 //! ```
-//! use nearprint::erased::{AnyDatabase, Columns, NewRows};
+//! use nearprint::erased::{Columns, NewRows};
 //! use nearprint::{Options, Schema, Width};
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("corpus.np");
-//! let mut builder = AnyDatabase::build_with(path, Width::W128, Schema::new(), Options::new())?;
+//! let mut builder = Options::new().build_any(path, Width::W128, &Schema::new())?;
 //! builder.push(&NewRows { fingerprints: &[7, 0, 6, 1], ..NewRows::default() }, &mut |_| Ok(()))?;
 //! let snapshot = builder.finish()?.snapshot()?;
 //! let mut found = Columns::new(Width::W128, snapshot.match_shape());
-//! snapshot.query(&[6, 0], 3, usize::MAX, &mut found)?;
+//! snapshot.query(&[6, 0], 3, &mut found)?;
 //! assert_eq!((found.ids, found.distances), (vec![0, 1], vec![1, 1]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -14,7 +14,7 @@ use crate::fingerprint::{Fingerprint, Row, U256, Width, fingerprints, words};
 use crate::format::schema::KeyStorage;
 use crate::layout::BandLayout;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, RowKey};
+use crate::query::{Match, Query, RowKey};
 use crate::run::Verification;
 
 /// The rows of a block, unless [`AnySnapshot::with_block_rows`] has set another number.
@@ -165,75 +165,35 @@ impl AnySnapshot {
         Shape { keys: self.has_keys, ..shape }
     }
 
-    /// The first `limit` rows within `k` bits of a fingerprint, by distance, fingerprint and id:
-    /// see [`Snapshot::query_limited`].
+    /// The rows near a fingerprint, by distance, fingerprint and id: see [`Snapshot::query`].
     ///
     /// # Errors
     /// As [`Snapshot::query`].
-    pub fn query(&self, fingerprint: &[u64], k: u32, limit: usize, sink: &mut dyn Sink) -> Result<()> {
+    pub fn query(&self, fingerprint: &[u64], query: impl Into<Query>, sink: &mut dyn Sink) -> Result<()> {
         typed!(PerWidth: &self.inner, snapshot => {
-            let fingerprint = Fingerprint::from_le_words(fingerprint);
-            let matches = match limit {
-                usize::MAX => snapshot.query(fingerprint, k),
-                limit => snapshot.query_limited(fingerprint, k, limit),
-            };
-            self.rows_of(snapshot).push_matches(0, &matches?, sink)
-        })
-    }
-
-    /// The `count` nearest rows within `max_k` bits of a fingerprint: see [`Snapshot::nearest`].
-    ///
-    /// # Errors
-    /// As [`Snapshot::query`].
-    pub fn nearest(&self, fingerprint: &[u64], count: usize, max_k: u32, sink: &mut dyn Sink) -> Result<()> {
-        typed!(PerWidth: &self.inner, snapshot => {
-            let matches = snapshot.nearest(Fingerprint::from_le_words(fingerprint), count, max_k)?;
+            let matches = snapshot.query(Fingerprint::from_le_words(fingerprint), query)?;
             self.rows_of(snapshot).push_matches(0, &matches, sink)
         })
     }
 
-    /// Answers many queries on all threads: see [`Snapshot::query_batch_limited`]. `visit` receives
-    /// the number of each query and its matches.
+    /// Answers many queries on all threads: see [`Snapshot::query_batch`]. `visit` receives the
+    /// number of each query and its matches.
     ///
     /// # Errors
     /// As [`Snapshot::query_batch`].
     pub fn query_batch<E: From<Error>>(
         &self,
         queries: &[u64],
-        k: u32,
-        limit: usize,
+        query: impl Into<Query>,
         mut visit: impl FnMut(usize, &Columns) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut found = Columns::new(self.width(), self.match_shape());
         typed!(PerWidth: &self.inner, snapshot => {
             let (rows, queries) = (self.rows_of(snapshot), fingerprints(queries).collect::<Vec<_>>());
-            snapshot.query_batch_limited(&queries, k, limit, |query, matches| {
+            snapshot.query_batch(&queries, query, |index, matches| {
                 found.clear();
-                rows.push_matches(query, matches, &mut found)?;
-                visit(query, &found)
-            })
-        })
-    }
-
-    /// Answers many queries for the nearest rows on all threads: see [`Snapshot::nearest_batch`].
-    /// `visit` receives the number of each query and its matches.
-    ///
-    /// # Errors
-    /// As [`Snapshot::query_batch`].
-    pub fn nearest_batch<E: From<Error>>(
-        &self,
-        queries: &[u64],
-        count: usize,
-        max_k: u32,
-        mut visit: impl FnMut(usize, &Columns) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut found = Columns::new(self.width(), self.match_shape());
-        typed!(PerWidth: &self.inner, snapshot => {
-            let (rows, queries) = (self.rows_of(snapshot), fingerprints(queries).collect::<Vec<_>>());
-            snapshot.nearest_batch(&queries, count, max_k, |query, matches| {
-                found.clear();
-                rows.push_matches(query, matches, &mut found)?;
-                visit(query, &found)
+                rows.push_matches(index, matches, &mut found)?;
+                visit(index, &found)
             })
         })
     }

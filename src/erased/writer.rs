@@ -10,7 +10,7 @@ use crate::database::writer::Writer;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row, U256, fingerprints};
 use crate::format::schema::KeyStorage;
-use crate::query::Match;
+use crate::query::{Match, Query};
 
 /// Rows to store, column by column.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,13 +99,13 @@ impl AnyWriter {
         typed!(PerWidth: &mut self.0, writer => writer.delete_keys_between(ranges))
     }
 
-    /// Every row within `k` bits, including uncommitted ones: see [`Writer::query`].
+    /// The rows near a fingerprint, including uncommitted ones: see [`Writer::query`].
     ///
     /// # Errors
     /// As [`Writer::query`].
-    pub fn query(&mut self, fingerprint: &[u64], k: u32, sink: &mut dyn Sink) -> Result<()> {
+    pub fn query(&mut self, fingerprint: &[u64], query: impl Into<Query>, sink: &mut dyn Sink) -> Result<()> {
         typed!(PerWidth: &mut self.0, writer => {
-            let matches = writer.query(Fingerprint::from_le_words(fingerprint), k)?;
+            let matches = writer.query(Fingerprint::from_le_words(fingerprint), query)?;
             for Match { distance, fingerprint, id } in matches {
                 push_row(sink, (0, Row { fingerprint, id }, distance), None);
             }

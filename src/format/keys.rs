@@ -10,7 +10,7 @@ use crate::fingerprint::{Fingerprint, Row, mix64};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPK\r\n\x1a\n";
 /// Names of the sections, in order.
-pub(crate) const SECTIONS: [&str; 3] = ["key ids", "ends", "records"];
+pub(crate) const SECTIONS: [&str; 3] = ["key_ids", "ends", "records"];
 /// Index of each section.
 pub(crate) const IDS: usize = 0;
 pub(crate) const ENDS: usize = 1;

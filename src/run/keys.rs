@@ -132,7 +132,7 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
     pub(crate) fn next(&mut self) -> Result<Option<KeyRecord<'a, F>>> {
         let Keys { file, info } = self.keys;
         if self.next == info.count {
-            return file.check_equal("key ids", info.key_sum, self.sum).map(|()| None);
+            return file.check_equal("key_ids", info.key_sum, self.sum).map(|()| None);
         }
         if self.next.is_multiple_of(AHEAD_RECORDS) {
             self.keys.will_need(self.next)?;

@@ -12,6 +12,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+use rustix::fs::RenameFlags;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -194,6 +196,28 @@ impl Folder {
     pub(super) fn rename_to(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         self.check_process()?;
         Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
+    }
+
+    /// Renames a folder in this one, and replaces nothing.
+    pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.check_process()?;
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        match rustix::fs::renameat_with(&self.handle, from, &self.handle, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            other => return Ok(other?),
+        }
+        // The file system does not offer it. Of what comes up at the name just now, a rename replaces
+        // nothing but an empty folder.
+        match rustix::fs::statat(&self.handle, to, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => self.rename_to(from, to),
+            Err(error) => Err(error.into()),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    /// The same folder, after it was renamed to a name in `parent`.
+    pub(super) fn moved_to(self, parent: &Self, name: &OsStr) -> Self {
+        Self { path: parent.path.join(name), absolute: parent.absolute.join(name), ..self }
     }
 
     /// Makes creations, renames and removals durable.

@@ -6,6 +6,7 @@
 //! is independent of the formats of files.
 
 mod bytes;
+mod chosen_name;
 mod folder;
 mod guarded;
 mod interface;

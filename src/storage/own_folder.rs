@@ -9,8 +9,10 @@
 //! left of a process that has ended. Only files of known names are removed, one by one and through
 //! no link. If there is anything else, all of the folder stays.
 //!
-//! A process that is killed between making the folder and writing the marker leaves a folder that
-//! is empty or holds an incomplete marker. It is treated as anybody else's.
+//! A folder is made and marked under a name that nearprint has [chosen](super::chosen_name), and
+//! renamed. Under its own name it therefore always has a whole marker. A process that is killed in
+//! between leaves a folder that is empty or holds the marker alone. Its name shows that nearprint
+//! made it, so it is removed.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -24,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use rustix::fs::OFlags;
 
 use super::folder::Folder;
-use super::names;
+use super::{chosen_name, names};
 use crate::error::{Error, Result};
 use crate::util::random::random_bytes;
 
@@ -57,8 +59,8 @@ pub(super) enum Existing {
     Removed,
     /// It was complete when its process ended, and has its final name now.
     Published,
-    /// A process is using it.
-    InUse { pid: u32 },
+    /// A process is using it, which may not have written its number yet.
+    InUse { pid: Option<u32> },
     /// It was left of a process that has ended, and holds something else, so all of it stays.
     Occupied { by: PathBuf },
     /// Nothing shows that nearprint made it.
@@ -105,24 +107,38 @@ pub fn take_occupants() -> Vec<PathBuf> {
 }
 
 impl OwnFolder {
-    /// Makes a folder that only its owner can read. `None` if the name is taken.
-    pub(super) fn make(parent: &Folder, name: &OsStr, contents: Contents) -> Result<Option<Self>> {
+    /// Makes a folder that only its owner can read. One that a killed process has left at the name
+    /// is removed, or gets the name `published`; see [`look_at`].
+    pub(super) fn make(
+        parent: &Folder,
+        name: &OsStr,
+        contents: Contents,
+        published: Option<&OsStr>,
+    ) -> Result<Self> {
         let path = parent.path_of("").join(name);
-        match parent.make_own_folder(name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-            other => other.map_err(Error::io("create", &path))?,
-        }
-        let made = parent.open_own(name).map_err(Error::io("open", &path)).and_then(|folder| {
-            let (id, lock) = mark(&folder, name, contents)?;
-            Ok((folder, id, lock))
-        });
-        let (folder, id, lock) = made.inspect_err(|_| drop(parent.remove_folder(name)))?;
-        let lock = Mutex::new(Some(lock));
+        let making = chosen_name::before(parent, name).map_err(Error::io("look at", &path))?;
+        let (folder, id, lock) = loop {
+            match make_marked(parent, &making, name, contents)? {
+                Some(made) => break made,
+                None => make_free(parent, &making, contents, None)?,
+            }
+        };
+        let renamed = loop {
+            match parent.rename_to_free(&making, name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                other => break other.map_err(Error::io("create", &path)),
+            }
+            if let Err(error) = make_free(parent, name, contents, published) {
+                break Err(error);
+            }
+        };
+        renamed.inspect_err(|_| drop(remove(parent, &making, &folder, contents)))?;
+        let (folder, lock) = (folder.moved_to(parent, name), Mutex::new(Some(lock)));
         let made = Arc::new(Made { parent: parent.clone(), name: name.into(), id, folder, contents, lock });
         let mut all = locked(&MADE);
         all.retain(|made| made.strong_count() > 0);
         all.push(Arc::downgrade(&made));
-        Ok(Some(Self(made)))
+        Ok(Self(made))
     }
 
     pub(super) fn folder(&self) -> &Folder {
@@ -203,6 +219,23 @@ impl Made {
     }
 }
 
+/// Removes what a killed process has left at a name. Fails if anything else is there, or has got its
+/// final name `published`.
+fn make_free(parent: &Folder, name: &OsStr, contents: Contents, published: Option<&OsStr>) -> Result<()> {
+    let path = parent.path_of("").join(name);
+    match look_at(parent, name, contents, published)? {
+        None | Some(Existing::Removed) => Ok(()),
+        Some(Existing::Published) => {
+            Err(Error::AlreadyExists { path: parent.path_of("").join(published.unwrap_or(name)) })
+        }
+        Some(Existing::InUse { pid }) => Err(Error::Locked { path, pid }),
+        Some(Existing::Occupied { by: path }) => {
+            Err(Error::NotStaging { path, found: "not a file of a database" })
+        }
+        Some(Existing::Foreign { found }) => Err(Error::NotStaging { path, found }),
+    }
+}
+
 /// Decides what a folder is that exists already, and removes it if a process that has ended has left
 /// it. One that is complete gets its final name instead, `published`, if that is free. `None` if it
 /// does not exist any more.
@@ -224,16 +257,14 @@ pub(super) fn look_at(
     }
     let (marker, pid, _) = match read_marker(&folder, name, contents) {
         Ok(Some(found)) => found,
-        Ok(None) => return foreign(describe(&folder).map_err(Error::io("read", &path))?),
+        Ok(None) => return look_at_unmarked(parent, name, &folder).map_err(Error::io("remove", &path)),
         Err(error) => return Err(Error::io("read", folder.path_of(MARKER))(error)),
     };
-    match marker.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(Some(Existing::InUse { pid })),
-        Err(TryLockError::Error(error)) => return Err(Error::io("lock", folder.path_of(MARKER))(error)),
+    if !try_lock(&marker).map_err(Error::io("lock", folder.path_of(MARKER)))? {
+        return Ok(Some(Existing::InUse { pid: Some(pid) }));
     }
     // The process that had it until now may have removed or published it.
-    if marker.metadata().map_or(0, |metadata| metadata.nlink()) == 0 {
+    if is_unlinked(&marker) {
         return Ok(None);
     }
     let is_complete = read_marker(&folder, name, contents).map_err(Error::io("read", &path))?;
@@ -246,11 +277,60 @@ pub(super) fn look_at(
     Ok(Some(removed.map_or(Existing::Removed, |by| Existing::Occupied { by })))
 }
 
+/// Decides what a folder without a marker of its own is. It is removed if a process was killed while
+/// it made the folder: the name is one that nearprint chooses, and there is a marker at most.
+fn look_at_unmarked(parent: &Folder, name: &OsStr, folder: &Folder) -> io::Result<Option<Existing>> {
+    let found = folder.names()?;
+    if !chosen_name::is_chosen(parent, name)? || found.iter().any(|name| name != MARKER) {
+        return Ok(Some(Existing::Foreign { found: describe(&found) }));
+    }
+    match remove_unmarked(parent, name, folder) {
+        Ok(true) => Ok(Some(Existing::Removed)),
+        Ok(false) => Ok(Some(Existing::InUse { pid: None })),
+        Err(error) => match error.kind() {
+            // Another process removes it, too, or its maker has just gone on.
+            io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty => Ok(None),
+            // The marker is not a file.
+            io::ErrorKind::InvalidData => Ok(Some(Existing::Foreign { found: describe(&found) })),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Removes a folder that holds a marker at most. `false` if a process has locked that.
+fn remove_unmarked(parent: &Folder, name: &OsStr, folder: &Folder) -> io::Result<bool> {
+    // It is locked until the folder is gone.
+    let marker = match folder.open_regular(MARKER, OFlags::RDONLY) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        other => Some(other?),
+    };
+    if let Some(marker) = &marker {
+        if !try_lock(marker)? {
+            return Ok(false);
+        }
+        folder.unlink(MARKER)?;
+    }
+    parent.remove_folder(name)?;
+    Ok(true)
+}
+
+/// Locks a marker, unless a process has locked it.
+fn try_lock(marker: &File) -> io::Result<bool> {
+    match marker.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn is_unlinked(marker: &File) -> bool {
+    marker.metadata().map_or(0, |metadata| metadata.nlink()) == 0
+}
+
 /// What a folder without a marker looks like.
-fn describe(folder: &Folder) -> io::Result<&'static str> {
-    let names = folder.names()?;
+fn describe(names: &[OsString]) -> &'static str {
     let holds = |wanted: &str| names.iter().any(|name| name == wanted);
-    Ok(if names.is_empty() {
+    if names.is_empty() {
         "an empty folder"
     } else if holds(names::MANIFEST) {
         "a database"
@@ -258,28 +338,51 @@ fn describe(folder: &Folder) -> io::Result<&'static str> {
         "not the folder that its marker names"
     } else {
         "a folder that nearprint did not make"
-    })
+    }
 }
 
-/// Writes and locks the marker of a new folder.
-fn mark(folder: &Folder, name: &OsStr, contents: Contents) -> Result<(String, File)> {
-    let path = folder.path_of(MARKER);
+/// Makes a folder at a chosen name, with the locked marker for its own name. `None` if the chosen name
+/// is taken, or another process has removed the folder as one that was left.
+fn make_marked(
+    parent: &Folder,
+    making: &OsStr,
+    name: &OsStr,
+    contents: Contents,
+) -> Result<Option<(Folder, String, File)>> {
+    let path = parent.path_of("").join(name);
     let id: String = random_bytes::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
-    let marker = folder.create_file(MARKER).map_err(Error::io("create", &path))?;
-    let write = || {
-        marker.lock()?;
-        let text = marker_text(UNFINISHED, &id, std::process::id(), folder, &marker, name, contents)?;
-        marker.write_all_at(&text, 0)?;
-        // After a power cut, too, the folder can be recognised.
-        marker.sync_data()
-    };
-    match write() {
-        Ok(()) => Ok((id, marker)),
-        Err(error) => {
-            let _ = folder.unlink(MARKER);
-            Err(Error::io("write", &path)(error))
+    let make = || {
+        parent.make_own_folder(making)?;
+        let folder = parent.open_own(making)?;
+        match mark(&folder, &id, name, contents) {
+            Ok(marker) => Ok(marker.map(|marker| (folder, id, marker))),
+            Err(error) => {
+                let _ = folder.unlink(MARKER);
+                let _ = parent.remove_folder(making);
+                Err(error)
+            }
         }
+    };
+    match make() {
+        Err(error) if [io::ErrorKind::AlreadyExists, io::ErrorKind::NotFound].contains(&error.kind()) => {
+            Ok(None)
+        }
+        other => other.map_err(Error::io("create", &path)),
     }
+}
+
+/// Writes and locks the marker of a new folder. `None` if the folder has been removed.
+fn mark(folder: &Folder, id: &str, name: &OsStr, contents: Contents) -> io::Result<Option<File>> {
+    let marker = folder.create_file(MARKER)?;
+    marker.lock()?;
+    if is_unlinked(&marker) {
+        return Ok(None);
+    }
+    let text = marker_text(UNFINISHED, id, std::process::id(), folder, &marker, name, contents)?;
+    marker.write_all_at(&text, 0)?;
+    // After a power cut, too, the folder can be recognised.
+    marker.sync_data()?;
+    Ok(Some(marker))
 }
 
 /// A marker names the folder, and has the numbers of the folder and of itself in the file system.
@@ -359,7 +462,8 @@ fn list(folder: &Folder, contents: Contents) -> io::Result<Result<Listing, PathB
         let path = folder.path_of("").join(&name);
         let Some(name) = name.to_str() else { return Ok(Err(path)) };
         let database = name.strip_suffix(names::BUILDING).unwrap_or(name);
-        if contents.databases.contains(&database) {
+        // One that was about to be prepared may still have its first name.
+        if contents.databases.contains(&database) || chosen_name::is_chosen(folder, name.as_ref())? {
             match list_database(folder, name)? {
                 Ok((database, files)) => listing.databases.push((database, name.into(), files)),
                 Err(occupant) => return Ok(Err(occupant)),

@@ -6,14 +6,13 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::Folder;
 use super::interface::{Permissions, Storage};
 use super::names;
-use super::own_folder::{Contents, Existing, OwnFolder, look_at};
+use super::own_folder::{Contents, OwnFolder};
 use crate::error::{Error, Result};
 
 /// Rejects a destination for a new database inside the folder of another database.
@@ -29,10 +28,6 @@ pub(crate) fn refuse_inside(dest: &Path, database: &Path) -> Result<()> {
 const CONTENTS: Contents = Contents { kind: "staging", is_file: names::is_ours, files: &[], databases: &[] };
 /// The longest name of a folder in bytes, on all common file systems.
 const MAX_NAME_BYTES: usize = 255;
-/// How often, and in which intervals, to look at a folder without a marker. Another process may have
-/// just made it.
-const MARKER_TRIES: usize = 20;
-const MARKER_WAIT: Duration = Duration::from_millis(5);
 
 /// A new database under construction, in the folder `NAME.building` beside its destination.
 ///
@@ -58,26 +53,8 @@ impl Staging {
         let name = target.file_name().ok_or_else(|| Error::Unnamed { path: target.clone() })?;
         let name = staging_name(name);
         let parent = Folder::open(parent(target)).map_err(Error::io("open", parent(target)))?;
-        let mut tries = MARKER_TRIES;
-        loop {
-            if let Some(folder) = OwnFolder::make(&parent, &name, CONTENTS)? {
-                return Ok(Self { target: target.clone(), folder, permissions: None });
-            }
-            let path = parent.path_of("").join(&name);
-            match look_at(&parent, &name, CONTENTS, target.file_name())? {
-                None | Some(Existing::Removed) => {}
-                Some(Existing::Published) => return Err(Error::AlreadyExists { path: target.clone() }),
-                Some(Existing::InUse { pid }) => return Err(Error::Locked { path, pid: Some(pid) }),
-                Some(Existing::Occupied { by: path }) => {
-                    return Err(Error::NotStaging { path, found: "not a file of a database" });
-                }
-                Some(Existing::Foreign { .. }) if tries > 0 => {
-                    tries -= 1;
-                    std::thread::sleep(MARKER_WAIT);
-                }
-                Some(Existing::Foreign { found }) => return Err(Error::NotStaging { path, found }),
-            }
-        }
+        let folder = OwnFolder::make(&parent, &name, CONTENTS, target.file_name())?;
+        Ok(Self { target: target.clone(), folder, permissions: None })
     }
 
     /// Gives the database the permissions of its source.

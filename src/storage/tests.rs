@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::error::Error;
@@ -39,7 +40,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn database(path: &Path) {
-    let mut builder = crate::Database::<u64>::build(path, Schema::new()).unwrap();
+    let mut builder = crate::Database::<u64>::build(path, &Schema::new()).unwrap();
     builder.push(7, None).unwrap();
     builder.finish().unwrap();
 }
@@ -126,6 +127,105 @@ fn regression_only_the_folder_of_a_killed_build_is_removed() {
             fs::remove_dir_all(&building).unwrap();
         }
     }
+}
+
+/// The name that the staging folder of a database has first.
+fn first_name(target: &Path) -> PathBuf {
+    let parent = target.parent().unwrap();
+    let building = format!("{}.building", target.file_name().unwrap().to_str().unwrap());
+    parent.join(chosen_name::before(&Folder::open(parent).unwrap(), building.as_ref()).unwrap())
+}
+
+/// Leaves what a process leaves that is killed while it makes the staging folder of a database.
+fn killed_maker(target: &Path, when: &str) {
+    let path = first_name(target);
+    if when == "before it renames the folder" {
+        let staging = Staging::begin(target).unwrap();
+        staging.folder.leave();
+        return fs::rename(staging.path(), path).unwrap();
+    }
+    fs::create_dir(&path).unwrap();
+    match when {
+        "before the marker" => {}
+        "before its text" => fs::write(path.join("NEARPRINT-FOLDER"), "").unwrap(),
+        _ => fs::write(path.join("NEARPRINT-FOLDER"), "This folder was made by near").unwrap(),
+    }
+}
+
+#[test]
+fn regression_a_folder_that_was_being_made_when_its_process_was_killed_is_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("x");
+    for when in ["before the marker", "before its text", "within its text", "before it renames the folder"] {
+        killed_maker(&target, when);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+        drop(Staging::begin(&target).unwrap());
+        assert_eq!(tree(home.path()), Tree::new(), "{when}, then a build");
+        killed_maker(&target, when);
+        drop(work_folder(home.path()));
+        assert_eq!(tree(home.path()), Tree::new(), "{when}, then a job in the same folder");
+        let work = work_folder(home.path());
+        killed_maker(&work.path().join("kept.np"), when);
+        drop(work);
+        assert_eq!(tree(home.path()), Tree::new(), "{when}, in a work folder");
+    }
+}
+
+#[test]
+fn what_others_put_at_a_first_name_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("x");
+    let path = first_name(&target);
+    let marker = path.join("NEARPRINT-FOLDER");
+    let refused = |expected: &str| {
+        let before = tree(home.path());
+        let refused = Staging::begin(&target);
+        let is_expected = matches!(&refused, Err(Error::NotStaging { found, .. }) if *found == expected);
+        assert!(is_expected, "{refused:?}");
+        drop(work_folder(home.path()));
+        assert_eq!(tree(home.path()), before);
+    };
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("thesis.tex"), "mine").unwrap();
+    refused("a folder that nearprint did not make");
+    fs::remove_file(path.join("thesis.tex")).unwrap();
+    fs::create_dir(&marker).unwrap();
+    refused("not the folder that its marker names");
+    fs::remove_dir(&marker).unwrap();
+
+    let lock = fs::File::create(&marker).unwrap();
+    lock.lock().unwrap();
+    assert!(matches!(Staging::begin(&target), Err(Error::Locked { pid: None, .. })));
+    drop(work_folder(home.path()));
+    assert!(marker.exists());
+
+    // A copy in another folder has a name that nearprint has not chosen there.
+    let other = tempfile::tempdir().unwrap();
+    fs::create_dir(other.path().join(path.file_name().unwrap())).unwrap();
+    drop(work_folder(other.path()));
+    assert_eq!(tree(other.path()).len(), 1);
+}
+
+#[test]
+fn makers_of_the_same_folder_do_not_stop_each_other() {
+    let home = tempfile::tempdir().unwrap();
+    let target = home.path().join("x");
+    let made = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    match Staging::begin(&target) {
+                        Ok(staging) => drop((staging, made.fetch_add(1, Ordering::Relaxed))),
+                        Err(Error::Locked { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+    });
+    assert!(made.into_inner() > 0);
+    assert_eq!(tree(home.path()), Tree::new());
 }
 
 #[test]

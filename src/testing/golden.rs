@@ -62,7 +62,7 @@ fn folder(name: &str) -> PathBuf {
 fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout(layout.parse().unwrap());
-    let mut builder = Database::<F>::build(path, schema).unwrap();
+    let mut builder = Database::<F>::build(path, &schema).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -73,7 +73,7 @@ fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
 /// The writer of a new database.
 fn writer<F: Fingerprint>(path: &Path, schema: Schema) -> Writer<F> {
     let options = Options::new().background_merges(false);
-    Database::create_with(path, schema, options).unwrap().writer().unwrap()
+    options.create(path, &schema).unwrap().writer().unwrap()
 }
 
 /// Databases made by a writer. `living` has two runs, the younger one with tombstones, and
@@ -334,7 +334,7 @@ fn constants_in_the_document_equal_those_in_the_code() {
     let magics = BTreeMap::from([
         ("MANIFEST", manifest::MAGIC),
         ("SEGMENT", segment::MAGIC),
-        ("ROWS", postings::MAGIC),
+        ("POSTINGS", postings::MAGIC),
         ("TOMBSTONES", tombstones::MAGIC),
         ("KEYS", keys::MAGIC),
         ("LOG", wal::MAGIC),
@@ -362,21 +362,22 @@ fn hashes_and_permutations_in_the_document_equal_those_of_the_code() {
 
     // The table is part of a list, and indented.
     let unindented = document.replace("\n  ", "\n");
-    let tables = table_rows(&unindented, "| lead | order of the blocks | permuted fingerprint |");
+    let tables = table_rows(&unindented, "| prefix | order of the blocks | permuted fingerprint |");
     let [examples, of_bands] = &tables[..] else { panic!("{tables:?}") };
     assert_eq!((examples.len(), of_bands.len()), (3, 3));
     let bands = Layout::bands(64, BandLayout::new(3, 8).unwrap()).unwrap();
     for (example, table) in of_bands.iter().zip(bands.tables::<u64>()) {
         assert_eq!(table.permute(0xab12_3456_7890_cdef), hexadecimal(&example[2]), "{example:?}");
     }
-    let leads: Vec<String> = bands.prefixes().iter().map(|lead| format!("{{{}}}", lead.ilog2())).collect();
-    assert!(leads.iter().eq(of_bands.iter().map(|example| &example[0])), "{leads:?}");
+    let prefixes: Vec<String> =
+        bands.prefixes().iter().map(|prefix| format!("{{{}}}", prefix.ilog2())).collect();
+    assert!(prefixes.iter().eq(of_bands.iter().map(|example| &example[0])), "{prefixes:?}");
     for example in examples {
         let numbers = |text: &str| -> Vec<u32> {
             text.trim_matches(['{', '}']).split(", ").map(|number| number.parse().unwrap()).collect()
         };
-        let lead = numbers(&example[0]).iter().fold(0, |lead, block| lead | 1 << block);
-        let layout = Layout::from_parts(64, 4, vec![1, lead]).unwrap();
+        let prefix = numbers(&example[0]).iter().fold(0, |prefix, block| prefix | 1 << block);
+        let layout = Layout::from_parts(64, 4, vec![1, prefix]).unwrap();
         let permuted = layout.tables::<u64>()[1].permute(0x0000_1111_2222_3333);
         assert_eq!(permuted, hexadecimal(&example[2]), "{example:?}");
         let blocks: String = numbers(&example[1]).iter().map(|block| block.to_string().repeat(4)).collect();

@@ -160,17 +160,17 @@ pub fn build_with<F: Fingerprint>(
     schema: Schema,
     options: Options,
 ) -> Snapshot<F> {
-    let mut builder = Database::<F>::build_with(path, schema, options.clone()).unwrap();
+    let mut builder = options.build::<F>(path, &schema).unwrap();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
     builder.finish().unwrap();
-    Database::<F>::open_with(path, options).unwrap().snapshot().unwrap()
+    options.open::<F>(path).unwrap().snapshot().unwrap()
 }
 
 /// A snapshot of a database opened with a number of threads.
 pub fn open_on<F: Fingerprint>(path: &Path, threads: usize) -> Snapshot<F> {
-    Database::<F>::open_with(path, Options::new().threads(threads)).unwrap().snapshot().unwrap()
+    Options::new().threads(threads).open::<F>(path).unwrap().snapshot().unwrap()
 }
 
 /// The files of a database folder, sorted, without the lock file.

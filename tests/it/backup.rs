@@ -25,7 +25,7 @@ fn schema() -> Schema {
 
 fn database<F: Fingerprint>(home: &Path, rows: &[Row<F>]) -> Database<F> {
     build(&home.join("db"), rows, schema());
-    Database::open_with(home.join("db"), Options::new().threads(2).memtable_rows(100)).unwrap()
+    Options::new().threads(2).memtable_rows(100).open(home.join("db")).unwrap()
 }
 
 /// Backs a snapshot up and checks that the copy is sound and holds the same.
@@ -89,7 +89,7 @@ fn rows_that_are_only_in_the_log_are_copied<F: Fingerprint>() {
     // The copy stores which ids were given.
     let mut other = copied.writer().unwrap();
     let folder = home.path().join("runs");
-    let mut builder = Database::<F>::build(&folder, schema()).unwrap().first_id(50).runs_only();
+    let mut builder = Database::<F>::build(&folder, &schema()).unwrap().first_id(50).runs_only();
     builder.push(low(5), None).unwrap();
     builder.finish().unwrap();
     assert!(matches!(other.ingest(&[&folder]), Err(Error::Overlap { given_by_other: (50, 50), .. })));
@@ -111,7 +111,7 @@ fn ingested_runs_stay_ingested_in_the_copy<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let database = database::<F>(home.path(), &[]);
     let folder = home.path().join("runs");
-    let mut builder = Database::<F>::build(&folder, schema()).unwrap().runs_only();
+    let mut builder = Database::<F>::build(&folder, &schema()).unwrap().runs_only();
     builder.push(low(5), Some(1)).unwrap();
     builder.finish().unwrap();
     let mut writer = database.writer().unwrap();

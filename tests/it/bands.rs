@@ -8,7 +8,7 @@ use crate::common::{
     short_or_full,
 };
 use nearprint::{
-    BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Row, Schema,
+    BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Query, Row, Schema,
     Snapshot, find_all, visit_all_row_clusters,
 };
 
@@ -127,8 +127,8 @@ fn check<F: Fingerprint>(
         for (&query, expected) in queries.iter().zip(&expected) {
             assert_eq!(snapshot.query(query, k).unwrap(), *expected, "{bands}, k = {k}");
             let first = &expected[..expected.len().min(4)];
-            assert_eq!(snapshot.query_limited(query, k, 4).unwrap(), first);
-            assert_eq!(snapshot.nearest(query, 4, k).unwrap(), first);
+            assert_eq!(snapshot.query(query, Query::within(k).limit(4)).unwrap(), first);
+            assert_eq!(snapshot.query(query, Query::nearest(4).max_k(k)).unwrap(), first);
         }
         let mut batch = Vec::new();
         let collect = |_, found: &[Match<F>]| -> Result<(), Error> {
@@ -230,8 +230,7 @@ fn every_answer_is_exact_while_rows_come_and_go<F: Fingerprint>() {
         let mut random = Random(8);
         let pool = some_rows::<F>(bands, 900, 5);
         let options = Options::new().memtable_rows(150).memory_bytes(1 << 20);
-        let database =
-            Database::<F>::create_with(home.path().join("db"), schema::<F>(bands), options).unwrap();
+        let database = options.create::<F>(home.path().join("db"), &schema::<F>(bands)).unwrap();
         let mut writer = database.writer().unwrap();
         let mut model: BTreeSet<Row<F>> = BTreeSet::new();
         for step in 0..short_or_full(900, 4000) {
@@ -263,7 +262,7 @@ fn every_answer_is_exact_while_rows_come_and_go<F: Fingerprint>() {
         check(&database.snapshot().unwrap(), bands, &committed, &mut random);
         writer.close().unwrap();
         let repaired = home.path().join("repaired");
-        Database::<F>::repair(home.path().join("db"), &repaired, Options::new()).unwrap();
+        Options::new().repair::<F>(home.path().join("db"), &repaired, &Schema::new()).unwrap();
         check(&Database::<F>::open(&repaired).unwrap().snapshot().unwrap(), bands, &committed, &mut random);
     }
 }
@@ -304,12 +303,12 @@ fn databases_of_other_bands_are_not_crossed_and_not_ingested<F: Fingerprint>() {
         assert!(matches!(refused, Error::Incomparable { .. }), "{refused}");
     }
     for (name, schema) in [("runs of others", schema::<F>(two)), ("runs without", Schema::new())] {
-        Database::<F>::build(path(name), schema).unwrap().runs_only().finish().unwrap();
+        Database::<F>::build(path(name), &schema).unwrap().runs_only().finish().unwrap();
         let mut writer = Database::<F>::open(path("one")).unwrap().writer().unwrap();
         assert!(matches!(writer.ingest(&[path(name)]), Err(Error::Mismatch { .. })), "{name}");
     }
     // Those for another distance are the same tables.
-    let runs = Database::<F>::build(path("runs"), schema::<F>(one).k(1)).unwrap().runs_only();
+    let runs = Database::<F>::build(path("runs"), &schema::<F>(one).k(1)).unwrap().runs_only();
     runs.finish().unwrap();
     Database::<F>::open(path("one")).unwrap().writer().unwrap().ingest(&[path("runs")]).unwrap();
 }
@@ -319,7 +318,7 @@ fn impossible_bands_are_refused() {
     let home = folder_in_memory();
     let build = |bands: &str, k: u32| {
         let schema = Schema::new().layout(format!("bands:{bands}").parse()?).k(k);
-        Database::<u128>::create(home.path().join(bands), schema).map(drop)
+        Database::<u128>::create(home.path().join(bands), &schema).map(drop)
     };
     assert!(build("4x16", 64).is_ok());
     assert!(matches!(build("4x16", 65), Err(Error::Distance { k: 65, width: 64 })));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{
     Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows,
 };
-use nearprint::{Database, Error, Fingerprint, Options, Row, Schema, find_all};
+use nearprint::{Database, Error, Fingerprint, Options, Query, Row, Schema, find_all};
 
 for_each_width!(
     rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,
@@ -51,7 +51,7 @@ fn bounded_memory_gives_the_same_files<F: Fingerprint>() {
 
 fn automatic_ids_continue_behind_the_largest<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let builder = Database::<F>::build(home.path().join("db"), Schema::new()).unwrap();
+    let builder = Database::<F>::build(home.path().join("db"), &Schema::new()).unwrap();
     let mut builder = builder.first_id(10);
     let given = [None, None, Some(5), Some(100), None, Some(50), None, Some(u64::MAX)];
     let ids: Vec<u64> = given.iter().map(|&id| builder.push(low(1), id).unwrap()).collect();
@@ -63,11 +63,11 @@ fn automatic_ids_continue_behind_the_largest<F: Fingerprint>() {
 
 fn an_empty_database_answers<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = Database::<F>::create(home.path().join("db"), Schema::new()).unwrap();
+    let database = Database::<F>::create(home.path().join("db"), &Schema::new()).unwrap();
     let snapshot = database.snapshot().unwrap();
     let zero = F::default();
     assert_eq!(snapshot.query(zero, F::BITS).unwrap(), []);
-    assert_eq!(snapshot.nearest(zero, 3, F::BITS).unwrap(), []);
+    assert_eq!(snapshot.query(zero, Query::nearest(3)).unwrap(), []);
     assert_eq!(collected(snapshot.pairs(F::BITS)), []);
     assert_eq!(collected(snapshot.clusters(F::BITS)), Vec::<Vec<Row<F>>>::new());
     assert_eq!(snapshot.verify().unwrap().damage, []);
@@ -92,7 +92,7 @@ fn impossible_settings_are_named_and_make_nothing() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let refused = |schema: Schema, options: Options| {
-        let error = Database::<u64>::create_with(&path, schema, options).unwrap_err();
+        let error = options.create::<u64>(&path, &schema).unwrap_err();
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{error}");
         error
     };

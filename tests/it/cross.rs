@@ -7,7 +7,7 @@ use crate::common::{
     Random, SHAPES, Shape, build, by_width, collected, distinct, folder_in_memory, for_each_width, layout,
     open_on, rows, short_or_full,
 };
-use nearprint::{Database, Error, Fingerprint, Options, Pair, Row, Schema, Snapshot, num_differing_bits};
+use nearprint::{Error, Fingerprint, Options, Pair, Row, Schema, Snapshot, num_differing_bits};
 
 for_each_width!(
     cross_is_exact_for_all_shapes_sizes_and_threads,
@@ -115,7 +115,7 @@ fn rows_are_crossed_with_all_their_ids<F: Fingerprint>() {
 /// Several runs, deleted rows, and rows in no run yet.
 fn living<F: Fingerprint>(path: &Path, rows: &[Row<F>], deleted: u64) -> Snapshot<F> {
     let options = Options::new().memtable_rows(150).background_merges(false);
-    let mut writer = Database::<F>::create_with(path, Schema::new(), options).unwrap().writer().unwrap();
+    let mut writer = options.create::<F>(path, &Schema::new()).unwrap().writer().unwrap();
     for (count, row) in rows.iter().enumerate() {
         writer.insert(row.fingerprint, Some(row.id)).unwrap();
         if count % 40 == 0 {

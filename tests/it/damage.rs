@@ -7,7 +7,7 @@ use crate::common::{
     Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, layout, open_on, rows, several_ids,
     short_or_full,
 };
-use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row};
+use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Schema};
 
 for_each_width!(
     flipped_bits_are_reported_and_never_change_an_answer,
@@ -27,7 +27,7 @@ fn small<F: Fingerprint>(home: &Path, name: &str, seed: u64) -> (PathBuf, Vec<Ro
 
 /// Every kind of answer: queries through each table, all rows, pairs, clusters.
 fn answers<F: Fingerprint>(path: &Path, rows: &[Row<F>]) -> Result<Vec<String>, Error> {
-    let snapshot = Database::<F>::open_with(path, Options::new().threads(1))?.snapshot()?;
+    let snapshot = Options::new().threads(1).open::<F>(path)?.snapshot()?;
     let k = F::BITS / 21;
     let mut answers = Vec::new();
     for row in rows.iter().step_by(60) {
@@ -208,7 +208,7 @@ fn hostile_pages_with_good_checksums_are_noticed_and_never_panic<F: Fingerprint>
                     let is_noticed = hostile == sound || !verdict::<F>(&path).is_empty();
                     assert!(is_noticed, "{name} page {page} byte {at}");
                     let dest = home.path().join("saved");
-                    let report = Database::<F>::repair(&path, &dest, quick()).unwrap();
+                    let report = quick().repair::<F>(&path, &dest, &Schema::new()).unwrap();
                     assert_eq!(report.made, dest.exists());
                     if report.made {
                         let saved = open_on::<F>(&dest, 1);

@@ -11,8 +11,8 @@ use crate::common::{Shape as Data, for_each_width, low, rows};
 use nearprint::erased::{self, AnyDatabase, AnySnapshot, Columns, NewRows, Shape};
 use nearprint::internal::words;
 use nearprint::{
-    Database, Error, ErrorKind, Fingerprint, KeyStorage, Match, Near, Options, Progress, Result, Row, Schema,
-    Stage, Width, find_all, find_clusters,
+    Database, Error, ErrorKind, Fingerprint, KeyStorage, Match, Near, Options, Progress, Query, Result, Row,
+    Schema, Stage, Width, find_all, find_clusters,
 };
 
 for_each_width!(
@@ -28,7 +28,7 @@ fn words_of<F: Fingerprint>(fingerprints: impl IntoIterator<Item = F>) -> Vec<u6
 
 /// A database of two runs and unflushed rows, some of them deleted.
 fn build<F: Fingerprint>(path: &Path, rows: &[Row<F>]) -> AnyDatabase {
-    let database = AnyDatabase::create_with(path, F::WIDTH, Schema::new(), Options::new()).unwrap();
+    let database = Options::new().create_any(path, F::WIDTH, &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     for (part, rows) in rows.chunks(rows.len() / 3 + 1).enumerate() {
         let fingerprints = words_of(rows.iter().map(|row| row.fingerprint));
@@ -69,16 +69,17 @@ fn answers_are_those_of_the_typed_database<F: Fingerprint>() {
     let queries: Vec<F> = rows.iter().step_by(300).map(|row| row.fingerprint ^ low(5)).collect();
     let mut writer = database.writer().unwrap();
     for (k, limit) in [(3, usize::MAX), (9, 4), (2, 1)] {
+        let (wanted, closest) = (Query::within(k).limit(limit), Query::nearest(4).max_k(k));
         let (mut all, mut nearest) = (Vec::new(), Vec::new());
         for (number, &query) in (0..).zip(&queries) {
-            let expected = typed.query_limited(query, k, limit).unwrap();
+            let expected = typed.query(query, wanted).unwrap();
             let mut found = Columns::new(F::WIDTH, Shape::MATCHES);
-            snapshot.query(&words_of([query]), k, limit, &mut found).unwrap();
+            snapshot.query(&words_of([query]), wanted, &mut found).unwrap();
             assert!(matches_of(&found).into_iter().map(|(_, found)| found).eq(expected.iter().copied()));
             all.extend(expected.iter().map(|&found| (number, found)));
-            let expected = typed.nearest(query, 4, k).unwrap();
+            let expected = typed.query(query, closest).unwrap();
             found.clear();
-            snapshot.nearest(&words_of([query]), 4, k, &mut found).unwrap();
+            snapshot.query(&words_of([query]), closest, &mut found).unwrap();
             assert!(matches_of(&found).into_iter().map(|(_, found)| found).eq(expected.iter().copied()));
             nearest.extend(expected.into_iter().map(|found| (number, found)));
             found.clear();
@@ -95,18 +96,18 @@ fn answers_are_those_of_the_typed_database<F: Fingerprint>() {
             batch.extend(matches_of::<F>(found));
             Ok(())
         };
-        snapshot.query_batch(&words_of(queries.iter().copied()), k, limit, collect).unwrap();
+        snapshot.query_batch(&words_of(queries.iter().copied()), wanted, collect).unwrap();
         assert_eq!(batch, all);
         batch.clear();
         let collect = |_: usize, found: &Columns| -> Result<()> {
             batch.extend(matches_of::<F>(found));
             Ok(())
         };
-        snapshot.nearest_batch(&words_of(queries.iter().copied()), 4, k, collect).unwrap();
+        snapshot.query_batch(&words_of(queries.iter().copied()), closest, collect).unwrap();
         assert_eq!(batch, nearest);
     }
     let stop = |_: usize, _: &Columns| Err(Error::Limit("the caller's"));
-    let stopped = snapshot.query_batch(&words_of(queries), 3, 1, stop);
+    let stopped = snapshot.query_batch(&words_of(queries), Query::within(3).limit(1), stop);
     assert!(matches!(stopped, Err(Error::Limit("the caller's"))));
     let id = rows[20].id;
     assert_eq!(snapshot.fingerprints_of(id).unwrap(), words_of(typed.fingerprints_of(id).unwrap()));
@@ -188,7 +189,7 @@ fn a_row_comes_with_each_of_its_keys<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let schema = Schema::new().keys(KeyStorage::KeysAndTexts);
     let (path, options) = (home.path().join("db"), Options::new());
-    let mut builder = AnyDatabase::build_with(path, F::WIDTH, schema, options).unwrap().first_id(40);
+    let mut builder = options.build_any(path, F::WIDTH, &schema).unwrap().first_id(40);
     let fingerprints = words_of([low::<F>(7), low(7)]);
     let new = NewRows {
         fingerprints: &fingerprints,
@@ -211,7 +212,7 @@ fn a_row_comes_with_each_of_its_keys<F: Fingerprint>() {
 
     let found = |snapshot: &AnySnapshot| {
         let mut found = Columns::new(F::WIDTH, snapshot.match_shape());
-        snapshot.query(&words_of([low::<F>(7)]), 1, usize::MAX, &mut found).unwrap();
+        snapshot.query(&words_of([low::<F>(7)]), 1, &mut found).unwrap();
         found
     };
     assert_eq!((found(&snapshot).ids, found(&snapshot).keys), (vec![9, 40], vec![]));

@@ -16,7 +16,7 @@ fn row(number: u64) -> Row<u64> {
 /// A database at `path` that stores one row, and its writer.
 fn begin(path: &Path) -> Writer<u64> {
     let options = Options::new().memtable_rows(100);
-    let mut writer = Database::<u64>::create_with(path, Schema::new(), options).unwrap().writer().unwrap();
+    let mut writer = options.create::<u64>(path, &Schema::new()).unwrap().writer().unwrap();
     writer.insert_batch(&[row(1)]).unwrap();
     writer.commit().unwrap();
     writer
@@ -36,7 +36,7 @@ fn change(path: &Path, change: Change) {
         Change::Removed => fs::remove_dir_all(path).unwrap(),
         Change::LockReplaced => return fs::remove_file(path.join("LOCK")).unwrap(),
     }
-    Database::<u64>::create(path, Schema::new()).unwrap();
+    Database::<u64>::create(path, &Schema::new()).unwrap();
 }
 
 type Work = fn(&mut Writer<u64>) -> nearprint::Result<()>;
@@ -125,7 +125,7 @@ fn regression_a_handle_is_one_database() {
     let put_aside = |name: &str| fs::rename(&path, home.path().join(name)).unwrap();
     put_aside("away");
     let same_width = || drop(begin(&path));
-    let other_width = || drop(Database::<u128>::create(&path, Schema::new()).unwrap());
+    let other_width = || drop(Database::<u128>::create(&path, &Schema::new()).unwrap());
     for (name, make) in [("same", &same_width as &dyn Fn()), ("other", &other_width)] {
         make();
         let before: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -222,7 +222,7 @@ fn regression_staging_follows_no_link() {
     let home = tempfile::tempdir().unwrap();
     let (path, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
     let victim = victim(home.path());
-    let create = || Database::<u64>::create(&path, Schema::new()).map(drop);
+    let create = || Database::<u64>::create(&path, &Schema::new()).map(drop);
 
     fs::create_dir(&building).unwrap();
     symlink(&victim, building.join("LOCK")).unwrap();
@@ -255,7 +255,7 @@ fn regression_staging_of_another_user_is_refused() {
     if let Err(error) = std::os::unix::fs::chown(&building, Some(nobody), None) {
         return skip(Need::Root, "regression_staging_of_another_user_is_refused", &error.to_string());
     }
-    let created = Database::<u64>::create(home.path().join("x.np"), Schema::new());
+    let created = Database::<u64>::create(home.path().join("x.np"), &Schema::new());
     assert!(matches!(created, Err(Error::NotStaging { found: "belongs to another user", .. })));
     assert_eq!(fs::metadata(&building).unwrap().uid(), nobody);
     assert_eq!(fs::read_dir(&building).unwrap().count(), 0);
@@ -267,7 +267,7 @@ fn regression_only_the_owner_can_read_a_database_before_it_is_published() {
     let home = tempfile::tempdir().unwrap();
     let (path, building) = (home.path().join("x.np"), home.path().join("x.np.building"));
     let options = Options::new().memory_bytes(1 << 20);
-    let mut builder = Database::<u64>::build_with(&path, Schema::new(), options).unwrap();
+    let mut builder = options.build::<u64>(&path, &Schema::new()).unwrap();
     for number in 0..200_000 {
         builder.push(row(number).fingerprint, None).unwrap();
     }
@@ -349,7 +349,7 @@ fn regression_a_log_of_absurd_length_is_damage_and_not_allocated() {
             // Its repair reads as much as that of the others.
             continue;
         }
-        let report = Database::<u64>::repair(&path, &repaired, Options::new()).unwrap();
+        let report = Options::new().repair::<u64>(&path, &repaired, &Schema::new()).unwrap();
         assert!(report.findings.iter().any(|finding| finding.file == "wal-00000001.log"), "{report:?}");
         assert_eq!(all_rows(&Database::<u64>::open(&repaired).unwrap().snapshot().unwrap()), [row(1)]);
         fs::remove_dir_all(&path).unwrap();
@@ -404,7 +404,7 @@ impl Schedule {
     fn step(&mut self, random: &mut Random) {
         match (random.below(12), self.current()) {
             (0..2, None) => {
-                Database::<u64>::create(&self.path, Schema::new()).unwrap();
+                Database::<u64>::create(&self.path, &Schema::new()).unwrap();
                 let path = Some(self.path.clone());
                 self.instances.push(Instance { path, acknowledged: BTreeSet::new() });
             }
@@ -441,7 +441,7 @@ impl Schedule {
 
     fn open_writer(&mut self, instance: usize) {
         let options = Options::new().memtable_rows(40).background_merges(self.next_row.is_multiple_of(2));
-        let opened = Database::<u64>::open_with(&self.path, options).unwrap().writer();
+        let opened = options.open::<u64>(&self.path).unwrap().writer();
         let is_locked = self.open.iter().any(|open| open.instance == instance);
         match opened {
             Ok(writer) if !is_locked => self.open.push(Open { instance, writer, pending: Vec::new() }),

@@ -33,7 +33,7 @@ fn options() -> Options {
 /// Builds a folder of runs.
 fn runs<F: Fingerprint>(home: &Path, name: &str, rows: &[Row<F>], schema: Schema) -> PathBuf {
     let path = home.join(name);
-    let mut builder = Database::<F>::build_with(&path, schema, options()).unwrap().runs_only();
+    let mut builder = options().build::<F>(&path, &schema).unwrap().runs_only();
     for row in rows {
         builder.push(row.fingerprint, Some(row.id)).unwrap();
     }
@@ -44,7 +44,7 @@ fn runs<F: Fingerprint>(home: &Path, name: &str, rows: &[Row<F>], schema: Schema
 /// Builds a folder of runs that numbers its rows.
 fn numbered<F: Fingerprint>(home: &Path, name: &str, count: u64, first_id: u64) -> PathBuf {
     let path = home.join(name);
-    let builder = Database::<F>::build_with(&path, schema(), options()).unwrap();
+    let builder = options().build::<F>(&path, &schema()).unwrap();
     let mut builder = builder.first_id(first_id).runs_only();
     for value in 0..count {
         builder.push(low(value * 977), None).unwrap();
@@ -56,7 +56,7 @@ fn numbered<F: Fingerprint>(home: &Path, name: &str, count: u64, first_id: u64) 
 fn database<F: Fingerprint>(home: &Path, rows: &[Row<F>]) -> Database<F> {
     let path = home.join("db");
     build_with(&path, rows, schema(), options());
-    Database::open_with(path, options()).unwrap()
+    options().open(path).unwrap()
 }
 
 /// Thirds of some rows, with what two of them share.
@@ -173,7 +173,7 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
 
     let named = |name: &str, identity: &str, rows: &[Row<F>]| {
         let path = home.path().join(name);
-        let mut builder = Database::build(&path, schema()).unwrap().runs_only().identity(identity);
+        let mut builder = Database::build(&path, &schema()).unwrap().runs_only().identity(identity);
         for row in rows {
             builder.push(row.fingerprint, Some(row.id)).unwrap();
         }
@@ -187,7 +187,7 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
 
     let automatic = ["d", "e"].map(|name| {
         let path = home.path().join(name);
-        let mut builder = Database::build(&path, schema()).unwrap().runs_only().first_id(2000);
+        let mut builder = Database::build(&path, &schema()).unwrap().runs_only().first_id(2000);
         builder.push(low::<F>(1), None).unwrap();
         builder.finish().unwrap();
         path
@@ -372,7 +372,7 @@ fn runs_must_fit_the_database() {
         let at = at.join(format!("with {layout}"));
         fs::create_dir(&at).unwrap();
         crate::common::build(&at.join("db"), &one, schema().layout(layout));
-        let database = Database::<u64>::open_with(at.join("db"), options()).unwrap();
+        let database = options().open::<u64>(at.join("db")).unwrap();
         let other = runs(&at, "other", &two, schema().layout(layout).k(4));
         assert!(matches!(refused(&database, &[&other]), Error::Mismatch { .. }));
         let same = runs(&at, "same", &two, schema().layout(layout));

@@ -76,7 +76,7 @@ fn keys_come_and_go_with_their_rows<F: Fingerprint>() {
     for seed in 0..short_or_full(2, 5) {
         let home = folder_in_memory();
         let path = home.path().join("db");
-        let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+        let database = options().create::<F>(&path, &schema()).unwrap();
         let mut random = Random(seed);
         let mut model = Model::<F>::new();
         let mut sequence = 0;
@@ -141,7 +141,7 @@ fn a_bulk_load_sorts_keys_with_little_memory<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     for (name, memory) in [("little", 1 << 20), ("much", 1 << 28)] {
         let path = home.path().join(name);
-        let builder = Database::<F>::build_with(&path, schema(), options().memory_bytes(memory)).unwrap();
+        let builder = options().memory_bytes(memory).build::<F>(&path, &schema()).unwrap();
         let model = load(builder, 3, 20_000);
         check(&path, &model);
         let names: Vec<_> = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -152,16 +152,16 @@ fn a_bulk_load_sorts_keys_with_little_memory<F: Fingerprint>() {
 fn runs_with_keys_are_ingested_by_databases_of_the_same_schema<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let mut model = load(Database::<F>::build_with(&path, schema(), options()).unwrap(), 1, 500);
+    let mut model = load(options().build::<F>(&path, &schema()).unwrap(), 1, 500);
     let runs = home.path().join("runs");
-    let more = load(Database::<F>::build_with(&runs, schema(), options()).unwrap().runs_only(), 2, 500);
+    let more = load(options().build::<F>(&runs, &schema()).unwrap().runs_only(), 2, 500);
     let plain = home.path().join("plain");
-    Database::<F>::create(&plain, Schema::new()).unwrap();
+    Database::<F>::create(&plain, &Schema::new()).unwrap();
     let error = Database::<F>::open(&plain).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("keys and texts, recipe some recipe"), "{error}");
     let other = home.path().join("other");
-    Database::<F>::create(&other, schema().recipe("another")).unwrap();
+    Database::<F>::create(&other, &schema().recipe("another")).unwrap();
     let error = Database::<F>::open(&other).unwrap().writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
 
@@ -183,9 +183,9 @@ fn runs_with_keys_are_ingested_by_databases_of_the_same_schema<F: Fingerprint>()
 fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let model = load(Database::<F>::build_with(&path, schema(), options()).unwrap(), 5, 3000);
+    let model = load(options().build::<F>(&path, &schema()).unwrap(), 5, 3000);
     let whole = home.path().join("whole");
-    let report = Database::<F>::repair(&path, &whole, Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, &whole, &Schema::new()).unwrap();
     assert!(report.made && report.is_complete(), "{:?}", report.findings);
     check(&whole, &model);
 
@@ -198,7 +198,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     std::fs::remove_file(file(".rows")).unwrap();
     let by_keys = home.path().join("by keys");
     let name = format!("{:08}.rows", 1);
-    let report = Database::<F>::repair(&path, &by_keys, Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, &by_keys, &Schema::new()).unwrap();
     assert!(report.made && !report.is_complete(), "{:?}", report.findings);
     check(&by_keys, &model);
     std::fs::write(path.join(name), rows).unwrap();
@@ -210,7 +210,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     let last = damaged.len() - 100;
     damaged[last] ^= 1;
     std::fs::write(&keys, &damaged).unwrap();
-    let report = Database::<F>::repair(&path, home.path().join("no footer"), Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, home.path().join("no footer"), &Schema::new()).unwrap();
     assert!(report.is_complete(), "{:?}", report.findings);
     check(&home.path().join("no footer"), &model);
     let mut damaged = sound;
@@ -221,7 +221,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].section, "records");
     let to = home.path().join("no page");
-    let report = Database::<F>::repair(&path, &to, Options::new()).unwrap();
+    let report = Options::new().repair::<F>(&path, &to, &Schema::new()).unwrap();
     assert!(report.made && !report.is_complete());
     let saved = Database::<F>::open(&to).unwrap().snapshot().unwrap();
     assert_eq!(saved.stats().rows, model.keys().map(|(row, _)| row).collect::<BTreeSet<_>>().len() as u64);
@@ -230,7 +230,7 @@ fn a_repair_saves_keys_and_the_rows_that_only_keys_name<F: Fingerprint>() {
 fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+    let database = options().create::<F>(&path, &schema()).unwrap();
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.checkpoint(), None);
     for round in 0..200u64 {
@@ -262,7 +262,7 @@ fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
 /// Readers that refresh after every few commits, and one after each flush: rows, keys and notes.
 fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
     let home = folder_in_memory();
-    let database = Database::<F>::create_with(home.path().join("db"), schema(), options().memtable_rows(300));
+    let database = options().memtable_rows(300).create::<F>(home.path().join("db"), &schema());
     let database = database.unwrap();
     let mut random = Random(11);
     let mut writer = database.writer().unwrap();
@@ -304,7 +304,7 @@ fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
 fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+    let database = options().create::<F>(&path, &schema()).unwrap();
     let history = vec![7u8; 1 << 20];
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.history(), None);
@@ -336,7 +336,7 @@ fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
         let copy = home.path().join(name);
         match name {
             "backup" => database.snapshot().unwrap().backup(&copy).unwrap(),
-            _ => assert!(Database::<F>::repair(&path, &copy, Options::new()).unwrap().made),
+            _ => assert!(Options::new().repair::<F>(&path, &copy, &Schema::new()).unwrap().made),
         }
         let copied = Database::<F>::open(&copy).unwrap().snapshot().unwrap();
         assert_eq!((copied.history(), copied.checkpoint()), (Some(&history[..]), Some(&[9][..])), "{name}");
@@ -356,7 +356,7 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let schema = Schema::new().keys(KeyStorage::KeysAndHashes);
-    let database = Database::<F>::create(&path, schema).unwrap();
+    let database = Database::<F>::create(&path, &schema).unwrap();
     let mut writer = database.writer().unwrap();
     writer.insert_keyed(low(1), None, "a", &[3; 32]).unwrap();
     let error = writer.insert_keyed(low(1), None, "b", &[3; 33]).unwrap_err();
@@ -365,7 +365,7 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     writer.set_checkpoint(b"").unwrap();
     writer.close().unwrap();
     database.snapshot().unwrap().backup(home.path().join("backup")).unwrap();
-    Database::<F>::repair(&path, home.path().join("repaired"), Options::new()).unwrap();
+    Options::new().repair::<F>(&path, home.path().join("repaired"), &Schema::new()).unwrap();
     for name in ["db", "backup", "repaired"] {
         let snapshot = Database::<F>::open(home.path().join(name)).unwrap().snapshot().unwrap();
         let keys = snapshot.key_storage();
@@ -375,7 +375,7 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     }
     let runs = home.path().join("runs");
     let schema = Schema::new().keys(KeyStorage::KeysAndTexts);
-    Database::<F>::build(&runs, schema).unwrap().runs_only().finish().unwrap();
+    Database::<F>::build(&runs, &schema).unwrap().runs_only().finish().unwrap();
     let error = database.writer().unwrap().ingest(&[&runs]).unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("keys and hashes"), "{error}");
@@ -386,7 +386,7 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
     let home = tempfile::tempdir().unwrap();
     for compacts in [false, true] {
         let path = home.path().join(format!("{compacts}"));
-        let database = Database::<F>::create_with(&path, schema(), options()).unwrap();
+        let database = options().create::<F>(&path, &schema()).unwrap();
         let mut writer = database.writer().unwrap();
         let insert = |writer: &mut nearprint::Writer<F>, owner: &str, count: u64| {
             let first = writer.next_sequence();
@@ -426,7 +426,7 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
 fn id_of_key(key: &str) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let mut builder = Database::<u64>::build(&path, Schema::new().keys(KeyStorage::Keys)).unwrap();
+    let mut builder = Database::<u64>::build(&path, &Schema::new().keys(KeyStorage::Keys)).unwrap();
     let id = builder.push_keyed(1, None, key, b"").unwrap();
     drop(builder);
     id
@@ -434,12 +434,12 @@ fn id_of_key(key: &str) -> u64 {
 
 fn keys_and_texts_need_a_database_that_stores_them<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let plain = Database::<F>::create(home.path().join("plain"), Schema::new()).unwrap();
+    let plain = Database::<F>::create(home.path().join("plain"), &Schema::new()).unwrap();
     let error = plain.writer().unwrap().insert_keyed(low(1), None, "a", b"").unwrap_err();
     assert!(matches!(error, Error::KeysNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without keys"), "{error}");
     let keyed =
-        Database::<F>::create(home.path().join("keyed"), Schema::new().keys(KeyStorage::Keys)).unwrap();
+        Database::<F>::create(home.path().join("keyed"), &Schema::new().keys(KeyStorage::Keys)).unwrap();
     let mut writer = keyed.writer().unwrap();
     let error = writer.insert_keyed(low(1), None, "a", b"text").unwrap_err();
     assert!(matches!(error, Error::TextsNotStored { .. }), "{error}");

@@ -8,7 +8,7 @@ use crate::common::{
     Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
     low, matches, pairs, rows, short_or_full,
 };
-use nearprint::{Database, Error, Fingerprint, KeyStorage, Options, Row, Schema, Snapshot, Writer};
+use nearprint::{Database, Error, Fingerprint, KeyStorage, Options, Query, Row, Schema, Snapshot, Writer};
 
 for_each_width!(
     every_answer_is_exact_while_rows_come_and_go,
@@ -33,7 +33,7 @@ fn check<F: Fingerprint>(snapshot: &Snapshot<F>, model: &BTreeSet<Row<F>>, rando
         }
         let mut nearest = matches(&expected, query, F::BITS);
         nearest.truncate(5);
-        assert_eq!(snapshot.nearest(query, 5, F::BITS).unwrap(), nearest);
+        assert_eq!(snapshot.query(query, Query::nearest(5)).unwrap(), nearest);
     }
     for k in by_width::<F, _>([3, 20], [10, 40], [31, 80]) {
         let mut found = collected(snapshot.pairs(k));
@@ -76,7 +76,7 @@ fn live<F: Fingerprint>(path: &Path, name: &str, shape: Shape, background: bool)
     let mut random = Random(name.len() as u64 + shape as u64);
     let pool = rows::<F>(shape, 1500, 5);
     let options = options().background_merges(background);
-    let database = Database::<F>::create_with(path, layout(name), options).unwrap();
+    let database = options.create::<F>(path, &layout(name)).unwrap();
     let mut writer = database.writer().unwrap();
     let mut model = BTreeSet::new();
     let first = database.snapshot().unwrap();
@@ -135,7 +135,7 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
     let path = home.path().join("db");
     let rows = rows::<F>(Shape::Skewed, 4000, 8);
     let schema = Schema::new().k(k).keys(KeyStorage::Keys);
-    let database = Database::<F>::create_with(&path, schema, Options::new().memtable_rows(500)).unwrap();
+    let database = Options::new().memtable_rows(500).create::<F>(&path, &schema).unwrap();
     let mut writer = database.writer().unwrap();
     let mut expected: BTreeSet<Row<F>> = BTreeSet::new();
     let mut random = Random(6);
@@ -153,7 +153,11 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
             let stored = rows[random.below(at as u64 + 1) as usize].fingerprint;
             let query = random.near(stored, u64::from(k));
             let live: Vec<Row<F>> = expected.iter().copied().collect();
-            assert_eq!(writer.query(query, k).unwrap(), matches(&live, query, k));
+            let expected = matches(&live, query, k);
+            let first = &expected[..expected.len().min(2)];
+            assert_eq!(writer.query(query, Query::within(k).limit(2)).unwrap(), first);
+            assert_eq!(writer.query(query, Query::nearest(2).max_k(k)).unwrap(), first);
+            assert_eq!(writer.query(query, k).unwrap(), expected);
             assert_eq!(database.snapshot().unwrap().query(query, k).unwrap(), matches(&live, query, k));
         }
     }
@@ -183,7 +187,7 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
 
 fn rows_are_a_set_and_ids_may_have_several_fingerprints<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
-    let database = Database::<F>::create(home.path().join("db"), Schema::new()).unwrap();
+    let database = Database::<F>::create(home.path().join("db"), &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     for _ in 0..2 {
         writer.insert(low(5), Some(1)).unwrap();
@@ -210,7 +214,7 @@ fn rows_are_a_set_and_ids_may_have_several_fingerprints<F: Fingerprint>() {
 fn uncommitted_changes_are_discarded_and_committed_ones_survive<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<F>::create(&path, Schema::new()).unwrap();
+    let database = Database::<F>::create(&path, &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     writer.insert(low(1), Some(1)).unwrap();
     writer.commit().unwrap();
@@ -228,7 +232,7 @@ fn uncommitted_changes_are_discarded_and_committed_ones_survive<F: Fingerprint>(
 #[test]
 fn there_is_one_writer_and_it_is_named() {
     let home = tempfile::tempdir().unwrap();
-    let database = Database::<u64>::create(home.path().join("db"), Schema::new()).unwrap();
+    let database = Database::<u64>::create(home.path().join("db"), &Schema::new()).unwrap();
     let writer = database.writer().unwrap();
     let pid = std::process::id();
     assert!(matches!(database.writer(), Err(Error::Locked { pid: Some(found), .. }) if found == pid));
@@ -242,7 +246,7 @@ fn there_is_one_writer_and_it_is_named() {
 fn leftovers_are_removed_and_foreign_files_are_not() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    let database = Database::<u64>::create(&path, Schema::new()).unwrap();
+    let database = Database::<u64>::create(&path, &Schema::new()).unwrap();
     let leftovers = [
         "00000009-t0.seg",
         "00000009.rows",
@@ -266,7 +270,7 @@ fn leftovers_are_removed_and_foreign_files_are_not() {
 fn a_missing_or_foreign_log_is_named() {
     let home = tempfile::tempdir().unwrap();
     let make = |name: &str| {
-        let database = Database::<u64>::create(home.path().join(name), Schema::new()).unwrap();
+        let database = Database::<u64>::create(home.path().join(name), &Schema::new()).unwrap();
         let mut writer = database.writer().unwrap();
         writer.insert(1, None).unwrap();
         writer.commit().unwrap();
@@ -296,7 +300,7 @@ fn readers_go_forward_while_a_writer_writes_and_merges() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let options = Options::new().memtable_rows(200);
-    let database = Database::<u64>::create_with(&path, Schema::new(), options).unwrap();
+    let database = options.create::<u64>(&path, &Schema::new()).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for fresh in [true, false] {

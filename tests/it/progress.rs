@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Shape, build_with, fingerprints, listed_pairs, rows};
-use nearprint::{Error, Options, Progress, Schema, Snapshot, Stage, visit_all, visit_all_clusters};
+use nearprint::{Error, Options, Progress, Query, Schema, Snapshot, Stage, visit_all, visit_all_clusters};
 
 /// Keeps the last report, and cancels from the first report on for which `cancels` holds.
 struct Listener {
@@ -78,7 +78,7 @@ fn regression_batches_are_cancelled_before_their_first_queries_are_answered() {
     let query = |snapshot: &Snapshot<u64>, k| {
         snapshot.query_batch(&queries, k, |_, _| Ok::<(), Error>(()))?;
         snapshot.query_batch(&queries[..1000], k, |_, _| Ok::<(), Error>(()))?;
-        snapshot.nearest_batch(&queries[..1000], 2, 3, |_, _| Ok::<(), Error>(()))
+        snapshot.query_batch(&queries[..1000], Query::nearest(2).max_k(3), |_, _| Ok::<(), Error>(()))
     };
     for k in [3, 14] {
         let reported = listener(Stage::Answering, |_| false);
@@ -90,7 +90,7 @@ fn regression_batches_are_cancelled_before_their_first_queries_are_answered() {
             let ended = match kind {
                 "many" => cancelled.query_batch(&queries, k, |_, _| Ok(())),
                 "some" => cancelled.query_batch(&queries[..1000], k, |_, _| Ok(())),
-                _ => cancelled.nearest_batch(&queries[..1000], 2, k, |_, _| Ok(())),
+                _ => cancelled.query_batch(&queries[..1000], Query::nearest(2).max_k(k), |_, _| Ok(())),
             };
             assert!(matches!(ended, Err(Error::Interrupted)), "{k} {kind}: {ended:?}");
         }

@@ -7,7 +7,7 @@ use crate::common::{
     Random, SHAPES, Shape, build, build_with, by_width, folder_in_memory, for_each_width, layout, low,
     matches, open_on, queries, rows, short_or_full, within,
 };
-use nearprint::{Fingerprint, Match, Options, Row, Schema};
+use nearprint::{Fingerprint, Match, Options, Query, Row, Schema};
 
 for_each_width!(
     queries_equal_brute_force_for_every_layout_and_k,
@@ -208,11 +208,15 @@ fn the_nearest_are_the_first_of_all_sorted_by_distance<F: Fingerprint>() {
             let everything = matches(&rows, query, F::BITS);
             for count in [0, 1, 2, 10, 500, 5000] {
                 let expected = &everything[..count.min(everything.len())];
-                assert_eq!(snapshot.nearest(query, count, F::BITS).unwrap(), expected, "{shape:?} {count}");
+                assert_eq!(
+                    snapshot.query(query, Query::nearest(count)).unwrap(),
+                    expected,
+                    "{shape:?} {count}"
+                );
             }
             let close: Vec<_> =
                 everything.iter().copied().filter(|found| found.distance <= 5).take(3).collect();
-            assert_eq!(snapshot.nearest(query, 3, 5).unwrap(), close);
+            assert_eq!(snapshot.query(query, Query::nearest(3).max_k(5)).unwrap(), close);
         }
     }
 }
@@ -225,11 +229,11 @@ fn nearest_in_batches_equals_nearest_one_by_one<F: Fingerprint>() {
     let queries = queries(&rows, &mut Random(4));
     let mut next = 0;
     let visit = |index: usize, found: &[Match<F>]| {
-        assert_eq!((index, found), (next, &snapshot.nearest(queries[index], 4, 20)?[..]));
+        assert_eq!((index, found), (next, &snapshot.query(queries[index], Query::nearest(4).max_k(20))?[..]));
         next += 1;
         Ok::<(), nearprint::Error>(())
     };
-    snapshot.nearest_batch(&queries, 4, 20, visit).unwrap();
+    snapshot.query_batch(&queries, Query::nearest(4).max_k(20), visit).unwrap();
     assert_eq!(next, queries.len());
 }
 

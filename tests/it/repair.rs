@@ -43,14 +43,14 @@ fn a_sound_database_comes_out_the_same<F: Fingerprint>() {
 fn the_new_database_has_the_same_schema_and_never_reuses_an_id<F: Fingerprint>() {
     let home = folder_in_memory();
     let (path, dest) = (home.path().join("db"), home.path().join("saved"));
-    let database = Database::<F>::create(&path, layout("rotations:3").k(7)).unwrap();
+    let database = Database::<F>::create(&path, &layout("rotations:3").k(7)).unwrap();
     let mut writer = database.writer().unwrap();
     for fingerprint in 0..10 {
         writer.insert(low(fingerprint), None).unwrap();
     }
     writer.delete(9).unwrap();
     writer.close().unwrap();
-    Database::<F>::repair(&path, &dest, quick()).unwrap();
+    quick().repair::<F>(&path, &dest, &Schema::new()).unwrap();
     let saved = Database::<F>::open(&dest).unwrap();
     assert_eq!(all_rows::<F>(&dest).len(), 9);
     let stats = saved.snapshot().unwrap().stats();
@@ -346,7 +346,7 @@ fn missing_databases_and_occupied_destinations_are_named() {
     let empty = home.path().join("empty");
     fs::create_dir(&empty).unwrap();
     fs::write(home.path().join("file"), "text").unwrap();
-    let repair = |path: &Path, dest: &Path| Database::<u64>::repair(path, dest, quick());
+    let repair = |path: &Path, dest: &Path| quick().repair::<u64>(path, dest, &Schema::new());
     for name in ["empty", "missing", "file"] {
         let result = repair(&home.path().join(name), &home.path().join("new"));
         assert!(matches!(result, Err(Error::NotADatabase { .. })), "{name}: {result:?}");
@@ -385,7 +385,7 @@ fn a_hostile_manifest_costs_no_time_and_no_memory() {
             };
             let dest = home.path().join("saved");
             let started = Instant::now();
-            let work = || Database::<u64>::repair(&path, &dest, quick());
+            let work = || quick().repair::<u64>(&path, &dest, &Schema::new());
             let made = with_damage(&path.join("MANIFEST"), hostile, work).is_ok_and(|report| report.made);
             assert!(started.elapsed() < Duration::from_secs(20), "byte {at}");
             assert_eq!(dest.exists(), made, "byte {at}");

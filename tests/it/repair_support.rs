@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Random, by_width, files, folder_in_memory, layout, open_on};
-use nearprint::{Database, FindingKind, Fingerprint, Options, RepairReport, Row};
+use nearprint::{Database, FindingKind, Fingerprint, Options, RepairReport, Row, Schema};
 
 pub const PAGE: usize = 8192;
 
@@ -32,7 +32,7 @@ pub fn repair<F: Fingerprint>(path: &Path) -> (RepairReport, Rows<F>) {
     let before = (files(path), contents());
     let home = folder_in_memory();
     let dest = home.path().join("saved");
-    let report = Database::<F>::repair(path, &dest, quick()).unwrap();
+    let report = quick().repair::<F>(path, &dest, &Schema::new()).unwrap();
     assert!(before == (files(path), contents()), "the damaged database has changed");
     assert_eq!(dest.exists(), report.made);
     if !report.made {
@@ -75,7 +75,7 @@ pub fn with_a_writer<F: Fingerprint>(path: &Path) -> (Rows<F>, Rows<F>) {
     // At such a k every query is a scan, and no merge makes it cheaper.
     let schema = layout(complete_layout::<F>()).k(F::BITS / 3);
     let options = quick().memtable_rows(100_000).background_merges(false);
-    let database = Database::<F>::create_with(path, schema, options).unwrap();
+    let database = options.create::<F>(path, &schema).unwrap();
     let mut writer = database.writer().unwrap();
     let (mut live, mut ever) = (Rows::new(), Rows::new());
     let mut random = Random(11);

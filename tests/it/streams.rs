@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::{Shape, all_rows, build, collected, fingerprints, for_each_width, layout, rows};
-use nearprint::{Error, Fingerprint, Progress, Schema, Stage};
+use nearprint::{Error, Fingerprint, Progress, Query, Schema, Stage};
 
 for_each_width!(iterators_give_what_visitors_receive);
 
@@ -116,7 +116,7 @@ fn the_error_of_a_visitor_is_returned_as_it_is() {
         snapshot.visit_cross(&snapshot, 3, |_| stop()),
         snapshot.visit_cross_rows(&snapshot, 3, |_, _, _| stop()),
         snapshot.query_batch(&[1, 2, 3], 3, |_, _| stop()),
-        snapshot.nearest_batch(&[1, 2, 3], 1, 3, |_, _| stop()),
+        snapshot.query_batch(&[1, 2, 3], Query::nearest(1).max_k(3), |_, _| stop()),
     ];
     for (calls, end) in (1..).zip(ends) {
         assert!(matches!(end, Err(Stopped::Enough(found)) if found == calls), "{calls}: {end:?}");

@@ -38,7 +38,7 @@ fn a_database_is_opened_by_its_own_width<F: Fingerprint>() {
     let (copy, saved, runs) = (home.path().join("copy"), home.path().join("saved"), home.path().join("runs"));
     any.backup(&copy).unwrap();
     let copied = AnyDatabase::open(&copy).unwrap();
-    let mut builder = Database::<F>::build(&runs, Schema::new()).unwrap().runs_only();
+    let mut builder = Database::<F>::build(&runs, &Schema::new()).unwrap().runs_only();
     builder.push(low(5), Some(1 << 50)).unwrap();
     builder.finish().unwrap();
     assert_eq!(copied.ingest(&[&runs]).unwrap().rows, 1);
@@ -46,12 +46,12 @@ fn a_database_is_opened_by_its_own_width<F: Fingerprint>() {
     copied.compact().unwrap();
     assert_eq!(copied.stats().unwrap().runs.len(), 1);
     std::fs::remove_file(copy.join("MANIFEST")).unwrap();
-    let report = AnyDatabase::repair(&copy, &saved, Options::new()).unwrap();
+    let report = Options::new().repair_any(&copy, &saved, &Schema::new()).unwrap();
     assert!(report.made);
     assert_eq!(AnyDatabase::open(&saved).unwrap().visit(Printed).unwrap().len(), expected.len() + 1);
 
     let fresh = home.path().join("fresh");
-    let created = AnyDatabase::create_with(&fresh, F::WIDTH, Schema::new().k(5), Options::new()).unwrap();
+    let created = Options::new().create_any(&fresh, F::WIDTH, &Schema::new().k(5)).unwrap();
     let stats = created.stats().unwrap();
     assert_eq!((stats.width, stats.k, stats.rows), (F::WIDTH, 5, 0));
 }
@@ -60,7 +60,7 @@ fn a_database_is_opened_by_its_own_width<F: Fingerprint>() {
 fn a_database_of_another_width_is_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
-    Database::<U256>::create(&path, Schema::new()).unwrap();
+    Database::<U256>::create(&path, &Schema::new()).unwrap();
     assert_eq!(width_of(&path).unwrap(), Width::W256);
     for error in [Database::<u64>::open(&path).unwrap_err(), Database::<u128>::open(&path).unwrap_err()] {
         assert!(matches!(error, Error::Width { database: 256, .. }), "{error}");

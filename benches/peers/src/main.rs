@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bk_tree::{BKTree, Metric};
 use gaoya::simhash::SimHashIndex;
 use mih_rs::Index;
-use nearprint::{Database, Error as DatabaseError, Options, Schema, Snapshot, num_differing_bits, visit_all};
+use nearprint::{Error as DatabaseError, Options, Schema, Snapshot, num_differing_bits, visit_all};
 
 const K: u32 = 3;
 
@@ -101,14 +101,14 @@ fn scan(values: &[u64], queries: &[u64], report: &mut Report) {
 fn build(values: &[u64], home: &Path, report: &mut Report) -> Result<Snapshot<u64>, Box<dyn Error>> {
     let (path, one) = (home.join("peers.np"), Options::new().threads(1).memory_bytes(512 << 20));
     report.timed("build", || {
-        let mut builder = Database::<u64>::build_with(&path, Schema::new(), one.clone())?;
+        let mut builder = one.build::<u64>(&path, &Schema::new())?;
         values.iter().try_for_each(|&value| builder.push(value, None).map(drop))?;
         builder.finish()
     })?;
     let files = std::fs::read_dir(&path)?;
     report.add("disk", files.flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum::<u64>());
     Ok(report.timed("reopen", || {
-        let snapshot = Database::<u64>::open_with(&path, one)?.snapshot()?;
+        let snapshot = one.open::<u64>(&path)?.snapshot()?;
         snapshot.query(values[0], K).map(|_| snapshot)
     })?)
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use nearprint::erased::{AnyBuilder, AnyDatabase, NewRows};
+use nearprint::erased::{AnyBuilder, NewRows};
 
 use crate::call::Call;
 use crate::error::nearprint_error;
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn nearprint_builder_new(
         let path = call.path(path, path_len)?;
         let (width, schema) = settings::schema(call, schema)?;
         let options = settings::options(call, options)?;
-        let inner = AnyDatabase::build_with(path, width, schema, options)?.first_id(first_id);
+        let inner = options.build_any(path, width, &schema)?.first_id(first_id);
         builder.give(nearprint_builder { inner: Guarded::new(inner), words: width.words() });
         Ok(())
     })

@@ -58,7 +58,7 @@ pub unsafe extern "C" fn nearprint_database_create(
         let path = call.path(path, path_len)?;
         let (width, schema) = settings::schema(call, schema)?;
         let options = settings::options(call, options)?;
-        let inner = AnyDatabase::create_with(path, width, schema, options)?;
+        let inner = options.create_any(path, width, &schema)?;
         database.give(nearprint_database { inner });
         Ok(())
     })
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn nearprint_database_open(
     unsafe { Call::of(error) }.run(|call| {
         let database = call.new_handle(database, "database")?;
         let path = call.path(path, path_len)?;
-        let inner = AnyDatabase::open_with(path, settings::options(call, options)?)?;
+        let inner = settings::options(call, options)?.open_any(path)?;
         database.give(nearprint_database { inner });
         Ok(())
     })

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use nearprint::erased::{AnyRow, AnySnapshot, Columns, Shape};
-use nearprint::{Result, RowKey};
+use nearprint::{Query, Result, RowKey};
 
 use crate::call::Call;
 use crate::columns::{MATCHES, Outputs, nearprint_columns};
@@ -80,9 +80,7 @@ pub unsafe extern "C" fn nearprint_snapshot_query(
     let results = Results { fingerprints: (fingerprint, 1), shape: MATCHES, columns, count };
     // SAFETY: The contract of the header.
     unsafe {
-        find(snapshot, results, error, |snapshot, fingerprint, found| {
-            snapshot.query(fingerprint, k, usize::MAX, found)
-        })
+        find(snapshot, results, error, |snapshot, fingerprint, found| snapshot.query(fingerprint, k, found))
     }
 }
 
@@ -106,7 +104,7 @@ pub unsafe extern "C" fn nearprint_snapshot_nearest(
     // SAFETY: The contract of the header.
     unsafe {
         find(snapshot, results, error, |snapshot, fingerprint, found| {
-            snapshot.nearest(fingerprint, found.capacity(), max_k, found)
+            snapshot.query(fingerprint, Query::nearest(found.capacity()).max_k(max_k), found)
         })
     }
 }
@@ -134,7 +132,7 @@ pub unsafe extern "C" fn nearprint_snapshot_query_batch(
     // SAFETY: The contract of the header.
     unsafe {
         find(snapshot, results, error, |snapshot, queries, found| {
-            snapshot.query_batch(queries, k, limit, |_, matches| found.push_all(matches))
+            snapshot.query_batch(queries, Query::within(k).limit(limit), |_, matches| found.push_all(matches))
         })
     }
 }
@@ -158,7 +156,8 @@ pub unsafe extern "C" fn nearprint_snapshot_nearest_batch(
     // SAFETY: The contract of the header.
     unsafe {
         find(snapshot, results, error, |snapshot, queries, found| {
-            snapshot.nearest_batch(queries, limit, max_k, |_, matches| found.push_all(matches))
+            let query = Query::nearest(limit).max_k(max_k);
+            snapshot.query_batch(queries, query, |_, matches| found.push_all(matches))
         })
     }
 }
@@ -183,7 +182,7 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_matches(
         let snapshot = call.handle(snapshot, "snapshot")?;
         let fingerprints = call.words(fingerprints, snapshot.words(), queries, "fingerprints")?;
         let visit = visit.ok_or_else(|| Failure::argument("visit", "a null pointer"))?;
-        snapshot.inner.query_batch(fingerprints, k, limit, |query, matches| {
+        snapshot.inner.query_batch(fingerprints, Query::within(k).limit(limit), |query, matches| {
             let Columns { fingerprints, ids, distances, .. } = matches;
             let (fingerprints, distances) = (fingerprints.as_ptr(), distances.as_ptr());
             // SAFETY: By the header, the function accepts its context and arrays that live until it
@@ -215,16 +214,20 @@ pub unsafe extern "C" fn nearprint_snapshot_visit_keyed_matches(
         let snapshot = call.handle(snapshot, "snapshot")?;
         let fingerprints = call.words(fingerprints, snapshot.words(), queries, "fingerprints")?;
         let visit = visit.ok_or_else(|| Failure::argument("visit", "a null pointer"))?;
-        snapshot.inner.clone().with_keys().query_batch(fingerprints, k, limit, |query, matches| {
-            matches.rows().try_for_each(|AnyRow { fingerprint, id, distance, key, .. }| {
-                let (key, key_len) = key.map_or((ptr::null(), 0), |key| (key.as_ptr().cast(), key.len()));
-                // SAFETY: By the header, the function accepts its context, and a fingerprint and a key
-                // that live until it returns.
-                stopped("visit", unsafe {
-                    visit(context, query, fingerprint.as_ptr(), id, distance, key, key_len)
+        snapshot.inner.clone().with_keys().query_batch(
+            fingerprints,
+            Query::within(k).limit(limit),
+            |query, matches| {
+                matches.rows().try_for_each(|AnyRow { fingerprint, id, distance, key, .. }| {
+                    let (key, key_len) = key.map_or((ptr::null(), 0), |key| (key.as_ptr().cast(), key.len()));
+                    // SAFETY: By the header, the function accepts its context, and a fingerprint and a key
+                    // that live until it returns.
+                    stopped("visit", unsafe {
+                        visit(context, query, fingerprint.as_ptr(), id, distance, key, key_len)
+                    })
                 })
-            })
-        })
+            },
+        )
     })
 }
 

@@ -11,6 +11,7 @@ mod commands;
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
+mod memory;
 mod report;
 mod simhash_cpp;
 mod terminal;

@@ -15,8 +15,7 @@ use std::path::Path;
 
 use common::Random;
 use nearprint::{
-    Database, Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, visit_all,
-    visit_all_clusters,
+    Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, visit_all, visit_all_clusters,
 };
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
 use nearprint_text::recipe::Recipe;
@@ -100,7 +99,7 @@ fn values<F: Fingerprint>(count: usize) -> Vec<F> {
 
 fn build<F: Fingerprint>(path: &Path, schema: Schema, values: &[F]) -> Snapshot<F> {
     let options = Options::new().threads(1);
-    let mut builder = Database::<F>::build_with(path, schema, options).unwrap();
+    let mut builder = options.build::<F>(path, &schema).unwrap();
     for &value in values {
         builder.push(value, None).unwrap();
     }

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let hasher = HasherConfig::new().hash_size(16, 16).hash_alg(HashAlg::Gradient).to_hasher();
     let home = tempfile::tempdir()?;
     let database =
-        Database::<U256>::create(home.path().join("images.np"), Schema::new().k(K).keys(KeyStorage::Keys))?;
+        Database::<U256>::create(home.path().join("images.np"), &Schema::new().k(K).keys(KeyStorage::Keys))?;
     let mut writer = database.writer()?;
 
     let originals = drawn(1);

@@ -75,7 +75,7 @@ class Client:
     ) -> None:
         """Opens the database, if there is one.
 
-        The options after ``path`` are those of :func:`nearprint.open`.
+        The options after ``path`` are the same as for :func:`nearprint.open`.
 
         Raises ``BackendUnsupported``, a ``ValueError``, for a backend other than ``"nearprint"``;
         ``ValueError`` unless there are more blocks than bits, for more than 64 blocks, and for a name

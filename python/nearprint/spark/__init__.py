@@ -1,6 +1,6 @@
 """The functions of nearprint over Spark DataFrames, with the results of one machine.
 
-Fingerprints of 64 bits are ``bigint`` columns with the bits of the number, those of 128 and 256 bits ``binary``, the
+Fingerprints of 64 bits are ``bigint`` columns with the bits of the number; those with more bits are ``binary``, the
 most significant byte first. Rows without a fingerprint, such as texts without a token, are near nothing. The number
 of partitions, failing tasks and speculation change no result.
 

@@ -39,7 +39,7 @@ def clusters(
     Each task finds a spanning forest of its pairs. Up to ``driver_pairs`` pairs of these are united on the driver,
     more by large-star and small-star (Kiveris et al., 2014), in a number of rounds that grows with the logarithm of
     the longest path. This function runs that part of the work; ``df`` is computed again for the rest, so persist it
-    if it is dear. Other arguments and exceptions as for :func:`pairs`.
+    if it is expensive. Other arguments and exceptions as for :func:`pairs`.
     """
     near = near_of(df, fingerprint, k, similarity, bands, width)
     type_of(df, id)
@@ -98,7 +98,7 @@ def _labels_by_stars(pairs: DataFrame, near: Near) -> DataFrame:
     flip = sf.lit(-(1 << 63))
 
     def ordered(column: Column) -> Column:
-        """Numbers whose signed order is that of the unsigned ones, and back again. Bytes are compared as unsigned."""
+        """Maps unsigned order to signed order, and back again. Bytes are compared as unsigned."""
         return column.bitwiseXOR(flip) if near.width == 64 else column
 
     edges = pairs.select(ordered(sf.col("b")).alias("u"), ordered(sf.col("a")).alias("v")).localCheckpoint()

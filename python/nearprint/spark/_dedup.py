@@ -32,9 +32,9 @@ def dedup(
     split_above: Optional[int] = SPLIT_ABOVE,
     driver_pairs: int = DRIVER_PAIRS,
 ) -> DataFrame:
-    """The rows of ``df`` that are near none that was kept before: those that ``nearprint dedup`` keeps.
+    """The rows of ``df`` that are not near an earlier kept one, as ``nearprint dedup`` keeps them.
 
-    ``keep`` says which of near rows is kept: ``"max:COLUMN"`` the one with the largest number (as a double; null is
+    ``keep`` chooses one of several near rows: ``"max:COLUMN"`` the one with the largest number (as a double; null is
     the smallest), ``"longest:COLUMN"`` the one with the longest text; by default, and of equally good ones, the one
     with the smallest ``id``. Ids are integers or texts, and unique. Rows without a fingerprint are kept.
 

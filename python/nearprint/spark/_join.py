@@ -35,8 +35,8 @@ def pairs(
 ) -> DataFrame:
     """The pairs of :func:`nearprint.find_all`, each once: columns ``a``, ``b``, ``distance``, with a below b.
 
-    Numbers are compared as unsigned. ``similarity`` is for MinHash fingerprints, whose ``bands`` are those of the
-    recipe ``minhash`` by default; a ``k`` without bands is the distance of whole fingerprints. ``binary`` columns
+    Numbers are compared as unsigned. ``similarity`` is for MinHash fingerprints, whose ``bands`` are by default
+    the bands of the recipe ``minhash``; a ``k`` without bands is the distance of whole fingerprints. ``binary`` columns
     have 256 bits unless ``width`` says 128.
 
     The rows are shuffled by their groups: k + 1 of them a fingerprint, or one for each band. A task holds one
@@ -142,7 +142,7 @@ def _split(keyed: DataFrame, near: Near, split_above: Optional[int], others: lis
 
 
 def placed_by(df: DataFrame, partitions: Optional[int], by: str = "group") -> DataFrame:
-    """Rows with the same value in one partition: that of its hash, whenever a task is repeated."""
+    """Places rows by the hash of a value, so that a repeated task gets the same rows."""
     if partitions is None:
         return df.repartition(by)
     return df.repartition(check_count(partitions, "partitions", 1, 2**31 - 1), by)
@@ -156,7 +156,7 @@ def joined(
     split_above: Optional[int],
     forest: bool,
 ) -> DataFrame:
-    """The pairs of one table, or a spanning forest of those of each task."""
+    """The pairs of one table, or a spanning forest of the pairs of each task."""
     keyed = _split(_keyed(_distinct(df, fingerprint), near), near, split_above, [])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -24,7 +24,7 @@ from .._arrays import check_width, path_of, words_of
 from .._database import Path
 from .._errors import ExistsError, InputError, NotFoundError
 from .._progress import Progress
-from .._reports import Ingested
+from .._reports import IngestReport
 from .._settings import check_count, k_of_layout, line_and_width, settings_of
 
 #: The list of the runs that are finished. It is written last.
@@ -56,7 +56,7 @@ def build_runs(
 ) -> str:
     """Builds one run for each partition, and returns the folder of them all, for :func:`ingest`.
 
-    ``folder`` is on a disk that all machines share, or an address that fsspec knows, such as ``s3://bucket/runs``,
+    ``folder`` is on a disk that all machines share, or an address of fsspec, such as ``s3://bucket/runs``,
     with ``storage_options`` for it; the result is a new folder in it. ``id`` is a column of integers with the bits of
     ids, or ``None`` if ids are made from keys; ``key`` and ``text`` are columns of texts. Rows without a fingerprint
     are left out. ``k``, ``similarity``, ``bands`` and ``recipe`` are settings of the database, as for
@@ -106,14 +106,16 @@ def build_runs(
         return store.folder
 
 
-def ingest(path: Path, folder: str, *, storage_options: StorageOptions = None, progress: Progress = None) -> Ingested:
+def ingest(
+    path: Path, folder: str, *, storage_options: StorageOptions = None, progress: Progress = None
+) -> IngestReport:
     """Ingests the runs of :func:`build_runs` into the database at ``path``, all or none of them.
 
     Creates the database if there is none. Runs that were ingested before are skipped, also if they were built again
     from the same rows and partitions. From object storage, the runs are downloaded to a temporary folder first.
 
     Raises ``NotFoundError`` for a folder whose job has not finished, ``InputError`` for a list of runs that no job has
-    written, and for runs of other settings than those of the database; ``CorruptionError`` for damaged runs.
+    written, and for runs of other settings than the database has; ``CorruptionError`` for damaged runs.
     """
     store = _Store.at(folder, storage_options)
     parts, schema = _checked(store.read_list(), folder)

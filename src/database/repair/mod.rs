@@ -46,10 +46,7 @@ use log::DamagedLog;
 use run::{DamagedRun, DeletedIds};
 use source::DamagedDatabase;
 
-/// Implements [`Database::repair_with`](crate::Database::repair_with).
-///
-/// # Errors
-/// As [`Database::repair_with`](crate::Database::repair_with).
+/// Implements [`Options::repair`].
 pub(crate) fn repair<F: Fingerprint>(
     path: &Path,
     dest: &Path,

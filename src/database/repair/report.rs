@@ -40,7 +40,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// The result of a [repair](crate::Database::repair).
+/// The result of a [repair](crate::Options::repair).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairReport {

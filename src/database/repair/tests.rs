@@ -12,7 +12,7 @@ use crate::storage::Folder;
 
 /// A database whose manifest names runs that are not there.
 fn with_missing_runs(path: &Path, count: u64) {
-    let mut builder = Database::<u64>::build(path, Schema::new()).unwrap();
+    let mut builder = Database::<u64>::build(path, &Schema::new()).unwrap();
     builder.push(7, None).unwrap();
     builder.finish().unwrap();
     let folder = Folder::open(path).unwrap();
@@ -33,7 +33,7 @@ fn repair(count: u64) -> Duration {
     let (path, dest) = (home.path().join("db"), home.path().join("saved"));
     with_missing_runs(&path, count);
     let started = Instant::now();
-    let report = Database::<u64>::repair(&path, &dest, Options::new()).unwrap();
+    let report = Options::new().repair::<u64>(&path, &dest, &Schema::new()).unwrap();
     let took = started.elapsed();
     assert_eq!((report.rows, report.lost_rows), (1, count));
     assert!(fs::exists(&dest).unwrap());

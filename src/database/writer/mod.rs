@@ -16,7 +16,7 @@ use crate::database::bulk::{NO_ID_LEFT, check_key};
 use crate::database::compaction::MergeJob;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
-use crate::fingerprint::{Distance, Fingerprint, Row};
+use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::{KeyRecord, hash_key};
 use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, check_recipe};
@@ -28,11 +28,11 @@ use crate::log::wal::Wal;
 use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::progress::NO_PROGRESS;
-use crate::query::Match;
 use crate::query::keys::RowKey;
 use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
 use crate::query::view::View;
+use crate::query::{Match, Query};
 use crate::run::Run;
 use crate::storage::{Guarded, Lock, Storage, names};
 
@@ -51,7 +51,7 @@ use crate::storage::{Guarded, Lock, Storage, names};
 /// use nearprint::{Database, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
-/// let database = Database::<u64>::create(&path, Schema::new())?;
+/// let database = Database::<u64>::create(&path, &Schema::new())?;
 /// let mut writer = database.writer()?;
 /// for fingerprint in [0x1f3a, 0x1f3b, 0xffff_0000] {
 ///     if writer.query(fingerprint, 3)?.is_empty() {
@@ -370,20 +370,25 @@ impl<F: Fingerprint> Writer<F> {
         self.install_merge(merged)
     }
 
-    /// Every row within `k` bits, including uncommitted ones, by (distance, fingerprint, id).
+    /// The rows near a fingerprint, including uncommitted ones, by (distance, fingerprint, id).
+    /// Rows beyond the limit of the query are looked up, too.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when a page that the answer needs is damaged.
-    pub fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        let (k, mut tagged) = (Distance::saturating::<F>(k), Vec::new());
-        let _ = self.view.search(&mut self.searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
-        let changes = &self.memtable.changes;
-        let live = tagged.into_iter().map(|(_, found)| found).filter(|found| !changes.deletes(found.id));
-        let mut found: Vec<Match<F>> = live.collect();
-        self.memtable.search(fingerprint, k, self.kernel, &mut found);
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
+    pub fn query(&mut self, fingerprint: F, query: impl Into<Query>) -> Result<Vec<Match<F>>> {
+        let query = query.into();
+        let Self { view, searcher, memtable, kernel, .. } = self;
+        query.answer(view, |k| {
+            let mut tagged = Vec::new();
+            let _ = view.search(searcher, &[fingerprint], k, usize::MAX, &mut tagged)?;
+            let live = tagged.into_iter().map(|(_, found)| found);
+            let mut found: Vec<Match<F>> = live.filter(|found| !memtable.changes.deletes(found.id)).collect();
+            memtable.search(fingerprint, k, *kernel, &mut found);
+            found.sort_unstable();
+            found.dedup();
+            found.truncate(query.most_rows());
+            Ok(found)
+        })
     }
 
     /// A snapshot that includes uncommitted operations. Costs a sort of the unflushed rows.

@@ -11,7 +11,7 @@ use crate::fingerprint::mix64;
 use crate::format::wal::{HEADER_BYTES, Operation};
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
-use crate::{Result, Row, Schema, Snapshot, Writer};
+use crate::{Query, Result, Row, Schema, Snapshot, Writer};
 
 /// The most changes to a database.
 const MOST_EDITS: usize = 8;
@@ -99,7 +99,7 @@ fn query_all(snapshot: &Snapshot<u64>, input: &mut Input<'_>) -> Result<()> {
     let _ = snapshot.query(query, k);
     let _ = snapshot.query(query, 3);
     if kinds & 2 == 2 {
-        let _ = snapshot.nearest(query, 5, k);
+        let _ = snapshot.query(query, Query::nearest(5).max_k(k));
         let _ = snapshot.query_batch::<crate::Error>(&[query, !query, 0], k, |_, _| Ok(()));
     }
     if kinds & 4 == 4 {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::input::Input;
-use crate::{Match, Near, Pair, Result, Row, Snapshot};
+use crate::{Match, Near, Pair, Query, Result, Row, Snapshot};
 
 pub(super) type Rows = BTreeSet<Row<u64>>;
 
@@ -63,7 +63,11 @@ pub(super) fn compare(snapshot: &Snapshot<u64>, rows: &Rows, input: &mut Input<'
         let expected = near(rows, query, Near { k, bands: snapshot.bands() });
         assert_eq!(snapshot.query(query, k)?, expected, "query {query:#x} at {k}");
         let first = &expected[..count.min(expected.len())];
-        assert_eq!(snapshot.nearest(query, count, k)?, first, "nearest to {query:#x} up to {k}");
+        assert_eq!(
+            snapshot.query(query, Query::nearest(count).max_k(k))?,
+            first,
+            "nearest to {query:#x} up to {k}"
+        );
     }
     compare_pairs(snapshot, rows, input.k())
 }

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::ptr;
 use std::time::Instant;
 
-use nearprint::{Database, Options, Schema, Snapshot};
+use nearprint::{Options, Schema, Snapshot};
 use nearprint_c::columns::nearprint_columns;
 use nearprint_c::database::{nearprint_database_free, nearprint_database_open};
 use nearprint_c::error::{nearprint_error, nearprint_error_free, nearprint_error_new};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let home = tempfile::tempdir()?;
     let path = home.path().join("db");
-    let mut builder = Database::<u64>::build_with(&path, Schema::new(), Options::new())?;
+    let mut builder = Options::new().build::<u64>(&path, &Schema::new())?;
     for &value in &values {
         builder.push(value, None)?;
     }

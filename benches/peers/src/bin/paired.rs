@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use mih_rs::Index;
-use nearprint::{Database, Error as DatabaseError, LayoutChoice, Options, Schema, Snapshot};
+use nearprint::{Error as DatabaseError, LayoutChoice, Options, Schema, Snapshot};
 use peers::{Random, near, spread, timed};
 
 const ROUNDS: usize = 5;
@@ -121,7 +121,7 @@ fn compare(rows: usize) -> Outcome<()> {
 
 fn build(path: &Path, layout: LayoutChoice, values: &[u64]) -> Outcome<Snapshot<u64>> {
     let options = Options::new().threads(1).memory_bytes(1 << 30);
-    let mut builder = Database::<u64>::build_with(path, Schema::new().layout(layout), options)?;
+    let mut builder = options.build::<u64>(path, &Schema::new().layout(layout))?;
     values.iter().try_for_each(|&value| builder.push(value, None).map(drop))?;
     Ok(builder.finish()?.snapshot()?)
 }

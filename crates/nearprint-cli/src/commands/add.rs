@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Fingerprint, Writer, width_of};
+use nearprint::{Fingerprint, Writer, width_of};
 
 /// Insert rows into a database
 ///
@@ -50,7 +50,7 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
+        let writer = global.options().open::<F>(&self.database)?.writer()?;
         let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: OutputStream::stdout() };
         interrupt::set_committed_rows(0);
         let added = read_all(&self.input, &self.inputs, &mut adder).and_then(|()| adder.commit());

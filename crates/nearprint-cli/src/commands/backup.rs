@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Fingerprint, width_of};
+use nearprint::{Fingerprint, width_of};
 
 /// Make a consistent copy of a database
 ///
@@ -36,7 +36,7 @@ impl TypedCommand<()> for Args {
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
         // The printed counts are those of the copy only if both come from one snapshot.
-        let snapshot = Database::<F>::open_with(&self.database, options)?.snapshot()?;
+        let snapshot = options.open::<F>(&self.database)?.snapshot()?;
         bars.run_cancellable(|| snapshot.backup(&self.dest))?;
         let stats = snapshot.stats();
         global.note(format_args!(

@@ -8,7 +8,7 @@ use crate::input::fingerprints::{KeyPolicy, RowSink, read_all};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Builder, Database, Error, Fingerprint};
+use nearprint::{Builder, Error, Fingerprint};
 
 /// Create a database from files of fingerprints
 ///
@@ -66,7 +66,7 @@ impl TypedCommand<()> for Args {
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         // A signal that comes when the database is complete waits for the end.
         interrupt::set_cancellable(true);
-        let mut builder = Database::<F>::build_with(&self.database, self.schema.schema()?, options)?;
+        let mut builder = options.build::<F>(&self.database, &self.schema.schema()?)?;
         builder = builder.first_id(self.first_id);
         if self.runs_only {
             builder = builder.runs_only();

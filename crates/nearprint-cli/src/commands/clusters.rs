@@ -10,9 +10,7 @@ use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{
-    BandLayout, Database, Error, Fingerprint, Options, Printed, Row, Snapshot, visit_all_row_clusters,
-};
+use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, visit_all_row_clusters};
 
 /// Group the rows into clusters, connected by steps of at most K bits
 ///
@@ -56,7 +54,7 @@ impl TypedCommand<()> for Args {
         note_open_kind(global, F::WIDTH, database.is_some() || self.near.is_given());
         global.print_results(|out, options| {
             let source = match database {
-                Some(path) => Source::Database(Database::<F>::open_with(path, options)?.snapshot()?),
+                Some(path) => Source::Database(options.open::<F>(path)?.snapshot()?),
                 None => Source::List(read_rows(&self.input, self.source.list())?, options),
             };
             let k = self.near.k(source.bands(), F::WIDTH)?.unwrap_or(source.default_k());

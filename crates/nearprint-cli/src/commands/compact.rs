@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use crate::args::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
-use nearprint::AnyDatabase;
 
 /// Merge all runs into one
 ///
@@ -28,7 +27,7 @@ impl Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let database = AnyDatabase::open_with(&self.database, options)?;
+        let database = options.open_any(&self.database)?;
         bars.run_cancellable(|| database.compact())?;
         let stats = database.stats()?;
         global.note(format_args!(

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::args::{GlobalArgs, SchemaArgs};
 use crate::terminal::failure::Failure;
-use nearprint::AnyDatabase;
 
 /// Create an empty database
 ///
@@ -26,7 +25,7 @@ impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let (width, schema) = (self.schema.width()?, self.schema.schema()?);
         self.schema.note_open_kind(global)?;
-        AnyDatabase::create_with(&self.database, width, schema, global.options())?;
+        global.options().create_any(&self.database, width, &schema)?;
         global.note(format_args!("created {}", self.database.display()));
         Ok(())
     }

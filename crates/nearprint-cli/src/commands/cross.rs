@@ -6,7 +6,7 @@ use crate::args::{GlobalArgs, NearArgs};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{KeyColumn, ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Error, Fingerprint, Row, Snapshot, width_of};
+use nearprint::{Error, Fingerprint, Row, Snapshot, width_of};
 
 /// Find all pairs within K bits between two databases
 ///
@@ -46,7 +46,7 @@ impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let format = self.format;
         global.print_results(|out, options| {
-            let open = |path: &PathBuf| Database::<F>::open_with(path, options.clone())?.snapshot();
+            let open = |path: &PathBuf| options.open::<F>(path)?.snapshot();
             let (first, second) = (open(&self.database)?, open(&self.other)?);
             if let Some((a, b)) = first.recipe().zip(second.recipe()).filter(|(a, b)| a != b) {
                 global.note(format_args!(

@@ -99,7 +99,7 @@ impl Args {
         let mut bar = PositionBar::new(global);
         let read = documents::each(
             &mut reader,
-            global.options().num_threads(),
+            global.options().get_threads(),
             || (),
             |item, ()| match item {
                 Item::Bad(bad) => Checked::Bad(bad),

@@ -7,7 +7,7 @@ use crate::input::fingerprints::read_ids;
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Fingerprint, Writer, width_of};
+use nearprint::{Fingerprint, Writer, width_of};
 
 /// Delete rows by id, or by key
 ///
@@ -42,7 +42,7 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let mut writer = Database::<F>::open_with(&self.database, global.options())?.writer()?;
+        let mut writer = global.options().open::<F>(&self.database)?.writer()?;
         if !self.key.is_empty() {
             return self.delete_keys(writer, global);
         }

@@ -83,7 +83,7 @@ impl TypedCommand<&Recipe> for &Args {
         };
         let read = documents::each(
             &mut reader,
-            global.options().num_threads(),
+            global.options().get_threads(),
             || fingerprinter.clone(),
             |item, fingerprinter| processor.process(item, fingerprinter),
             |processed, _| processed.into_iter().try_for_each(|item| printer.print(item)),

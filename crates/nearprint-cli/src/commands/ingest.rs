@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Fingerprint, width_of};
+use nearprint::{Fingerprint, width_of};
 
 /// Adopt runs that were built elsewhere
 ///
@@ -42,7 +42,7 @@ impl TypedCommand<()> for Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
-        let mut writer = Database::<F>::open_with(&self.database, options)?.writer()?;
+        let mut writer = options.open::<F>(&self.database)?.writer()?;
         let report = bars.run_cancellable(|| writer.ingest(&self.folders))?;
         // The rows are durable now. Closing waits for merges, which may take long or fail.
         global.note(format_args!(

@@ -7,7 +7,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Error, Fingerprint, Options, Row, Snapshot, visit_all};
+use nearprint::{Error, Fingerprint, Options, Row, Snapshot, visit_all};
 
 /// Find all pairs of fingerprints within K bits
 ///
@@ -49,7 +49,7 @@ impl TypedCommand<()> for Args {
         note_open_kind(global, F::WIDTH, self.source.database().is_some() || self.near.is_given());
         global.print_results(|out, options| match self.source.database() {
             Some(path) => {
-                let snapshot = Database::<F>::open_with(path, options)?.snapshot()?;
+                let snapshot = options.open::<F>(path)?.snapshot()?;
                 let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
                 Ok(self.print_pairs_of_database(&snapshot, k, out)?)
             }

@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{BandLayout, Database, Error, Fingerprint, Match, Row, Snapshot, width_of};
+use nearprint::{BandLayout, Error, Fingerprint, Match, Query, Row, Snapshot, width_of};
 
 /// Find the stored rows within K bits of given fingerprints
 ///
@@ -73,7 +73,7 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
     ) -> Result<(), Failure> {
         let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
-        let open = |path: &PathBuf| Database::<F>::open_with(path, global.options())?.snapshot();
+        let open = |path: &PathBuf| global.options().open::<F>(path)?.snapshot();
         let snapshots = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let k = self.near.k(bands_of(folders, &snapshots)?, F::WIDTH)?;
         let mut runner =
@@ -141,12 +141,12 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
         let limit = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
         let mut write = match_writer(args, &queries, &self.snapshots, &mut self.out);
         let k = self.k;
-        let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| match args.top {
-            Some(_) => snapshot.nearest_batch(&queries, limit, k.unwrap_or(F::BITS), visit),
-            None => {
-                let k = k.unwrap_or(snapshot.default_k());
-                snapshot.query_batch_limited(&queries, k, limit, visit)
-            }
+        let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| {
+            let query = match args.top {
+                Some(_) => Query::nearest(limit).max_k(k.unwrap_or(F::BITS)),
+                None => Query::within(k.unwrap_or(snapshot.default_k())).limit(limit),
+            };
+            snapshot.query_batch(&queries, query, visit)
         };
         if let [only] = &self.snapshots[..] {
             return Ok(run(only, &mut write)?);

@@ -8,8 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
 use nearprint::{
-    Database, Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor,
-    width_of_damaged,
+    Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
 };
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
@@ -98,7 +97,7 @@ impl WidthVisitor for RepairVisitor<'_> {
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
         let Args { database, dest, .. } = self.args;
-        Database::<F>::repair_with(database, dest, self.fallback, self.options)
+        self.options.repair::<F>(database, dest, self.fallback)
     }
 }
 

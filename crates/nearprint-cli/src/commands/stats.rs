@@ -26,17 +26,18 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let stats = AnyDatabase::open(&self.database)?.stats()?;
+        let database = AnyDatabase::open(&self.database)?;
+        let (stats, recipe) = (database.stats()?, database.recipe()?);
         let mut out = OutputStream::stdout();
         out.write(|out| match self.format {
-            ResultFormat::Tsv => write_lines(out, &stats),
-            ResultFormat::Json => write_json(out, &stats),
+            ResultFormat::Tsv => write_lines(out, &stats, recipe.as_deref()),
+            ResultFormat::Json => write_json(out, &stats, recipe.as_deref()),
         })?;
         Ok(out.flush()?)
     }
 }
 
-fn write_lines(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
+fn write_lines(out: &mut dyn Write, stats: &Stats, recipe: Option<&str>) -> io::Result<()> {
     let per_row = stats.bytes as f64 / stats.rows.max(1) as f64;
     writeln!(out, "rows\t{}", stats.rows)?;
     writeln!(out, "fingerprints\t{}", stats.fingerprints)?;
@@ -44,6 +45,7 @@ fn write_lines(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
     writeln!(out, "k\t{}", stats.k)?;
     writeln!(out, "layout\t{}", stats.layout)?;
     writeln!(out, "keys\t{}", stats.keys)?;
+    writeln!(out, "recipe\t{}", recipe.unwrap_or("none"))?;
     writeln!(out, "largest_id\t{}", stats.largest_id.map_or("none".into(), |id| id.to_string()))?;
     writeln!(out, "generation\t{}", stats.generation)?;
     writeln!(out, "database_id\t{}", stats.database_id)?;
@@ -63,7 +65,7 @@ fn write_lines(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
     Ok(())
 }
 
-fn write_json(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
+fn write_json(out: &mut dyn Write, stats: &Stats, recipe: Option<&str>) -> io::Result<()> {
     let sections: serde_json::Map<_, _> =
         stats.sections.iter().map(|(name, bytes)| ((*name).to_string(), json!(bytes))).collect();
     let runs: Vec<_> = stats
@@ -88,6 +90,7 @@ fn write_json(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
         "k": stats.k,
         "layout": stats.layout,
         "keys": stats.keys.to_string(),
+        "recipe": recipe,
         "largest_id": stats.largest_id,
         "generation": stats.generation,
         "database_id": stats.database_id,

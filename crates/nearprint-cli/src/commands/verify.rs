@@ -6,7 +6,6 @@ use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::print_message;
-use nearprint::AnyDatabase;
 
 /// Check every byte of a database
 ///
@@ -25,7 +24,7 @@ impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
-        let report = AnyDatabase::open_with(&self.database, options)?.verify();
+        let report = options.open_any(&self.database)?.verify();
         bars.clear();
         let report = report?;
         if report.damage.is_empty() {

@@ -1,7 +1,7 @@
 //! `simhash-find-all` and `simhash-find-clusters`: the command lines of simhash-cpp.
 //!
 //! Options, input, output, exit codes and the lines on standard error are those of simhash-cpp,
-//! but where it aborts. `docs/commands.md` lists every difference. The algorithm is that of
+//! but where it aborts. `docs/simhash-cpp.md` lists every difference. The algorithm is that of
 //! nearprint, and `--blocks` has no effect on it.
 
 mod numbers;

@@ -11,7 +11,7 @@ use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, Outpu
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
 /// format.
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// Exit code for a wrong command line.
 pub(crate) const USAGE: u8 = 2;
 const CORRUPT: u8 = 3;

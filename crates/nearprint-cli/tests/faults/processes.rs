@@ -13,7 +13,7 @@ use crate::machine;
 /// The layout whose tables each lead with 16 bits, which is what the queries of the checks rely on.
 pub fn create(path: &Path) {
     let schema = Schema::new().layout(LayoutChoice::Rotations { tables: 4 });
-    Database::<u64>::create(path, schema).unwrap();
+    Database::<u64>::create(path, &schema).unwrap();
 }
 
 /// The command line.

@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::common::{Need, folder_in_memory, is_full, skip};
+use crate::common::{Need, folder_in_memory, is_full, short_or_full, skip};
 use crate::history::{History, State, check, check_within, fingerprint, recover};
 use crate::machine::needs;
-use crate::processes::{Ended, Running, adding, copy, create, nearprint};
+use crate::processes::{Ended, Running, adding, command, copy, create, nearprint};
 use crate::worker::Writing;
 
 /// A call that fails, and how.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     call: &'static str,
+    /// An error, or a signal that ends the program before the call.
     error: &'static str,
     /// Whether all calls from the i-th on fail.
     for_good: bool,
@@ -98,9 +99,12 @@ impl Strace {
     fn start(&self, command: &Command) -> Running {
         let Fault { call, error, for_good, .. } = self.fault;
         let when = format!("{}{}", self.when, if for_good { "+" } else { "" });
+        // With the filter, strace delivers no signals.
+        let is_signal = error.starts_with("SIG");
+        let (how, filter) = if is_signal { ("signal", &[][..]) } else { ("error", &["--seccomp-bpf"][..]) };
         let mut strace = Command::new("strace");
-        strace.args(["-f", "--seccomp-bpf", "-qq", "-e", &format!("trace={call}")]);
-        strace.args(["-e", &format!("inject={call}:error={error}:when={when}"), "-o"]).arg(&self.log);
+        strace.args(["-f", "-qq", "-e", &format!("trace={call}")]).args(filter);
+        strace.args(["-e", &format!("inject={call}:{how}={error}:when={when}"), "-o"]).arg(&self.log);
         strace.arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
             strace.env(name, value.unwrap());
@@ -131,7 +135,11 @@ impl Strace {
 /// that none did.
 fn at_every_call(fault: Fault, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
     let is_long = std::env::var_os("NEARPRINT_FAULT_ROUNDS").is_some();
-    let stride = fault.stride_of(is_full(), is_long);
+    at_calls(fault, fault.stride_of(is_full(), is_long), attempt);
+}
+
+/// As [`at_every_call`], for every so many calls.
+fn at_calls(fault: Fault, stride: u64, attempt: impl Fn(&Path, &Strace) -> bool + Sync) {
     let next = AtomicU64::new(1);
     let hit = AtomicU64::new(0);
     let work = || {
@@ -333,4 +341,69 @@ fn readers_survive_failing_calls() {
             });
         }
     }
+}
+
+/// A process that is killed while it makes a folder leaves nothing that stops the next one, or that
+/// the next one leaves.
+#[test]
+fn regression_a_kill_while_a_folder_is_made_blocks_nobody() {
+    if !is_possible("regression_a_kill_while_a_folder_is_made_blocks_nobody") {
+        return;
+    }
+    const CALLS: [&str; 9] = [
+        "openat",
+        "mkdirat",
+        "flock",
+        "pwrite64",
+        "fdatasync",
+        "renameat2",
+        "fchmod",
+        "renameat",
+        "unlinkat",
+    ];
+    let text = || std::iter::once("{\"text\": \"one two three four\"}".to_owned());
+    for call in CALLS {
+        // Most files are opened elsewhere.
+        let stride = if call == "openat" { short_or_full(11, 1) } else { 1 };
+        at_calls(once(call, "SIGKILL"), stride, |home, strace| {
+            let (temporary, target) = (home.join("T"), home.join("T/x.np"));
+            fs::create_dir(&temporary).unwrap();
+            let mut build = nearprint();
+            build.args(["build", "--threads", "1"]).arg(&target);
+            let killed = strace.start(&build).feed(std::iter::once("7".to_owned())).end();
+            let next = Running::start(&mut build).feed(std::iter::once("7".to_owned())).end();
+            let exists = next.err.contains("already exists");
+            assert!(next.code() == 0 || exists, "{}: {}", strace.place(), next.err);
+            command("verify", &target, &[], vec![]).expect(0);
+
+            let mut dedup = nearprint();
+            dedup.args(["-q", "dedup", "-", "--threads", "1", "-o"]).arg(home.join("o"));
+            dedup.env("TMPDIR", &temporary);
+            let job_killed = strace.start(&dedup).feed(text()).end();
+            Running::start(&mut dedup).feed(text()).end().expect(0).says(&[]);
+            let left = fs::read_dir(&temporary).unwrap().count();
+            assert_eq!(left, 1, "{}: the database alone", strace.place());
+            killed.code() != 0 || job_killed.code() != 0
+        });
+    }
+}
+
+/// Where a file system cannot rename without replacing, folders get their names all the same.
+#[test]
+fn folders_are_made_where_a_rename_can_replace() {
+    if !is_possible("folders_are_made_where_a_rename_can_replace") {
+        return;
+    }
+    at_calls(for_good("renameat2", "EINVAL"), 1, |home, strace| {
+        let target = home.join("x.np");
+        let mut build = nearprint();
+        build.arg("build").arg(&target);
+        strace.start(&build).feed(std::iter::once("7".to_owned())).end().expect(0);
+        command("verify", &target, &[], vec![]).expect(0);
+        fs::create_dir(home.join("y.np.building")).unwrap();
+        let mut create = nearprint();
+        create.arg("create").arg(home.join("y.np"));
+        strace.start(&create).end().expect(1).says(&["an empty folder", "move it away"]);
+        strace.has_hit()
+    });
 }

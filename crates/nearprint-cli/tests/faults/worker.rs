@@ -9,14 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use nearprint::{Database, Error, Options, Result, Writer};
+use nearprint::{Database, Error, Options, Result, Schema, Writer};
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
 
-use crate::history::{History, Operation, Settle};
+use crate::history::{History, Operation, Settle, fingerprint};
 use crate::processes::Running;
 use crate::soak;
 
 /// The variable that holds the part: words, then the database.
 const PART: &str = "NEARPRINT_FAULT_PART";
+
+/// The variable that holds the path of a database to build.
+const BUILT: &str = "NEARPRINT_FAULT_BUILT";
 
 /// What a writer process does.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +54,27 @@ impl Writing {
 
     pub fn start(self, path: &Path) -> Running {
         Running::start(&mut self.command(path))
+    }
+}
+
+/// Rows of each of the three parts of a process that forks.
+pub const FORK_ROWS: u64 = 20;
+
+/// A process that has a writer, a builder and a work folder, and forks. Its child ends as a program does.
+pub struct Forking {
+    /// The first of its rows.
+    pub first: u64,
+    /// The database that it builds.
+    pub built: PathBuf,
+}
+
+impl Forking {
+    /// It says `FORKED` after its child has ended, and waits for a line. Its temporary files are beside
+    /// the database.
+    pub fn start(&self, path: &Path) -> Running {
+        let mut command = myself(format!("fork {}", self.first), path);
+        command.env(BUILT, &self.built).env("TMPDIR", path.parent().unwrap());
+        Running::start(&mut command)
     }
 }
 
@@ -95,6 +120,13 @@ fn plays_its_part() {
             let time = Duration::from_millis(milliseconds.parse().unwrap());
             soak::read(Path::new(path), number.parse().unwrap(), time);
         }
+        ["fork", first, ..] => {
+            let (path, first) = (part.splitn(3, ' ').nth(2).unwrap(), first.parse().unwrap());
+            if let Err(error) = fork(Path::new(path), first) {
+                say(&format!("FAIL {error}"));
+                std::process::exit(1);
+            }
+        }
         _ => panic!("{part}: no such part"),
     }
 }
@@ -110,7 +142,7 @@ pub fn say(line: &str) {
 fn write(writing: Writing, path: &Path) -> Result<()> {
     let options = Options::new().memtable_rows(writing.memtable_rows);
     let options = if writing.background { options } else { options.background_merges(false).threads(1) };
-    let mut writer = Database::<u64>::open_with(path, options)?.writer()?;
+    let mut writer = options.open::<u64>(path)?.writer()?;
     say("OPEN");
     let note = File::options().write(true).open(noted(path)).ok();
     for i in writing.from..writing.to {
@@ -157,4 +189,44 @@ fn insist(writer: &mut Writer<u64>, settle: Settle, mut tries: u32) -> Result<()
 /// The last operation that a writer has noted as acknowledged.
 pub fn last_noted(path: &Path) -> u64 {
     fs::read(noted(path)).unwrap().try_into().map_or(0, u64::from_le_bytes)
+}
+
+/// Writes and builds before and after a fork whose child drops everything.
+fn fork(path: &Path, first: u64) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let part = |part: u64| (0..FORK_ROWS).map(move |row| first + part * FORK_ROWS + row);
+    let row = |id: u64| (fingerprint(id), Some(id));
+    let mut writer = Database::<u64>::open(path)?.writer()?;
+    let mut builder = Database::<u64>::build(std::env::var_os(BUILT).unwrap(), &Schema::new())?;
+    let mut kept = Deduplicator::<u64>::temporary(DedupOptions::new("simhash".parse()?))?;
+    kept.decide("a", "one text of some words")?;
+    let insert = |writer: &mut Writer<u64>, rows: u64| -> Result<()> {
+        part(rows).try_for_each(|id| writer.insert(row(id).0, row(id).1).map(drop))?;
+        writer.commit()
+    };
+    insert(&mut writer, 0)?;
+    part(2).take(5).try_for_each(|id| builder.push(row(id).0, row(id).1).map(drop))?;
+    // SAFETY: the child uses no lock that another thread could hold: it only drops what this thread has.
+    match unsafe { libc::fork() } {
+        0 => {
+            let is_used = insert(&mut writer, 1).is_ok();
+            drop((writer, builder, kept));
+            std::process::exit(i32::from(is_used));
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: `status` outlives the call.
+            unsafe { libc::waitpid(child, &raw mut status, 0) };
+            assert_eq!(status, 0, "the child used what its parent has");
+        }
+    }
+    say("FORKED");
+    std::io::stdin().read_line(&mut String::new())?;
+    insert(&mut writer, 1)?;
+    part(2).skip(5).try_for_each(|id| builder.push(row(id).0, row(id).1).map(drop))?;
+    builder.finish()?;
+    assert_eq!(
+        kept.decide("c", "one text of some words")?,
+        Decision::Duplicate { of: "a".into(), distance: 0 }
+    );
+    Ok(writer.close()?)
 }

@@ -400,7 +400,7 @@ fn databases_of_the_former_notebook_keep_their_meaning() {
     fs::write(at.join("in.txt"), "Fish\nfish\nFish\n").unwrap();
     for (name, recipe) in [("line.np", NOTEBOOK_OF_64_BITS), ("name.np", "notebook")] {
         let schema = Schema::new().recipe(recipe).keys(KeyStorage::Keys);
-        Database::<u64>::create(at.join(name), schema).unwrap();
+        Database::<u64>::create(at.join(name), &schema).unwrap();
         let line = format!("dedup in.txt --input-format lines -o out --db {name}");
         fails(at, &format!("{line} --recipe notebook"), b"", 2, &[name, "64 bits", "makes 128"]);
     }

@@ -206,3 +206,30 @@ fn regression_without_file_handles_commands_say_so() {
     }
     assert!(refused > 3);
 }
+
+#[test]
+fn regression_without_memory_commands_say_so() {
+    let home = home();
+    let at = home.path();
+    let limited = |kib: u32, line: &str| outcome(at, &format!("ulimit -v {kib}; $np {line}"));
+    // Below, the program is not even loaded.
+    let least = (20_000..).step_by(500).find(|&kib| limited(kib, "--version").0 == Some(0)).unwrap();
+    let mut refused = 0;
+    for line in [
+        "query a.np -f 7",
+        "add a.np prints.txt",
+        "-q dedup in.jsonl -o out",
+        "-q dedup in.jsonl -o out --db s.np",
+        "-q dedup in.jsonl -o out --keep longest",
+    ] {
+        for kib in (least..).step_by(500) {
+            let (code, err) = limited(kib, line);
+            if code == Some(0) {
+                break;
+            }
+            assert!(code == Some(1) && err.contains("memory"), "{line} in {kib} KiB: {code:?} {err}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 5);
+}

@@ -42,7 +42,7 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let (fingerprinter, recent) = (run.deduplicator.fingerprinter(), RecentTexts::new());
-    let (threads, options) = (run.job.dedup.engine.num_threads(), &run.job.dedup);
+    let (threads, options) = (run.job.dedup.engine.get_threads(), &run.job.dedup);
     let prepare = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
         let record = match with_valid_key(item, Unit::MORE_KEY_BYTES) {

@@ -6,7 +6,7 @@ use super::confirm::Confirm;
 use super::options::{DedupOptions, stored_recipe};
 use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
-use nearprint::{BandLayout, Database, Fingerprint, KeyStorage, Writer};
+use nearprint::{BandLayout, Fingerprint, KeyStorage, Writer};
 
 /// What a new database stores of documents: texts to confirm with, otherwise hashes of texts, to
 /// recognize exact copies.
@@ -19,12 +19,12 @@ pub(super) fn open_database<F: Fingerprint>(
     path: &Path,
     options: &DedupOptions,
 ) -> Result<(Writer<F>, Recipe)> {
-    let database = match Database::<F>::open_with(path, options.engine.clone()) {
+    let database = match options.engine.open::<F>(path) {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
             let recipe = &options.recipe;
             let k = options.k.unwrap_or(recipe.default_k());
             let schema = recipe.schema().k(k).keys(key_storage(options));
-            Database::create_with(path, schema, options.engine.clone())?
+            options.engine.create(path, &schema)?
         }
         other => other?,
     };

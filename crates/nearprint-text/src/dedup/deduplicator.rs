@@ -12,7 +12,7 @@ use super::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Database, Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, RowKey, Writer};
+use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, RowKey, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// than `F`; [`Error::Engine`] with I/O errors.
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
-        let snapshot = Database::<F>::open_with(path, options.engine.clone())?.snapshot()?;
+        let snapshot = options.engine.open::<F>(path)?.snapshot()?;
         check_texts(snapshot.key_storage(), options.confirm, path)?;
         let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
         check_bands(snapshot.bands(), &recipe, path)?;
@@ -167,7 +167,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         let folder = WorkFolder::new()?;
         recipe.check_distance(k)?;
         let (path, schema) = (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
-        let writer = Database::<F>::create_with(path, schema, options.engine.clone())?.writer()?;
+        let writer = options.engine.create::<F>(path, &schema)?.writer()?;
         Ok(Self {
             k,
             fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
@@ -224,7 +224,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         mut visit: impl FnMut(usize, Fingerprinted<F>, Decision) -> Result<(), E>,
     ) -> Result<(), E> {
         let blocks: Vec<&[(K, T)]> = documents.chunks(BLOCK).collect();
-        let (threads, fingerprinter) = (self.options.engine.num_threads(), self.fingerprinter());
+        let (threads, fingerprinter) = (self.options.engine.get_threads(), self.fingerprinter());
         let mut decided = documents.iter().enumerate();
         ordered(
             threads,
@@ -359,11 +359,17 @@ impl<F: Fingerprint> Deduplicator<F> {
     ///
     /// # Errors
     /// [`Error::Engine`] if a commit or a merge fails.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
+        self.finish_with(None)
+    }
+
+    /// As [`finish`](Self::finish), and replaces the records of finished jobs by the same commit.
+    pub(super) fn finish_with(mut self, history: Option<&[u8]>) -> Result<()> {
         if self.is_temporary {
             return Ok(());
         }
         self.writer.wait_for_merges()?;
+        history.map_or(Ok(()), |history| self.writer.set_history(history))?;
         self.writer.set_checkpoint(b"")?;
         Ok(self.writer.close()?)
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::candidates::{Candidate, Document, Verdict};
-use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
+use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, Progress, RecordHash, Rows};
 use super::crowding::{BandCounts, Crowding};
 use super::deduplicator::Deduplicator;
 use super::groups::{Group, GroupSizes};
@@ -12,8 +12,8 @@ use super::history::{FinishedJob, History};
 use super::job::{FileJob, JobIdentity, Keep};
 use super::stored::Stored;
 use crate::documents::{
-    AddedField, BadRecord, DocumentWriter, FieldValue, LineFile, Reader, Record, Span, WriterOptions,
-    Written, check_outputs, escape,
+    AddedField, BadRecord, DocumentWriter, FieldValue, LineFile, OutputFile, Reader, Record, Span,
+    WriterOptions, Written, check_outputs, escape,
 };
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result, ResumeProblem};
 use crate::recipe::{Comparable, Fingerprinter};
@@ -67,6 +67,8 @@ pub(super) struct FileRun<'a, F: Fingerprint> {
     unfinished: Option<Checkpoint>,
     /// The jobs that the database has seen to their end.
     pub(super) history: History,
+    /// Whether this run has completed the files of the job, which had written all before it was killed.
+    pub(super) is_completed: bool,
     last_checkpoint: Instant,
     records_at_checkpoint: u64,
 }
@@ -75,21 +77,34 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     /// Opens the database. An unfinished run of the same job resumes.
     pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
         let mut deduplicator = open_deduplicator(job)?;
-        let mut unfinished = deduplicator.unfinished().map(Checkpoint::decode).transpose()?;
+        let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
         if job.dry_run {
             // Documents that an unfinished run has kept will be decided again when it resumes.
-            if let Some(checkpoint) = unfinished.take() {
+            if let Some(Progress::Reading(checkpoint)) = progress.take() {
                 deduplicator.ignore(checkpoint.rows.0);
             }
         } else if job.restart
-            && let Some(checkpoint) = unfinished.take()
+            && let Some(progress) = progress.take()
         {
-            deduplicator.forget(&checkpoint.rows.0)?;
+            deduplicator.forget(&progress.rows().0)?;
         }
         let identity = job.identity(reader, deduplicator.k(), deduplicator.recipe());
-        if let Some(checkpoint) = unfinished.as_ref().filter(|checkpoint| checkpoint.identity != identity) {
+        if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
             let path = job.database.clone().unwrap_or_default();
-            return Err(ResumeProblem::OtherRun { path, records: checkpoint.counts.records }.into());
+            return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
+        }
+        let mut history = history_of(job, &deduplicator)?;
+        let (mut unfinished, mut is_completed) = (None, false);
+        match progress {
+            Some(Progress::Written(written)) => {
+                written.complete_files(job).map_err(cannot_resume)?;
+                history.jobs.push(written);
+                deduplicator.set_history(&encoded(&history, job)?)?;
+                deduplicator.checkpoint(b"")?;
+                is_completed = true;
+            }
+            Some(Progress::Reading(checkpoint)) => unfinished = Some(checkpoint),
+            None => {}
         }
         let (counts, value, earlier_rows) = match &unfinished {
             Some(Checkpoint { counts, digest, rows, .. }) => (*counts, *digest, rows.clone()),
@@ -98,14 +113,15 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
         let engine = &job.dedup.engine;
         let bands = deduplicator.recipe().bands().map(BandCounts::new);
         let cleaner = deduplicator.fingerprinter();
-        let groups = GroupSizes::new(engine.memory_budget() / 16, engine.num_threads())?;
+        let groups = GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())?;
         Ok(Self {
             job,
             counts,
             identity,
             earlier_rows,
             start: deduplicator.next_sequence(),
-            history: history_of(job, &deduplicator)?,
+            history,
+            is_completed,
             deduplicator,
             output: None,
             duplicates: None,
@@ -214,30 +230,35 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
     pub(super) fn checkpoint_if_due(&mut self) -> Result<()> {
         let is_due = self.counts.records - self.records_at_checkpoint >= CHECKPOINT_RECORDS
             || self.last_checkpoint.elapsed() >= CHECKPOINT_INTERVAL;
-        if is_due && !self.deduplicator.is_temporary() { self.checkpoint().map(drop) } else { Ok(()) }
+        if is_due && !self.deduplicator.is_temporary() { self.checkpoint() } else { Ok(()) }
     }
 
     /// Makes the files durable, then, by one commit, the kept documents and what was written to the
     /// files. Standard output has accepted its documents before they are stored: a run that is cut
     /// off in between delivers them again.
-    fn checkpoint(&mut self) -> Result<Checkpoint> {
+    fn checkpoint(&mut self) -> Result<()> {
+        let progress = Progress::Reading(self.sync_files()?);
+        self.deduplicator.checkpoint(&progress.encode()?)?;
+        self.records_at_checkpoint = self.counts.records;
+        self.last_checkpoint = Instant::now();
+        Ok(())
+    }
+
+    /// Makes the files durable.
+    fn sync_files(&mut self) -> Result<Checkpoint> {
         let of_lines = |file: &mut Option<LineFile>| file.as_mut().map(LineFile::flush_and_sync).transpose();
         let files = [
             self.output.as_mut().map(DocumentWriter::flush_and_sync).transpose()?,
             of_lines(&mut self.duplicates)?,
             of_lines(&mut self.rejects)?,
         ];
-        let checkpoint = Checkpoint {
+        Ok(Checkpoint {
             identity: self.identity.clone(),
             rows: self.earlier_rows.and(self.start, self.deduplicator.next_sequence()),
             counts: self.counts,
             digest: self.hash.value,
             files: files.map(|file| file.map(FileDigest::from)),
-        };
-        self.deduplicator.checkpoint(&checkpoint.encode()?)?;
-        self.records_at_checkpoint = self.counts.records;
-        self.last_checkpoint = Instant::now();
-        Ok(checkpoint)
+        })
     }
 
     /// Counts a record.
@@ -262,26 +283,40 @@ impl<'a, F: Fingerprint> FileRun<'a, F> {
 
     /// Completes the files, and closes the database.
     ///
-    /// The record of the finished job replaces the checkpoint last, by one commit: a run that is
-    /// interrupted earlier still resumes.
+    /// First one commit says that all is written, then each file gets its name, then another commit
+    /// replaces the progress by the record of the finished job. A job that is killed in between is
+    /// completed from this record alone.
     ///
     /// Returns the counts and the largest groups.
     pub(super) fn finish(mut self) -> Result<(DocumentCounts, Vec<Group>)> {
         let is_temporary = self.deduplicator.is_temporary();
-        let checkpoint = if is_temporary { None } else { Some(self.checkpoint()?) };
+        let checkpoint = if is_temporary { None } else { Some(self.sync_files()?) };
         let Self {
-            job, output, duplicates, rejects, groups, mut deduplicator, counts, hash, history, ..
+            job,
+            output,
+            duplicates,
+            rejects,
+            groups,
+            mut deduplicator,
+            counts,
+            hash,
+            mut history,
+            ..
         } = self;
-        output.map_or(Ok(()), DocumentWriter::finish)?;
-        for file in [duplicates, rejects].into_iter().flatten() {
-            file.finish()?;
-        }
+        let end = |file: Option<LineFile>| file.map_or(Ok(None), LineFile::end);
+        let output = output.map_or(Ok(None), DocumentWriter::end)?;
+        let mut outputs = [output, end(duplicates)?, end(rejects)?];
         if let Some(checkpoint) = checkpoint {
-            let mut history = history;
-            history.jobs.push(FinishedJob::new(job, checkpoint, &hash)?);
-            deduplicator.set_history(&encoded(&history, job)?)?;
+            for output in outputs.iter_mut().flatten() {
+                output.keep();
+                output.sync()?;
+            }
+            let written = FinishedJob::new(job, checkpoint, &hash, &outputs)?;
+            deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
+            history.jobs.push(written);
         }
-        deduplicator.finish()?;
+        outputs.into_iter().flatten().try_for_each(OutputFile::complete)?;
+        deduplicator.finish_with(Some(&encoded(&history, job)?))?;
         Ok((counts, groups.largest()?))
     }
 

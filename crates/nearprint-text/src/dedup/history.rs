@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::job::{FileJob, JobIdentity};
 use super::report::{Report, report_progress};
-use crate::documents::{Reader, digest_of};
+use crate::documents::{OutputFile, Reader, digest_of};
 use crate::error::{Error, OutputProblem, Result};
 use crate::time::UtcTime;
 use nearprint::MAX_HISTORY_BYTES;
@@ -47,16 +47,22 @@ struct FinishedFile {
 }
 
 impl FinishedJob {
-    /// The record of a job whose files are complete.
-    pub(super) fn new(job: &FileJob, checkpoint: Checkpoint, hash: &RecordHash) -> Result<Self> {
+    /// The record of a job that has written its files to their ends. They may lack their names.
+    pub(super) fn new(
+        job: &FileJob,
+        checkpoint: Checkpoint,
+        hash: &RecordHash,
+        outputs: &[Option<OutputFile>; 3],
+    ) -> Result<Self> {
         let mut files = [None, None, None];
-        for ((file, path), written) in files.iter_mut().zip(job.outputs()).zip(&checkpoint.files) {
-            let Some(path) = path.filter(|path| is_file(path)) else { continue };
-            let content = match written.as_ref().filter(|written| written.has_digest()) {
+        for (place, path) in job.outputs().into_iter().enumerate() {
+            let regular = outputs[place].as_ref().filter(|output| output.is_regular());
+            let Some((path, output)) = path.zip(regular) else { continue };
+            let content = match checkpoint.files[place].as_ref().filter(|written| written.has_digest()) {
                 Some(written) => written.clone(),
-                None => digest_of(path).map_err(Error::io("read", path))?.into(),
+                None => output.written()?.into(),
             };
-            *file = Some(FinishedFile { path: path_hash(path), content });
+            files[place] = Some(FinishedFile { path: path_hash(path), content });
         }
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
@@ -68,6 +74,14 @@ impl FinishedJob {
             at_powers: hash.at_powers.iter().map(|&value| lower_half(value)).collect(),
             files,
         })
+    }
+
+    /// Gives the files of this job, which is `job`, their names, unless they have them.
+    pub(super) fn complete_files(&self, job: &FileJob) -> Result<()> {
+        let files = job.outputs().into_iter().zip(&self.files);
+        files
+            .filter_map(|(path, file)| path.zip(file.as_ref()))
+            .try_for_each(|(path, file)| OutputFile::complete_written(path, file.content.written()))
     }
 
     /// Whether `job` is this job, or would replace its output.
@@ -176,10 +190,6 @@ fn lower_half(value: u64) -> u32 {
 /// Whether an output has a name of its own: it is not standard output, a pipe or a device.
 fn is_named(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |found| found.is_file())
-}
-
-fn is_file(path: &Path) -> bool {
-    path != Path::new("-") && path.is_file()
 }
 
 fn path_hash(path: &Path) -> u64 {

@@ -16,7 +16,7 @@ pub(super) fn run<F: Fingerprint>(
 ) -> Result<()> {
     run.skip(reader)?;
     let fingerprinter = run.deduplicator.fingerprinter();
-    let (threads, confirm) = (run.job.dedup.engine.num_threads(), run.job.dedup.confirm);
+    let (threads, confirm) = (run.job.dedup.engine.get_threads(), run.job.dedup.confirm);
     fingerprinting::each(reader, &fingerprinter, confirm, threads, |block, position| {
         for prepared in block {
             take(run, prepared)?;

@@ -2,7 +2,7 @@
 
 use super::temporary::{KEPT, WorkFolder};
 use crate::error::Result;
-use nearprint::{Database, Fingerprint, LayoutChoice, Match, Near, Options, Schema, Writer};
+use nearprint::{Fingerprint, LayoutChoice, Match, Near, Options, Schema, Writer};
 
 /// A run is written after this many fingerprints, to bound the memory.
 const FLUSH_KEPT: u64 = 1 << 18;
@@ -42,7 +42,7 @@ impl<F: Fingerprint> KeptFingerprints<F> {
         let layout = bands.map_or(LayoutChoice::Auto, LayoutChoice::Bands);
         let folder = WorkFolder::new()?;
         let schema = Schema::new().k(k).layout(layout);
-        let writer = Database::<F>::create_with(folder.path().join(KEPT), schema, options)?.writer()?;
+        let writer = options.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
         Ok(Self { writer, k, count: 0, _folder: folder })
     }
 

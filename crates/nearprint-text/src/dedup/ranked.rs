@@ -17,7 +17,7 @@ use crate::documents::{InputFile, Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Comparable, Fingerprinter};
 use nearprint::internal::{Sorted, Sorter};
-use nearprint::{Database, Fingerprint, Match, Writer};
+use nearprint::{Fingerprint, Match, Writer};
 
 /// Rank, position, flags; fingerprint. The best documents sort first.
 type Ranked<F> = SortRow<F, 3>;
@@ -107,12 +107,12 @@ impl<F: Fingerprint> Ranking<F> {
     fn new(job: &FileJob) -> Result<Self> {
         let folder = WorkFolder::new()?;
         let options = &job.dedup.engine;
-        let memory = options.memory_budget() / 4;
+        let memory = options.get_memory_bytes() / 4;
         Ok(Self {
             names: Names { keys: StringFile::new()?, text_hashes: StringFile::new()? },
             texts: job.dedup.confirm.is_some().then(StringFile::new).transpose()?,
-            documents: Sorter::in_folder(folder.path(), 0, memory, options.num_threads())?,
-            outcomes: Sorter::in_folder(folder.path(), 1, memory, options.num_threads())?,
+            documents: Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?,
+            outcomes: Sorter::in_folder(folder.path(), 1, memory, options.get_threads())?,
             folder,
         })
     }
@@ -120,7 +120,7 @@ impl<F: Fingerprint> Ranking<F> {
     /// The first pass. Numbers all records by their positions.
     fn read(&mut self, run: &FileRun<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
         let fingerprinter = run.deduplicator.fingerprinter();
-        let (threads, mut position) = (run.job.dedup.engine.num_threads(), 0u64);
+        let (threads, mut position) = (run.job.dedup.engine.get_threads(), 0u64);
         fingerprinting::each(reader, &fingerprinter, run.job.dedup.confirm, threads, |block, at| {
             for prepared in block {
                 self.add(run, position, &prepared.record)?;
@@ -162,7 +162,7 @@ impl<F: Fingerprint> Ranking<F> {
         let Self { names, texts, documents, mut outcomes, folder } = self;
         let (path, schema) =
             (folder.path().join(DECIDED), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
-        let kept = Database::<F>::create_with(path, schema, run.job.dedup.engine.clone())?.writer()?;
+        let kept = run.job.dedup.engine.create::<F>(path, &schema)?.writer()?;
         let known = run.deduplicator.known_before(run.first_sequence())?;
         let (measure, fingerprinter) = (run.deduplicator.measure(), run.deduplicator.fingerprinter());
         let mut decider = Decider { run, measure, fingerprinter, known, kept, names, texts };

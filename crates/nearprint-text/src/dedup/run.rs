@@ -138,7 +138,8 @@ fn earlier_job<F: Fingerprint>(
     input: &mut JobInput,
     report: Report<'_>,
 ) -> Result<Option<FinishedJob>> {
-    if job.dry_run || job.again || run.is_resumed() || run.history.jobs.is_empty() {
+    let runs_again = job.again && !run.is_completed;
+    if job.dry_run || runs_again || run.is_resumed() || run.history.jobs.is_empty() {
         return Ok(None);
     }
     let mut same = run.history.same_inputs(&run.identity, &mut input.reader, report)?;

@@ -206,12 +206,17 @@ impl LineFile {
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
     pub fn finish(self) -> Result<()> {
+        self.end()?.map_or(Ok(()), OutputFile::complete)
+    }
+
+    /// Writes the end of the file. Returns the file, which is to get its name; `None` for standard output.
+    pub(crate) fn end(self) -> Result<Option<OutputFile>> {
         let ended = self.sink.finish().and_then(|mut sink| sink.flush());
         match ended {
             Err(error) if self.ignores_broken_pipes && error.kind() == io::ErrorKind::BrokenPipe => {}
             other => other.map_err(Error::io("write", &self.path))?,
         }
-        self.output.map_or(Ok(()), OutputFile::complete)
+        Ok(self.output)
     }
 }
 

@@ -112,9 +112,8 @@ impl OutputFile {
         Ok(file)
     }
 
-    /// Opens an unfinished file after its durable beginning, and cuts off the rest. A destination
-    /// that has just this content becomes an unfinished file again. Returns the hash of the
-    /// beginning, too.
+    /// Opens an unfinished file after its durable beginning, and cuts off the rest. Returns the hash
+    /// of the beginning, too.
     ///
     /// # Errors
     /// [`Error::Output`] with [`Truncated`](OutputProblem::Truncated) or
@@ -128,20 +127,38 @@ impl OutputFile {
         }
         let target = target_of(path).map_err(failed("open"))?;
         let partial = partial_path(&target);
-        let (file, hash) = match open_regular(&partial) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => take_completed(path, &target, written)?,
-            other => {
-                let file = other.map_err(Error::io("open", &partial))?;
-                lock(&file, &partial)?;
-                let hash = check_beginning(&file, &partial, written)?;
-                (file, hash)
-            }
+        let Some(file) = open_unfinished(&partial)? else {
+            let len_bytes = written.len_bytes;
+            return Err(OutputProblem::Truncated { path: partial, len_bytes }.into());
         };
+        let hash = check_beginning(&file, &partial, written)?;
         mark(&file, &partial).map_err(failed("open"))?;
         file.set_len(written.len_bytes).map_err(failed("truncate"))?;
         (&file).seek(SeekFrom::Start(written.len_bytes)).map_err(failed("open"))?;
         let partial = Partial { path: partial, target, process: std::process::id(), is_kept: true };
         Ok((Self { file, path: path.to_path_buf(), partial: Some(partial) }, hash))
+    }
+
+    /// Completes a file that an earlier process has written to its end, which made it `written`.
+    ///
+    /// Does nothing if no unfinished file is left, or if the destination has this content: the file has
+    /// its name already, and whoever changed it since has changed a complete file.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub(crate) fn complete_written(path: &Path, written: Written) -> Result<()> {
+        let target = target_of(path).map_err(Error::io("open", path))?;
+        if has_content(&target, written) {
+            return Ok(());
+        }
+        let partial = partial_path(&target);
+        let Some(file) = open_unfinished(&partial)? else { return Ok(()) };
+        check_beginning(&file, &partial, written)?;
+        if file.metadata().map_err(Error::io("open", &partial))?.len() != written.len_bytes {
+            return Err(OutputProblem::OtherContent { path: partial }.into());
+        }
+        let partial = Partial { path: partial, target, process: std::process::id(), is_kept: true };
+        Self { file, path: path.to_path_buf(), partial: Some(partial) }.complete()
     }
 
     /// The open file.
@@ -152,12 +169,20 @@ impl OutputFile {
 
     /// Whether it is a regular file, which can be read back.
     #[must_use]
-    pub(super) fn is_regular(&self) -> bool {
+    pub(crate) fn is_regular(&self) -> bool {
         self.partial.is_some()
     }
 
+    /// The length and the digest of the content.
+    pub(crate) fn written(&self) -> Result<Written> {
+        let failed = || Error::io("read", &self.path);
+        (&self.file).rewind().map_err(failed())?;
+        let (len_bytes, hash) = hash_of(&mut &self.file).map_err(failed())?;
+        Ok(Written { len_bytes, digest: hash.digest128() })
+    }
+
     /// Lets the unfinished file stay when it is dropped, to be resumed.
-    pub(super) fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         if let Some(partial) = &mut self.partial {
             partial.is_kept = true;
         }
@@ -168,7 +193,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
-    pub(super) fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(&self) -> Result<()> {
         let Some(partial) = &self.partial else { return Ok(()) };
         let synced = self.file.sync_all().and_then(|()| sync_folder(&partial.path));
         synced.map_err(Error::io("write", &self.path))
@@ -178,9 +203,13 @@ impl OutputFile {
     /// the file: buffers are flushed before.
     ///
     /// # Errors
-    /// [`Error::Engine`] with an I/O error.
+    /// [`Error::Output`] with [`PartialExists`](OutputProblem::PartialExists) if somebody has put another
+    /// file in the place of the unfinished one; [`Error::Engine`] with an I/O error.
     pub fn complete(mut self) -> Result<()> {
         let Some(partial) = self.partial.take() else { return Ok(()) };
+        if !is_at(&self.file, &partial.path) {
+            return Err(OutputProblem::PartialExists { path: partial.path }.into());
+        }
         let mut renamed = self.file.sync_all();
         if renamed.is_ok() {
             renamed = fs::rename(&partial.path, &partial.target);
@@ -296,21 +325,21 @@ fn take_abandoned(path: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Makes a destination that has this content an unfinished file again. A job renames its files one
-/// by one, and may have been killed in between.
-fn take_completed(path: &Path, target: &Path, written: Written) -> Result<(File, Xxh3)> {
-    let truncated = || OutputProblem::Truncated { path: path.to_path_buf(), len_bytes: written.len_bytes };
-    let file = match open_regular(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(truncated().into()),
-        other => other.map_err(Error::io("open", path))?,
+/// Opens and locks an unfinished file. `None` if there is no file.
+fn open_unfinished(partial: &Path) -> Result<Option<File>> {
+    let file = match open_regular(partial) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(Error::io("open", partial))?,
     };
-    lock(&file, path)?;
-    let hash = check_beginning(&file, path, written)?;
-    if file.metadata().map_err(Error::io("open", path))?.len() != written.len_bytes {
-        return Err(OutputProblem::OtherContent { path: path.to_path_buf() }.into());
-    }
-    fs::rename(target, partial_path(target)).map_err(Error::io("rename", path))?;
-    Ok((file, hash))
+    lock(&file, partial)?;
+    Ok(Some(file))
+}
+
+/// Whether a regular file has just this content.
+fn has_content(path: &Path, written: Written) -> bool {
+    let Ok(mut file) = options().write(false).open(path) else { return false };
+    let has_length = file.metadata().is_ok_and(|found| found.is_file() && found.len() == written.len_bytes);
+    has_length && hash_of(&mut file).is_ok_and(|(_, hash)| hash.digest128() == written.digest)
 }
 
 /// Checks that a file begins with what was written to it, and returns the hash of that.

@@ -14,7 +14,7 @@ use super::format::Format;
 use super::json::only_members;
 use super::line_file::{LineFile, STDOUT, Span, is_stdout, read_span};
 use super::lines::without_mark;
-use super::output_file::Written;
+use super::output_file::{OutputFile, Written};
 #[cfg(feature = "parquet")]
 use super::parquet::RowCopier;
 use super::parser::Parser;
@@ -293,10 +293,15 @@ impl DocumentWriter {
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
     pub fn finish(self) -> Result<()> {
+        self.end()?.map_or(Ok(()), OutputFile::complete)
+    }
+
+    /// Writes the end of the file. Returns the file, which is to get its name; `None` for standard output.
+    pub(crate) fn end(self) -> Result<Option<OutputFile>> {
         match self.target {
-            Target::Lines(lines) => lines.finish(),
+            Target::Lines(lines) => lines.end(),
             #[cfg(feature = "parquet")]
-            Target::Rows(rows) => rows.finish(),
+            Target::Rows(rows) => rows.end(),
         }
     }
 }

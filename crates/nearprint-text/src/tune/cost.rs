@@ -59,7 +59,7 @@ mod tests {
     /// Bytes of a row in a database on disk.
     fn stored<F: Fingerprint>(recipe: &Recipe, rows: u64) -> f64 {
         let home = tempfile::tempdir().unwrap();
-        let mut builder = Database::<F>::build(home.path().join("rows.np"), recipe.schema()).unwrap();
+        let mut builder = Database::<F>::build(home.path().join("rows.np"), &recipe.schema()).unwrap();
         for id in 0..rows {
             let words = [1, 2, 3, 4].map(|word| mix64(id * 4 + word));
             builder.push(F::from_le_words(&words), Some(id)).unwrap();

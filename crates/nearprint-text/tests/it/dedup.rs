@@ -203,7 +203,7 @@ fn short_documents_and_unconfirmed_ones_are_no_duplicates() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("texts.np");
     let schema = RECIPE.parse::<Recipe>().unwrap().schema();
-    Database::<u64>::create(&path, schema.k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
+    Database::<u64>::create(&path, &schema.k(64).keys(KeyStorage::KeysAndTexts)).unwrap();
     let mut options = options(64);
     options.confirm = Some(Confirm::Jaccard(0.9));
     options.min_tokens = 2;
@@ -229,14 +229,14 @@ fn refused(path: &Path, options: DedupOptions) -> DatabaseProblem {
 fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let at = |name: &str| home.path().join(name);
-    Database::<u64>::create(at("plain.np"), Schema::new()).unwrap();
+    Database::<u64>::create(at("plain.np"), &Schema::new()).unwrap();
     assert!(
         matches!(refused(&at("plain.np"), options(3)), DatabaseProblem::NoKeys { path } if path == at("plain.np"))
     );
 
     for keys in [KeyStorage::Keys, KeyStorage::KeysAndTexts] {
         let path = at(&format!("{keys:?}.np"));
-        Database::<u64>::create(&path, Schema::new().keys(keys)).unwrap();
+        Database::<u64>::create(&path, &Schema::new().keys(keys)).unwrap();
         assert!(matches!(refused(&path, options(3)), DatabaseProblem::NoRecipe { path: of } if of == path));
         let read = Deduplicator::<u64>::read_only(&path, options(3)).map(drop);
         assert!(matches!(read, Err(Error::Database(DatabaseProblem::NoRecipe { .. }))), "{read:?}");
@@ -258,7 +258,7 @@ fn regression_databases_without_keys_texts_or_the_recipe_are_refused() {
         matches!(&problem, DatabaseProblem::OtherRecipe { found, expected, .. } if *found != *expected),
         "{problem}"
     );
-    Database::<u64>::create(at("new.np"), Schema::new().keys(KeyStorage::Keys).recipe("tokens=future"))
+    Database::<u64>::create(at("new.np"), &Schema::new().keys(KeyStorage::Keys).recipe("tokens=future"))
         .unwrap();
     assert!(
         matches!(refused(&at("new.np"), options(3)), DatabaseProblem::UnknownRecipe { error, .. } if error.part() == "tokens")

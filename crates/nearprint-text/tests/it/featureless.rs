@@ -202,7 +202,7 @@ proptest! {
         let path = home.path().join("seen.np");
         let recipe: Recipe = "simhash short=none shingle=4".parse().unwrap();
         let keys = if stored { KeyStorage::KeysAndTexts } else { KeyStorage::Keys };
-        Database::<u64>::create(&path, recipe.schema().keys(keys)).unwrap();
+        Database::<u64>::create(&path, &recipe.schema().keys(keys)).unwrap();
         let mut dedup = Deduplicator::<u64>::open(&path, DedupOptions::new(recipe.clone())).unwrap();
         let mut seen: HashMap<&str, String> = HashMap::new();
         for (at, text) in texts.iter().enumerate() {

@@ -6,6 +6,7 @@ mod compression;
 mod dedup;
 mod documents;
 mod featureless;
+mod killed;
 mod real_texts;
 #[allow(dead_code, reason = "these tests need less than others")]
 #[path = "../../../../tests/common/skips.rs"]

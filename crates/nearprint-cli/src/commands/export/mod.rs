@@ -14,7 +14,7 @@ use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Database, Error, Fingerprint, Row, Snapshot, U256, width_of};
+use nearprint::{Error, Fingerprint, Row, Snapshot, U256, width_of};
 use nearprint_text::documents::check_outputs;
 use parquet::ParquetExport;
 
@@ -97,7 +97,7 @@ impl Args {
 
 impl TypedCommand<()> for Args {
     fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let snapshot = Database::<F>::open_with(&self.database, global.options())?.snapshot()?;
+        let snapshot = global.options().open::<F>(&self.database)?.snapshot()?;
         self.format.check_width::<F>()?;
         if let Some(output) = &self.output {
             check_outputs([("--output", &**output)], &[], &[&self.database])?;

@@ -92,7 +92,7 @@ pub(super) fn scan_all<F: Fingerprint>(
     };
     let mut paths = found.files.iter();
     parallel::ordered(
-        options.num_threads(),
+        options.get_threads(),
         chunks.len(),
         || reader.clone(),
         work,

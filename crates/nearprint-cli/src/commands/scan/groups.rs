@@ -110,7 +110,7 @@ fn confirmed<F: Fingerprint>(
         Ok(())
     };
     parallel::ordered(
-        options.num_threads(),
+        options.get_threads(),
         clusters.len(),
         || (),
         work,

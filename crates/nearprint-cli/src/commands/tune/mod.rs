@@ -173,7 +173,7 @@ impl Args {
         let confirms = self.confirms()?;
         let given = if self.recipe.is_anything_given() { Some(self.recipe.recipe()?) } else { None };
         let candidates = candidates::candidates(given, &self.shingles, &self.bands)?;
-        let threads = global.options().num_threads();
+        let threads = global.options().get_threads();
         let mut corpus = Corpus::new(&candidates, threads, self.needs(&confirms))?;
         corpus.read(&self)?;
         corpus.unusual.warn(global);

@@ -54,57 +54,104 @@ impl Collection {
         self.done.len() as u64
     }
 
-    pub fn step(&mut self, world: &mut World, inputs: &mut Inputs, job: Job) {
-        match world.below(3) {
+    /// Runs a job, or does something else; at times another job is tried while the first is unfinished.
+    pub fn step(&mut self, world: &mut World, inputs: &mut Inputs, job: Job, other: Job) {
+        match world.below(4) {
             // A job that was refused has left its rows.
             _ if self.begun.is_some() => self.others_add(world),
             0 if !self.done.is_empty() => self.again(world),
-            _ => self.work(world, inputs, job),
+            1 if !self.done.is_empty() => {
+                let at = world.below(self.done.len() as u64) as usize;
+                let job = self.done[at].again();
+                self.work(world, inputs, &job, None);
+            }
+            _ => {
+                if self.work(world, inputs, &job, Some(other)) {
+                    self.done.push(job);
+                }
+            }
         }
         self.settle(world);
     }
 
-    /// Runs a job until it comes to its end, while others store rows and change files.
-    fn work(&mut self, world: &mut World, inputs: &mut Inputs, job: Job) {
-        let folder = inputs.reference(self.state.as_deref());
-        let expected = job.reference(&folder);
-        self.begun = Some(folder);
+    /// Runs a job until it comes to its end, while others store rows and change files, and another job
+    /// is tried. A job that is run again is without `other`, and cannot be started over. Returns whether
+    /// it came to its end.
+    fn work(&mut self, world: &mut World, inputs: &mut Inputs, job: &Job, mut other: Option<Job>) -> bool {
+        let may_restart = other.is_some();
+        let mut expected = self.begin(inputs, job);
         let mut restart = false;
         for attempt in 0.. {
             let signal = if attempt < 3 { world.signal(5) } else { Signal::Nothing };
-            let before = contents(world, &job);
+            let before = contents(world, job);
             let mut line = job.line(&self.name);
-            if restart || attempt > 0 && world.chance(4) {
+            if may_restart && (restart || attempt > 0 && world.chance(4)) {
                 line.push("--restart".into());
             }
             let ended = world.run(&line, vec![], signal);
-            check_outputs(world, &job, &before, &expected, ended.code() == 0);
+            check_outputs(world, job, &before, &expected, ended.code() == 0);
             if ended.code() == 0 {
                 self.state = self.begun.take();
-                self.done.push(job);
-                return;
+                return true;
             }
-            if signal == Signal::Nothing {
-                let is_right = may_refuse(world, &job) || world.may_refuse(&self.name);
+            // Somebody has changed an output that was complete, which is said once the others are.
+            let has_changed = ended.err.contains("was changed or removed") && attempt > 0;
+            restart |= has_changed;
+            if signal == Signal::Nothing && !has_changed {
+                let is_right = may_refuse(world, job) || world.may_refuse(&self.name);
                 world.check(is_right, || format!("failed: {}", ended.err));
-                return;
+                return false;
             }
             self.settle(world);
-            restart |= self.disturb(world, &job, &expected);
+            if let Some(other) = other.take_if(|_| world.chance(4)) {
+                if self.try_another(world, inputs, other) {
+                    expected = self.begin(inputs, job);
+                }
+            } else {
+                restart |= self.disturb(world, job, &expected, may_restart);
+            }
             self.settle(world);
         }
+        false
+    }
+
+    /// The outputs of a job that begins now.
+    fn begin(&mut self, inputs: &mut Inputs, job: &Job) -> Vec<Vec<u8>> {
+        let folder = inputs.reference(self.state.as_deref());
+        let expected = job.reference(&folder);
+        self.begun = Some(folder);
+        expected
+    }
+
+    /// Runs another job while one is unfinished: it is refused, unless the unfinished one has not
+    /// stored anything yet. Returns whether it has come to its end.
+    fn try_another(&mut self, world: &mut World, inputs: &mut Inputs, job: Job) -> bool {
+        let unfinished = self.begun.take();
+        let expected = self.begin(inputs, &job);
+        let (before, ended) = self.run_again(world, &job);
+        check_outputs(world, &job, &before, &expected, ended.code() == 0);
+        if ended.code() == 0 {
+            self.state = self.begun.take();
+            self.done.push(job);
+            return true;
+        }
+        self.begun = unfinished;
+        let is_refused = ended.err.contains("has to go on first");
+        let is_right = is_refused || may_refuse(world, &job) || world.may_refuse(&self.name);
+        world.check(is_right, || format!("failed beside an unfinished job: {}", ended.err));
+        false
     }
 
     /// What happens between two runs of a job. Returns whether it has to start over.
-    fn disturb(&mut self, world: &mut World, job: &Job, expected: &[Vec<u8>]) -> bool {
+    fn disturb(&mut self, world: &mut World, job: &Job, expected: &[Vec<u8>], may_restart: bool) -> bool {
         match world.below(6) {
             0..2 => self.others_add(world),
             2 => {
                 let output = world.below(job.outputs.len() as u64) as usize;
                 world.write(&job.outputs[output].name, "of somebody else\n");
             }
-            3 => return self.replace_a_part(world, job, expected),
-            4 => return self.overwrite_a_part(world, job, expected),
+            3 if may_restart => return self.replace_a_part(world, job, expected),
+            4 if may_restart => return self.overwrite_a_part(world, job, expected),
             _ => {}
         }
         false

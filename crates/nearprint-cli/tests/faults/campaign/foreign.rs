@@ -196,7 +196,7 @@ fn list(path: &Path, found: &mut Listing) {
 }
 
 fn database(path: &Path) -> &'static str {
-    let database = Database::<u64>::create(path, Schema::new()).unwrap();
+    let database = Database::<u64>::create(path, &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     for id in 0..50 {
         writer.insert(fingerprint(id), Some(id)).unwrap();

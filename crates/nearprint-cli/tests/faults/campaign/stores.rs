@@ -9,6 +9,7 @@ use nearprint::Database;
 use super::world::{Signal, World, words};
 use crate::history::{fingerprint, rows_of};
 use crate::processes::Ended;
+use crate::worker::{FORK_ROWS, Forking};
 
 /// Rows of one acknowledgement.
 const BATCH: u64 = 20;
@@ -55,8 +56,9 @@ impl Stores {
             return self.make(world);
         }
         let at = world.below(self.all.len() as u64) as usize;
-        match world.below(12) {
+        match world.below(13) {
             0 => self.make(world),
+            12 => self.fork(world, at),
             1..4 => self.add(world, at),
             4..6 => self.two_at_once(world, at),
             6 => self.delete(world, at),
@@ -98,13 +100,6 @@ impl Stores {
                 return;
             }
             world.check(ended.code() != 0, || format!("{name:?} is not there"));
-            // A process that is killed right after it has made the folder leaves one without a marker.
-            let building = world.path(&format!("{name}.building"));
-            if attempt > 0 && !world.may_refuse(name) && ended.err.contains("move it away") {
-                let moved = std::fs::rename(&building, world.path(&format!("moved-{attempt}-{name}")));
-                world.check(moved.is_ok(), || format!("{building:?} cannot be moved away"));
-                continue;
-            }
             if signal == Signal::Nothing {
                 let refused = world.may_refuse(name);
                 world.check(refused, || format!("{name:?} was not made: {}", ended.err));
@@ -163,6 +158,35 @@ impl Stores {
         let other = world.finish(other, Signal::Nothing);
         self.added(world, at, &first, &one, signal, true);
         self.added(world, at, &second, &other, Signal::Nothing, true);
+    }
+
+    /// A writer forks, and its child ends as a program does. Meanwhile there is no other writer, and
+    /// everything that the parent has is as it was.
+    fn fork(&mut self, world: &mut World, at: usize) {
+        let built = world.new_name(".np");
+        let rows = self.take(3 * FORK_ROWS);
+        let mut parent =
+            Forking { first: rows[0], built: world.path(&built) }.start(&world.path(&self.all[at].name));
+        let mut lines = parent.lines().map(Result::unwrap);
+        let said = lines.find(|line| line == "FORKED" || line.starts_with("FAIL"));
+        if said.as_deref() == Some("FORKED") {
+            let line_of_command = words(&["add", &self.all[at].name]);
+            let other = world.run(&line_of_command, vec![line(rows[0])], Signal::Nothing);
+            world.check(other.code() == LOCKED, || format!("a fork has released a lock: {}", other.err));
+            parent.offer("\n");
+        }
+        let out: Vec<String> = lines.collect();
+        let ended = parent.end();
+        let is_right = ended.code() == 0 || world.may_refuse(&built);
+        world.check(is_right, || format!("a process that forked: {said:?} {out:?} {}", ended.err));
+        let store = &mut self.all[at];
+        store.may.extend(&rows[..2 * FORK_ROWS as usize]);
+        if ended.code() == 0 {
+            store.must.extend(&rows[..2 * FORK_ROWS as usize]);
+            self.acknowledged += 2 * FORK_ROWS;
+            let must = rows[2 * FORK_ROWS as usize..].iter().copied().collect();
+            self.all.push(Store { name: built, must, may: BTreeSet::new() });
+        }
     }
 
     fn added(

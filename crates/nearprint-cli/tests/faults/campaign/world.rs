@@ -177,9 +177,6 @@ impl World {
 
     /// Notes what is wrong after the last command.
     pub fn fault(&mut self, what: &str) {
-        if self.ended_early > 0 && self.is_about_a_bare_folder(what) {
-            return;
-        }
         let last = self.log.last().map_or("nothing", String::as_str);
         let what = what.replace(LONG, "y…");
         self.faults.push(format!("{what}\n    after command {}: {last}", self.log.len()));
@@ -199,21 +196,6 @@ impl World {
     /// Somebody else writes a file.
     pub fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
-    }
-
-    /// Whether a message is about a folder that holds nothing, or a marker that is not whole: a process
-    /// that is killed right after it has made a folder leaves such a one, which is refused from then on.
-    fn is_about_a_bare_folder(&self, what: &str) -> bool {
-        let entries = fs::read_dir(self.home.path()).unwrap().flatten();
-        let is_named = |entry: &fs::DirEntry| {
-            let name = entry.file_name().into_string().unwrap();
-            name.ends_with(".building") && what.contains(&format!("/{name}:"))
-        };
-        let is_bare = |entry: fs::DirEntry| {
-            let files = entry.path().read_dir();
-            files.is_ok_and(|files| files.flatten().all(|file| file.file_name() == "NEARPRINT-FOLDER"))
-        };
-        what.contains("move it away") && entries.filter(is_named).any(is_bare)
     }
 
     /// What is there, was not asked for, and is no part of what was.

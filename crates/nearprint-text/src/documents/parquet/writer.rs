@@ -71,9 +71,14 @@ impl ParquetWriter {
     /// # Errors
     /// [`Error::Engine`] with an I/O error.
     pub fn finish(self) -> Result<()> {
+        self.end()?.map_or(Ok(()), OutputFile::complete)
+    }
+
+    /// Writes the end of the file. Returns the file, which is to get its name; `None` for standard output.
+    fn end(self) -> Result<Option<OutputFile>> {
         let mut target = self.writer.into_inner().map_err(write_error(&self.path))?;
         target.flush().map_err(Error::io("write", &self.path))?;
-        self.output.map_or(Ok(()), OutputFile::complete)
+        Ok(self.output)
     }
 }
 
@@ -210,10 +215,10 @@ impl RowCopier {
         Ok(())
     }
 
-    /// Writes the waiting rows and the end of the file, and makes it durable.
-    pub(in super::super) fn finish(mut self) -> Result<()> {
+    /// Writes the waiting rows and the end of the file. Returns the file, as [`ParquetWriter::end`].
+    pub(in super::super) fn end(mut self) -> Result<Option<OutputFile>> {
         self.write_waiting()?;
-        self.writer.finish()
+        self.writer.end()
     }
 }
 
