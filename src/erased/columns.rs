@@ -113,6 +113,17 @@ impl Columns {
         self.keys.clear();
     }
 
+    /// Adds the rows of another result of the same shape.
+    pub fn append(&mut self, more: &Self) {
+        self.groups.extend_from_slice(&more.groups);
+        self.fingerprints.extend_from_slice(&more.fingerprints);
+        self.ids.extend_from_slice(&more.ids);
+        self.distances.extend_from_slice(&more.distances);
+        self.other_fingerprints.extend_from_slice(&more.other_fingerprints);
+        self.other_ids.extend_from_slice(&more.other_ids);
+        self.keys.extend_from_slice(&more.keys);
+    }
+
     /// A row, if there are so many.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<AnyRow<'_>> {

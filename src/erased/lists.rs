@@ -7,6 +7,7 @@ use super::stream::{AnyStream, Collector};
 use crate::database::streams::LIST;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Width, fingerprints, words};
+use crate::layout::BandLayout;
 use crate::options::Options;
 use crate::query::{self, Blocks, Near, visit_all, visit_all_clusters};
 
@@ -191,6 +192,19 @@ pub fn distances(width: Width, a: &[u64], b: &[u64]) -> Vec<u32> {
             _ => a.zip(b).map(|(one, other)| one.distance(other)).collect(),
         }
     })
+}
+
+/// The sketches of fingerprints with bands: all other bits are 0, so that [`distances`] are those of
+/// sketches.
+///
+/// # Errors
+/// As [`BandLayout::check`].
+pub fn sketches(width: Width, values: &[u64], bands: BandLayout) -> Result<Vec<u64>> {
+    bands.check(width)?;
+    Ok(with_width!(width, F => {
+        let mask = bands.sketch_mask::<F>();
+        fingerprints::<F>(values).flat_map(|value| words(value & mask)).collect()
+    }))
 }
 
 /// Runs `work` on a thread of its own.

@@ -73,8 +73,8 @@ mod writer;
 pub use columns::{AnyRow, Columns, Shape, Sink};
 pub use database::{AnyBuilder, AnyDatabase, DatabaseVisitor};
 pub use lists::{
-    block_keys, components, distances, find_all, find_clusters, join_between, join_blocks, spanning_forest,
-    split_blocks,
+    block_keys, components, distances, find_all, find_clusters, join_between, join_blocks, sketches,
+    spanning_forest, split_blocks,
 };
 pub use snapshot::AnySnapshot;
 pub use stream::AnyStream;

@@ -126,7 +126,7 @@ fn collected(stream: Result<erased::AnyStream>, block_rows: Option<usize>) -> Co
         };
         assert!(last.is_none() || last == block_rows, "only the last block has fewer rows");
         last = last.map(|_| block.len());
-        block.rows().for_each(|row| erased::Sink::push(&mut all, &row));
+        all.append(&block);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::status::nearprint_status;
 
 /// Rows, pairs or clusters that the caller pulls. It needs no other handle to live on.
 pub struct nearprint_stream {
-    rows: Guarded<Rows>,
+    rows: Guarded<PulledRows>,
     shape: Shape,
     words: usize,
 }
@@ -186,7 +186,7 @@ unsafe fn begin(
 }
 
 /// The rows of a stream. Those before a failure reach the caller before it.
-struct Rows {
+struct PulledRows {
     stream: AnyStream,
     block: Columns,
     /// The next row of the block.
@@ -194,7 +194,7 @@ struct Rows {
     failed: Option<Error>,
 }
 
-impl Rows {
+impl PulledRows {
     /// Fills the caller's columns.
     fn pull(&mut self, columns: &mut Outputs<'_>) -> Result<()> {
         while self.failed.is_none() && !columns.is_full() {
@@ -216,7 +216,7 @@ impl Rows {
 impl From<AnyStream> for nearprint_stream {
     fn from(stream: AnyStream) -> Self {
         let (shape, words) = (stream.shape(), stream.width().words());
-        let rows = Rows { stream, block: Columns::default(), next: 0, failed: None };
+        let rows = PulledRows { stream, block: Columns::default(), next: 0, failed: None };
         Self { rows: Guarded::new(rows), shape, words }
     }
 }
