@@ -109,7 +109,7 @@ fn build(corpus: &Corpus, name: &str) -> Snapshot<U256> {
     let schema = Schema::new().layout(LayoutChoice::Bands(corpus.bands)).k(corpus.k());
     let mut builder = options.build::<U256>(path, &schema).unwrap();
     for &value in &corpus.values {
-        builder.push(value, None).unwrap();
+        builder.push(value).unwrap();
     }
     builder.finish().unwrap().snapshot().unwrap()
 }

@@ -91,7 +91,7 @@ fn build(path: &Path, values: &[u64], threads: usize) -> Snapshot<u64> {
     }
     let mut builder = options.build::<u64>(path, &schema).unwrap();
     for &value in values {
-        builder.push(value, None).unwrap();
+        builder.push(value).unwrap();
     }
     builder.finish().unwrap().snapshot().unwrap()
 }

@@ -45,7 +45,7 @@ fn read_log() {
     let mut random = Random(7);
     let mut writer = database.writer().unwrap();
     let mut commit = |writer: &mut nearprint::Writer<u64>| {
-        writer.insert(random.next(), None).unwrap();
+        writer.insert(random.next()).unwrap();
         writer.commit().unwrap();
     };
     let open = |frames: u64| {
@@ -98,7 +98,7 @@ fn grow(path: &Path, rows: usize, threads: usize) {
     let mut values: Vec<u64> = (0..rows).map(|_| random.next()).collect();
     let mut builder = Database::<u64>::build(path, &Schema::new()).unwrap();
     for &value in &values {
-        builder.push(value, None).unwrap();
+        builder.push(value).unwrap();
     }
     builder.finish().unwrap();
     let database = Options::new().threads(threads).open::<u64>(path).unwrap();
@@ -123,7 +123,7 @@ fn grow(path: &Path, rows: usize, threads: usize) {
         for batch in part.chunks(COMMIT_ROWS) {
             for &value in batch {
                 if writer.query(value, 3).unwrap().is_empty() {
-                    writer.insert(value, None).unwrap();
+                    writer.insert(value).unwrap();
                     values.push(value);
                     inserted += 1;
                 }

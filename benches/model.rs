@@ -75,7 +75,7 @@ fn build<F: Fingerprint>(path: &Path, rows: u64, layout: &str, k: u32) -> Snapsh
     let mut builder = Options::new().build::<F>(path, &schema).unwrap();
     let mut random = Random(42);
     for _ in 0..rows {
-        builder.push(random.value(), None).unwrap();
+        builder.push(random.value::<F>()).unwrap();
     }
     drop(builder.finish().unwrap());
     Options::new().threads(1).open::<F>(path).unwrap().snapshot().unwrap()

@@ -103,7 +103,7 @@ fn build<F: Width>(path: &std::path::Path, values: &[F], threads: usize) -> Snap
     let options = Options::new().memory_bytes(1 << 30).threads(threads);
     let mut builder = options.build::<F>(path, &Schema::new().k(F::KS[0])).unwrap();
     for &value in values {
-        builder.push(value, None).unwrap();
+        builder.push(value).unwrap();
     }
     builder.finish().unwrap().snapshot().unwrap()
 }

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use nearprint::{Error, Options, Progress, Schema, Stage};
+use nearprint::{Error, Options, Progress, Row, Schema, Stage};
 
 const ROWS: u64 = 1_000_000;
 
@@ -29,7 +29,7 @@ fn main() -> nearprint::Result<()> {
     let options = Options::new().memory_bytes(64 << 20).progress(Arc::new(Lines(None.into())));
     let mut builder = options.build::<u64>(&path, &Schema::new())?;
     for number in 0..ROWS {
-        builder.push(simhash(number), Some(number))?;
+        builder.push(Row { fingerprint: simhash(number), id: number })?;
     }
     let snapshot = builder.finish()?.snapshot()?; // Nothing stood at the path until now.
 

@@ -47,7 +47,7 @@ fn check(path: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
         match writer.query(fingerprint, K)?.first() {
             Some(near) => writeln!(out, "near {} {}", near.fingerprint.display(), near.distance)?,
             None => {
-                writer.insert(fingerprint, None)?;
+                writer.insert(fingerprint)?;
                 writeln!(out, "new")?;
             }
         }

@@ -5,7 +5,7 @@
 //! cargo run --release --example embed
 //! ```
 
-use nearprint::{Database, Error, KeyStorage, Row, Schema};
+use nearprint::{Database, Error, KeyStorage, NewRow, Row, Schema};
 
 /// How many bits two hashes of one image may differ in.
 const MOST_BITS: u32 = 6;
@@ -16,7 +16,7 @@ fn main() -> nearprint::Result<()> {
 
     let mut writer = database.writer()?;
     for (name, hash) in [("harbour.jpg", 0x8f3c_0712_99aa_4401), ("ridge.jpg", 0x00ff_12c4_7e55_d0b6)] {
-        writer.insert_keyed(hash, None, name, b"")?;
+        writer.insert(NewRow::keyed(hash, name))?;
     }
     writer.commit()?; // Durable from here on, and visible to new snapshots in every process.
     writer.close()?;

@@ -5,13 +5,13 @@
 //! whatever its size.
 //!
 //! ```
-//! use nearprint::{Database, Schema};
+//! use nearprint::{Database, Row, Schema};
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let path = home.path().join("corpus.np");
 //! let mut builder = Database::<u64>::build(&path, &Schema::new())?;
-//! for (id, fingerprint) in [0x1f3a_u64, 0x1f3b, 0xffff_0000].into_iter().enumerate() {
-//!     builder.push(fingerprint, Some(id as u64))?;
+//! for (id, fingerprint) in [(0, 0x1f3a), (1, 0x1f3b), (2, 0xffff_0000)] {
+//!     builder.push(Row { fingerprint, id })?;
 //! }
 //! builder.finish()?;
 //!
@@ -46,6 +46,7 @@ mod util;
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
 pub use database::ingest::IngestReport;
+pub use database::new_row::NewRow;
 pub use database::repair::{Finding, FindingKind, RepairReport};
 pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};

@@ -55,7 +55,7 @@ pub(crate) const NO_PROGRESS: ProgressFn<'static> = &|_| Ok(());
 /// # let home = tempfile::tempdir()?;
 /// let options = Options::new().progress(Arc::new(Impatient));
 /// let mut builder = options.build::<u64>(home.path().join("corpus.np"), &Schema::new())?;
-/// builder.push(7, None)?;
+/// builder.push(7)?;
 /// assert!(matches!(builder.finish(), Err(Error::Interrupted)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

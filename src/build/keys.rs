@@ -45,7 +45,7 @@ pub(super) struct KeysInput<'a> {
     pub(super) newer: NewerTombstones<'a>,
 }
 
-/// The live keys of several keys files. Of several records of a key, only the earliest.
+/// The live keys of several keys files.
 pub(super) struct MergedKeys<'a>(pub(super) Vec<KeysInput<'a>>);
 
 impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
@@ -56,14 +56,14 @@ impl<F: Fingerprint> KeySource<F> for MergedKeys<'_> {
             heads.push(input.next(cursor)?);
         }
         while let Some(place) = heads.iter().flatten().map(KeyRecord::place).min() {
-            let mut first: Option<KeyRecord<'_, F>> = None;
+            let mut united: Option<KeyRecord<'_, F>> = None;
             for ((head, cursor), input) in heads.iter_mut().zip(&mut cursors).zip(&self.0) {
                 if let Some(record) = head.filter(|record| record.place() == place) {
-                    first = first.filter(|first| first.sequence <= record.sequence).or(Some(record));
+                    united = Some(united.map_or(record, |united| united.with(record)));
                     *head = input.next(cursor)?;
                 }
             }
-            first.into_iter().try_for_each(&mut *visit)?;
+            united.into_iter().try_for_each(&mut *visit)?;
         }
         Ok(())
     }
@@ -97,6 +97,7 @@ struct HeldKey<F> {
     fingerprint: F,
     key: Box<[u8]>,
     sequence: u64,
+    last: u64,
     text: Box<[u8]>,
 }
 
@@ -109,9 +110,9 @@ impl<F: Fingerprint> KeySorter<F> {
     }
 
     pub(crate) fn push(&mut self, target: Target<'_>, record: &KeyRecord<'_, F>) -> Result<()> {
-        let KeyRecord { row: Row { fingerprint, id }, sequence, key, text } = *record;
+        let KeyRecord { row: Row { fingerprint, id }, sequence, last, key, text } = *record;
         self.held_bytes += size_of::<HeldKey<F>>() + key.len() + text.len();
-        self.held.push(HeldKey { id, fingerprint, key: key.into(), sequence, text: text.into() });
+        self.held.push(HeldKey { id, fingerprint, key: key.into(), sequence, last, text: text.into() });
         if self.held_bytes >= self.memory_bytes { self.spill(target) } else { Ok(()) }
     }
 
@@ -132,7 +133,12 @@ impl<F: Fingerprint> KeySorter<F> {
     fn sort(&mut self) {
         self.held.sort_unstable();
         self.held.dedup_by(|later, first| {
-            (later.id, later.fingerprint, &later.key) == (first.id, first.fingerprint, &first.key)
+            let is_same =
+                (later.id, later.fingerprint, &later.key) == (first.id, first.fingerprint, &first.key);
+            if is_same {
+                first.last = first.last.max(later.last);
+            }
+            is_same
         });
     }
 
@@ -190,7 +196,8 @@ impl<F: Fingerprint> KeySource<F> for HeldKeys<'_, F> {
     fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
         self.0.iter().try_for_each(|held| {
             let row = Row { fingerprint: held.fingerprint, id: held.id };
-            visit(KeyRecord { row, sequence: held.sequence, key: &held.key, text: &held.text })
+            let HeldKey { sequence, last, ref key, ref text, .. } = *held;
+            visit(KeyRecord { row, sequence, last, key, text })
         })
     }
 }

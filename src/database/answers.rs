@@ -22,7 +22,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let home = tempfile::tempdir()?;
     /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0111, 0b0001, 0b0001] {
-    /// #     builder.push(fingerprint, None)?;
+    /// #     builder.push(fingerprint)?;
     /// # }
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// assert_eq!(snapshot.query(0b0011, 1)?.len(), 3);
@@ -84,7 +84,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # use nearprint::{Database, Error, Schema};
     /// # let home = tempfile::tempdir()?;
     /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
-    /// # builder.push(0b0001, None)?;
+    /// # builder.push(0b0001)?;
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let mut counts = Vec::new();
     /// snapshot.query_batch(&[0b0011, u64::MAX], 3, |_, matches| {
@@ -185,7 +185,7 @@ mod tests {
         let mut writer = database.writer().unwrap();
         for id in 0..15_000 {
             let fingerprint = mix64(mix64(id) % 7) ^ 1 << (mix64(id) % 3) & (id % 5);
-            writer.insert(fingerprint, Some(id % 11_000)).unwrap();
+            writer.insert(Row { fingerprint, id: id % 11_000 }).unwrap();
             if id % 3 == 0 {
                 writer.delete(mix64(id + 1) % 11_000).unwrap();
             }

@@ -9,10 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::build::{KeySorter, RowCounts, Sorter, SpillNames, Target, write_run};
+use crate::database::new_row::NewRow;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::keys::{KeyRecord, MAX_HASH_BYTES, MAX_KEY_BYTES, hash_key};
-use crate::format::manifest::{BesideKeys, IdRanges, KeysKept, Manifest, RunRecord};
+use crate::format::keys::KeyRecord;
+use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
@@ -37,12 +38,12 @@ fn folder(staging: &Staging) -> Arc<dyn Storage> {
 /// everything. In the child of a fork, dropping its parent's builder changes nothing.
 ///
 /// ```
-/// use nearprint::{Database, Schema};
+/// use nearprint::{Database, Row, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
 /// let mut builder = Database::<u64>::build(&path, &Schema::new())?;
-/// builder.push(0x0123_4567_89ab_cdef, None)?;
-/// builder.push(0x0123_4567_89ab_cdee, Some(42))?;
+/// builder.push(0x0123_4567_89ab_cdef)?;
+/// builder.push(Row { fingerprint: 0x0123_4567_89ab_cdee, id: 42 })?;
 /// let database = builder.finish()?;
 /// assert_eq!(database.snapshot()?.stats().rows, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -126,7 +127,7 @@ impl<F: Fingerprint> Builder<F> {
     /// use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
     /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?.first_id(1000);
-    /// assert_eq!(builder.push(7, None)?, 1000);
+    /// assert_eq!(builder.push(7)?, 1000);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -162,13 +163,26 @@ impl<F: Fingerprint> Builder<F> {
         KeyStorage::of(self.manifest.keys)
     }
 
-    /// Adds a row and returns its id: the given one, or the larger of the [first
+    /// Adds a row and returns its id: the given one, the hash of the key, or the larger of the [first
     /// id](Builder::first_id) and 1 + the largest id so far.
     ///
     /// # Errors
     /// [`Error::Limit`] when automatic ids have run out, [`Error::Io`] when a full buffer cannot be
-    /// written, [`Error::Interrupted`]; [`Error::Forked`] in the child of a fork, not for every row.
-    pub fn push(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
+    /// written, [`Error::Interrupted`]; [`Error::Forked`] in the child of a fork, not for every row;
+    /// for keys and texts as [`Writer::insert`](crate::Writer::insert).
+    pub fn push<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
+        let row = row.into();
+        row.check(self.manifest.keys, self.staging.target())?;
+        let (fingerprint, given) = (row.fingerprint, row.given_id());
+        let Some(key) = row.key else { return self.push_row(fingerprint, given) };
+        let id = given.unwrap_or_default();
+        let (row, text) = (Row { fingerprint, id }, row.text);
+        let sequence = self.next_sequence;
+        self.push_record(&KeyRecord { row, sequence, last: sequence, key: key.as_bytes(), text })?;
+        Ok(id)
+    }
+
+    fn push_row(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
         if self.rows.is_multiple_of(REPORT_ROWS) {
             self.staging.check_process()?;
         }
@@ -187,24 +201,10 @@ impl<F: Fingerprint> Builder<F> {
         Ok(id)
     }
 
-    /// Adds a row with a key, and a text where the database stores texts, or the hash of one where
-    /// it stores hashes. Returns the row's id: the given one, or the 64-bit xxh3 of the key.
-    ///
-    /// # Errors
-    /// As [`push`](Builder::push); also as [`Writer::insert_keyed`](crate::Writer::insert_keyed).
-    pub fn push_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
-        check_key(self.manifest.keys, key, text, self.staging.target())?;
-        let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
-        let row = Row { fingerprint, id };
-        let record = KeyRecord { row, sequence: self.next_sequence, key: key.as_bytes(), text };
-        self.push_record(&record)?;
-        Ok(id)
-    }
-
     pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
-        self.push(record.row.fingerprint, Some(record.row.id))?;
+        self.push_row(record.row.fingerprint, Some(record.row.id))?;
         let storage = folder(&self.staging);
-        self.next_sequence = self.next_sequence.max(record.sequence.saturating_add(1));
+        self.next_sequence = self.next_sequence.max(record.last.saturating_add(1));
         let target = target(&storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
         self.keys.push(target, record)
     }
@@ -280,25 +280,6 @@ fn target<'a>(
     run: u64,
 ) -> Target<'a> {
     Target { storage, options, database_id: manifest.database_id, width, run }
-}
-
-/// Refuses a key or a text that a database does not store.
-pub(crate) fn check_key(kept: Option<KeysKept>, key: &str, text: &[u8], path: &Path) -> Result<()> {
-    let path = || path.to_path_buf();
-    match kept {
-        None => Err(Error::KeysNotStored { path: path() }),
-        Some(KeysKept { beside: BesideKeys::Nothing, .. }) if !text.is_empty() => {
-            Err(Error::TextsNotStored { path: path() })
-        }
-        Some(KeysKept { beside: BesideKeys::Hashes, .. }) if text.len() > MAX_HASH_BYTES => {
-            Err(Error::NotAHash { path: path(), len_bytes: text.len() })
-        }
-        Some(_) if key.len() > MAX_KEY_BYTES => Err(Error::KeyTooLong { path: path(), len_bytes: key.len() }),
-        Some(_) if u32::try_from(text.len()).is_err() => {
-            Err(Error::TextTooLong { path: path(), len_bytes: text.len() })
-        }
-        Some(_) => Ok(()),
-    }
 }
 
 /// Writes a database of several runs with different layouts, oldest first.

@@ -37,7 +37,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let home = tempfile::tempdir()?;
     /// let make = |name: &str, fingerprints: &[u64]| -> nearprint::Result<_> {
     ///     let mut builder = Database::<u64>::build(home.path().join(name), &Schema::new())?;
-    ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint, None).map(drop))?;
+    ///     fingerprints.iter().try_for_each(|&fingerprint| builder.push(fingerprint).map(drop))?;
     ///     builder.finish()?.snapshot()
     /// };
     /// let (monday, tuesday) = (make("monday.np", &[0b1000, 0xffff])?, make("tuesday.np", &[0b1001, 0xffff])?);

@@ -21,11 +21,11 @@ use crate::storage::{Folder, Storage};
 /// is the same one.
 ///
 /// ```
-/// use nearprint::{Database, Schema};
+/// use nearprint::{Database, Row, Schema};
 /// # let home = tempfile::tempdir()?;
 /// # let path = home.path().join("corpus.np");
 /// let mut builder = Database::<u64>::build(&path, &Schema::new())?;
-/// builder.push(0b1111_0000, Some(7))?;
+/// builder.push(Row { fingerprint: 0b1111_0000, id: 7 })?;
 /// builder.finish()?;
 ///
 /// let snapshot = Database::<u64>::open(&path)?.snapshot()?;

@@ -235,7 +235,7 @@ mod tests {
             let builder = options().build::<u64>(&path, &schema()).unwrap();
             let mut builder = builder.first_id(first_id).runs_only();
             for value in 0..count {
-                builder.push(fingerprint::mix64(value), None).unwrap();
+                builder.push(fingerprint::mix64(value)).unwrap();
             }
             builder.finish().unwrap();
             path
@@ -247,7 +247,7 @@ mod tests {
         let disk = SimulatedDisk::new();
         manifest::replace(&disk, &manifest::fresh(64, &schema()).unwrap()).unwrap();
         let mut writer = writer(&disk);
-        writer.insert(9, Some(0)).unwrap();
+        writer.insert(Row { fingerprint: 9, id: 0 }).unwrap();
         writer.close().unwrap();
         disk
     }

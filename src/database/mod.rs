@@ -8,6 +8,7 @@ mod cross;
 pub(crate) mod explain;
 mod handle;
 pub(crate) mod ingest;
+pub(crate) mod new_row;
 pub(crate) mod repair;
 pub(crate) mod snapshot;
 pub(crate) mod stats;

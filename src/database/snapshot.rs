@@ -137,7 +137,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// # let home = tempfile::tempdir()?;
     /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
-    /// builder.push(7, None)?;
+    /// builder.push(7)?;
     /// let snapshot = builder.finish()?.snapshot()?;
     /// let cut_short = snapshot.with_progress(Arc::new(Impatient)).verify();
     /// assert!(matches!(cut_short, Err(Error::Interrupted)));

@@ -170,7 +170,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let home = tempfile::tempdir()?;
     /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0000, 0b0111, 0b1111] {
-    /// #     builder.push(fingerprint, None)?;
+    /// #     builder.push(fingerprint)?;
     /// # }
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let nearest = snapshot.pairs(3)?.filter_map(Result::ok).min_by_key(|pair| pair.distance);
@@ -205,7 +205,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # let home = tempfile::tempdir()?;
     /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
     /// # for fingerprint in [0b0000, 0b0111, u64::MAX] {
-    /// #     builder.push(fingerprint, None)?;
+    /// #     builder.push(fingerprint)?;
     /// # }
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// for cluster in snapshot.clusters(3)? {
@@ -254,7 +254,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # use nearprint::{Database, Schema};
     /// # let home = tempfile::tempdir()?;
     /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
-    /// # builder.push(0b0001, None)?;
+    /// # builder.push(0b0001)?;
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// let queries = vec![0b0011, u64::MAX];
     /// for (query, matches) in queries.clone().into_iter().zip(snapshot.matches(queries, 3)?) {

@@ -102,7 +102,7 @@ impl<F: Fingerprint> Unflushed<F> {
     ) -> Result<Option<Arc<Searchable<F>>>> {
         let mut changes = ChangeSet::new();
         frames.visit(&mut |operation| {
-            changes.apply(operation, |_| ());
+            changes.apply(operation);
         })?;
         changes.note_in(manifest);
         changes.to_run(manifest, self.runs().map(|run| &run.run.record), options)
@@ -209,7 +209,7 @@ mod tests {
 
     fn commit(writer: &mut Writer<u64>, ids: std::ops::Range<u64>) {
         for id in ids {
-            writer.insert(crate::fingerprint::mix64(id), Some(id)).unwrap();
+            writer.insert(Row { fingerprint: crate::fingerprint::mix64(id), id }).unwrap();
             writer.commit().unwrap();
         }
     }

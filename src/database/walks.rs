@@ -22,10 +22,10 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Corrupt`]; so does each item.
     ///
     /// ```
-    /// # use nearprint::{Database, Schema};
+    /// # use nearprint::{Database, Row, Schema};
     /// # let home = tempfile::tempdir()?;
     /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
-    /// # (builder.push(9, Some(1))?, builder.push(7, Some(2))?);
+    /// # (builder.push(Row { fingerprint: 9, id: 1 })?, builder.push(Row { fingerprint: 7, id: 2 })?);
     /// # let snapshot = builder.finish()?.snapshot()?;
     /// for row in snapshot.rows()? {
     ///     let row = row?;

@@ -42,7 +42,7 @@ use crate::run::Verification;
 /// # let path = home.path().join("corpus.np");
 /// # let mut builder = Database::<u128>::build(&path, &Schema::new())?;
 /// # for fingerprint in [7, 15, u128::MAX] {
-/// #     builder.push(fingerprint, None)?;
+/// #     builder.push(fingerprint)?;
 /// # }
 /// # builder.finish()?;
 /// let database = AnyDatabase::open(&path)?;
@@ -278,18 +278,12 @@ impl AnyBuilder {
         rebuilt!(self, builder => builder.identity(name))
     }
 
-    /// Adds rows: see [`Builder::push`] and [`Builder::push_keyed`]. `stored` receives the id of each
-    /// row; an error of it ends the work, and the rows before it stay.
+    /// Adds rows: see [`Builder::push`]. `stored` receives the id of each row; an error of it ends the work, and the rows before it stay.
     ///
     /// # Errors
-    /// As [`Builder::push_keyed`], and those of `stored`.
+    /// As [`Builder::push`], and those of `stored`.
     pub fn push(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-        typed!(PerWidth: &mut self.0, builder => {
-            rows.store(stored, |fingerprint, id, key, text| match key {
-                Some(key) => builder.push_keyed(fingerprint, id, key, text),
-                None => builder.push(fingerprint, id),
-            })
-        })
+        typed!(PerWidth: &mut self.0, builder => rows.store(stored, |row| builder.push(row)))
     }
 
     /// Makes the database: see [`Builder::finish`].

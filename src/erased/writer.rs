@@ -6,6 +6,7 @@ use std::path::Path;
 use super::columns::{Sink, push_row};
 use super::{AnySnapshot, PerWidth};
 use crate::database::ingest::IngestReport;
+use crate::database::new_row::NewRow;
 use crate::database::writer::Writer;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row, U256, fingerprints};
@@ -26,17 +27,17 @@ pub struct NewRows<'a> {
 }
 
 impl NewRows<'_> {
-    /// Passes each row on: its fingerprint, id, key and text.
+    /// Passes each row on.
     pub(super) fn store<F: Fingerprint>(
         &self,
         stored: &mut dyn FnMut(u64) -> Result<()>,
-        mut store: impl FnMut(F, Option<u64>, Option<&str>, &[u8]) -> Result<u64>,
+        mut store: impl FnMut(NewRow<'_, F>) -> Result<u64>,
     ) -> Result<()> {
         fingerprints(self.fingerprints).enumerate().try_for_each(|(index, fingerprint)| {
             let id = self.ids.and_then(|ids| ids.get(index)).copied();
             let key = self.keys.and_then(|keys| keys.get(index)).copied();
             let text = self.texts.and_then(|texts| texts.get(index)).copied().unwrap_or_default();
-            stored(store(fingerprint, id, key, text)?)
+            stored(store(NewRow { fingerprint, id, key, text })?)
         })
     }
 }
@@ -46,33 +47,22 @@ impl NewRows<'_> {
 pub struct AnyWriter(pub(super) PerWidth<Writer<u64>, Writer<u128>, Writer<U256>>);
 
 impl AnyWriter {
-    /// Inserts rows: see [`Writer::insert`] and [`Writer::insert_keyed`]. `stored` receives the id of
-    /// each row; an error of it ends the work, and the rows before it stay.
+    /// Inserts rows: see [`Writer::insert`]. `stored` receives the id of each row; an error of it ends
+    /// the work, and the rows before it stay.
     ///
     /// # Errors
-    /// As [`Writer::insert_keyed`], and those of `stored`.
+    /// As [`Writer::insert`], and those of `stored`.
     pub fn insert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-        typed!(PerWidth: &mut self.0, writer => {
-            rows.store(stored, |fingerprint, id, key, text| match key {
-                Some(key) => writer.insert_keyed(fingerprint, id, key, text),
-                None => writer.insert(fingerprint, id),
-            })
-        })
+        typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.insert(row)))
     }
 
-    /// Makes each row the only one with its id: see [`Writer::upsert`] and [`Writer::upsert_keyed`].
-    /// A row without id and key is inserted. `stored` is as in [`insert`](Self::insert).
+    /// Makes each row the only one with its id: see [`Writer::upsert`]. `stored` is as in
+    /// [`insert`](Self::insert).
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn upsert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-        typed!(PerWidth: &mut self.0, writer => {
-            rows.store(stored, |fingerprint, id, key, text| match (key, id) {
-                (Some(key), id) => writer.upsert_keyed(fingerprint, id, key, text),
-                (None, Some(id)) => writer.upsert(fingerprint, id).map(|()| id),
-                (None, None) => writer.insert(fingerprint, None),
-            })
-        })
+        typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.upsert(row)))
     }
 
     /// Deletes every row with one of these ids.

@@ -66,6 +66,7 @@ impl Error {
             | Self::TooLittleMemory { .. }
             | Self::KeyTooLong { .. }
             | Self::TextTooLong { .. }
+            | Self::TextWithoutKey { .. }
             | Self::ForeignKey { .. } => ErrorKind::InvalidArgument,
             Self::InsideDatabase { .. } | Self::Unnamed { .. } | Self::MountPoint { .. } => {
                 ErrorKind::BadPlace

@@ -183,6 +183,11 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// A text without a key, beside which it would be stored.
+    TextWithoutKey {
+        /// The database.
+        path: PathBuf,
+    },
     /// More than [`MAX_HASH_BYTES`](crate::MAX_HASH_BYTES) bytes beside a key, where the database
     /// stores hashes of texts and no texts.
     NotAHash {
@@ -401,6 +406,9 @@ impl fmt::Display for Error {
             }
             Self::TextsNotStored { path } => {
                 write!(f, "{}: the database was made without texts", path.display())
+            }
+            Self::TextWithoutKey { path } => {
+                write!(f, "{}: a row with a text needs a key", path.display())
             }
             Self::NotAHash { path, .. } => {
                 write!(f, "{}: the database stores hashes of texts, and no texts", path.display())

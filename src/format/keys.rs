@@ -17,6 +17,9 @@ pub(crate) const ENDS: usize = 1;
 pub(crate) const RECORDS: usize = 2;
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 1 << 16;
+/// The bit of a key's length that announces the sequence number of the last insertion. Without it, the
+/// key was inserted once.
+const INSERTED_AGAIN: u32 = 1 << 31;
 /// The longest hash of a text, in bytes.
 pub const MAX_HASH_BYTES: usize = 32;
 
@@ -24,8 +27,10 @@ pub const MAX_HASH_BYTES: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyRecord<'a, F> {
     pub(crate) row: Row<F>,
-    /// Smaller for keys inserted earlier.
+    /// The sequence number of its first insertion.
     pub(crate) sequence: u64,
+    /// The sequence number of its last insertion.
+    pub(crate) last: u64,
     pub(crate) key: &'a [u8],
     /// The text, or its hash; empty if the database stores neither.
     pub(crate) text: &'a [u8],
@@ -43,15 +48,31 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
         mix64(row.wrapping_add(hash_key(self.key)))
     }
 
+    /// One record of two of the same key: the earlier insertion, and the number of the last one.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let first = if other.sequence < self.sequence { other } else { self };
+        Self { last: self.last.max(other.last), ..first }
+    }
+
+    fn is_inserted_again(&self) -> bool {
+        self.last != self.sequence
+    }
+
     /// Length in the section `records`.
     pub(crate) fn len_bytes(&self) -> u64 {
-        (F::LEN_BYTES + 12 + self.key.len() + self.text.len()) as u64
+        let last = if self.is_inserted_again() { 8 } else { 0 };
+        (F::LEN_BYTES + 12 + last + self.key.len() + self.text.len()) as u64
     }
 
     /// Appends the form that the section `records` stores.
     pub(crate) fn encode(&self, out: &mut Encoder) {
         self.row.fingerprint.write_le(&mut out.bytes);
-        out.u64(self.sequence).u32(u32::try_from(self.key.len()).unwrap_or(u32::MAX));
+        let key_len = u32::try_from(self.key.len()).unwrap_or(INSERTED_AGAIN - 1);
+        if self.is_inserted_again() {
+            out.u64(self.sequence).u32(key_len | INSERTED_AGAIN).u64(self.last);
+        } else {
+            out.u64(self.sequence).u32(key_len);
+        }
         out.put(self.key).put(self.text);
     }
 
@@ -59,13 +80,16 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
     pub(crate) fn decode(id: u64, bytes: &'a [u8], offset: u64) -> Result<Self, Flaw> {
         let mut fields = Decoder::new("records", offset, bytes);
         let fingerprint = F::read_le(fields.take(F::LEN_BYTES)?);
-        let (sequence, key_len) = (fields.u64()?, fields.u32()? as usize);
+        let (sequence, key_len) = (fields.u64()?, fields.u32()?);
+        let last = if key_len & INSERTED_AGAIN == 0 { sequence } else { fields.u64()? };
+        let key_len = (key_len & !INSERTED_AGAIN) as usize;
         if key_len > MAX_KEY_BYTES {
             return Err(fields.flaw(format!("a key of at most {MAX_KEY_BYTES} bytes"), key_len));
         }
         Ok(Self {
             row: Row { fingerprint, id },
             sequence,
+            last,
             key: fields.take(key_len)?,
             text: fields.take_rest(),
         })

@@ -161,13 +161,12 @@ pub(crate) fn checksum_pages(data_pages: u64) -> u64 {
 
 /// The checksum pages for data pages with these CRCs.
 pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> Vec<u8> {
-    crcs.chunks(CRCS_PER_PAGE)
-        .flat_map(|chunk| {
-            let mut page = Encoder::default();
-            page.u32s(chunk);
-            seal(page)
-        })
-        .collect()
+    let page = |chunk: &[u32]| {
+        let mut page = Encoder::default();
+        page.u32s(chunk);
+        seal(page)
+    };
+    crcs.chunks(CRCS_PER_PAGE).map(page).collect::<Vec<_>>().concat()
 }
 
 /// The place of a data page's CRC: the number of a page in the file, and an offset within that

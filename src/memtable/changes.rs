@@ -1,7 +1,6 @@
 //! Net effect of unflushed operations: the inserted rows, and the ids deleted from older runs.
 
-use std::collections::{BTreeSet, HashMap};
-use std::iter;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::build::{KeySource, RowCounts, Target, write_run};
@@ -15,26 +14,22 @@ use crate::options::Options;
 use crate::query::prepare::Searchable;
 use crate::run::Run;
 use crate::storage::{Memory, Storage};
-use crate::util::cast::to_u32;
 
-/// Operations that one thread makes a run of.
-const FEW: usize = 1 << 12;
-/// The end of a list of keys.
-const NONE: u32 = u32::MAX;
+/// Up to so many operations become a run of one table, which queries scan: more tables take longer to
+/// make than they save. One thread makes it.
+const FEW: usize = 1 << 10;
 
-/// The net effect of operations, applied in order.
+/// Operations in the order in which they were applied, and what they come to.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeSet<F> {
-    /// By (id, fingerprint). In no order: it is only needed by a flush, and ids are mostly random.
-    rows: HashMap<(u64, F), Inserted>,
-    /// The same in order, from the first deletion on.
-    by_id: Option<BTreeSet<(u64, F)>>,
-    deleted: BTreeSet<u64>,
-    insertions: u32,
+    /// All inserted rows, in order. A row may occur several times, and may have been deleted since.
+    inserted: Vec<Row<F>>,
+    /// For each deleted id, the number of rows that were inserted before its last deletion.
+    deleted: BTreeMap<u64, usize>,
     operations: usize,
     automatic: IdRanges,
     largest_id: Option<u64>,
-    /// All keys in the order of their insertion, also of rows that were deleted since.
+    /// The keys of the inserted rows that have one, in the same order.
     keys: Vec<Key>,
     /// Their bytes, each key followed by its text.
     key_bytes: Vec<u8>,
@@ -45,21 +40,13 @@ pub(crate) struct ChangeSet<F> {
     history: Option<Vec<u8>>,
 }
 
-/// An inserted row.
-#[derive(Debug)]
-struct Inserted {
-    /// Rows are counted in the order of their insertion.
-    number: u32,
-    /// The index of its last key; `NONE` if it has no key.
-    last_key: u32,
-}
-
-/// A key of a row, as in [`KeyRecord`].
+/// A key of an inserted row, as in [`KeyRecord`].
 #[derive(Debug)]
 struct Key {
     sequence: u64,
-    /// The index of the key of this row before; `NONE` for the first.
-    previous: u32,
+    last: u64,
+    /// The index of its row.
+    row: usize,
     /// The places of its bytes: where it starts, where its text starts, and where that ends.
     start: usize,
     text: usize,
@@ -71,11 +58,11 @@ impl<F: Fingerprint> ChangeSet<F> {
         Self::default()
     }
 
-    /// Removes everything.
+    /// Removes everything. Keeps the memory of the rows.
     pub(crate) fn clear(&mut self) {
-        let mut rows = std::mem::take(&mut self.rows);
-        rows.clear();
-        *self = Self { rows, ..Self::new() };
+        let mut inserted = std::mem::take(&mut self.inserted);
+        inserted.clear();
+        *self = Self { inserted, ..Self::new() };
     }
 
     /// Number of applied operations, including those without an effect.
@@ -131,110 +118,95 @@ impl<F: Fingerprint> ChangeSet<F> {
 
     /// Whether rows of older runs with this id are deleted.
     pub(crate) fn deletes(&self, id: u64) -> bool {
-        self.deleted.contains(&id)
+        self.deleted.contains_key(&id)
     }
 
-    /// Applies an operation. Returns the number of the insertion if it added a row, and calls
-    /// `removed` with the number of each insertion that it undoes.
-    pub(crate) fn apply(&mut self, operation: Operation<'_, F>, removed: impl FnMut(u32)) -> Option<u32> {
+    /// All inserted rows, also those that were deleted since.
+    pub(crate) fn inserted(&self) -> &[Row<F>] {
+        &self.inserted
+    }
+
+    /// Whether an inserted row has not been deleted since.
+    pub(crate) fn is_live(&self, index: usize) -> bool {
+        self.deleted.is_empty()
+            || self.deleted.get(&self.inserted[index].id).is_none_or(|&before| index >= before)
+    }
+
+    /// Applies an operation.
+    pub(crate) fn apply(&mut self, operation: Operation<'_, F>) {
         self.operations += 1;
         match operation {
             Operation::Insert { row, automatic } => {
                 if automatic {
                     self.automatic.add(row.id, row.id);
                 }
-                self.insert(row, None)
+                self.insert(row);
             }
-            Operation::InsertKeyed(record) => self.insert(record.row, Some(record)),
-            Operation::Delete(id) => {
-                self.delete(id, removed);
-                None
-            }
-            Operation::Checkpoint(bytes) => {
-                self.checkpoint = Some(bytes.to_vec());
-                None
-            }
-            Operation::History(bytes) => {
-                self.history = Some(bytes.to_vec());
-                None
-            }
+            Operation::InsertKeyed(record) => self.insert_keyed(record),
+            Operation::Delete(id) => _ = self.deleted.insert(id, self.inserted.len()),
+            Operation::Checkpoint(bytes) => self.checkpoint = Some(bytes.to_vec()),
+            Operation::History(bytes) => self.history = Some(bytes.to_vec()),
         }
     }
 
-    fn insert(&mut self, row: Row<F>, key: Option<KeyRecord<'_, F>>) -> Option<u32> {
+    fn insert(&mut self, row: Row<F>) {
         self.largest_id = self.largest_id.max(Some(row.id));
-        let (place, number) = ((row.id, row.fingerprint), self.insertions);
-        let inserted = self.rows.entry(place).or_insert(Inserted { number, last_key: NONE });
-        if let Some(KeyRecord { sequence, key, text, .. }) = key {
-            let start = self.key_bytes.len();
-            self.key_bytes.extend_from_slice(key);
-            self.key_bytes.extend_from_slice(text);
-            let (previous, text) = (inserted.last_key, start + key.len());
-            inserted.last_key = to_u32(self.keys.len());
-            self.keys.push(Key { sequence, previous, start, text, end: self.key_bytes.len() });
-            self.next_sequence = self.next_sequence.max(sequence.saturating_add(1));
-        }
-        let is_fresh = inserted.number == number;
-        if is_fresh {
-            self.insertions += 1;
-            self.by_id.iter_mut().for_each(|by_id| {
-                by_id.insert(place);
-            });
-        }
-        is_fresh.then_some(number)
+        self.inserted.push(row);
     }
 
-    /// Visits the keys of a row, in no particular order. A key that was inserted several times is
-    /// visited several times.
-    pub(crate) fn keys_of(&self, row: Row<F>, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
-        let inserted = self.rows.get(&(row.id, row.fingerprint));
-        inserted.into_iter().flat_map(|inserted| self.records(row, inserted)).for_each(visit);
+    fn insert_keyed(&mut self, KeyRecord { row, sequence, last, key, text }: KeyRecord<'_, F>) {
+        let (index, start) = (self.inserted.len(), self.key_bytes.len());
+        self.insert(row);
+        self.key_bytes.extend_from_slice(key);
+        self.key_bytes.extend_from_slice(text);
+        let (text, end) = (start + key.len(), self.key_bytes.len());
+        self.keys.push(Key { sequence, last, row: index, start, text, end });
+        self.next_sequence = self.next_sequence.max(last.saturating_add(1));
     }
 
-    /// The keys of a row, the last one first.
-    fn records(&self, row: Row<F>, inserted: &Inserted) -> impl Iterator<Item = KeyRecord<'_, F>> {
-        let key = |at: u32| self.keys.get(at as usize);
-        iter::successors(key(inserted.last_key), move |last| key(last.previous)).map(move |key| KeyRecord {
-            row,
+    /// The key that a row was inserted with.
+    pub(crate) fn key_of(&self, index: usize) -> Option<KeyRecord<'_, F>> {
+        let at = self.keys.binary_search_by_key(&index, |key| key.row).ok()?;
+        Some(self.record(&self.keys[at]))
+    }
+
+    fn record(&self, key: &Key) -> KeyRecord<'_, F> {
+        KeyRecord {
+            row: self.inserted[key.row],
             sequence: key.sequence,
+            last: key.last,
             key: &self.key_bytes[key.start..key.text],
             text: &self.key_bytes[key.text..key.end],
-        })
-    }
-
-    fn delete(&mut self, id: u64, mut removed: impl FnMut(u32)) {
-        self.deleted.insert(id);
-        let by_id = self.by_id.get_or_insert_with(|| self.rows.keys().copied().collect());
-        let of_id = (id, F::default())..=(id, F::ones(0, F::BITS));
-        let gone: Vec<(u64, F)> = by_id.range(of_id).copied().collect();
-        for place in gone {
-            by_id.remove(&place);
-            if let Some(inserted) = self.rows.remove(&place) {
-                removed(inserted.number);
-            }
         }
     }
 
-    /// The rows, in order.
+    /// The distinct rows that were not deleted, in order.
     pub(crate) fn rows(&self) -> Vec<Row<F>> {
-        let mut rows: Vec<Row<F>> =
-            self.rows.keys().map(|&(id, fingerprint)| Row { fingerprint, id }).collect();
+        let live = (0..self.inserted.len()).filter(|&index| self.is_live(index));
+        let mut rows: Vec<Row<F>> = live.map(|index| self.inserted[index]).collect();
         rows.sort_unstable();
+        rows.dedup();
         rows
     }
 
-    /// The keys of all rows, in order. Of several records of a key, only the earliest.
+    /// The keys of these rows, in order.
     pub(crate) fn keys(&self) -> Vec<KeyRecord<'_, F>> {
-        let of_row = |(&(id, fingerprint), inserted)| self.records(Row { fingerprint, id }, inserted);
-        let mut keys: Vec<KeyRecord<'_, F>> = self.rows.iter().flat_map(of_row).collect();
-        keys.sort_unstable_by_key(|key| (key.place(), key.sequence));
-        keys.dedup_by(|later, first| later.place() == first.place());
+        let live = self.keys.iter().filter(|key| self.is_live(key.row));
+        let mut keys: Vec<KeyRecord<'_, F>> = live.map(|key| self.record(key)).collect();
+        keys.sort_unstable_by_key(KeyRecord::place);
+        keys.dedup_by(|other, record| {
+            let is_same = other.place() == record.place();
+            if is_same {
+                *record = record.with(*other);
+            }
+            is_same
+        });
         keys
     }
 
     /// The ids to delete from older runs, ascending; none where there are none.
     pub(crate) fn deleted(&self, has_older_runs: bool) -> Vec<u64> {
-        if has_older_runs { self.deleted.iter().copied().collect() } else { Vec::new() }
+        if has_older_runs { self.deleted.keys().copied().collect() } else { Vec::new() }
     }
 
     /// The effect of the changes on the content of a database. `None` if there is no effect.
@@ -253,30 +225,23 @@ impl<F: Fingerprint> ChangeSet<F> {
         others: impl Iterator<Item = &'a RunRecord>,
         options: &Options,
     ) -> Result<Option<Arc<Searchable<F>>>> {
-        let (mut run, mut largest) = (manifest.next_run, manifest.runs.iter().max_by_key(by_entries));
-        for other in others {
-            run = run.max(other.run + 1);
-            largest = largest.into_iter().chain([other]).max_by_key(by_entries);
-        }
-        let Some(effect) = self.effect(largest.is_some()) else { return Ok(None) };
-        // Runs with the same layout are joined table by table.
-        let layout = match largest {
+        let run = others.map(|other| other.run + 1).fold(manifest.next_run, u64::max);
+        let has_older_runs = run > manifest.next_run || !manifest.runs.is_empty();
+        let Some(effect) = self.effect(has_older_runs) else { return Ok(None) };
+        let (is_small, options) = (self.operations <= FEW, options.clone().without_progress());
+        let layout = match manifest.runs.iter().max_by_key(|record| record.entries) {
+            _ if is_small && manifest.layout.bands().is_none() => Layout::rotations(F::BITS, 1)?,
+            // Runs with the same layout are joined table by table.
             Some(largest) => largest.layout.clone(),
-            None => manifest.layout_for(self.operations() as u64)?,
+            None => manifest.layout_for(self.operations as u64)?,
         };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
-        let options = options.clone().without_progress();
-        // To start threads takes longer than to sort a few rows.
-        let options = if self.operations < FEW { options.threads(1) } else { options };
+        let options = if is_small { options.threads(1) } else { options };
         let database_id = manifest.database_id;
         let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
         let record = effect.write(target, |_| Ok(layout))?;
         Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
     }
-}
-
-fn by_entries(record: &&RunRecord) -> u64 {
-    record.entries
 }
 
 /// The effect of a change set: rows to add, and ids to delete from older runs.
@@ -317,29 +282,32 @@ mod tests {
     #[test]
     fn operations_apply_in_order() {
         let mut changes = ChangeSet::new();
-        let mut undone = Vec::new();
-        assert_eq!(changes.apply(insert(1, 7), |_| ()), Some(0));
-        assert_eq!(changes.apply(insert(1, 7), |_| ()), None, "rows are a set");
-        assert_eq!(changes.apply(insert(2, 7), |_| ()), Some(1));
-        assert_eq!(changes.apply(insert(1, 8), |_| ()), Some(2));
-        changes.apply(Operation::Delete(7), |number| undone.push(number));
-        assert_eq!(undone, [0, 1]);
-        assert_eq!(changes.apply(insert(3, 7), |_| ()), Some(3), "insert A, delete, insert B leaves B");
-        assert_eq!(changes.rows(), [Row { fingerprint: 1, id: 8 }, Row { fingerprint: 3, id: 7 }]);
+        for operation in [insert(1, 7), insert(1, 7), insert(2, 7), insert(1, 8), Operation::Delete(7)] {
+            changes.apply(operation);
+        }
+        assert_eq!(
+            (0..4).map(|index| changes.is_live(index)).collect::<Vec<_>>(),
+            [false, false, false, true]
+        );
+        changes.apply(insert(3, 7));
+        changes.apply(insert(3, 7));
+        let expected = [Row { fingerprint: 1, id: 8 }, Row { fingerprint: 3, id: 7 }];
+        assert_eq!(changes.rows(), expected, "rows are a set; insert A, delete, insert B leaves B");
         assert_eq!(changes.deleted(true), [7], "and a tombstone");
         assert!(changes.deleted(false).is_empty(), "which nothing older needs");
-        assert_eq!(changes.operations(), 6);
+        assert_eq!(changes.operations(), 7);
         assert_eq!(changes.largest_id(), Some(8));
     }
 
     #[test]
-    fn keys_are_sorted_and_the_earliest_of_equal_ones_counts() {
+    fn keys_are_sorted_and_the_first_text_of_equal_ones_stays() {
         let mut changes = ChangeSet::new();
         let row = |id| Row { fingerprint: 5u64, id };
         let record = |id, sequence, key: &'static str, text: &'static str| {
             Operation::InsertKeyed(KeyRecord {
                 row: row(id),
                 sequence,
+                last: sequence,
                 key: key.as_bytes(),
                 text: text.as_bytes(),
             })
@@ -352,20 +320,18 @@ mod tests {
             Operation::Delete(2),
             record(2, 4, "c", ""),
         ];
-        operations.into_iter().for_each(|operation| _ = changes.apply(operation, |_| ()));
+        operations.into_iter().for_each(|operation| changes.apply(operation));
         let shown = |key: &KeyRecord<'_, u64>| {
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-            (key.row.id, key.sequence, text(key.key), text(key.text))
+            (key.row.id, key.sequence, key.last, text(key.key), text(key.text))
         };
         let expected = [
-            (2, 4, "c".into(), String::new()),
-            (9, 2, String::new(), "an empty key".into()),
-            (9, 0, "b".into(), "first".into()),
+            (2, 4, 4, "c".into(), String::new()),
+            (9, 2, 2, String::new(), "an empty key".into()),
+            (9, 0, 3, "b".into(), "first".into()),
         ];
         assert_eq!(changes.keys().iter().map(shown).collect::<Vec<_>>(), expected);
-        let mut of_row = Vec::new();
-        changes.keys_of(row(9), &mut |key| of_row.push(key.sequence));
-        assert_eq!(of_row, [3, 2, 0]);
+        assert_eq!(changes.key_of(2).map(|key| key.sequence), Some(2));
         assert_eq!(changes.next_sequence(), 5);
     }
 }

@@ -1,6 +1,6 @@
 //! The unflushed rows of a writer, with an index for its queries.
 //!
-//! Every insertion enters a few permuted tables under the leading bits of its fingerprint. A bucket
+//! Every inserted row enters a few permuted tables under the leading bits of its fingerprint. A bucket
 //! is a list of chunks of `hi` words, which the filter kernel reads like those of a segment. Plans
 //! and the report-once rule are those of runs.
 
@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row, Stored};
+use crate::format::keys::KeyRecord;
 use crate::format::wal::Operation;
 use crate::kernel::{Kernel, prefetch};
 use crate::layout::cost::{Strategy, TableShape, directory_bits};
@@ -39,19 +40,18 @@ pub(crate) struct Memtable<F> {
     shapes: Vec<TableShape>,
     capacity: u64,
     by_k: Box<[OnceLock<Prepared>]>,
-    /// For each table, the first chunk of each bucket.
+    /// For each table, the first chunk of each bucket; empty until the first row is inserted.
     heads: Vec<Vec<u32>>,
     chunks: Vec<Chunk>,
     /// The `hi` words of all chunks, as many for each as [`CHUNK`] fingerprints have.
     words: Vec<u32>,
-    /// By the number of the insertion; `None` if it was undone.
-    rows: Vec<Option<Row<F>>>,
 }
 
-/// Some insertions of a bucket, and a link to the others.
+/// Some rows of a bucket, and a link to the others.
 #[derive(Debug)]
 struct Chunk {
-    insertions: [u32; CHUNK],
+    /// Their indexes among the inserted rows.
+    rows: [u32; CHUNK],
     len: usize,
     next: u32,
 }
@@ -70,25 +70,19 @@ impl<F: Fingerprint> Memtable<F> {
             TableShape::uniform(table.prefix_bits, bits, capacity)
         };
         let shapes: Vec<TableShape> = tables.iter().map(shape).collect();
-        let heads = shapes.iter().map(|shape| vec![NONE; 1 << shape.directory_bits]).collect();
+        let heads = vec![Vec::new(); shapes.len()];
         let by_k = (0..=F::BITS).map(|_| OnceLock::new()).collect();
         let (changes, metric) = (ChangeSet::new(), layout.metric());
-        let (chunks, words, rows) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks, words, rows })
+        let (chunks, words) = (Vec::new(), Vec::new());
+        Ok(Self { changes, layout, metric, tables, shapes, capacity, by_k, heads, chunks, words })
     }
 
     /// Applies an operation.
     pub(crate) fn apply(&mut self, operation: Operation<'_, F>) {
-        let rows = &mut self.rows;
-        let fresh = self.changes.apply(operation, |number| rows[number as usize] = None);
-        let row = match operation {
-            Operation::Insert { row, .. } => Some(row),
-            Operation::InsertKeyed(record) => Some(record.row),
-            Operation::Delete(_) | Operation::Checkpoint(_) | Operation::History(_) => None,
-        };
-        if let (Some(number), Some(row)) = (fresh, row) {
-            self.rows.push(Some(row));
-            self.file(number, row.fingerprint);
+        let index = self.changes.inserted().len();
+        self.changes.apply(operation);
+        if let Some(row) = self.changes.inserted().get(index) {
+            self.file(to_u32(index), row.fingerprint);
         }
     }
 
@@ -98,38 +92,45 @@ impl<F: Fingerprint> Memtable<F> {
         self.heads.iter_mut().for_each(|heads| heads.fill(NONE));
         self.chunks.clear();
         self.words.clear();
-        self.rows.clear();
     }
 
     /// `hi` words of a fingerprint.
     const WORDS: usize = F::PAYLOAD.hi_words();
 
-    /// Adds an insertion to every table.
-    fn file(&mut self, number: u32, fingerprint: F) {
+    /// Adds an inserted row to every table.
+    fn file(&mut self, row: u32, fingerprint: F) {
         for (index, table) in self.tables.iter().enumerate() {
             let (bucket, words) = place(table, &self.shapes[index], fingerprint);
-            let head = &mut self.heads[index][bucket];
+            let heads = &mut self.heads[index];
+            if heads.is_empty() {
+                heads.resize(1 << self.shapes[index].directory_bits, NONE);
+            }
+            let head = &mut heads[bucket];
             let full = self.chunks.get(*head as usize).is_none_or(|chunk| chunk.len == CHUNK);
             if full {
                 let next = std::mem::replace(head, to_u32(self.chunks.len()));
-                self.chunks.push(Chunk { insertions: [0; CHUNK], len: 0, next });
+                self.chunks.push(Chunk { rows: [0; CHUNK], len: 0, next });
                 self.words.resize(self.words.len() + CHUNK * Self::WORDS, 0);
             }
             let chunk = &mut self.chunks[*head as usize];
             let at = (*head as usize * CHUNK + chunk.len) * Self::WORDS;
             self.words[at..at + Self::WORDS].copy_from_slice(&words[..Self::WORDS]);
-            chunk.insertions[chunk.len] = number;
+            chunk.rows[chunk.len] = row;
             chunk.len += 1;
         }
     }
 
-    /// Appends every row within `k` bits of a fingerprint, in no particular order.
+    /// Appends every row within `k` bits of a fingerprint, in no particular order. A row that was
+    /// inserted several times is appended several times.
     pub(crate) fn search(&self, query: F, k: Distance, kernel: Kernel, found: &mut Vec<Match<F>>) {
+        if self.chunks.is_empty() {
+            return;
+        }
         let prepared = self.by_k[k.bits() as usize]
             .get_or_init(|| Prepared::new(&self.layout, self.shapes.clone(), self.capacity, k));
         match &prepared.choice.strategy {
             Strategy::Scan => {
-                let rows = self.rows.iter().flatten();
+                let rows = 0..self.changes.inserted().len();
                 found.extend(rows.filter_map(|row| self.near(row, query, prepared.k)));
             }
             Strategy::Probe(plan) => self.probe(query, prepared, plan, kernel, found),
@@ -156,16 +157,16 @@ impl<F: Fingerprint> Memtable<F> {
                     passed.clear();
                     self.filter(kernel, (at, chunk.len), words, prepared.k - mask.flips, &mut passed);
                     for &nth in &passed {
-                        let number = chunk.insertions[nth as usize] as usize;
-                        prefetch(&self.rows, number);
-                        survivors.push((index, number));
+                        let row = chunk.rows[nth as usize] as usize;
+                        prefetch(self.changes.inserted(), row);
+                        survivors.push((index, row));
                     }
                     at = chunk.next;
                 }
             }
         }
-        let rows = survivors.iter().filter_map(|&(index, number)| Some((index, self.rows[number].as_ref()?)));
-        let near = rows.filter_map(|(index, row)| Some((index, self.near(row, query, prepared.k)?)));
+        let near =
+            survivors.iter().filter_map(|&(index, row)| Some((index, self.near(row, query, prepared.k)?)));
         // Few of the filtered are near, so that the second question is rare.
         let reported = near.filter(|(index, found)| {
             plan.reports(|table| &self.tables[table], *index, found.fingerprint ^ query)
@@ -205,10 +206,32 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    fn near(&self, row: &Row<F>, query: F, k: u32) -> Option<Match<F>> {
-        let distance = self.metric.distance(row.fingerprint, query);
-        let admitted = self.metric.admits(row.fingerprint) && self.metric.admits(query);
-        (distance <= k && admitted).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
+    /// The match of an inserted row, if it is near a query and was not deleted.
+    fn near(&self, row: usize, query: F, k: u32) -> Option<Match<F>> {
+        let Row { fingerprint, id } = self.changes.inserted()[row];
+        let distance = self.metric.distance(fingerprint, query);
+        let admitted = self.metric.admits(fingerprint) && self.metric.admits(query);
+        (distance <= k && admitted && self.changes.is_live(row)).then_some(Match {
+            distance,
+            fingerprint,
+            id,
+        })
+    }
+
+    /// Visits the keys of a row, in no particular order. A key that was inserted several times is
+    /// visited several times.
+    pub(crate) fn keys_of(&self, row: Row<F>, kernel: Kernel, visit: &mut dyn FnMut(KeyRecord<'_, F>)) {
+        let (bucket, words) = place(&self.tables[0], &self.shapes[0], row.fingerprint);
+        let (mut at, mut passed) = (self.heads[0].get(bucket).copied().unwrap_or(NONE), Vec::new());
+        while let Some(chunk) = self.chunks.get(at as usize) {
+            passed.clear();
+            self.filter(kernel, (at, chunk.len), words, 0, &mut passed);
+            let rows = passed.iter().map(|&nth| chunk.rows[nth as usize] as usize);
+            let same =
+                rows.filter(|&same| self.changes.inserted()[same] == row && self.changes.is_live(same));
+            same.filter_map(|same| self.changes.key_of(same)).for_each(&mut *visit);
+            at = chunk.next;
+        }
     }
 }
 
@@ -254,11 +277,15 @@ mod tests {
                         let mut found = Vec::new();
                         memtable.search(query, Distance::saturating::<u64>(k), Kernel::detect(), &mut found);
                         let near = |&(fingerprint, id): &(u64, u64)| {
-                            memtable.near(&Row { fingerprint, id }, query, k)
+                            let distance = (fingerprint ^ query).count_ones();
+                            (distance <= k).then_some(Match { distance, fingerprint, id })
                         };
                         let brute: BTreeSet<Match<u64>> = expected.iter().filter_map(near).collect();
-                        assert_eq!(found.len(), brute.len(), "round {round}, k = {k}");
-                        assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), brute);
+                        assert_eq!(
+                            found.into_iter().collect::<BTreeSet<_>>(),
+                            brute,
+                            "round {round}, k = {k}"
+                        );
                     }
                 }
             }

@@ -16,6 +16,8 @@ pub struct RowKey {
     pub key: String,
     /// The sequence number: smaller for a key that was inserted earlier.
     pub sequence: u64,
+    /// The sequence number of its last insertion; the same if it was inserted once.
+    pub last_sequence: u64,
     /// The text that was inserted with the key; empty where the database stores none.
     pub text: Vec<u8>,
 }
@@ -27,13 +29,19 @@ impl RowKey {
             key.push_str(chunk.valid());
             chunk.invalid().iter().for_each(|byte| key.push_str(&format!("\\x{byte:02x}")));
         }
-        Self { key, sequence: record.sequence, text: record.text.to_vec() }
+        Self { key, sequence: record.sequence, last_sequence: record.last, text: record.text.to_vec() }
     }
 
-    /// Sorts by key and keeps the earliest of equal keys.
+    /// Sorts by key. Keeps the first insertion of equal keys, with the number of the last one.
     pub(crate) fn distinct(mut keys: Vec<Self>) -> Vec<Self> {
         keys.sort_unstable();
-        keys.dedup_by(|later, first| later.key == first.key);
+        keys.dedup_by(|later, first| {
+            let is_same = later.key == first.key;
+            if is_same {
+                first.last_sequence = first.last_sequence.max(later.last_sequence);
+            }
+            is_same
+        });
         keys
     }
 }

@@ -15,6 +15,11 @@ use crate::layout::plan::Plan;
 use crate::options::Options;
 use crate::progress::Stage;
 use crate::run::{BlockRead, RowCursor, Run};
+use crate::util::cast::to_usize;
+
+/// Runs of another layout than the largest run are joined with it if they have few fingerprints in all:
+/// one for so many of its own.
+const ADDED_SHARE: u64 = 4;
 
 /// The runs of a snapshot.
 pub(crate) struct MergedView<'a, F> {
@@ -45,16 +50,18 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     ) -> Result<()> {
         let runs = || self.view.searchables().iter().filter(|run| run.run.record.entries > 0);
         let Some(largest) = runs().max_by_key(|run| run.run.record.entries) else { return Ok(()) };
-        let layout = &largest.run.record.layout;
+        let others =
+            runs().filter(|run| !largest.has_layout_of(run)).map(|run| run.run.record.entries).sum::<u64>();
         match &largest.at(k).choice.strategy {
-            Strategy::Probe(plan) if runs().all(|run| run.run.record.layout == *layout) => {
+            Strategy::Probe(plan) if others * ADDED_SHARE <= largest.run.record.entries => {
                 self.pairs_by_tables(k, wanted, plan, largest, visit)
             }
             _ => join_sorted(&self.distinct()?, Near::from(k.bits()), wanted, self.options, visit),
         }
     }
 
-    /// Joins table by table. All runs have the layout of `largest`.
+    /// Joins table by table. The fingerprints of runs with another layout than that of `largest` are
+    /// held in memory.
     fn pairs_by_tables(
         &self,
         k: Distance,
@@ -65,9 +72,11 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     ) -> Result<()> {
         let tables: Vec<Table<F>> =
             largest.run.segments.iter().map(|segment| segment.table.clone()).collect();
-        let runs: Vec<&Run<F>> = self.view.runs().filter(|run| run.record.entries > 0).collect();
-        let dead = self.view.dead()?;
-        let entries: u64 = runs.iter().map(|run| run.record.entries).sum();
+        let not_empty = self.view.searchables().iter().filter(|run| run.run.record.entries > 0);
+        let (runs, others): (Vec<_>, Vec<_>) = not_empty.partition(|run| largest.has_layout_of(run));
+        let runs: Vec<&Run<F>> = runs.into_iter().map(|run| &run.run).collect();
+        let (added, dead) = (values_of(others.iter().map(|run| &run.run))?, self.view.dead()?);
+        let entries = runs.iter().map(|run| run.record.entries).sum::<u64>() + added.len() as u64;
         let progress = self.options.counter(Stage::Joining, entries * plan.used().count() as u64);
         let (kernel, threads) = (self.kernel, self.options.threads);
         let join = Join {
@@ -83,23 +92,20 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         for (table, _) in plan.used() {
             let prefix = tables[table].prefix_bits;
             let shortest = runs.iter().map(|run| run.segments[table].directory_bits()).min().unwrap_or(0);
-            let mut dead: Vec<F> = dead.iter().map(|&natural| tables[table].permute(natural)).collect();
-            dead.sort_unstable();
-            join.run(table, &RunGroups { runs: &runs, table, dead }, prefix.min(shortest), visit)?;
+            let permuted = |natural: &[F]| {
+                let mut values: Vec<F> = natural.iter().map(|&value| tables[table].permute(value)).collect();
+                values.sort_unstable();
+                values
+            };
+            let (added, dead) = (permuted(&added), permuted(&dead));
+            join.run(table, &RunGroups { runs: &runs, table, added, dead }, prefix.min(shortest), visit)?;
         }
         Ok(())
     }
 
     /// All distinct fingerprints that have a row, in ascending order, in memory.
     pub(super) fn distinct(&self) -> Result<Vec<F>> {
-        let mut values = Vec::new();
-        for run in self.view.runs() {
-            let mut cursor = run.natural().cursor();
-            let mut block = Vec::new();
-            while cursor.next_block(run.natural(), &mut block)? == BlockRead::Filled {
-                values.extend_from_slice(&block);
-            }
-        }
+        let mut values = values_of(self.view.runs())?;
         if self.view.searchables().len() > 1 {
             values.sort_unstable();
             values.dedup();
@@ -107,6 +113,18 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         }
         Ok(values)
     }
+}
+
+/// The fingerprints of runs, in natural order, those of one run after those of another.
+fn values_of<'a, F: Fingerprint>(runs: impl Iterator<Item = &'a Run<F>>) -> Result<Vec<F>> {
+    let (mut values, mut block) = (Vec::new(), Vec::new());
+    for run in runs {
+        let mut cursor = run.natural().cursor();
+        while cursor.next_block(run.natural(), &mut block)? == BlockRead::Filled {
+            values.extend_from_slice(&block);
+        }
+    }
+    Ok(values)
 }
 
 /// Removes ascending values from `values[start..]`, which ascends too.
@@ -202,13 +220,15 @@ impl<F: Fingerprint> Head<F> {
 struct RunGroups<'a, F> {
     runs: &'a [&'a Run<F>],
     table: usize,
+    /// Fingerprints of other runs, in the table's order.
+    added: Vec<F>,
     /// Fingerprints without a row, in the table's order.
     dead: Vec<F>,
 }
 
 impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
     fn len(&self) -> u64 {
-        self.runs.iter().map(|run| run.record.entries).sum()
+        self.runs.iter().map(|run| run.record.entries).sum::<u64>() + self.added.len() as u64
     }
 
     fn will_need(&self, prefixes: &Range<usize>, bits: u32) -> Result<()> {
@@ -226,7 +246,10 @@ impl<F: Fingerprint> Groups<F> for RunGroups<'_, F> {
             let below = segment.directory_bits() - bits;
             segment.read_buckets(prefix << below, 1 << below, out)?;
         }
-        if self.runs.len() > 1 {
+        let from = self.added.partition_point(|value| to_usize(value.bits(0, bits)) < prefix);
+        let added = self.added[from..].iter().take_while(|value| to_usize(value.bits(0, bits)) == prefix);
+        out.extend(added);
+        if self.runs.len() > 1 || !self.added.is_empty() {
             // The stable sort merges a few ascending sequences.
             out.sort();
             out.dedup();

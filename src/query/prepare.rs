@@ -49,6 +49,11 @@ impl<F: Fingerprint> Searchable<F> {
         Self { metric: run.record.layout.metric(), run, by_k }
     }
 
+    /// Whether both runs have the same tables.
+    pub(crate) fn has_layout_of(&self, other: &Self) -> bool {
+        self.run.record.layout == other.run.record.layout
+    }
+
     /// The preparation for k.
     #[inline]
     pub(crate) fn at(&self, k: Distance) -> &Prepared {

@@ -19,7 +19,7 @@ const SCAN_STEP: u32 = 4;
 /// # let home = tempfile::tempdir()?;
 /// let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
 /// for fingerprint in [0b0111, 0b0001, 0b0001, u64::MAX] {
-///     builder.push(fingerprint, None)?;
+///     builder.push(fingerprint)?;
 /// }
 /// let snapshot = builder.finish()?.snapshot()?;
 /// let ids = |query: Query| -> nearprint::Result<Vec<u64>> {

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
 
@@ -23,7 +24,7 @@ pub(crate) struct Bytes(Inner);
 
 enum Inner {
     Map(Mmap),
-    Heap { words: Box<[u64]>, len_bytes: usize },
+    Heap { words: Arc<Vec<u64>>, len_bytes: usize },
 }
 
 impl Bytes {
@@ -67,9 +68,14 @@ impl Bytes {
 
     /// Copies bytes to the heap.
     pub(crate) fn from_slice(bytes: &[u8]) -> Self {
-        let mut words = vec![0u64; bytes.len().div_ceil(8)].into_boxed_slice();
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Self(Inner::Heap { words, len_bytes: bytes.len() })
+        Self::from_words(Arc::new(words), bytes.len())
+    }
+
+    /// The first bytes of words.
+    pub(super) fn from_words(words: Arc<Vec<u64>>, len_bytes: usize) -> Self {
+        Self(Inner::Heap { words, len_bytes })
     }
 }
 
@@ -80,7 +86,7 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Inner::Map(map) => map,
-            Inner::Heap { words, len_bytes } => &bytemuck::cast_slice(words)[..*len_bytes],
+            Inner::Heap { words, len_bytes } => &bytemuck::cast_slice(&words[..])[..*len_bytes],
         }
     }
 }

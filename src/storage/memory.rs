@@ -19,7 +19,28 @@ pub(crate) struct Memory {
 
 /// Shared content: a file can be read after its name has been removed.
 #[derive(Clone, Debug, Default)]
-struct MemoryFile(Arc<Mutex<Vec<u8>>>);
+struct MemoryFile(Arc<Mutex<Content>>);
+
+/// The bytes of a file. Maps of it share the words; a later write copies them.
+#[derive(Debug, Default)]
+struct Content {
+    words: Arc<Vec<u64>>,
+    len_bytes: usize,
+}
+
+impl Content {
+    /// The bytes up to `end`, which may be behind the end of the file.
+    fn bytes_mut(&mut self, end: usize) -> &mut [u8] {
+        let words = Arc::make_mut(&mut self.words);
+        self.len_bytes = self.len_bytes.max(end);
+        words.resize(self.len_bytes.div_ceil(8), 0);
+        &mut bytemuck::cast_slice_mut(words)[..end]
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words[..])[..self.len_bytes]
+    }
+}
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -43,7 +64,7 @@ impl Storage for Memory {
     fn map(&self, name: &str, _: Access) -> io::Result<Bytes> {
         let file = self.file(name)?;
         let content = locked(&file.0);
-        Ok(Bytes::from_slice(&content))
+        Ok(Bytes::from_words(content.words.clone(), content.len_bytes))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadFile>> {
@@ -84,18 +105,17 @@ impl Storage for Memory {
 
 impl WriteFile for MemoryFile {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut content = locked(&self.0);
         let start = to_usize(offset);
-        let end = start + bytes.len();
-        if content.len() < end {
-            content.resize(end, 0);
-        }
-        content[start..end].copy_from_slice(bytes);
+        locked(&self.0).bytes_mut(start + bytes.len())[start..].copy_from_slice(bytes);
         Ok(())
     }
 
     fn truncate(&mut self, len_bytes: u64) -> io::Result<()> {
-        locked(&self.0).truncate(to_usize(len_bytes));
+        let mut content = locked(&self.0);
+        let kept = to_usize(len_bytes).min(content.len_bytes);
+        let end = content.len_bytes;
+        content.bytes_mut(end)[kept..].fill(0);
+        content.len_bytes = kept;
         Ok(())
     }
 
@@ -106,13 +126,13 @@ impl WriteFile for MemoryFile {
 
 impl ReadFile for MemoryFile {
     fn len_bytes(&self) -> io::Result<u64> {
-        Ok(locked(&self.0).len() as u64)
+        Ok(locked(&self.0).len_bytes as u64)
     }
 
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let content = locked(&self.0);
         let start = to_usize(offset);
-        let found = content.get(start..start + bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let found = content.bytes().get(start..start + bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         bytes.copy_from_slice(found);
         Ok(())
     }

@@ -41,7 +41,7 @@ fn copy(from: &Path, to: &Path) {
 
 fn database(path: &Path) {
     let mut builder = crate::Database::<u64>::build(path, &Schema::new()).unwrap();
-    builder.push(7, None).unwrap();
+    builder.push(7).unwrap();
     builder.finish().unwrap();
 }
 

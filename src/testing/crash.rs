@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
+use crate::database::new_row::NewRow;
 use crate::database::snapshot::{Snapshot, verify_all};
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
@@ -68,8 +69,10 @@ fn key_of(row: Row<u64>) -> Option<(String, Vec<u8>)> {
 fn insert(writer: &mut Writer<u64>, row: Row<u64>) -> Result<()> {
     let Row { fingerprint, id } = row;
     match key_of(row) {
-        Some((key, text)) => writer.insert_keyed(fingerprint, Some(id), &key, &text).map(drop),
-        None => writer.insert(fingerprint, Some(id)).map(drop),
+        Some((key, text)) => {
+            writer.insert(NewRow { id: Some(id), text: &text, ..NewRow::keyed(fingerprint, &key) }).map(drop)
+        }
+        None => writer.insert(Row { fingerprint, id }).map(drop),
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::database::new_row::NewRow;
 use crate::database::snapshot::Snapshot;
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
@@ -37,15 +38,21 @@ fn small<F: Fingerprint>(layout: &str) -> (SimulatedDisk, Vec<Row<F>>) {
     manifest::replace(&disk, &manifest::fresh(F::BITS, &schema).unwrap()).unwrap();
     let mut writer = Writer::<F>::open(Arc::new(disk.clone()), options).unwrap();
     for i in 0..40 {
-        writer.insert(value(i), Some(i)).unwrap();
+        writer.insert(Row { fingerprint: value(i), id: i }).unwrap();
     }
     writer.flush().unwrap();
     writer.delete(3).unwrap();
     for i in 50..53 {
-        writer.insert_keyed(value(1000), Some(i), &format!("key {i}"), b"a text").unwrap();
+        writer
+            .insert(NewRow {
+                id: Some(i),
+                text: b"a text",
+                ..NewRow::keyed(value(1000), &format!("key {i}"))
+            })
+            .unwrap();
     }
     for i in 40..44 {
-        writer.insert(value(i), Some(i)).unwrap();
+        writer.insert(Row { fingerprint: value(i), id: i }).unwrap();
     }
     writer.close().unwrap();
     let mut rows: Vec<Row<F>> =

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::format::{VERSION, keys, manifest, paged, postings, segment, tombstones, wal};
 use crate::layout::{BandLayout, Layout, MAX_TABLES, cost};
-use crate::{Database, Fingerprint, KeyStorage, Options, Row, Schema, U256, Writer};
+use crate::{Database, Fingerprint, KeyStorage, NewRow, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
 type Golden<F> = (&'static str, &'static str, Vec<Row<F>>);
@@ -64,7 +64,7 @@ fn write<F: Fingerprint>(path: &Path, layout: &str, rows: &[Row<F>]) {
     let schema = Schema::new().layout(layout.parse().unwrap());
     let mut builder = Database::<F>::build(path, &schema).unwrap();
     for row in rows {
-        builder.push(row.fingerprint, Some(row.id)).unwrap();
+        builder.push(*row).unwrap();
     }
     builder.finish().unwrap();
     fs::remove_file(path.join("LOCK")).unwrap();
@@ -83,12 +83,17 @@ fn write_living(path: &Path, flushes: bool) {
     let schema = Schema::new().layout("rotations:2".parse().unwrap());
     let mut writer = writer::<u64>(path, schema);
     for i in 0..100 {
-        writer.insert(crate::fingerprint::mix64(i), (i % 2 == 0).then_some(1000 + i)).unwrap();
+        writer
+            .insert(NewRow {
+                id: (i % 2 == 0).then_some(1000 + i),
+                ..NewRow::from(crate::fingerprint::mix64(i))
+            })
+            .unwrap();
     }
     writer.flush().unwrap();
     writer.delete(1002).unwrap();
-    writer.insert(7, None).unwrap();
-    writer.upsert(8, 1004).unwrap();
+    writer.insert(7).unwrap();
+    writer.upsert(Row { fingerprint: 8, id: 1004 }).unwrap();
     writer.commit().unwrap();
     writer.delete(1006).unwrap();
     writer.commit().unwrap();
@@ -136,17 +141,20 @@ fn write_keyed(path: &Path) {
     for i in 0..20usize {
         let text = "text ".repeat(i);
         writer
-            .insert_keyed(crate::fingerprint::mix64(i as u64 / 2), None, &format!("key {i}"), text.as_bytes())
+            .insert(NewRow {
+                text: text.as_bytes(),
+                ..NewRow::keyed(crate::fingerprint::mix64(i as u64 / 2), &format!("key {i}"))
+            })
             .unwrap();
     }
     writer.flush().unwrap();
     writer.delete(keys::hash_key(b"key 3")).unwrap();
-    writer.insert_keyed(5, Some(6), "key 3", b"other").unwrap();
-    writer.insert_keyed(5, Some(6), "key 4", b"").unwrap();
+    writer.insert(NewRow { id: Some(6), text: b"other", ..NewRow::keyed(5, "key 3") }).unwrap();
+    writer.insert(NewRow { id: Some(6), ..NewRow::keyed(5, "key 4") }).unwrap();
     writer.set_checkpoint(b"half way").unwrap();
     writer.set_history(b"one job").unwrap();
     writer.flush().unwrap();
-    writer.insert_keyed(9, Some(10), "in the log", b"1234567").unwrap();
+    writer.insert(NewRow { id: Some(10), text: b"1234567", ..NewRow::keyed(9, "in the log") }).unwrap();
     writer.set_checkpoint(b"further").unwrap();
     writer.commit().unwrap();
     drop(writer);
@@ -184,7 +192,13 @@ fn write_hashes(path: &Path) {
     crate::util::random::fixed::fix_ids();
     let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::KeysAndHashes);
     let mut writer = writer::<u64>(path, schema);
-    writer.insert_keyed(0x0123_4567_89ab_cdef, Some(42), "a", b"17 bytes of hash.").unwrap();
+    writer
+        .insert(NewRow {
+            id: Some(42),
+            text: b"17 bytes of hash.",
+            ..NewRow::keyed(0x0123_4567_89ab_cdef, "a")
+        })
+        .unwrap();
     writer.set_checkpoint(b"half way").unwrap();
     writer.set_history(b"two jobs").unwrap();
     writer.commit().unwrap();
@@ -215,8 +229,8 @@ fn write_two_keys(path: &Path) {
     let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::KeysAndTexts);
     let mut writer = writer::<u128>(path, schema);
     let fingerprint = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
-    writer.insert_keyed(fingerprint, Some(42), "b", b"two").unwrap();
-    writer.insert_keyed(fingerprint, Some(300), "a", b"").unwrap();
+    writer.insert(NewRow { id: Some(42), text: b"two", ..NewRow::keyed(fingerprint, "b") }).unwrap();
+    writer.insert(NewRow { id: Some(300), ..NewRow::keyed(fingerprint, "a") }).unwrap();
     writer.close().unwrap();
     fs::remove_file(path.join("LOCK")).unwrap();
 }

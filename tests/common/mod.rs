@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use nearprint::{
-    Database, Fingerprint, Match, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all,
+    Database, Fingerprint, Match, Options, Pair, Row, Schema, Snapshot, Writer, num_differing_bits, visit_all,
 };
 
 pub use skips::{Need, skip};
@@ -162,7 +162,7 @@ pub fn build_with<F: Fingerprint>(
 ) -> Snapshot<F> {
     let mut builder = options.build::<F>(path, &schema).unwrap();
     for row in rows {
-        builder.push(row.fingerprint, Some(row.id)).unwrap();
+        builder.push(*row).unwrap();
     }
     builder.finish().unwrap();
     options.open::<F>(path).unwrap().snapshot().unwrap()
@@ -261,4 +261,9 @@ pub fn clusters<F: Fingerprint>(rows: &[Row<F>], k: u32) -> Vec<Vec<Row<F>>> {
         }
     }
     found
+}
+
+/// Inserts rows in order.
+pub fn insert_all<F: Fingerprint>(writer: &mut Writer<F>, rows: &[Row<F>]) -> nearprint::Result<()> {
+    rows.iter().try_for_each(|&row| writer.insert(row).map(drop))
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Shape, all_rows, build, for_each_width, low, rows};
+use crate::common::{Shape, all_rows, build, for_each_width, insert_all, low, rows};
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot};
 
 for_each_width!(
@@ -47,14 +47,14 @@ fn a_copy_is_a_database_of_its_own<F: Fingerprint>() {
     let database = database(home.path(), &rows[..600]);
     let mut writer = database.writer().unwrap();
     for part in rows[600..].chunks(30) {
-        writer.insert_batch(part).unwrap();
+        insert_all(&mut writer, part).unwrap();
         writer.commit().unwrap();
     }
     writer.delete(3).unwrap();
     writer.flush().unwrap();
     let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
     let mut other = copied.writer().unwrap();
-    assert_eq!(other.insert(low(1), None).unwrap(), 700);
+    assert_eq!(other.insert(low::<F>(1)).unwrap(), 700);
     other.compact().unwrap();
     other.close().unwrap();
     assert_eq!(all_rows(&copied.snapshot().unwrap()).len(), 700);
@@ -66,7 +66,7 @@ fn an_empty_database_is_copied<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let database = database::<F>(home.path(), &[]);
     let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
-    assert_eq!(copied.writer().unwrap().insert(low(1), None).unwrap(), 0);
+    assert_eq!(copied.writer().unwrap().insert(low::<F>(1)).unwrap(), 0);
 }
 
 fn rows_that_are_only_in_the_log_are_copied<F: Fingerprint>() {
@@ -74,11 +74,11 @@ fn rows_that_are_only_in_the_log_are_copied<F: Fingerprint>() {
     let rows = rows::<F>(Shape::Uniform, 60, 2);
     let database = database(home.path(), &rows[..30]);
     let mut writer = database.writer().unwrap();
-    writer.insert_batch(&rows[30..50]).unwrap();
+    insert_all(&mut writer, &rows[30..50]).unwrap();
     writer.delete(4).unwrap();
-    assert_eq!(writer.insert(low(77), None).unwrap(), 50);
+    assert_eq!(writer.insert(low::<F>(77)).unwrap(), 50);
     writer.commit().unwrap();
-    writer.insert(low(78), None).unwrap();
+    writer.insert(low::<F>(78)).unwrap();
     let committed = database.snapshot().unwrap();
     let copied = copy(&committed, &home.path().join("committed"));
     assert_eq!(all_rows(&committed).len(), 50);
@@ -90,21 +90,21 @@ fn rows_that_are_only_in_the_log_are_copied<F: Fingerprint>() {
     let mut other = copied.writer().unwrap();
     let folder = home.path().join("runs");
     let mut builder = Database::<F>::build(&folder, &schema()).unwrap().first_id(50).runs_only();
-    builder.push(low(5), None).unwrap();
+    builder.push(low::<F>(5)).unwrap();
     builder.finish().unwrap();
     assert!(matches!(other.ingest(&[&folder]), Err(Error::Overlap { given_by_other: (50, 50), .. })));
-    assert_eq!(other.insert(low(79), None).unwrap(), 51);
+    assert_eq!(other.insert(low::<F>(79)).unwrap(), 51);
 }
 
 fn given_ids_are_copied_without_their_rows<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let database = database::<F>(home.path(), &[]);
     let mut writer = database.writer().unwrap();
-    let id = writer.insert(low(5), Some(41)).unwrap();
+    let id = writer.insert(Row { fingerprint: low::<F>(5), id: 41 }).unwrap();
     writer.delete(id).unwrap();
     writer.commit().unwrap();
     let copied = copy(&database.snapshot().unwrap(), &home.path().join("copy"));
-    assert_eq!(copied.writer().unwrap().insert(low(5), None).unwrap(), 42);
+    assert_eq!(copied.writer().unwrap().insert(low::<F>(5)).unwrap(), 42);
 }
 
 fn ingested_runs_stay_ingested_in_the_copy<F: Fingerprint>() {
@@ -112,7 +112,7 @@ fn ingested_runs_stay_ingested_in_the_copy<F: Fingerprint>() {
     let database = database::<F>(home.path(), &[]);
     let folder = home.path().join("runs");
     let mut builder = Database::<F>::build(&folder, &schema()).unwrap().runs_only();
-    builder.push(low(5), Some(1)).unwrap();
+    builder.push(Row { fingerprint: low::<F>(5), id: 1 }).unwrap();
     builder.finish().unwrap();
     let mut writer = database.writer().unwrap();
     writer.ingest(&[&folder]).unwrap();
@@ -130,7 +130,7 @@ fn a_copy_is_made_while_a_writer_flushes_and_merges<F: Fingerprint>() {
         scope.spawn(|| {
             let mut writer = database.writer().unwrap();
             for part in rows[1000..].chunks(40) {
-                writer.insert_batch(part).unwrap();
+                insert_all(&mut writer, part).unwrap();
                 writer.commit().unwrap();
             }
             writer.close().unwrap();
@@ -158,7 +158,7 @@ fn an_old_snapshot_is_copied_when_its_files_are_gone<F: Fingerprint>() {
     let database = database(home.path(), &rows[..1000]);
     let old = database.snapshot().unwrap();
     let mut writer = database.writer().unwrap();
-    writer.insert_batch(&rows[1000..]).unwrap();
+    insert_all(&mut writer, &rows[1000..]).unwrap();
     writer.compact().unwrap();
     writer.close().unwrap();
     let copied = copy(&old, &home.path().join("copy"));

@@ -239,7 +239,7 @@ fn every_answer_is_exact_while_rows_come_and_go<F: Fingerprint>() {
                 writer.delete(row.id).unwrap();
                 model.retain(|other| other.id != row.id);
             } else {
-                writer.insert(row.fingerprint, Some(row.id)).unwrap();
+                writer.insert(row).unwrap();
                 model.insert(row);
             }
             if step % 37 == 0 {

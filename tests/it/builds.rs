@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{
     Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows,
 };
-use nearprint::{Database, Error, Fingerprint, Options, Query, Row, Schema, find_all};
+use nearprint::{Database, Error, Fingerprint, NewRow, Options, Query, Row, Schema, find_all};
 
 for_each_width!(
     rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,
@@ -54,9 +54,10 @@ fn automatic_ids_continue_behind_the_largest<F: Fingerprint>() {
     let builder = Database::<F>::build(home.path().join("db"), &Schema::new()).unwrap();
     let mut builder = builder.first_id(10);
     let given = [None, None, Some(5), Some(100), None, Some(50), None, Some(u64::MAX)];
-    let ids: Vec<u64> = given.iter().map(|&id| builder.push(low(1), id).unwrap()).collect();
+    let ids: Vec<u64> =
+        given.iter().map(|&id| builder.push(NewRow { id, ..NewRow::from(low::<F>(1)) }).unwrap()).collect();
     assert_eq!(ids, [10, 11, 5, 100, 101, 50, 102, u64::MAX]);
-    assert!(matches!(builder.push(low(1), None), Err(Error::Limit(_))));
+    assert!(matches!(builder.push(low::<F>(1)), Err(Error::Limit(_))));
     let found = builder.finish().unwrap().snapshot().unwrap().query(low(1), 0).unwrap();
     assert_eq!(found.iter().map(|row| row.id).collect::<Vec<_>>(), [5, 10, 11, 50, 100, 101, 102, u64::MAX]);
 }

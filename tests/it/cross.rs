@@ -117,7 +117,7 @@ fn living<F: Fingerprint>(path: &Path, rows: &[Row<F>], deleted: u64) -> Snapsho
     let options = Options::new().memtable_rows(150).background_merges(false);
     let mut writer = options.create::<F>(path, &Schema::new()).unwrap().writer().unwrap();
     for (count, row) in rows.iter().enumerate() {
-        writer.insert(row.fingerprint, Some(row.id)).unwrap();
+        writer.insert(*row).unwrap();
         if count % 40 == 0 {
             writer.commit().unwrap();
         }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::common::{Need, Random, all_rows, short_or_full, skip};
+use crate::common::{Need, Random, all_rows, insert_all, short_or_full, skip};
 use nearprint::{Database, Error, Options, Row, Schema, Writer};
 
 fn row(number: u64) -> Row<u64> {
@@ -17,7 +17,7 @@ fn row(number: u64) -> Row<u64> {
 fn begin(path: &Path) -> Writer<u64> {
     let options = Options::new().memtable_rows(100);
     let mut writer = options.create::<u64>(path, &Schema::new()).unwrap().writer().unwrap();
-    writer.insert_batch(&[row(1)]).unwrap();
+    insert_all(&mut writer, &[row(1)]).unwrap();
     writer.commit().unwrap();
     writer
 }
@@ -44,11 +44,10 @@ type Work = fn(&mut Writer<u64>) -> nearprint::Result<()>;
 #[test]
 fn regression_a_writer_whose_database_was_replaced_changes_nothing_and_says_so() {
     let works: [(&str, Work); 6] = [
-        ("commit", |writer| writer.insert_batch(&[row(7)]).and_then(|()| writer.commit().map(drop))),
-        ("flush", |writer| writer.insert_batch(&[row(7)]).and_then(|()| writer.flush())),
+        ("commit", |writer| insert_all(writer, &[row(7)]).and_then(|()| writer.commit().map(drop))),
+        ("flush", |writer| insert_all(writer, &[row(7)]).and_then(|()| writer.flush())),
         ("a full memtable", |writer| {
-            writer
-                .insert_batch(&(10..500).map(row).collect::<Vec<_>>())
+            insert_all(writer, &(10..500).map(row).collect::<Vec<_>>())
                 .and_then(|()| writer.commit().map(drop))
         }),
         ("compact", |writer| writer.compact()),
@@ -63,7 +62,7 @@ fn regression_a_writer_whose_database_was_replaced_changes_nothing_and_says_so()
             change(&path, changed);
             let mut new = Database::<u64>::open(&path).unwrap().writer().unwrap();
             let numbers = if changed == Change::LockReplaced { 1..51 } else { 2..51 };
-            new.insert_batch(&(2..51).map(row).collect::<Vec<_>>()).unwrap();
+            insert_all(&mut new, &(2..51).map(row).collect::<Vec<_>>()).unwrap();
             new.commit().unwrap();
 
             let result = work(&mut old);
@@ -91,12 +90,12 @@ fn regression_a_background_merge_does_not_touch_the_database_that_replaced_its_o
     let path = home.path().join("x.np");
     let mut old = begin(&path);
     for batch in 1..12 {
-        old.insert_batch(&(batch * 100..batch * 100 + 99).map(row).collect::<Vec<_>>()).unwrap();
+        insert_all(&mut old, &(batch * 100..batch * 100 + 99).map(row).collect::<Vec<_>>()).unwrap();
         old.flush().unwrap();
     }
     change(&path, Change::Moved);
     let mut new = Database::<u64>::open(&path).unwrap().writer().unwrap();
-    new.insert_batch(&[row(1)]).unwrap();
+    insert_all(&mut new, &[row(1)]).unwrap();
     new.flush().unwrap();
     let names = |path: &Path| {
         let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -140,7 +139,7 @@ fn regression_a_handle_is_one_database() {
     assert!(matches!(old.refresh(), Err(Error::NotADatabase { .. })));
     fs::rename(home.path().join("away"), &path).unwrap();
     assert_eq!(all_rows(&old.refresh().unwrap()), [row(1)]);
-    database.writer().unwrap().insert_batch(&[row(2)]).unwrap();
+    insert_all(&mut database.writer().unwrap(), &[row(2)]).unwrap();
 }
 
 /// A backup has the id of its database. Put in its place, everything is read from it, also where its
@@ -160,7 +159,7 @@ fn regression_a_backup_in_the_place_of_its_database_is_read_anew() {
             writer.flush().unwrap();
             writer.set_recipe("of the database").unwrap();
         }
-        writer.insert_batch(&[row(own)]).unwrap();
+        insert_all(&mut writer, &[row(own)]).unwrap();
         writer.commit().unwrap();
     }
     let old = database.snapshot().unwrap();
@@ -269,7 +268,7 @@ fn regression_only_the_owner_can_read_a_database_before_it_is_published() {
     let options = Options::new().memory_bytes(1 << 20);
     let mut builder = options.build::<u64>(&path, &Schema::new()).unwrap();
     for number in 0..200_000 {
-        builder.push(row(number).fingerprint, None).unwrap();
+        builder.push(row(number).fingerprint).unwrap();
     }
     assert_eq!(mode(&building), 0o700);
     let files: Vec<PathBuf> = fs::read_dir(&building).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -455,7 +454,7 @@ impl Schedule {
         let Open { instance, writer, pending } = &mut self.open[at];
         for _ in 0..random.below(60) {
             pending.push(row(self.next_row));
-            writer.insert(row(self.next_row).fingerprint, Some(self.next_row)).unwrap();
+            writer.insert(Row { fingerprint: row(self.next_row).fingerprint, id: self.next_row }).unwrap();
             self.next_row += 1;
         }
         let done = match random.below(4) {

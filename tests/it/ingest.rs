@@ -35,7 +35,7 @@ fn runs<F: Fingerprint>(home: &Path, name: &str, rows: &[Row<F>], schema: Schema
     let path = home.join(name);
     let mut builder = options().build::<F>(&path, &schema).unwrap().runs_only();
     for row in rows {
-        builder.push(row.fingerprint, Some(row.id)).unwrap();
+        builder.push(*row).unwrap();
     }
     builder.finish().unwrap();
     path
@@ -47,7 +47,7 @@ fn numbered<F: Fingerprint>(home: &Path, name: &str, count: u64, first_id: u64) 
     let builder = options().build::<F>(&path, &schema()).unwrap();
     let mut builder = builder.first_id(first_id).runs_only();
     for value in 0..count {
-        builder.push(low(value * 977), None).unwrap();
+        builder.push(low::<F>(value * 977)).unwrap();
     }
     builder.finish().unwrap();
     path
@@ -96,7 +96,7 @@ fn refused<F: Fingerprint>(database: &Database<F>, folders: &[&PathBuf]) -> Erro
     let before = files(database.path());
     let error = writer.ingest(folders).unwrap_err();
     assert!(files(database.path()) == before, "nothing is left behind after {error}");
-    writer.insert(low(1), Some(950)).unwrap();
+    writer.insert(Row { fingerprint: low::<F>(1), id: 950 }).unwrap();
     writer.commit().unwrap();
     writer.delete(950).unwrap();
     writer.commit().unwrap();
@@ -113,7 +113,7 @@ fn runs_built_elsewhere_are_ingested<F: Fingerprint>() {
     assert_eq!(ingest(&mut writer, &folders), (2, 0, two.len() as u64 + three.len() as u64));
     holds(&writer.snapshot().unwrap(), &all);
     holds(&database.snapshot().unwrap(), &all);
-    assert_eq!(writer.insert(low(7), None).unwrap(), 900, "behind the largest id of all");
+    assert_eq!(writer.insert(low::<F>(7)).unwrap(), 900, "behind the largest id of all");
     writer.close().unwrap();
     assert_eq!(database.verify().unwrap().damage, []);
     assert!(folders.map(|folder| files(folder)) == before);
@@ -164,7 +164,7 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
     let (_, [one, two, _]) = thirds::<F>(4);
     let database = database(home.path(), &one);
     let folders = ["two", "again"].map(|name| runs(home.path(), name, &two, schema()));
-    let longer = [&two[..], &[Row { fingerprint: low(77), id: 901 }]].concat();
+    let longer = [&two[..], &[Row { fingerprint: low::<F>(77), id: 901 }]].concat();
     let more = runs(home.path(), "more", &longer, schema().k(5));
     let mut writer = database.writer().unwrap();
     assert_eq!(ingest(&mut writer, &[&folders[0], &folders[1]]).1, 1);
@@ -173,14 +173,14 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
 
     let named = |name: &str, identity: &str, rows: &[Row<F>]| {
         let path = home.path().join(name);
-        let mut builder = Database::build(&path, &schema()).unwrap().runs_only().identity(identity);
+        let mut builder = Database::<F>::build(&path, &schema()).unwrap().runs_only().identity(identity);
         for row in rows {
-            builder.push(row.fingerprint, Some(row.id)).unwrap();
+            builder.push(*row).unwrap();
         }
         builder.finish().unwrap();
         path
     };
-    let rows = |id| [Row { fingerprint: low(5), id }];
+    let rows = |id| [Row { fingerprint: low::<F>(5), id }];
     let tasks =
         [named("a", "task 7", &rows(902)), named("b", "task 7", &rows(903)), named("c", "task 8", &two)];
     assert_eq!(ingest(&mut writer, &[&tasks[0], &tasks[1], &tasks[2]]).1, 1, "a name decides alone");
@@ -188,7 +188,7 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
     let automatic = ["d", "e"].map(|name| {
         let path = home.path().join(name);
         let mut builder = Database::build(&path, &schema()).unwrap().runs_only().first_id(2000);
-        builder.push(low::<F>(1), None).unwrap();
+        builder.push(low::<F>(1)).unwrap();
         builder.finish().unwrap();
         path
     });
@@ -212,10 +212,10 @@ fn ingested_runs_are_the_newest<F: Fingerprint>() {
     let database = database(home.path(), &[Row { fingerprint: low::<F>(1), id: 5 }]);
     let folder = runs(home.path(), "runs", &[Row { fingerprint: low::<F>(2), id: 5 }], schema());
     let mut writer = database.writer().unwrap();
-    writer.insert(low(3), Some(6)).unwrap();
+    writer.insert(Row { fingerprint: low::<F>(3), id: 6 }).unwrap();
     writer.delete(5).unwrap();
     ingest(&mut writer, &[&folder]);
-    let expected = [Row { fingerprint: low(2), id: 5 }, Row { fingerprint: low(3), id: 6 }];
+    let expected = [Row { fingerprint: low::<F>(2), id: 5 }, Row { fingerprint: low::<F>(3), id: 6 }];
     holds(&database.snapshot().unwrap(), &expected);
     writer.delete(5).unwrap();
     writer.commit().unwrap();
@@ -261,13 +261,13 @@ fn ids_that_two_have_given_are_refused<F: Fingerprint>() {
     assert_eq!((path, given, other, given_by_other), (first.clone(), (10, 59), last.clone(), (59, 108)));
     assert!(files(database.path()) == before);
 
-    writer.insert(low(1), Some(8)).unwrap();
-    assert_eq!(writer.insert(low(1), None).unwrap(), 9);
+    writer.insert(Row { fingerprint: low::<F>(1), id: 8 }).unwrap();
+    assert_eq!(writer.insert(low::<F>(1)).unwrap(), 9);
     assert_eq!(ingest(&mut writer, &[&first]), (1, 0, 50));
     assert!(matches!(writer.ingest(&[&last]), Err(Error::Overlap { given_by_other: (9, 59), .. })));
     let above = numbered::<F>(home.path(), "above", 5, 60);
     assert_eq!(ingest(&mut writer, &[&above, &first]), (1, 1, 5), "the skipped one overlaps with itself");
-    assert_eq!(writer.insert(low(2), None).unwrap(), 65);
+    assert_eq!(writer.insert(low::<F>(2)).unwrap(), 65);
     let next = numbered::<F>(home.path(), "next", 5, 65);
     let error = writer.ingest(&[&next]).unwrap_err();
     assert!(matches!(error, Error::Overlap { given_by_other: (9, 65), .. }), "not committed yet: {error}");

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::common::{Random, all_rows, folder_in_memory, for_each_width, low, short_or_full};
-use nearprint::{Builder, Database, Error, Fingerprint, KeyStorage, Options, Row, RowKey, Schema, Snapshot};
+use nearprint::{
+    Builder, Database, Error, Fingerprint, KeyStorage, NewRow, Options, Row, RowKey, Schema, Snapshot,
+};
 
 for_each_width!(
     keys_come_and_go_with_their_rows,
@@ -17,6 +19,7 @@ for_each_width!(
     a_snapshot_that_reads_on_equals_one_that_reads_everything,
     regression_hashes_of_texts_belong_to_the_schema,
     regression_keys_of_others_are_not_deleted_with_those_of_a_job,
+    regression_a_key_that_others_insert_again_is_not_deleted_with_those_of_a_job,
     keys_and_texts_need_a_database_that_stores_them,
 );
 
@@ -103,7 +106,9 @@ fn keys_come_and_go_with_their_rows<F: Fingerprint>() {
                 }
                 _ => {
                     let (fingerprint, id, key, text) = some_row(&mut random);
-                    let id = writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
+                    let id = writer
+                        .insert(NewRow { id, text: &text, ..NewRow::keyed(fingerprint, &key) })
+                        .unwrap();
                     let row = Row { fingerprint, id };
                     model.entry((row, key)).or_insert((sequence, text));
                     let keys = writer.keys_of(row).unwrap();
@@ -130,7 +135,7 @@ fn load<F: Fingerprint>(mut builder: Builder<F>, seed: u64, rows: usize) -> Mode
     let mut model = Model::<F>::new();
     for sequence in 0..rows as u64 {
         let (fingerprint, id, key, text) = some_row(&mut random);
-        let id = builder.push_keyed(fingerprint, id, &key, &text).unwrap();
+        let id = builder.push(NewRow { id, text: &text, ..NewRow::keyed(fingerprint, &key) }).unwrap();
         model.entry((Row { fingerprint, id }, key)).or_insert((sequence, text));
     }
     builder.finish().unwrap();
@@ -234,10 +239,10 @@ fn a_checkpoint_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.checkpoint(), None);
     for round in 0..200u64 {
-        writer.insert_keyed(low(round), None, &format!("{round}"), b"").unwrap();
+        writer.insert(NewRow::keyed(low::<F>(round), &format!("{round}"))).unwrap();
         writer.set_checkpoint(&round.to_le_bytes()).unwrap();
         writer.commit().unwrap();
-        writer.insert_keyed(low(u64::MAX), None, "never committed", b"").unwrap();
+        writer.insert(NewRow::keyed(low::<F>(u64::MAX), "never committed")).unwrap();
         writer.set_checkpoint(b"never committed").unwrap();
         if round % 7 == 0 {
             drop(writer);
@@ -275,7 +280,7 @@ fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
                 4 => writer.set_history(&vec![b'h'; random.below(50) as usize]).unwrap(),
                 _ => {
                     let (fingerprint, id, key, text) = some_row(&mut random);
-                    writer.insert_keyed(fingerprint, id, &key, &text).unwrap();
+                    writer.insert(NewRow { id, text: &text, ..NewRow::keyed(fingerprint, &key) }).unwrap();
                 }
             }
         }
@@ -315,7 +320,7 @@ fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     assert_eq!(writer.history(), None);
     writer.set_history(&history).unwrap();
     assert_eq!(writer.history(), Some(&history[..]));
-    writer.insert_keyed(low(1), None, "1", b"").unwrap();
+    writer.insert(NewRow::keyed(low::<F>(1), "1")).unwrap();
     writer.commit().unwrap();
     let log_bytes = || std::fs::metadata(path.join("wal-00000001.log")).unwrap().len();
     let before = log_bytes();
@@ -328,7 +333,7 @@ fn a_history_is_as_durable_as_the_rows_before_it<F: Fingerprint>() {
     drop(writer);
     let mut writer = database.writer().unwrap();
     assert_eq!(writer.history(), Some(&history[..]), "recovered into the manifest");
-    writer.insert_keyed(low(2), None, "2", b"").unwrap();
+    writer.insert(NewRow::keyed(low::<F>(2), "2")).unwrap();
     writer.flush().unwrap();
     writer.compact().unwrap();
     writer.close().unwrap();
@@ -358,8 +363,8 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     let schema = Schema::new().keys(KeyStorage::KeysAndHashes);
     let database = Database::<F>::create(&path, &schema).unwrap();
     let mut writer = database.writer().unwrap();
-    writer.insert_keyed(low(1), None, "a", &[3; 32]).unwrap();
-    let error = writer.insert_keyed(low(1), None, "b", &[3; 33]).unwrap_err();
+    writer.insert(NewRow { text: &[3; 32], ..NewRow::keyed(low::<F>(1), "a") }).unwrap();
+    let error = writer.insert(NewRow { text: &[3; 33], ..NewRow::keyed(low::<F>(1), "b") }).unwrap_err();
     assert!(matches!(error, Error::NotAHash { len_bytes: 33, .. }), "{error}");
     assert!(error.to_string().ends_with("the database stores hashes of texts, and no texts"), "{error}");
     writer.set_checkpoint(b"").unwrap();
@@ -391,7 +396,7 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
         let insert = |writer: &mut nearprint::Writer<F>, owner: &str, count: u64| {
             let first = writer.next_sequence();
             for i in first..first + count {
-                writer.insert_keyed(low(i << 7), None, &format!("{owner} {i}"), b"").unwrap();
+                writer.insert(NewRow::keyed(low::<F>(i << 7), &format!("{owner} {i}"))).unwrap();
             }
             writer.commit().unwrap();
             first..writer.next_sequence()
@@ -404,7 +409,7 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
         // A key of the job and one of another on the same row: the row stays.
         let shared = low::<F>(first.start << 7);
         let id = id_of_key(&format!("job {}", first.start));
-        writer.insert_keyed(shared, Some(id), "other, the same row", b"").unwrap();
+        writer.insert(NewRow { id: Some(id), ..NewRow::keyed(shared, "other, the same row") }).unwrap();
         if compacts {
             writer.compact().unwrap();
         }
@@ -422,12 +427,47 @@ fn regression_keys_of_others_are_not_deleted_with_those_of_a_job<F: Fingerprint>
     }
 }
 
+/// A key has one record for all its insertions. It had the number of the first one only, so that a
+/// job that was restarted deleted what another writer had stored since.
+fn regression_a_key_that_others_insert_again_is_not_deleted_with_those_of_a_job<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    for compacts in [false, true] {
+        for (turn, order) in [["job", "other"], ["other", "job"], ["job", "job"]].into_iter().enumerate() {
+            let path = home.path().join(format!("{compacts}{turn}"));
+            let database = options().create::<F>(&path, &schema()).unwrap();
+            let mut writer = database.writer().unwrap();
+            let mut of_job = Vec::new();
+            for owner in order {
+                let first = writer.next_sequence();
+                writer
+                    .insert(NewRow { text: owner.as_bytes(), ..NewRow::keyed(low::<F>(1), "both") })
+                    .unwrap();
+                writer.insert(NewRow::keyed(low::<F>(2), owner)).unwrap();
+                if owner == "job" {
+                    of_job.push(first..writer.next_sequence());
+                }
+                // In a run of its own, or together with the next one.
+                writer.flush().unwrap();
+                if compacts {
+                    writer.compact().unwrap();
+                }
+            }
+            writer.delete_keys_between(&of_job).unwrap();
+            writer.close().unwrap();
+            let left = keys_of(&database.snapshot().unwrap());
+            let left: Vec<&str> = left.keys().map(|(_, key)| &key[..]).collect();
+            let expected: &[&str] = if turn < 2 { &["both", "other"] } else { &[] };
+            assert_eq!(left, expected, "{order:?}, compacted: {compacts}");
+        }
+    }
+}
+
 /// The id of a row that comes with a key only.
 fn id_of_key(key: &str) -> u64 {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("db");
     let mut builder = Database::<u64>::build(&path, &Schema::new().keys(KeyStorage::Keys)).unwrap();
-    let id = builder.push_keyed(1, None, key, b"").unwrap();
+    let id = builder.push(NewRow::keyed(1, key)).unwrap();
     drop(builder);
     id
 }
@@ -435,20 +475,22 @@ fn id_of_key(key: &str) -> u64 {
 fn keys_and_texts_need_a_database_that_stores_them<F: Fingerprint>() {
     let home = tempfile::tempdir().unwrap();
     let plain = Database::<F>::create(home.path().join("plain"), &Schema::new()).unwrap();
-    let error = plain.writer().unwrap().insert_keyed(low(1), None, "a", b"").unwrap_err();
+    let error = plain.writer().unwrap().insert(NewRow::keyed(low::<F>(1), "a")).unwrap_err();
     assert!(matches!(error, Error::KeysNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without keys"), "{error}");
     let keyed =
         Database::<F>::create(home.path().join("keyed"), &Schema::new().keys(KeyStorage::Keys)).unwrap();
     let mut writer = keyed.writer().unwrap();
-    let error = writer.insert_keyed(low(1), None, "a", b"text").unwrap_err();
+    let error = writer.insert(NewRow { text: b"text", ..NewRow::keyed(low::<F>(1), "a") }).unwrap_err();
     assert!(matches!(error, Error::TextsNotStored { .. }), "{error}");
     assert!(error.to_string().ends_with("the database was made without texts"), "{error}");
-    let error = writer.insert_keyed(low(1), None, &"a".repeat(65_537), b"").unwrap_err();
+    let error = writer.insert(NewRow { text: b"text", ..low::<F>(1).into() }).unwrap_err();
+    assert!(matches!(error, Error::TextWithoutKey { .. }), "{error}");
+    let error = writer.insert(NewRow::keyed(low::<F>(1), &"a".repeat(65_537))).unwrap_err();
     assert!(matches!(error, Error::KeyTooLong { len_bytes: 65_537, .. }), "{error}");
     // xxh3-64 of "a", as other implementations have it.
-    assert_eq!(writer.insert_keyed(low(1), None, "a", b"").unwrap(), 0xe6c6_32b6_1e96_4e1f);
-    let row = Row { fingerprint: low::<F>(2), id: writer.insert(low(2), None).unwrap() };
+    assert_eq!(writer.insert(NewRow::keyed(low::<F>(1), "a")).unwrap(), 0xe6c6_32b6_1e96_4e1f);
+    let row = Row { fingerprint: low::<F>(2), id: writer.insert(low::<F>(2)).unwrap() };
     assert!(writer.keys_of(row).unwrap().is_empty(), "a row may be without a key");
     writer.close().unwrap();
 }

@@ -8,7 +8,9 @@ use crate::common::{
     Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
     low, matches, pairs, rows, short_or_full,
 };
-use nearprint::{Database, Error, Fingerprint, KeyStorage, Options, Query, Row, Schema, Snapshot, Writer};
+use nearprint::{
+    Database, Error, Fingerprint, KeyStorage, NewRow, Options, Query, Row, Schema, Snapshot, Writer,
+};
 
 for_each_width!(
     every_answer_is_exact_while_rows_come_and_go,
@@ -57,7 +59,7 @@ fn change<F: Fingerprint>(
     let row = Row { id: random.below(900), ..pool[random.below(pool.len() as u64) as usize] };
     match random.below(20) {
         0..14 => {
-            writer.insert(row.fingerprint, Some(row.id)).unwrap();
+            writer.insert(row).unwrap();
             model.insert(row);
         }
         14..18 => {
@@ -65,7 +67,7 @@ fn change<F: Fingerprint>(
             model.retain(|other| other.id != row.id);
         }
         _ => {
-            writer.upsert(row.fingerprint, row.id).unwrap();
+            writer.upsert(row).unwrap();
             model.retain(|other| other.id != row.id);
             model.insert(row);
         }
@@ -141,7 +143,7 @@ fn keyed_rows_come_and_go<F: Fingerprint>() {
     let mut random = Random(6);
     for (at, row) in rows.iter().enumerate() {
         let key = format!("image-{}.jpg", row.id);
-        writer.insert_keyed(row.fingerprint, Some(row.id), &key, b"").unwrap();
+        writer.insert(NewRow { id: Some(row.id), ..NewRow::keyed(row.fingerprint, &key) }).unwrap();
         expected.insert(*row);
         if at % 7 == 0 {
             let id = random.below(row.id + 1);
@@ -190,25 +192,25 @@ fn rows_are_a_set_and_ids_may_have_several_fingerprints<F: Fingerprint>() {
     let database = Database::<F>::create(home.path().join("db"), &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     for _ in 0..2 {
-        writer.insert(low(5), Some(1)).unwrap();
-        writer.insert(low(6), Some(1)).unwrap();
+        writer.insert(Row { fingerprint: low::<F>(5), id: 1 }).unwrap();
+        writer.insert(Row { fingerprint: low::<F>(6), id: 1 }).unwrap();
         writer.flush().unwrap();
     }
     let row = |fingerprint, id| Row { fingerprint: low::<F>(fingerprint), id };
     assert_eq!(all_rows(&database.snapshot().unwrap()), [row(5, 1), row(6, 1)]);
-    writer.upsert(low(7), 1).unwrap();
+    writer.upsert(Row { fingerprint: low::<F>(7), id: 1 }).unwrap();
     writer.delete(1000).unwrap();
     writer.commit().unwrap();
     assert_eq!(all_rows(&database.snapshot().unwrap()), [row(7, 1)]);
     writer.delete(1).unwrap();
     writer.compact().unwrap();
     assert_eq!(database.snapshot().unwrap().stats().runs, [], "nothing is left");
-    assert_eq!(writer.insert(low(8), None).unwrap(), 2, "ids of deleted rows are not used again");
+    assert_eq!(writer.insert(low::<F>(8)).unwrap(), 2, "ids of deleted rows are not used again");
     writer.close().unwrap();
     let mut writer = database.writer().unwrap();
-    assert_eq!(writer.insert(low(9), None).unwrap(), 3);
-    writer.insert(low(9), Some(u64::MAX)).unwrap();
-    assert!(matches!(writer.insert(low(9), None), Err(Error::Limit(_))));
+    assert_eq!(writer.insert(low::<F>(9)).unwrap(), 3);
+    writer.insert(Row { fingerprint: low::<F>(9), id: u64::MAX }).unwrap();
+    assert!(matches!(writer.insert(low::<F>(9)), Err(Error::Limit(_))));
 }
 
 fn uncommitted_changes_are_discarded_and_committed_ones_survive<F: Fingerprint>() {
@@ -216,9 +218,9 @@ fn uncommitted_changes_are_discarded_and_committed_ones_survive<F: Fingerprint>(
     let path = home.path().join("db");
     let database = Database::<F>::create(&path, &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
-    writer.insert(low(1), Some(1)).unwrap();
+    writer.insert(Row { fingerprint: low::<F>(1), id: 1 }).unwrap();
     writer.commit().unwrap();
-    writer.insert(low(2), Some(2)).unwrap();
+    writer.insert(Row { fingerprint: low::<F>(2), id: 2 }).unwrap();
     assert_eq!(all_rows(&writer.snapshot().unwrap()).len(), 2);
     assert_eq!(all_rows(&database.snapshot().unwrap()).len(), 1);
     assert!(path.join("wal-00000001.log").exists());
@@ -272,7 +274,7 @@ fn a_missing_or_foreign_log_is_named() {
     let make = |name: &str| {
         let database = Database::<u64>::create(home.path().join(name), &Schema::new()).unwrap();
         let mut writer = database.writer().unwrap();
-        writer.insert(1, None).unwrap();
+        writer.insert(1).unwrap();
         writer.commit().unwrap();
         drop(writer);
         database
@@ -323,7 +325,7 @@ fn readers_go_forward_while_a_writer_writes_and_merges() {
         let mut random = Random(3);
         for _ in 0..400 {
             for _ in 0..50 {
-                writer.insert(random.next(), None).unwrap();
+                writer.insert(random.next()).unwrap();
             }
             writer.commit().unwrap();
         }

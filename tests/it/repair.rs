@@ -46,7 +46,7 @@ fn the_new_database_has_the_same_schema_and_never_reuses_an_id<F: Fingerprint>()
     let database = Database::<F>::create(&path, &layout("rotations:3").k(7)).unwrap();
     let mut writer = database.writer().unwrap();
     for fingerprint in 0..10 {
-        writer.insert(low(fingerprint), None).unwrap();
+        writer.insert(low::<F>(fingerprint)).unwrap();
     }
     writer.delete(9).unwrap();
     writer.close().unwrap();
@@ -56,7 +56,7 @@ fn the_new_database_has_the_same_schema_and_never_reuses_an_id<F: Fingerprint>()
     let stats = saved.snapshot().unwrap().stats();
     assert_eq!(stats.k, 7);
     assert_eq!(stats.layout, "rotations:3");
-    assert_eq!(saved.writer().unwrap().insert(low(77), None).unwrap(), 10);
+    assert_eq!(saved.writer().unwrap().insert(low::<F>(77)).unwrap(), 10);
     let id = |path: &Path| fs::read(path.join("MANIFEST")).unwrap()[32..48].to_vec();
     assert_ne!(id(&path), id(&dest));
 }

@@ -87,7 +87,7 @@ pub fn with_a_writer<F: Fingerprint>(path: &Path) -> (Rows<F>, Rows<F>) {
                 live.retain(|row| row.id != gone);
             }
             let row = Row { fingerprint: random.value(), id };
-            writer.insert(row.fingerprint, Some(id)).unwrap();
+            writer.insert(Row { fingerprint: row.fingerprint, id }).unwrap();
             live.insert(row);
             ever.insert(row);
         }
@@ -96,7 +96,7 @@ pub fn with_a_writer<F: Fingerprint>(path: &Path) -> (Rows<F>, Rows<F>) {
     for commit in 0..5 {
         for id in 50_000 + commit * 10..50_000 + commit * 10 + 10 {
             let row = Row { fingerprint: random.value(), id };
-            writer.insert(row.fingerprint, Some(id)).unwrap();
+            writer.insert(Row { fingerprint: row.fingerprint, id }).unwrap();
             live.insert(row);
             ever.insert(row);
         }

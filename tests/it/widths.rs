@@ -39,7 +39,7 @@ fn a_database_is_opened_by_its_own_width<F: Fingerprint>() {
     any.backup(&copy).unwrap();
     let copied = AnyDatabase::open(&copy).unwrap();
     let mut builder = Database::<F>::build(&runs, &Schema::new()).unwrap().runs_only();
-    builder.push(low(5), Some(1 << 50)).unwrap();
+    builder.push(Row { fingerprint: low::<F>(5), id: 1 << 50 }).unwrap();
     builder.finish().unwrap();
     assert_eq!(copied.ingest(&[&runs]).unwrap().rows, 1);
     assert_eq!(copied.stats().unwrap().runs.len(), 2);

@@ -102,7 +102,7 @@ fn build(values: &[u64], home: &Path, report: &mut Report) -> Result<Snapshot<u6
     let (path, one) = (home.join("peers.np"), Options::new().threads(1).memory_bytes(512 << 20));
     report.timed("build", || {
         let mut builder = one.build::<u64>(&path, &Schema::new())?;
-        values.iter().try_for_each(|&value| builder.push(value, None).map(drop))?;
+        values.iter().try_for_each(|&value| builder.push(value).map(drop))?;
         builder.finish()
     })?;
     let files = std::fs::read_dir(&path)?;

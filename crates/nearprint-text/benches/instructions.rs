@@ -101,7 +101,7 @@ fn build<F: Fingerprint>(path: &Path, schema: Schema, values: &[F]) -> Snapshot<
     let options = Options::new().threads(1);
     let mut builder = options.build::<F>(path, &schema).unwrap();
     for &value in values {
-        builder.push(value, None).unwrap();
+        builder.push(value).unwrap();
     }
     builder.finish().unwrap().snapshot().unwrap()
 }

@@ -18,7 +18,7 @@ use std::io::Cursor;
 use image::imageops::{self, FilterType};
 use image::{ImageFormat, Rgb, RgbImage};
 use image_hasher::{HashAlg, Hasher, HasherConfig};
-use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, Writer};
+use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Schema, U256, Writer};
 
 /// In how many of 256 bits the hashes of an image and its copy may differ.
 const K: u32 = 31;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let originals = drawn(1);
     for (name, image) in &originals {
-        writer.insert_keyed(hash(&hasher, image), None, &format!("{name}.png"), b"")?;
+        writer.insert(NewRow::keyed(hash(&hasher, image), &format!("{name}.png")))?;
     }
     writer.commit()?;
     println!("{} originals are stored; which of them are these?", originals.len());
@@ -65,11 +65,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     for (name, image) in &originals {
         for (edit, copy) in copies(image)? {
-            writer.insert_keyed(hash(&hasher, &copy), None, &format!("{name}-{edit}.jpg"), b"")?;
+            writer.insert(NewRow::keyed(hash(&hasher, &copy), &format!("{name}-{edit}.jpg")))?;
         }
     }
     for (name, image) in &others {
-        writer.insert_keyed(hash(&hasher, image), None, &format!("unrelated-{name}.png"), b"")?;
+        writer.insert(NewRow::keyed(hash(&hasher, image), &format!("unrelated-{name}.png")))?;
     }
     writer.commit()?;
     if clusters(&database)? != groups {

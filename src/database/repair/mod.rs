@@ -63,7 +63,7 @@ pub(crate) fn repair<F: Fingerprint>(
 
     let changes = read_logs::<F>(&storage, &manifest, &logs, &mut report)?;
     for row in changes.rows() {
-        builder.push(row.fingerprint, Some(row.id))?;
+        builder.push(row)?;
     }
     changes.keys().iter().try_for_each(|key| builder.push_record(key))?;
     let mut deleted = DeletedIds::default();
@@ -71,9 +71,7 @@ pub(crate) fn repair<F: Fingerprint>(
     // Newest first: the tombstones of a run apply to the older ones.
     for record in manifest.runs.iter().rev() {
         let run = DamagedRun { storage: &storage, manifest: &manifest, record };
-        run.recover_rows::<F>(&deleted, &mut report, &mut |row| {
-            builder.push(row.fingerprint, Some(row.id)).map(drop)
-        })?;
+        run.recover_rows::<F>(&deleted, &mut report, &mut |row| builder.push(row).map(drop))?;
         run.recover_keys::<F>(&deleted, &mut report, &mut |key| builder.push_record(key))?;
         deleted.add(run.deleted(&mut report)?);
     }
@@ -139,7 +137,7 @@ fn read_logs<F: Fingerprint>(
         let Some(log) = DamagedLog::read(storage, number, report)? else { continue };
         for operation in log.operations::<F>(manifest, report) {
             if manifest.keys.is_some() || !matches!(operation, Operation::InsertKeyed(_)) {
-                changes.apply(operation, |_| ());
+                changes.apply(operation);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::storage::Folder;
 /// A database whose manifest names runs that are not there.
 fn with_missing_runs(path: &Path, count: u64) {
     let mut builder = Database::<u64>::build(path, &Schema::new()).unwrap();
-    builder.push(7, None).unwrap();
+    builder.push(7).unwrap();
     builder.finish().unwrap();
     let folder = Folder::open(path).unwrap();
     let mut manifest = manifest::of::<u64>(&folder).unwrap();

@@ -81,7 +81,8 @@ impl<F: Fingerprint> Writer<F> {
     pub(super) fn recover(&mut self) -> Result<()> {
         if let Some(log) = Log::open(&self.storage, &self.manifest)? {
             let frames = log.read(log.start())?;
-            frames.visit(&mut |operation| self.memtable.apply(operation))?;
+            // The flush needs no index.
+            frames.visit(&mut |operation| self.memtable.changes.apply(operation))?;
             self.manifest.next_frame = frames.end().frame;
             self.flush_with(false)?;
         }

@@ -23,11 +23,10 @@ impl<F: Fingerprint> Writer<F> {
         self.delete_keys(|record| record.key == key.as_bytes())
     }
 
-    /// Deletes the keys whose sequence numbers are in one of the ranges, and the rows that have no
-    /// other key. Undoes all keyed insertions between two calls of
-    /// [`next_sequence`](Writer::next_sequence).
-    ///
-    /// A key that was inserted again has its first sequence number only.
+    /// Deletes the keys that were first and last inserted in some of the ranges of sequence numbers,
+    /// and the rows that have no other key. Undoes keyed insertions between two calls of
+    /// [`next_sequence`](Writer::next_sequence), and deletes no key that was also inserted before or
+    /// afterwards.
     ///
     /// # Errors
     /// As [`commit`](Writer::commit).
@@ -35,7 +34,8 @@ impl<F: Fingerprint> Writer<F> {
         if ranges.iter().all(Range::is_empty) {
             return Ok(());
         }
-        self.delete_keys(|record| ranges.iter().any(|range| range.contains(&record.sequence))).map(drop)
+        let are_within = |sequence: u64| ranges.iter().any(|range| range.contains(&sequence));
+        self.delete_keys(|record| are_within(record.sequence) && are_within(record.last)).map(drop)
     }
 
     /// Deletes the keys that `doomed` selects, and the rows that have no others. A deletion by id

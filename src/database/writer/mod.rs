@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::build::remove_run;
-use crate::database::bulk::{NO_ID_LEFT, check_key};
+use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
+use crate::database::new_row::NewRow;
 use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
-use crate::format::keys::{KeyRecord, hash_key};
+use crate::format::keys::KeyRecord;
 use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
@@ -55,7 +56,7 @@ use crate::storage::{Guarded, Lock, Storage, names};
 /// let mut writer = database.writer()?;
 /// for fingerprint in [0x1f3a, 0x1f3b, 0xffff_0000] {
 ///     if writer.query(fingerprint, 3)?.is_empty() {
-///         writer.insert(fingerprint, None)?;
+///         writer.insert(fingerprint)?;
 ///     }
 /// }
 /// writer.commit()?;
@@ -136,35 +137,52 @@ impl<F: Fingerprint> Writer<F> {
         Ok(writer)
     }
 
-    /// Inserts a row and returns its id: the given one, or 1 + the largest id ever stored.
+    /// Inserts a row and returns its id: the given one, the hash of the key, or 1 + the largest id
+    /// ever stored.
     ///
     /// Rows are a set: inserting an existing row changes nothing. An id may have several
-    /// fingerprints.
+    /// fingerprints, and a row several keys. Inserting an existing key changes nothing, not even its
+    /// text.
     ///
     /// # Errors
-    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`], [`Error::Forked`].
-    pub fn insert(&mut self, fingerprint: F, id: Option<u64>) -> Result<u64> {
-        let given = id.is_some();
-        let id = id.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
-        self.apply(Operation::Insert { row: Row { fingerprint, id }, automatic: !given })?;
+    /// [`Error::Limit`] when automatic ids have run out, [`Error::Poisoned`], [`Error::Forked`]; for
+    /// keys and texts [`Error::KeysNotStored`], [`Error::TextsNotStored`],
+    /// [`Error::TextWithoutKey`], [`Error::NotAHash`], [`Error::KeyTooLong`],
+    /// [`Error::TextTooLong`].
+    pub fn insert<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
+        let row = row.into();
+        row.check(self.manifest.keys, &self.path)?;
+        let given = row.given_id();
+        let id = given.or_else(|| self.next_id()).ok_or(Error::Limit(NO_ID_LEFT))?;
+        let stored = Row { fingerprint: row.fingerprint, id };
+        self.apply(match row.key.map(str::as_bytes) {
+            None => Operation::Insert { row: stored, automatic: given.is_none() },
+            Some(key) => {
+                let sequence = self.next_sequence();
+                Operation::InsertKeyed(KeyRecord {
+                    row: stored,
+                    sequence,
+                    last: sequence,
+                    key,
+                    text: row.text,
+                })
+            }
+        })?;
         Ok(id)
     }
 
-    /// Inserts a row with a key, and a text where the database stores texts, or the hash of one
-    /// where it stores hashes. Returns the row's id: the given one, or the 64-bit xxh3 of the key.
-    ///
-    /// A row may have several keys. Inserting an existing key changes nothing, not even its text.
+    /// Replaces all rows of an id by one row, and returns the id: the given one, or the hash of the
+    /// key. A row without both is inserted.
     ///
     /// # Errors
-    /// [`Error::KeysNotStored`], [`Error::TextsNotStored`], [`Error::NotAHash`],
-    /// [`Error::KeyTooLong`], [`Error::TextTooLong`], [`Error::Poisoned`], [`Error::Forked`].
-    pub fn insert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
-        check_key(self.manifest.keys, key, text, &self.path)?;
-        let id = id.unwrap_or_else(|| hash_key(key.as_bytes()));
-        let sequence = self.next_sequence();
-        let row = Row { fingerprint, id };
-        self.apply(Operation::InsertKeyed(KeyRecord { row, sequence, key: key.as_bytes(), text }))?;
-        Ok(id)
+    /// As [`insert`](Writer::insert). After an error nothing is deleted.
+    pub fn upsert<'a>(&mut self, row: impl Into<NewRow<'a, F>>) -> Result<u64> {
+        let row = row.into();
+        row.check(self.manifest.keys, &self.path)?;
+        if let Some(id) = row.given_id() {
+            self.delete(id)?;
+        }
+        self.insert(row)
     }
 
     /// Stores the progress of the caller's job, in the caller's bytes. The next commit makes it
@@ -265,16 +283,8 @@ impl<F: Fingerprint> Writer<F> {
         if !self.memtable.changes.deletes(row.id) {
             self.view.keys_of(row, &mut keys)?;
         }
-        self.memtable.changes.keys_of(row, &mut |record| keys.push(RowKey::of(&record)));
+        self.memtable.keys_of(row, self.kernel, &mut |record| keys.push(RowKey::of(&record)));
         Ok(RowKey::distinct(keys))
-    }
-
-    /// Inserts rows in order, as [`insert`](Writer::insert) does.
-    ///
-    /// # Errors
-    /// As [`insert`](Writer::insert).
-    pub fn insert_batch(&mut self, rows: &[Row<F>]) -> Result<()> {
-        rows.iter().try_for_each(|row| self.insert(row.fingerprint, Some(row.id)).map(drop))
     }
 
     /// Deletes every row with this id. An unknown id is not an error.
@@ -283,26 +293,6 @@ impl<F: Fingerprint> Writer<F> {
     /// [`Error::Poisoned`], [`Error::Forked`].
     pub fn delete(&mut self, id: u64) -> Result<()> {
         self.apply(Operation::Delete(id))
-    }
-
-    /// Replaces all fingerprints of an id by one.
-    ///
-    /// # Errors
-    /// [`Error::Poisoned`], [`Error::Forked`].
-    pub fn upsert(&mut self, fingerprint: F, id: u64) -> Result<()> {
-        self.delete(id)?;
-        self.insert(fingerprint, Some(id)).map(drop)
-    }
-
-    /// Replaces all rows of an id by a row with a key. The id is the given one, or the 64-bit xxh3
-    /// of the key. Returns the id.
-    ///
-    /// # Errors
-    /// As [`insert_keyed`](Writer::insert_keyed). After an error nothing is deleted.
-    pub fn upsert_keyed(&mut self, fingerprint: F, id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
-        check_key(self.manifest.keys, key, text, &self.path)?;
-        self.delete(id.unwrap_or_else(|| hash_key(key.as_bytes())))?;
-        self.insert_keyed(fingerprint, id, key, text)
     }
 
     /// Makes all operations durable, and visible to new snapshots in every process. Costs one

@@ -67,7 +67,13 @@ fn keys_texts_and_notes_of_all_lengths_survive_the_round_trip() {
     for len in 0..20 {
         let (row, key) = (Row { fingerprint: len as u64, id: u64::MAX - len as u64 }, &bytes[..len]);
         for text in [&bytes[..0], &bytes[len..40]] {
-            all.push(Operation::InsertKeyed(KeyRecord { row, sequence: 77, key, text }));
+            all.push(Operation::InsertKeyed(KeyRecord {
+                row,
+                sequence: 77,
+                last: 77 + row.id % 2,
+                key,
+                text,
+            }));
         }
         all.push(Operation::Checkpoint(key));
         all.push(Operation::History(key));

@@ -183,7 +183,7 @@ fn write_and_compact(disk: &SimulatedDisk) -> Result<()> {
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
     let mut writer = Writer::<u64>::open(storage.clone(), options())?;
     let row = Row { fingerprint: 0xf00d, id: 5 };
-    writer.insert(row.fingerprint, Some(row.id))?;
+    writer.insert(row)?;
     let _ = writer.query(row.fingerprint, 3);
     writer.commit()?;
     writer.delete(14)?;

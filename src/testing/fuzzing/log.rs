@@ -136,7 +136,7 @@ fn open(log: &[u8]) -> Result<()> {
     assert_eq!(before, after, "the replayed rows");
     let mut changes = ChangeSet::new();
     for operation in self::read(log) {
-        changes.apply(operation, |_| ());
+        changes.apply(operation);
     }
     assert_eq!(changes.rows().into_iter().collect::<Rows>(), before.into_iter().collect());
     Ok(())

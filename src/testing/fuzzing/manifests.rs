@@ -7,7 +7,7 @@ use super::options;
 use crate::format::manifest::{Manifest, PREFIX_BYTES};
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
-use crate::{Result, Snapshot, Writer};
+use crate::{Result, Row, Snapshot, Writer};
 
 /// Decodes bytes as a manifest. A decoded manifest must encode to the same bytes. Opening and
 /// writing a database with it must work or return an error. For some inputs the length and the
@@ -45,8 +45,8 @@ fn write_to(file: Vec<u8>) -> Result<()> {
     let before = Snapshot::<u64>::open(&storage, &options(), None)?;
     let _ = (before.stats(), before.explain(3), before.verify()?);
     let mut writer = Writer::<u64>::open(storage, options())?;
-    let id = writer.insert(7, None)?;
-    writer.insert(8, Some(id ^ 1))?;
+    let id = writer.insert(7)?;
+    writer.insert(Row { fingerprint: 8, id: id ^ 1 })?;
     writer.commit()?;
     writer.delete(id ^ 1)?;
     writer.flush()?;

@@ -188,7 +188,7 @@ impl World {
     /// Automatic ids ascend and are never reused.
     fn insert_automatic(&mut self, input: &mut Input<'_>) {
         let fingerprint = input.fingerprint();
-        match self.writer().insert(fingerprint, None) {
+        match self.writer().insert(fingerprint) {
             Ok(id) => {
                 let largest = self.history.largest_id;
                 assert!(largest < Some(id), "id {id} is not new; the largest was {largest:?}");
@@ -200,7 +200,7 @@ impl World {
 
     fn operate(&mut self, operation: ModelOperation) {
         let done = match operation {
-            ModelOperation::Insert(row) => self.writer().insert(row.fingerprint, Some(row.id)).map(drop),
+            ModelOperation::Insert(row) => self.writer().insert(row).map(drop),
             ModelOperation::Delete(id) => self.writer().delete(id),
         };
         match done {
@@ -211,8 +211,8 @@ impl World {
 
     fn upsert(&mut self, input: &mut Input<'_>) {
         let row = Row { fingerprint: input.fingerprint(), id: small_id(input) };
-        match self.writer().upsert(row.fingerprint, row.id) {
-            Ok(()) => self.history.tail.extend([ModelOperation::Delete(row.id), ModelOperation::Insert(row)]),
+        match self.writer().upsert(row) {
+            Ok(_) => self.history.tail.extend([ModelOperation::Delete(row.id), ModelOperation::Insert(row)]),
             Err(error) => self.expect_failure(error),
         }
     }
@@ -410,7 +410,7 @@ mod tests {
         manifest::replace(&disk, &manifest::fresh(64, &Schema::new()).unwrap()).unwrap();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
         let mut writer = Writer::<u64>::open(storage, options).unwrap();
-        writer.insert(7, Some(1)).unwrap();
+        writer.insert(Row { fingerprint: 7, id: 1 }).unwrap();
         writer.commit().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();

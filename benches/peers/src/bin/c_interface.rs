@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = home.path().join("db");
     let mut builder = Options::new().build::<u64>(&path, &Schema::new())?;
     for &value in &values {
-        builder.push(value, None)?;
+        builder.push(value)?;
     }
     let snapshot = builder.finish()?.snapshot()?;
     let through_c = CSnapshot::open(path.to_str().ok_or("a path of UTF-8")?)?;

@@ -122,7 +122,7 @@ fn compare(rows: usize) -> Outcome<()> {
 fn build(path: &Path, layout: LayoutChoice, values: &[u64]) -> Outcome<Snapshot<u64>> {
     let options = Options::new().threads(1).memory_bytes(1 << 30);
     let mut builder = options.build::<u64>(path, &Schema::new().layout(layout))?;
-    values.iter().try_for_each(|&value| builder.push(value, None).map(drop))?;
+    values.iter().try_for_each(|&value| builder.push(value).map(drop))?;
     Ok(builder.finish()?.snapshot()?)
 }
 

@@ -8,7 +8,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, Writer, width_of};
+use nearprint::{Fingerprint, NewRow, Writer, width_of};
 
 /// Insert rows into a database
 ///
@@ -78,14 +78,8 @@ struct Adder<'a, F: Fingerprint> {
 
 impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
     fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
-        match (key, id) {
-            (Some(key), id) if self.args.upsert => {
-                self.writer.upsert_keyed(fingerprint, id, key, b"").map(drop)
-            }
-            (Some(key), id) => self.writer.insert_keyed(fingerprint, id, key, b"").map(drop),
-            (None, Some(id)) if self.args.upsert => self.writer.upsert(fingerprint, id),
-            (None, id) => self.writer.insert(fingerprint, id).map(drop),
-        }?;
+        let row = NewRow { fingerprint, id, key, text: b"" };
+        if self.args.upsert { self.writer.upsert(row) } else { self.writer.insert(row) }?;
         self.rows += 1;
         if self.rows - self.committed < self.args.batch { Ok(()) } else { self.commit() }
     }

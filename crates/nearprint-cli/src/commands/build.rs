@@ -8,7 +8,7 @@ use crate::input::fingerprints::{KeyPolicy, RowSink, read_all};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Builder, Error, Fingerprint};
+use nearprint::{Builder, Error, Fingerprint, NewRow};
 
 /// Create a database from files of fingerprints
 ///
@@ -102,10 +102,7 @@ struct Loader<'a, F: Fingerprint>(&'a mut Builder<F>);
 
 impl<F: Fingerprint> RowSink<F> for Loader<'_, F> {
     fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
-        match key {
-            Some(key) => self.0.push_keyed(fingerprint, id, key, b"")?,
-            None => self.0.push(fingerprint, id)?,
-        };
+        self.0.push(NewRow { fingerprint, id, key, text: b"" })?;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use nearprint::{Database, Error, Options, Result, Schema, Writer};
+use nearprint::{Database, Error, Options, Result, Row, Schema, Writer};
 use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator};
 
 use crate::history::{History, Operation, Settle, fingerprint};
@@ -159,9 +159,9 @@ fn write(writing: Writing, path: &Path) -> Result<()> {
 
 fn apply(writer: &mut Writer<u64>, operation: Operation) -> Result<()> {
     match operation {
-        Operation::Insert(row) => writer.insert(row.fingerprint, Some(row.id)).map(drop),
+        Operation::Insert(row) => writer.insert(row).map(drop),
         Operation::Delete(id) => writer.delete(id),
-        Operation::Upsert(row) => writer.upsert(row.fingerprint, row.id),
+        Operation::Upsert(row) => writer.upsert(row).map(drop),
     }
 }
 
@@ -194,17 +194,17 @@ pub fn last_noted(path: &Path) -> u64 {
 /// Writes and builds before and after a fork whose child drops everything.
 fn fork(path: &Path, first: u64) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let part = |part: u64| (0..FORK_ROWS).map(move |row| first + part * FORK_ROWS + row);
-    let row = |id: u64| (fingerprint(id), Some(id));
+    let row = |id: u64| Row { fingerprint: fingerprint(id), id };
     let mut writer = Database::<u64>::open(path)?.writer()?;
     let mut builder = Database::<u64>::build(std::env::var_os(BUILT).unwrap(), &Schema::new())?;
     let mut kept = Deduplicator::<u64>::temporary(DedupOptions::new("simhash".parse()?))?;
     kept.decide("a", "one text of some words")?;
     let insert = |writer: &mut Writer<u64>, rows: u64| -> Result<()> {
-        part(rows).try_for_each(|id| writer.insert(row(id).0, row(id).1).map(drop))?;
+        part(rows).try_for_each(|id| writer.insert(row(id)).map(drop))?;
         writer.commit()
     };
     insert(&mut writer, 0)?;
-    part(2).take(5).try_for_each(|id| builder.push(row(id).0, row(id).1).map(drop))?;
+    part(2).take(5).try_for_each(|id| builder.push(row(id)).map(drop))?;
     // SAFETY: the child uses no lock that another thread could hold: it only drops what this thread has.
     match unsafe { libc::fork() } {
         0 => {
@@ -222,7 +222,7 @@ fn fork(path: &Path, first: u64) -> std::result::Result<(), Box<dyn std::error::
     say("FORKED");
     std::io::stdin().read_line(&mut String::new())?;
     insert(&mut writer, 1)?;
-    part(2).skip(5).try_for_each(|id| builder.push(row(id).0, row(id).1).map(drop))?;
+    part(2).skip(5).try_for_each(|id| builder.push(row(id)).map(drop))?;
     builder.finish()?;
     assert_eq!(
         kept.decide("c", "one text of some words")?,

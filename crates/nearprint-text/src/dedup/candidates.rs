@@ -198,7 +198,8 @@ pub(super) struct KnownDocuments<F> {
 impl<F: Fingerprint> KnownDocuments<F> {
     /// Whether a key is known.
     pub(super) fn counts(&self, key: &RowKey) -> bool {
-        self.ignored.iter().all(|ignored| !ignored.contains(&key.sequence))
+        let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
+        !(is_ignored(key.sequence) && is_ignored(key.last_sequence))
     }
 
     /// The nearest known document whose text is confirmed, the earliest of equally near ones.

@@ -12,7 +12,7 @@ use super::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, Row, RowKey, Writer};
+use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, NewRow, Row, RowKey, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -451,7 +451,14 @@ impl<F: Fingerprint> Deduplicator<F> {
 
     /// Remembers a kept document, and what a later verdict needs of it.
     pub(super) fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
-        self.writer.insert_keyed(document.stored_fingerprint(), None, document.key, &stored.0)?;
+        if document.comparable == Comparable::Nothing && self.is_stored(document)? {
+            // Nothing is near it, and so nobody has looked. A job never inserts what others have.
+            return Ok(());
+        }
+        self.writer.insert(NewRow {
+            text: &stored.0,
+            ..NewRow::keyed(document.stored_fingerprint(), document.key)
+        })?;
         if self.options.unique_keys {
             self.kept_keys.push(document.key);
         }

@@ -2,7 +2,7 @@
 
 use super::temporary::{KEPT, WorkFolder};
 use crate::error::Result;
-use nearprint::{Fingerprint, LayoutChoice, Match, Near, Options, Schema, Writer};
+use nearprint::{Fingerprint, LayoutChoice, Match, Near, Options, Row, Schema, Writer};
 
 /// A run is written after this many fingerprints, to bound the memory.
 const FLUSH_KEPT: u64 = 1 << 18;
@@ -56,7 +56,7 @@ impl<F: Fingerprint> KeptFingerprints<F> {
         match found.iter().map(|found| found.distance).min() {
             Some(nearest) => found.retain(|found| found.distance == nearest),
             None => {
-                self.writer.insert(fingerprint, Some(self.count))?;
+                self.writer.insert(Row { fingerprint, id: self.count })?;
                 self.count += 1;
                 if self.count.is_multiple_of(FLUSH_KEPT) {
                     self.writer.flush()?;

@@ -17,7 +17,7 @@ use crate::documents::{InputFile, Item, Position, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
 use crate::recipe::{Comparable, Fingerprinter};
 use nearprint::internal::{Sorted, Sorter};
-use nearprint::{Fingerprint, Match, Writer};
+use nearprint::{Fingerprint, Match, Row, Writer};
 
 /// Rank, position, flags; fingerprint. The best documents sort first.
 type Ranked<F> = SortRow<F, 3>;
@@ -232,7 +232,7 @@ impl<F: Fingerprint> Decider<'_, '_, F> {
         let fresh = self.nearest(document)?.map(Kept::Fresh);
         let verdict = known.map(Kept::Known).or_nearer(fresh, Kept::distance);
         let Verdict::Near(kept, similarity) = verdict else {
-            self.kept.insert(document.stored_fingerprint(), Some(position))?;
+            self.kept.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
             let flags = if matches!(verdict, Verdict::Unconfirmed) { UNCONFIRMED } else { 0 };
             return Ok(Decided { outcome: KEPT, of: 0, similarity: 0.0, flags });
         };

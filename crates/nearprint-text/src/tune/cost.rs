@@ -54,7 +54,7 @@ pub fn thread_cpu_time() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nearprint::{Database, Fingerprint, U256, internal::mix64};
+    use nearprint::{Database, Fingerprint, Row, U256, internal::mix64};
 
     /// Bytes of a row in a database on disk.
     fn stored<F: Fingerprint>(recipe: &Recipe, rows: u64) -> f64 {
@@ -62,7 +62,7 @@ mod tests {
         let mut builder = Database::<F>::build(home.path().join("rows.np"), &recipe.schema()).unwrap();
         for id in 0..rows {
             let words = [1, 2, 3, 4].map(|word| mix64(id * 4 + word));
-            builder.push(F::from_le_words(&words), Some(id)).unwrap();
+            builder.push(Row { fingerprint: F::from_le_words(&words), id }).unwrap();
         }
         let stats = builder.finish().unwrap().snapshot().unwrap().stats();
         stats.bytes as f64 / rows as f64

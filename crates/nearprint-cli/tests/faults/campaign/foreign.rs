@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use nearprint::{Database, Schema};
+use nearprint::{Database, Row, Schema};
 
 use crate::common::Random;
 use crate::history::fingerprint;
@@ -199,7 +199,7 @@ fn database(path: &Path) -> &'static str {
     let database = Database::<u64>::create(path, &Schema::new()).unwrap();
     let mut writer = database.writer().unwrap();
     for id in 0..50 {
-        writer.insert(fingerprint(id), Some(id)).unwrap();
+        writer.insert(Row { fingerprint: fingerprint(id), id }).unwrap();
     }
     writer.close().unwrap();
     "a database"
