@@ -16,7 +16,7 @@ use crate::util::visitor::CallerError;
 const MEMBERS_AHEAD: usize = 32;
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Every row, by (fingerprint, id).
+    /// Every row, by (fingerprint, id). The iterator owns what it reads.
     ///
     /// # Errors
     /// [`Error::Corrupt`]; so does each item.
@@ -33,7 +33,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn rows(&self) -> Result<Rows<'_, F>> {
+    pub fn rows(&self) -> Result<Rows<F>> {
         self.merged().rows()
     }
 

@@ -14,6 +14,7 @@ mod blocks;
 mod builds;
 mod cross;
 mod damage;
+mod erased;
 mod forge;
 mod hostile;
 mod ingest;

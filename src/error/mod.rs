@@ -3,9 +3,13 @@
 //! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset,
 //! the expected and the found content.
 
+mod kind;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+pub use kind::ErrorKind;
 
 /// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
