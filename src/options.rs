@@ -26,7 +26,7 @@ pub struct Options {
 }
 
 /// The least memory that a build accepts: 1 MiB.
-pub const MIN_MEMORY_BYTES: usize = 1 << 20;
+const MIN_MEMORY_BYTES: usize = 1 << 20;
 
 impl Default for Options {
     fn default() -> Self {
@@ -48,7 +48,7 @@ impl Options {
         }
     }
 
-    /// The memory of a build, mapped files aside; at least [`MIN_MEMORY_BYTES`].
+    /// The memory of a build, mapped files aside; at least 1 MiB.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> Self {
         self.memory_bytes = bytes;

@@ -141,20 +141,11 @@ fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F
     values.truncate(kept);
 }
 
-/// Every row of a snapshot, by (fingerprint, id). Made by
-/// [`Snapshot::rows`](crate::Snapshot::rows).
-///
-/// Each item is a `Result`; after an error the iterator ends.
-pub struct Rows<'a, F> {
+/// Every row, by (fingerprint, id). After an error the iterator ends.
+pub(crate) struct Rows<'a, F> {
     heads: Vec<Head<'a, F>>,
     /// Returned after the row that was read before it.
     failed: Option<Error>,
-}
-
-impl<F> std::fmt::Debug for Rows<'_, F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rows").field("runs", &self.heads.len()).finish_non_exhaustive()
-    }
 }
 
 impl<F: Fingerprint> Iterator for Rows<'_, F> {

@@ -99,7 +99,7 @@ impl<F: Fingerprint> Reading for Snapshot<F> {
     }
 
     fn rows(&self) -> Outcome<nearprint_stream> {
-        nearprint_stream::rows(self.clone())
+        Ok(nearprint_stream::rows(Self::rows(self)?))
     }
 
     fn pairs(&self, k: u32) -> Outcome<nearprint_stream> {

@@ -1,12 +1,10 @@
 //! Results that the caller pulls.
 
-use std::sync::Arc;
-
-use nearprint::{Error, Fingerprint, Pair, Result, Row, RowPair, Rows, Snapshot, Stream};
+use nearprint::{Error, Fingerprint, Pair, Result, Row, RowPair, Stream};
 
 use crate::call::Call;
 use crate::columns::{Columns, Entry, Shape, nearprint_columns};
-use crate::error::{Failure, Outcome, nearprint_error};
+use crate::error::{Failure, nearprint_error};
 use crate::handle::{self, Guarded, Handle};
 use crate::status::nearprint_status;
 
@@ -95,9 +93,8 @@ impl nearprint_stream {
         Self { items: Guarded::new(Box::new(entries)), shape, words }
     }
 
-    pub(crate) fn rows<F: Fingerprint>(snapshot: Snapshot<F>) -> Outcome<Self> {
-        let rows = OwnedRows::new(snapshot)?;
-        Ok(Self::new(Shape::ROWS, rows.map(|row| row.map(|row| Entry::of_row(0, row)))))
+    pub(crate) fn rows<F: Fingerprint>(rows: Stream<Row<F>>) -> Self {
+        Self::new(Shape::ROWS, rows.map(|row| row.map(|row| Entry::of_row(0, row))))
     }
 
     pub(crate) fn pairs<F: Fingerprint>(pairs: Stream<Pair<F>>) -> Self {
@@ -121,29 +118,4 @@ impl nearprint_stream {
 fn entry_of_pair<F: Fingerprint>(pair: Pair<F>) -> Entry<F> {
     let row = |fingerprint| Row { fingerprint, id: 0 };
     Entry::of_pair(row(pair.a), row(pair.b), pair.distance)
-}
-
-/// The rows of a snapshot, with the snapshot that they are read from.
-struct OwnedRows<F: Fingerprint> {
-    /// Dropped before the snapshot.
-    rows: Rows<'static, F>,
-    _snapshot: Arc<Snapshot<F>>,
-}
-
-impl<F: Fingerprint> OwnedRows<F> {
-    fn new(snapshot: Snapshot<F>) -> Result<Self> {
-        let snapshot = Arc::new(snapshot);
-        // SAFETY: The reference is used by `rows` only. The snapshot behind the `Arc` neither moves
-        // nor changes, and it is dropped after `rows`, which is the field before it.
-        let borrowed: &'static Snapshot<F> = unsafe { &*Arc::as_ptr(&snapshot) };
-        Ok(Self { rows: borrowed.rows()?, _snapshot: snapshot })
-    }
-}
-
-impl<F: Fingerprint> Iterator for OwnedRows<F> {
-    type Item = Result<Row<F>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.rows.next()
-    }
 }
