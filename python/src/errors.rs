@@ -116,6 +116,12 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("keys=True makes a database that has them")
         }
+        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
+            Some("nearprint.create(path, recipe=\"minhash\", texts=True) makes a database that keeps texts")
+        }
+        TextError::Database(DatabaseProblem::NoRecipe { .. }) => {
+            Some("nearprint.create(path, recipe=\"minhash\", keys=True) makes a database for documents")
+        }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
             Some("call it again with its arguments to resume, or restart=True to forget what it kept")
         }

@@ -55,7 +55,7 @@ impl Histogram {
         Self { caption: "Documents by similarity to the kept one".into(), bins }.without_ends()
     }
 
-    /// Without the empty bins before the first and behind the last that is not.
+    /// Without empty bins at both ends.
     fn without_ends(mut self) -> Self {
         let end = self.bins.iter().rposition(|(_, count)| *count > 0).map_or(0, |last| last + 1);
         self.bins.truncate(end);

@@ -20,6 +20,8 @@ const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
 /// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
 const NOT_DELIVERED: u8 = 7;
+/// Exit code for a database that only a newer program can read, or write to.
+const NEWER: u8 = 8;
 const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -44,8 +46,14 @@ pub(crate) enum Failure {
     NotDelivered,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
-    /// Ctrl-C after a number of records. `resumable`: the same command can resume there.
-    Interrupted { records: u64, resumable: bool },
+    /// Ctrl-C after a number of records.
+    Interrupted {
+        records: u64,
+        /// Whether a database has them: the same command can resume.
+        is_stored: bool,
+        /// The unfinished output that was left.
+        partial: Option<PathBuf>,
+    },
     /// A failure after `committed` rows had become durable.
     Partial { committed: u64, failure: Box<Failure> },
 }
@@ -90,6 +98,13 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --keys` makes a database that has them")
         }
+        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
+            Some("`nearprint create NEW.np --recipe minhash --texts` makes a database that keeps texts")
+        }
+        TextError::Database(DatabaseProblem::NoRecipe { .. }) => Some(
+            "`nearprint create NEW.np --recipe minhash --keys` makes a database for documents; with --texts, it \
+             also keeps their texts",
+        ),
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
             Some("rerun its command to resume, or give --restart to forget what it kept")
         }
@@ -157,12 +172,13 @@ impl Failure {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
             Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered => {}
-            Self::Interrupted { records, resumable } => {
-                let consequence = match resumable {
-                    true => "rerun the command to resume",
-                    false => "the output is incomplete",
-                };
-                print_message(format_args!("{program}: interrupted after record {records}; {consequence}"));
+            Self::Interrupted { records, is_stored, partial } => {
+                let resume =
+                    if *is_stored { "; rerun the command to resume" } else { "; no output is complete" };
+                let partial =
+                    partial.as_ref().map(|partial| format!("; the output so far is {}", partial.display()));
+                let partial = partial.unwrap_or_default();
+                print_message(format_args!("{program}: interrupted after record {records}{partial}{resume}"));
             }
             Self::NothingRecovered(path) => {
                 print_message(format_args!("{program}: {}: no row could be recovered", path.display()));
@@ -203,6 +219,7 @@ impl Failure {
             ) => USAGE,
             Self::Text(error) => exit_code_of(error),
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
+            Self::Engine(Error::NewerFeature { .. }) => NEWER,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
@@ -261,7 +278,7 @@ impl Failure {
                 Some("`nearprint build --runs-only` builds runs to ingest")
             }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
-            Self::Engine(Error::NewerVersion { .. }) => {
+            Self::Engine(Error::NewerVersion { .. } | Error::NewerFeature { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }
             _ => None,

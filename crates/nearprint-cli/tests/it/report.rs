@@ -149,7 +149,7 @@ fn a_report_overwrites_no_input_and_needs_a_folder() {
     let home = home();
     let at = home.path().join("d");
     for line in ["compare a b --report b", "scan a b --report a"] {
-        fails(&at, line, b"", 2, &["--report", "is read"]);
+        fails(&at, line, b"", 2, &["--report", "is also an input"]);
     }
     for line in ["compare a b --report none/x.html", "scan . --report none/x.html"] {
         fails(&at, line, b"", 1, &["none"]);

@@ -26,6 +26,7 @@
 //!
 //! This module is independent of databases.
 
+#[cfg(feature = "chinese")]
 mod chinese;
 mod clean;
 mod definition;
@@ -33,6 +34,7 @@ mod error;
 mod explain;
 mod fingerprinter;
 mod hash;
+#[cfg(feature = "html")]
 mod html;
 mod minhash;
 mod parts;
@@ -42,6 +44,7 @@ mod stop_words;
 mod tally;
 mod tokenize;
 #[cfg(test)]
+#[cfg(feature = "chinese")]
 mod vectors;
 mod weight;
 
@@ -51,6 +54,7 @@ pub use explain::{Explained, Feature};
 pub(crate) use fingerprinter::stored_fingerprint;
 pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
+#[cfg(feature = "html")]
 pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
 pub use weight::{ParseWeightError, Weight, weighted};

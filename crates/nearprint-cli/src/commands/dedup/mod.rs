@@ -3,6 +3,7 @@
 mod report;
 mod summary;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -183,6 +184,7 @@ impl Args {
         let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
+        let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
@@ -208,7 +210,8 @@ impl Args {
                 report.map_or(Ok(()), |report| Ok(report.write(&done, &|| Ok(()))?))
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
-                Err(Failure::Interrupted { records: seen, resumable: remembers })
+                let partial = Some(partial).filter(|partial| partial.exists());
+                Err(Failure::Interrupted { records: seen, is_stored: remembers, partial })
             }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => match Failure::from(other) {
@@ -247,6 +250,6 @@ impl Args {
 fn dedup_report(args: &ReportArgs, job: &FileJob) -> Result<Option<DedupReport>, Failure> {
     let Some(path) = args.path() else { return Ok(None) };
     let report = DedupReport::of(job, path)?;
-    let why = "--report: needs --duplicates, whose file the report shows";
+    let why = "--report: shows the file of --duplicates, which is not written";
     report.map(Some).ok_or_else(|| Failure::Usage(why.into()))
 }

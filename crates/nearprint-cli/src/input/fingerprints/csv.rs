@@ -68,16 +68,16 @@ impl Table {
     /// `named`: the number of names that `--columns` has.
     fn check_count(&mut self, count: usize, named: usize) -> Result<(), String> {
         if count < named {
-            return Err(format!("{count} cells, and --columns names {named}"));
+            return Err(format!("{count} cells, but --columns names {named}"));
         }
         if named > 0 {
             self.expected.get_or_insert(count);
         }
         match self.expected {
             Some(expected) if count != expected => {
-                Err(format!("{count} cells, and the first line has {expected}"))
+                Err(format!("{count} cells, but the first line has {expected}"))
             }
-            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, and no header names them")),
+            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, but no header names them")),
             _ => Ok(()),
         }
     }

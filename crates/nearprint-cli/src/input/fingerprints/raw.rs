@@ -88,7 +88,7 @@ impl RawSection {
                 0 => return self.check_count(input, (at - self.start) / len_bytes as u64),
                 len if len == len_bytes => sink.row(self.order.decode(&rest), None, None)?,
                 len => {
-                    let why = format!("{len} bytes behind the last {}-bit number", F::BITS);
+                    let why = format!("{len} bytes after the last {}-bit number", F::BITS);
                     return Err(input.bad_byte(at, why));
                 }
             }
