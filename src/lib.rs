@@ -60,9 +60,9 @@ pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
 pub use layout::{BandLayout, LayoutChoice};
-pub use options::{MIN_MEMORY_BYTES, Options};
+pub use options::Options;
 pub use progress::{Progress, Stage};
-pub use query::{Match, Near, Pair, Query, RowKey, Rows};
+pub use query::{Match, Near, Pair, Query, RowKey};
 pub use run::Verification;
 
 /// Pairs and clusters of lists in memory, without a database.

@@ -158,6 +158,27 @@ impl<T> Sender<'_, T> {
 }
 
 impl<F: Fingerprint> Snapshot<F> {
+    /// Every row, by (fingerprint, id).
+    ///
+    /// # Errors
+    /// [`Error::Io`] where no thread can be started; items fail with [`Error::Corrupt`].
+    ///
+    /// ```
+    /// # use nearprint::{Database, Row, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
+    /// # (builder.push(Row { fingerprint: 9, id: 1 })?, builder.push(Row { fingerprint: 7, id: 2 })?);
+    /// # let snapshot = builder.finish()?.snapshot()?;
+    /// for row in snapshot.rows()? {
+    ///     let row = row?;
+    ///     println!("{} {}", row.fingerprint, row.id);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rows(&self) -> Result<Stream<Row<F>>> {
+        self.stream(move |snapshot, sender| snapshot.visit_rows(|row| sender.push(row)))
+    }
+
     /// All pairs of distinct fingerprints within `k` bits, in the order of
     /// [`visit_pairs`](Snapshot::visit_pairs).
     ///

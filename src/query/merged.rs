@@ -142,21 +142,12 @@ fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F
     values.truncate(kept);
 }
 
-/// Every row of a snapshot, by (fingerprint, id). Made by
-/// [`Snapshot::rows`](crate::Snapshot::rows). It owns what it reads.
-///
-/// Each item is a `Result`; after an error the iterator ends.
-pub struct Rows<F> {
+/// Every row, by (fingerprint, id). Owns what it reads. After an error the iterator ends.
+pub(crate) struct Rows<F> {
     view: View<F>,
     heads: Vec<Head<F>>,
     /// Returned after the row that was read before it.
     failed: Option<Error>,
-}
-
-impl<F> std::fmt::Debug for Rows<F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rows").field("runs", &self.heads.len()).finish_non_exhaustive()
-    }
 }
 
 impl<F: Fingerprint> Iterator for Rows<F> {
