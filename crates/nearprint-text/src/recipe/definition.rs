@@ -306,11 +306,7 @@ impl Recipe {
     fn named(name: &str) -> Result<Self, RecipeError> {
         let Some((_, parts)) = NAMED.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = Self::names().collect();
-            let renamed = if name == "default" { "; it is called simhash now" } else { "" };
-            return Err(RecipeError::new(
-                "name",
-                format!("{name:?} is none of {}{renamed}", names.join(", ")),
-            ));
+            return Err(RecipeError::new("name", format!("{name:?} is none of {}", names.join(", "))));
         };
         Self::BLANK.with(pairs(parts)?)
     }
@@ -425,7 +421,6 @@ mod tests {
     fn errors_name_the_part() {
         for (text, part, word) in [
             ("", "name", "minhash, simhash, simhash-py"),
-            ("default", "name", "called simhash now"),
             ("hash=minhash:6x20", "hash", "minhash:6x16,2"),
             ("hash=minhash:6x20,17", "hash", "1 to 16"),
             ("hash=minhash:6x7,2", "hash", "8 to 32 bits"),
