@@ -76,6 +76,13 @@ pub enum Error {
         /// The newest supported version.
         supported: u32,
     },
+    /// A valid file that needs a newer program: to be read at all, or to be written to.
+    NewerFeature {
+        /// The file.
+        path: PathBuf,
+        /// What this program does not know.
+        feature: String,
+    },
     /// The database holds fingerprints of another width.
     Width {
         /// The database.
@@ -374,6 +381,9 @@ impl fmt::Display for Error {
                 "{}: format version {found}, and this program reads versions up to {supported}",
                 path.display()
             ),
+            Self::NewerFeature { path, feature } => {
+                write!(f, "{}: needs a newer program, which supports {feature}", path.display())
+            }
             Self::Width { path, database, requested } => write!(
                 f,
                 "{}: holds fingerprints of {database} bits, not of {requested} bits",

@@ -9,9 +9,9 @@ use crate::fingerprint::{Fingerprint, HI_BITS, Payload, Width};
 use crate::util::cast::to_u32;
 
 /// The most bands of a layout.
-const MAX_BANDS: u32 = 32;
+pub(crate) const MAX_BANDS: u32 = 32;
 /// The bits that a band may have.
-const BAND_BITS: std::ops::RangeInclusive<u32> = 8..=32;
+pub(crate) const BAND_BITS: std::ops::RangeInclusive<u32> = 8..=32;
 
 /// How a fingerprint divides into bands and a sketch: `6x24` is 6 bands of 24 bits each. The other
 /// bits of the fingerprint are the sketch, which follows the first band.

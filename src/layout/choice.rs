@@ -114,6 +114,15 @@ impl LayoutChoice {
         }
     }
 
+    /// The layout for a run of a stored database. Where its blocks do not cover `k`, which only
+    /// other writers allow, it is one table, which queries scan.
+    pub(crate) fn of_run(self, width: u32, k: u32, entries: u64) -> Result<Layout> {
+        match self {
+            Self::Blocks { .. } => self.layout(width, k, entries).or_else(|_| Layout::rotations(width, 1)),
+            _ => self.layout(width, k, entries),
+        }
+    }
+
     /// The bands, if it is a layout of bands.
     #[must_use]
     pub fn bands(self) -> Option<BandLayout> {

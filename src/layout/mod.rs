@@ -7,7 +7,7 @@
 //! layout by the number of fingerprints.
 
 mod automatic;
-mod bands;
+pub(crate) mod bands;
 mod block;
 mod choice;
 pub(crate) mod cost;

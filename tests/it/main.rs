@@ -14,6 +14,7 @@ mod blocks;
 mod builds;
 mod cross;
 mod damage;
+mod forge;
 mod hostile;
 mod ingest;
 mod joins;

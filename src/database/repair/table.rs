@@ -87,7 +87,7 @@ impl<F: Fingerprint> DamagedTable<F> {
         number: usize,
         report: &mut RepairReport,
     ) -> Result<Self> {
-        let spec = Segment::<F>::file_spec(manifest.database_id, record.run, number);
+        let spec = Segment::<F>::file_spec(manifest.owner_of(record), &record.layout, number);
         let opened = match record.segments.get(number) {
             Some(&file) => Pages::open(storage, &spec, file, report)?,
             None => Opened::Missing,

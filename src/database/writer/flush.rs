@@ -6,15 +6,15 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::log::wal::{Log, Wal};
-use crate::storage::{Storage, names};
+use crate::storage::names;
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
         let wal = Wal::create(&self.storage, &self.manifest)?;
         let mut next = self.manifest.clone();
-        next.live_wal = Some(wal.number);
-        next.next_wal = wal.number + 1;
+        next.live_wal = Some(wal.live);
+        next.next_wal = wal.live.number + 1;
         self.manifest.next_wal = next.next_wal;
         self.replace_or_forget(next, &wal)?;
         self.wal = Some(wal);
@@ -22,14 +22,11 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     fn replace_or_forget(&mut self, next: Manifest, wal: &Wal) -> Result<()> {
-        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.number))
+        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.live.number))
     }
 
     fn forget_log(&self, number: u64) {
-        if !self.storage.is_poisoned() {
-            // If this fails, the next writer removes it.
-            let _ = self.storage.remove(&names::wal(number));
-        }
+        self.forget(&names::wal(number));
     }
 
     /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.
@@ -45,7 +42,7 @@ impl<F: Fingerprint> Writer<F> {
             self.forget_run(run, tables);
         }
         self.wal = published?;
-        old.into_iter().for_each(|number| self.forget_log(number));
+        old.iter().for_each(|log| self.forget_log(log.number));
         self.memtable.clear();
         self.pending.clear();
         Ok(())
@@ -58,11 +55,11 @@ impl<F: Fingerprint> Writer<F> {
         changes.note_in(&mut next);
         next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
         let wal = start_log.then(|| Wal::create(&self.storage, &next)).transpose()?;
-        next.live_wal = wal.as_ref().map(|wal| wal.number);
+        next.live_wal = wal.as_ref().map(|wal| wal.live);
         next.next_wal += u64::from(wal.is_some());
         self.manifest.next_wal = next.next_wal;
         self.publish(record.into_iter().collect(), |manifest| *manifest = next)
-            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.number)))?;
+            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
         Ok(wal)
     }
 
@@ -72,8 +69,8 @@ impl<F: Fingerprint> Writer<F> {
         let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
         let run = self.manifest.take_run_number();
         let options = self.options.clone().without_progress();
-        let (storage, database_id) = (self.storage(), self.manifest.database_id);
-        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        let storage = self.storage();
+        let target = Target { storage: &storage, options: &options, owner: self.manifest.new_owner(run)? };
         effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
     }
 

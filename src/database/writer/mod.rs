@@ -106,6 +106,7 @@ impl<F: Fingerprint> Writer<F> {
         // Checked before the lock is taken, which creates a file.
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
+        manifest::check_writable(&*storage, &found)?;
         let lock: Arc<dyn Lock> = storage.lock()?.into();
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
@@ -356,7 +357,7 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let options = self.options.clone();
-        let merged = self.plan(range).run(&options)?;
+        let merged = self.plan(range)?.run(&options)?;
         self.install_merge(merged)
     }
 
@@ -468,6 +469,14 @@ impl<F: Fingerprint> Writer<F> {
     pub(crate) fn forget_run(&self, run: u64, tables: usize) {
         if !self.storage.is_poisoned() {
             remove_run(&self.storage, run, tables);
+        }
+    }
+
+    /// Removes a file that no manifest names, as [`forget_run`](Writer::forget_run) does.
+    pub(crate) fn forget(&self, name: &str) {
+        if !self.storage.is_poisoned() {
+            // If this fails, the next writer removes it.
+            let _ = self.storage.remove(name);
         }
     }
 

@@ -57,7 +57,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
 6 `compare`: not near-duplicates, 7 `dedup -o - --db`: the reader has ended, and the next run delivers
-the rest, 130 interrupted.";
+the rest, 8 a newer program is needed, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

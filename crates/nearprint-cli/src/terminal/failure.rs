@@ -20,6 +20,8 @@ const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
 /// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
 const NOT_DELIVERED: u8 = 7;
+/// Exit code for a database that only a newer program can read, or write to.
+const NEWER: u8 = 8;
 const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -217,6 +219,7 @@ impl Failure {
             ) => USAGE,
             Self::Text(error) => exit_code_of(error),
             Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
+            Self::Engine(Error::NewerFeature { .. }) => NEWER,
             Self::Engine(Error::Locked { .. }) => LOCKED,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
@@ -275,7 +278,7 @@ impl Failure {
                 Some("`nearprint build --runs-only` builds runs to ingest")
             }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
-            Self::Engine(Error::NewerVersion { .. }) => {
+            Self::Engine(Error::NewerVersion { .. } | Error::NewerFeature { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }
             _ => None,
