@@ -22,8 +22,8 @@ use crate::recipe::{Fingerprinted, Fingerprinter};
 use nearprint::internal::Sorter;
 use nearprint::{Fingerprint, Match, Row, Writer};
 
-/// Records between two reports of the second pass.
-const REPORT_RECORDS: u64 = 1000;
+/// Records of the second pass that are read at once, and between two reports.
+const BLOCK_RECORDS: u64 = 1000;
 
 /// Ranks all records, decides them, and writes the kept documents.
 pub(super) fn run<F: Fingerprint>(
@@ -67,7 +67,14 @@ impl Records {
     }
 
     fn get<F: Fingerprint>(&mut self, position: u64) -> Result<RankedRecord<F>> {
-        Ok(RankedRecord::from_bytes(&self.records.get(position)?))
+        Ok(RankedRecord::from_bytes(&self.records.get(position..position + 1)?))
+    }
+
+    /// The records from a position on, as many as are read at once.
+    fn block<F: Fingerprint>(&mut self, position: u64) -> Result<Vec<RankedRecord<F>>> {
+        let end = (position + BLOCK_RECORDS).min(self.records.count).max(position);
+        let bytes = self.records.get(position..end)?;
+        Ok(bytes.chunks_exact(RankedRecord::<F>::LEN_BYTES).map(RankedRecord::from_bytes).collect())
     }
 
     /// Empty without confirmation.
@@ -248,24 +255,24 @@ fn write<F: Fingerprint>(
     let changed = || InputSetProblem::ChangedBetweenPasses.into();
     // The files of a resumed run have these records already.
     run.skip(reader)?;
+    let (count, mut block) = (records.records.count, Vec::new().into_iter());
     while let Some(item) = reader.next_item()? {
-        let position = run.counts.records;
-        if position == records.records.count {
-            return Err(changed());
+        if block.len() == 0 {
+            block = records.block(run.counts.records)?.into_iter();
         }
+        let ranked: RankedRecord<F> = block.next().ok_or_else(changed)?;
         run.count(item.digest());
-        let ranked = records.get(position)?;
         match checked(item, run.job.dedup.confirm) {
             Item::Bad(bad) => run.reject(&bad)?,
             Item::Record(_) if ranked.outcome == Outcome::Bad => return Err(changed()),
             Item::Record(record) => write_document(run, &record, ranked, records)?,
         }
-        if run.counts.records.is_multiple_of(REPORT_RECORDS) {
+        if run.counts.records.is_multiple_of(BLOCK_RECORDS) {
             run.checkpoint_if_due()?;
             report_progress(report, &run.counts, reader.position())?;
         }
     }
-    if run.counts.records == records.records.count { Ok(()) } else { Err(changed()) }
+    if run.counts.records == count { Ok(()) } else { Err(changed()) }
 }
 
 fn write_document<F: Fingerprint>(

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -86,10 +87,9 @@ impl StringFile {
 
     /// Reads the string at an index.
     pub(super) fn get(&mut self, index: u64) -> Result<String> {
-        let mut end_of = |index| -> Result<u64> {
-            Ok(self.ends.get(index)?.first_chunk().map_or(0, |end| u64::from_le_bytes(*end)))
-        };
-        let (start, end) = (index.checked_sub(1).map_or(Ok(0), &mut end_of)?, end_of(index)?);
+        let ends = self.ends.get(index.saturating_sub(1)..index + 1)?;
+        let mut ends = ends.as_chunks::<8>().0.iter().rev().map(|end| u64::from_le_bytes(*end));
+        let (end, start) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
         self.bytes.flush().map_err(Error::io("write", FILE))?;
         let span = Span { offset: start, len_bytes: end.saturating_sub(start) };
         let bytes = read_span(self.bytes.get_ref(), span).map_err(Error::io("read", FILE))?;
@@ -114,9 +114,11 @@ impl RecordFile {
         self.records.write_all(record).map_err(Error::io("write", FILE))
     }
 
-    pub(super) fn get(&mut self, index: u64) -> Result<Vec<u8>> {
+    /// Reads the records at some indices.
+    pub(super) fn get(&mut self, indices: Range<u64>) -> Result<Vec<u8>> {
         self.records.flush().map_err(Error::io("write", FILE))?;
-        let span = Span { offset: index * self.len_bytes, len_bytes: self.len_bytes };
+        let len_bytes = (indices.end - indices.start) * self.len_bytes;
+        let span = Span { offset: indices.start * self.len_bytes, len_bytes };
         read_span(self.records.get_ref(), span).map_err(Error::io("read", FILE))
     }
 
