@@ -8,21 +8,18 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::Random;
 use divan::{Bencher, counter::ItemsCount};
 use nearprint::{
     Blocks, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
 };
+use testkit::Random;
 
 fn main() {
-    common::choose_kernel();
+    testkit::choose_kernel();
     corpus();
     divan::main();
     std::fs::remove_dir_all(&corpus().folder).unwrap();

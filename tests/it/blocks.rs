@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::Random;
 use nearprint::{
     BandLayout, Blocks, Error, Fingerprint, Near, Options, Pair, find_all, find_clusters, visit_all,
 };
+use testkit::Random;
 
 /// Values near each other, some equal, and a dense group that shares a block.
 fn list<F: Fingerprint>(random: &mut Random, len: usize) -> Vec<F> {

@@ -23,7 +23,7 @@ mod handle;
 mod reading;
 mod width;
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 

@@ -8,14 +8,16 @@ mod database;
 mod file;
 mod ids;
 mod runs;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod sample;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub(crate) use database::{BesideKeys, KeysKept, Manifest};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use file::PREFIX_BYTES;
 pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_RECIPE_BYTES};
 pub(crate) use ids::IdRanges;

@@ -107,7 +107,7 @@ struct World {
 }
 
 /// Runs the steps of an input: operations, queries, crashes, faults.
-pub fn model_ops(bytes: &[u8]) {
+pub(super) fn model_ops(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2", "bands:3x8"]);
     let memtable_rows = usize::from(input.byte() % 24);

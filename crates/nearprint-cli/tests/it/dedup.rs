@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::cli::{fails, nearprint, run, succeeds};
-use crate::common::{Random, short_or_full};
+use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256, num_differing_bits};
 use nearprint_text::recipe::Recipe;
+use testkit::{Random, short_or_full};
 
 struct Document {
     key: String,
