@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
 
-/// How a handle on a database works: threads, memory, progress. Nothing of it is stored; what a
-/// database *is* says its [`Schema`](crate::Schema).
+/// How a handle on a database works: threads, memory, progress. None of them is stored: stored
+/// settings are in [`Schema`](crate::Schema).
 ///
 /// ```
 /// use nearprint::Options;
@@ -102,8 +102,7 @@ impl Options {
     }
 
     /// Reports progress. Fails where the callback cancels.
-    #[doc(hidden)]
-    pub fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
+    pub(crate) fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
         match self.progress.as_ref().map(|progress| progress.report(stage, done, total)) {
             Some(ControlFlow::Break(())) => Err(Error::Interrupted),
             _ => Ok(()),
@@ -111,8 +110,7 @@ impl Options {
     }
 
     /// Adds up the progress of a stage over all threads, and reports it.
-    #[doc(hidden)]
-    pub fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
+    pub(crate) fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
         let done = AtomicU64::new(0);
         move |more| {
             let done = done.fetch_add(more, Ordering::Relaxed) + more;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nearprint::{Blocks, Fingerprint, Near, Options, Result, Width, WidthVisitor, spanning_forest};
+use nearprint::{Fingerprint, Near, Options, Result, Width, WidthVisitor, list};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,7 +40,7 @@ impl WidthVisitor for Keys<'_> {
 
     fn visit<F: Fingerprint>(self) -> Result<Columns> {
         let Self { words, near, split } = self;
-        let blocks = Blocks::<F>::new(near)?;
+        let blocks = list::Blocks::<F>::new(near)?;
         let mut replicated = Replicated::new(F::WIDTH);
         for fingerprint in fingerprints::<F>(words) {
             for key in blocks.keys(fingerprint) {
@@ -85,7 +85,7 @@ impl WidthVisitor for SplitBlocks<'_> {
 
     fn visit<F: Fingerprint>(self) -> Result<Columns> {
         let Self { groups, words, parts, near } = self;
-        let blocks = Blocks::<F>::new(near)?;
+        let blocks = list::Blocks::<F>::new(near)?;
         let mut replicated = Replicated::new(F::WIDTH);
         for ((&group, fingerprint), &parts) in groups.iter().zip(fingerprints::<F>(words)).zip(parts) {
             match u32::try_from(parts).unwrap_or(u32::MAX) {
@@ -153,7 +153,7 @@ impl WidthVisitor for JoinBlocks<'_> {
         let Self { near, forest, options, .. } = self;
         let rows = rows_of::<F>(self.rows);
         Box::new(move |sink| {
-            let blocks = Blocks::<F>::new(near)?;
+            let blocks = list::Blocks::<F>::new(near)?;
             let mut pairs = PairCollector::new::<F>(false);
             let visit = |block: &[_]| {
                 pairs.push(block);
@@ -200,7 +200,7 @@ impl WidthVisitor for JoinBetween<'_> {
         let (ones, others) = (rows_of::<F>(self.ones), rows_of::<F>(self.others));
         Box::new(move |sink| {
             let mut pairs = PairCollector::new::<F>(false);
-            Blocks::<F>::new(near)?.visit_between(ones, others, &options, |block| {
+            list::Blocks::<F>::new(near)?.visit_between(ones, others, &options, |block| {
                 pairs.push(block);
                 sink.send_full(&mut pairs)
             })?;
@@ -237,7 +237,7 @@ impl WidthVisitor for Forest<'_> {
 
     fn visit<F: Fingerprint>(self) -> Result<Vec<i64>> {
         let pairs = ends_of::<F>(self.a, self.b);
-        Ok((0..).zip(spanning_forest(&pairs)?).map(|(_, index): (usize, usize)| index as i64).collect())
+        Ok((0..).zip(list::spanning_forest(&pairs)?).map(|(_, index): (usize, usize)| index as i64).collect())
     }
 }
 
@@ -264,7 +264,7 @@ impl WidthVisitor for Components<'_> {
 
     fn visit<F: Fingerprint>(self) -> Result<Columns> {
         let (mut members, mut smallest) = (Words::new(F::WIDTH), Words::new(F::WIDTH));
-        for (member, label) in nearprint::components(&ends_of::<F>(self.a, self.b))? {
+        for (member, label) in nearprint::list::components(&ends_of::<F>(self.a, self.b))? {
             members.push(member);
             smallest.push(label);
         }

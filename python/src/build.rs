@@ -53,7 +53,7 @@ impl AnyBuilder {
         work: impl FnOnce(Box<dyn Building>) -> Result<(Option<Box<dyn Building>>, T)> + Send,
     ) -> PyResult<T> {
         if std::process::id() != self.process {
-            return Err(fork_error(py, "was begun before a fork; begin it anew in this process"));
+            return Err(fork_error(py, "was begun before a fork; begin it again in this process"));
         }
         let worked = watch(py, &self.ticker, self.listener.as_ref(), || {
             let mut slot = self.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl AnyBuilder {
 
 #[pymethods]
 impl AnyBuilder {
-    /// Begins a database. `runs` says whether it is a folder of runs, and the identity of these.
+    /// Begins a database. `runs` is given for a folder of runs, with their identity.
     #[staticmethod]
     fn begin(
         py: Python<'_>,

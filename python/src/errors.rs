@@ -116,11 +116,17 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("keys=True makes a database that has them")
         }
+        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
+            Some("nearprint.create(path, recipe=\"minhash\", texts=True) makes a database that keeps texts")
+        }
+        TextError::Database(DatabaseProblem::NoRecipe { .. }) => {
+            Some("nearprint.create(path, recipe=\"minhash\", keys=True) makes a database for documents")
+        }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
-            Some("give its arguments again to go on with it, or restart=True to forget what it kept")
+            Some("call it again with its arguments to resume, or restart=True to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("restart=True forgets what the run that was cut off has kept, and begins anew")
+            Some("restart=True forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use nearprint::internal::for_each;
-use nearprint::{
-    BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, visit_all, visit_all_clusters,
-};
+use nearprint::{BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, list};
 use nearprint_text::recipe::{Weight, compute, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
@@ -84,7 +82,7 @@ impl WidthVisitor for FindAll<'_> {
             (fingerprints(self.words).collect(), self.near, self.options);
         Box::new(move |sink| {
             let mut pairs = PairCollector::new::<F>(false);
-            visit_all(list, near, &options, |block| {
+            list::visit_pairs(list, near, &options, |block| {
                 pairs.push(block);
                 sink.send_full(&mut pairs)
             })?;
@@ -107,7 +105,7 @@ impl WidthVisitor for FindClusters<'_> {
             (fingerprints(self.words).collect(), self.near, self.options);
         Box::new(move |sink| {
             let mut clusters = ClusterCollector::new::<F>();
-            visit_all_clusters(list, near, &options, |members| {
+            list::visit_clusters(list, near, &options, |members| {
                 clusters.push(members);
                 sink.send_full(&mut clusters)
             })?;
@@ -144,7 +142,7 @@ pub(crate) fn pairs_of_short_list<'py>(
     }
     let mut pairs = Vec::new();
     let search = || {
-        visit_all(list, k, &Options::new().threads(1), |block| {
+        list::visit_pairs(list, k, &Options::new().threads(1), |block| {
             pairs.extend(block.iter().map(|pair| (pair.a, pair.b)));
             Ok::<(), nearprint::Error>(())
         })

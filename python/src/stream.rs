@@ -105,7 +105,7 @@ impl Stream {
     /// The next block. Checks signals while it waits.
     pub(crate) fn next_columns(&self, py: Python<'_>) -> PyResult<Option<Columns>> {
         if std::process::id() != self.process {
-            return Err(fork_error(py, "the search was begun before a fork; begin it anew in this process"));
+            return Err(fork_error(py, "the search was begun before a fork; begin it again in this process"));
         }
         if let Some(seen) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Ok(Some(seen));

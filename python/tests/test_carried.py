@@ -117,7 +117,7 @@ def test_regression_a_database_without_a_recipe_takes_no_texts(kind: str, tmp_pa
     else:
         nearprint.build(path, np.asarray(nearprint.fingerprint(TEXTS)), keys=TEXTS, kind="hamming").close()
     for options in ({}, {"unit": "line"}, {"confirm": "jaccard:0.5"}, {"dry_run": True}):
-        with pytest.raises(nearprint.InputError, match=r"no recipe.*create NEW.np --recipe minhash --keys"):
+        with pytest.raises(nearprint.InputError, match="has no recipe"):
             nearprint.dedup_files(pages, tmp_path / "out", database=path, **options)
     with nearprint.open(path) as database:
         assert database.recipe is None

@@ -25,13 +25,14 @@ pub(super) fn finish<F: Fingerprint>(
     let others = write_others(target, &natural, source)?;
     let (tombstones, visit_deleted) = deleted;
     let tombstones_file = write_deleted(target, tombstones, visit_deleted)?;
-    let keys_spec = Keys::file_spec(target.database_id, target.run, target.width);
+    let keys_spec = Keys::file_spec(target.owner);
     let keys = write_keys_file(&**target.storage, &keys_spec, keys)?;
     let mut segments = vec![natural.segment_file];
     segments.extend(others);
     Ok(RunRecord {
-        run: target.run,
+        run: target.owner.run,
         identity: random_id()?,
+        salt: target.owner.salt,
         layout: natural.layout,
         entries: natural.counts.entries,
         rows: natural.counts.rows,
@@ -52,6 +53,6 @@ fn write_deleted(
     visit_all: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
 ) -> Result<Option<FileRecord>> {
     let Some(info) = info else { return Ok(None) };
-    let spec = Tombstones::file_spec(target.database_id, target.run, target.width);
+    let spec = Tombstones::file_spec(target.owner);
     write_tombstones(&**target.storage, &spec, info, visit_all).map(Some)
 }

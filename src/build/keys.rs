@@ -36,7 +36,7 @@ pub(super) fn write_keys_file<F: Fingerprint>(
         return Ok(None);
     }
     let file = write_keys(storage, spec, info, |visit| source.for_each(visit))?;
-    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, file }))
+    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, value_sum: info.value_sum, file }))
 }
 
 /// A keys file, and the tombstones that apply to its rows.
@@ -90,7 +90,7 @@ pub(crate) struct KeySorter<F> {
     pieces: Vec<(FileSpec, KeysRecord)>,
 }
 
-/// A record in memory. Its order is that of records, with the earliest of several first.
+/// A record in memory. It is ordered as records are, with the earliest of several first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HeldKey<F> {
     id: u64,
@@ -147,10 +147,10 @@ impl<F: Fingerprint> KeySorter<F> {
         target: Target<'_>,
         source: &dyn KeySource<F>,
     ) -> Result<Option<(FileSpec, KeysRecord)>> {
-        let mut spec = Keys::file_spec(target.database_id, target.run, target.width);
+        let mut spec = Keys::file_spec(target.owner);
         let number = self.pieces.last().map_or(0, |piece| piece.0.header.table) + 1;
         spec.header.table = number;
-        spec.name = names::spill(target.run, NO_TABLE, u64::from(number));
+        spec.name = names::spill(target.owner.run, NO_TABLE, u64::from(number));
         Ok(write_keys_file(&**target.storage, &spec, source)?.map(|record| (spec, record)))
     }
 

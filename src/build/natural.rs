@@ -35,8 +35,8 @@ impl<F: Fingerprint> NaturalTable<F> {
         let RowCounts { entries, rows, smallest_id, largest_id } = counts;
         let table = layout.table::<F>(0);
         let bits = directory_bits(table.prefix_bits, entries);
-        let spec = Segment::<F>::file_spec(target.database_id, target.run, 0);
-        let postings_spec = Postings::file_spec(target.database_id, target.run, F::BITS);
+        let spec = Segment::<F>::file_spec(target.owner, &layout, 0);
+        let postings_spec = Postings::file_spec(target.owner);
         let info = PostingsInfo { entries, rows, row_sum: 0, smallest_id, largest_id };
         let mut segment = SegmentWriter::create(storage, &spec, table.clone(), entries, bits)?;
         let mut postings = PostingsWriter::create(storage, &postings_spec, info)?;

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::options::Options;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, Near, Pair, Query, visit_all};
+use crate::query::{Match, Near, Pair, Query, visit_pairs};
 use crate::util::channel::{self, Receiver};
 use crate::util::process::Process;
 
@@ -39,8 +39,8 @@ pub struct Stream<T> {
 /// Two rows within k bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowPair<F> {
-    /// The row of the smaller fingerprint, or of the smaller id; between two databases, that of the
-    /// first.
+    /// The row of the smaller fingerprint, or of the smaller id; between two databases, the row of
+    /// the first.
     pub a: Row<F>,
     /// The other row.
     pub b: Row<F>,
@@ -237,18 +237,18 @@ impl<F: Fingerprint> Snapshot<F> {
 }
 
 /// All pairs of distinct values of a list that are near, in the order of
-/// [`visit_all`](crate::visit_all). Memory: three times the list, however many pairs there are.
+/// [`visit_pairs`](crate::list::visit_pairs). Memory: three times the list, however many pairs there are.
 ///
 /// # Errors
-/// Items fail as [`visit_all`](crate::visit_all) does; [`Error::Io`] where no thread can be started.
+/// Items fail as [`visit_pairs`](crate::list::visit_pairs) does; [`Error::Io`] where no thread can be started.
 ///
 /// ```
 /// let values = vec![0b0000u64, 0b0111, 0b1111];
-/// let mut pairs = nearprint::stream_all(values, 3, &nearprint::Options::new())?;
+/// let mut pairs = nearprint::list::pairs(values, 3, &nearprint::Options::new())?;
 /// assert_eq!(pairs.next().transpose()?.map(|pair| pair.distance), Some(3));
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn stream_all<F: Fingerprint>(
+pub fn pairs<F: Fingerprint>(
     values: Vec<F>,
     near: impl Into<Near>,
     options: &Options,
@@ -256,7 +256,7 @@ pub fn stream_all<F: Fingerprint>(
     let (near, options) = (near.into(), options.clone());
     start(options.progress.clone(), "a list".into(), move |until, sender| {
         let options = options.progress(until);
-        visit_all(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
+        visit_pairs(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
     })
 }
 

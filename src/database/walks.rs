@@ -40,7 +40,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Visits every row, by (fingerprint, id). An error of `visit` ends the walk and is returned.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], and those of `visit`.
+    /// [`Error::Corrupt`], and errors of `visit`.
     pub fn visit_rows<E: From<Error>>(
         &self,
         mut visit: impl FnMut(Row<F>) -> Result<(), E>,
@@ -56,7 +56,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// have different layouts, all distinct fingerprints are held in memory, twice.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`.
+    /// [`Error::Corrupt`], [`Error::Interrupted`], and errors of `visit`.
     pub fn visit_pairs<E: From<Error>>(
         &self,
         k: u32,
@@ -114,7 +114,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// smallest fingerprint. An error of `visit` ends the walk and is returned.
     ///
     /// Memory: 5 bytes per distinct fingerprint (14 where the database has several runs), 24 per
-    /// fingerprint in a cluster, the rows of one cluster, and that of
+    /// fingerprint in a cluster, the rows of one cluster, and the memory of
     /// [`visit_pairs`](Snapshot::visit_pairs).
     ///
     /// # Errors

@@ -6,6 +6,8 @@
 
 #![warn(clippy::indexing_slicing)]
 
+pub(crate) mod header;
+pub(crate) mod identities;
 pub(crate) mod keys;
 pub(crate) mod manifest;
 pub(crate) mod paged;
@@ -15,7 +17,7 @@ pub(crate) mod segment;
 pub(crate) mod tombstones;
 pub(crate) mod wal;
 
-use std::fmt::{Debug, Display};
+use std::fmt::{self, Debug, Display};
 use std::path::Path;
 
 use crate::error::{Corruption, Error};
@@ -43,6 +45,8 @@ pub(crate) enum Problem {
     Flaw(Flaw),
     /// The checksum is correct and the version is newer than [`VERSION`].
     Newer(u32),
+    /// The checksum is correct, and the file needs something that this program lacks.
+    NewerFeature(String),
 }
 
 impl Problem {
@@ -51,6 +55,7 @@ impl Problem {
         match self {
             Self::Flaw(flaw) => flaw.of(file),
             Self::Newer(found) => Error::NewerVersion { path: file.to_path_buf(), found, supported: VERSION },
+            Self::NewerFeature(feature) => Error::NewerFeature { path: file.to_path_buf(), feature },
         }
     }
 }
@@ -86,10 +91,40 @@ impl Flaw {
         }
     }
 
+    /// The same for a field with a name.
+    pub(crate) fn unless_same<T: PartialEq + Display>(
+        section: &'static str,
+        offset: u64,
+        name: &str,
+        expected: T,
+        found: T,
+    ) -> Result<(), Self> {
+        if expected == found {
+            return Ok(());
+        }
+        Err(Self::new(section, offset, format_args!("{name} {expected}"), format_args!("{name} {found}")))
+    }
+
     /// Converts to an error about a file.
     pub(crate) fn of(self, file: &Path) -> Error {
         let Self { section, offset, expected, found } = self;
         Corruption { file: file.to_path_buf(), section, offset, expected, found }.into()
+    }
+}
+
+/// Bytes that messages show in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hex<const N: usize>(pub(crate) [u8; N]);
+
+impl<const N: usize> Display for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl<const N: usize> Debug for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
     }
 }
 
@@ -157,19 +192,27 @@ impl<'a> Decoder<'a> {
         self.base + self.at as u64
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Flaw> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let missing = || Flaw::new(self.section, self.offset(), format!("{len} more bytes"), rest.len());
-        let taken = rest.get(..len).ok_or_else(missing)?;
-        self.last = self.at;
-        self.at += len;
-        Ok(taken)
+        match self.bytes.get(self.at..).and_then(|rest| rest.get(..len)) {
+            Some(taken) => {
+                self.last = self.at;
+                self.at += len;
+                Ok(taken)
+            }
+            None => Err(self.missing(len)),
+        }
     }
 
+    #[cold]
+    fn missing(&self, len: usize) -> Flaw {
+        let found = self.bytes.len().saturating_sub(self.at);
+        Flaw::new(self.section, self.offset(), format!("{len} more bytes"), found)
+    }
+
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Flaw> {
-        let mut out = [0; N];
-        out.copy_from_slice(self.take(N)?);
-        Ok(out)
+        self.take(N).map(|bytes| bytes.first_chunk().copied().unwrap_or([0; N]))
     }
 
     pub(crate) fn u32(&mut self) -> Result<u32, Flaw> {

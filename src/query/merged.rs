@@ -59,7 +59,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         }
     }
 
-    /// Joins table by table. The fingerprints of runs with another layout than that of `largest` are
+    /// Joins table by table. The fingerprints of runs with another layout than `largest` has are
     /// held in memory.
     fn pairs_by_tables(
         &self,
@@ -114,7 +114,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     }
 }
 
-/// The fingerprints of runs, in natural order, those of one run after those of another.
+/// The fingerprints of runs, one run after the other, each in natural order.
 fn values_of<'a, F: Fingerprint>(runs: impl Iterator<Item = &'a Run<F>>) -> Result<Vec<F>> {
     let (mut values, mut block) = (Vec::new(), Vec::new());
     for run in runs {

@@ -65,15 +65,25 @@ impl<F: Fingerprint> SegmentWriter<F> {
             if bucket >= self.started_buckets {
                 self.start_buckets_up_to(bucket)?;
             }
-            self.hi.extend((0..F::PAYLOAD.hi_words()).map(|word| hi_word(value, directory_bits, word)));
-            if let Rest::Lo { bits, bytes } = self.rest {
+            self.pushed += 1;
+        }
+        // A pass for each section takes half of the time of one for all.
+        match F::PAYLOAD.hi_words() {
+            1 => self.hi.extend(permuted.iter().map(|&value| hi_word(value, directory_bits, 0))),
+            words => self.hi.extend(
+                permuted
+                    .iter()
+                    .flat_map(|&value| (0..words).map(move |word| hi_word(value, directory_bits, word))),
+            ),
+        }
+        if let Rest::Lo { bits, bytes } = self.rest {
+            for &value in permuted {
                 let lo = value.bits(directory_bits + HI_BITS, bits).to_le_bytes();
                 self.lo.extend_from_slice(lo.get(..bytes).unwrap_or_default());
             }
-            self.info.fingerprint_sum =
-                self.info.fingerprint_sum.wrapping_add(self.table.restore(value).hash64());
-            self.pushed += 1;
         }
+        let hashes = permuted.iter().map(|&value| self.table.restore(value).hash64());
+        self.info.fingerprint_sum = hashes.fold(self.info.fingerprint_sum, u64::wrapping_add);
         self.drain()
     }
 

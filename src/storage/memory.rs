@@ -11,6 +11,9 @@ use super::interface::{Lock, ReadFile, Storage, WriteFile};
 use crate::error::{Error, Result};
 use crate::util::cast::to_usize;
 
+/// The memory of a file that has just been created.
+const SMALL_BYTES: usize = 32 << 10;
+
 /// A folder in memory. Clones refer to the same folder. It has no lock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
@@ -32,6 +35,8 @@ impl Content {
     /// The bytes up to `end`, which may be behind the end of the file.
     fn bytes_mut(&mut self, end: usize) -> &mut [u8] {
         let words = Arc::make_mut(&mut self.words);
+        // The smallest runs need no more.
+        words.reserve(SMALL_BYTES / 8 - words.len().min(SMALL_BYTES / 8));
         self.len_bytes = self.len_bytes.max(end);
         words.resize(self.len_bytes.div_ceil(8), 0);
         &mut bytemuck::cast_slice_mut(words)[..end]

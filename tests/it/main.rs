@@ -11,6 +11,7 @@ mod blocks;
 mod builds;
 mod cross;
 mod damage;
+mod forge;
 mod hostile;
 mod ingest;
 mod joins;

@@ -80,15 +80,15 @@ typedef enum {
   NEARPRINT_CORRUPT = 14,
   // Another writer holds the lock.
   NEARPRINT_LOCKED = 15,
-  // Fingerprints of another width, or databases of which near means different things.
+  // Fingerprints of another width, or databases with different definitions of distance.
   NEARPRINT_MISMATCH = 16,
   // A key or a text, where the database stores none.
   NEARPRINT_NOT_STORED = 17,
-  // A recipe that does not exist, or is not that of the database.
+  // A recipe that does not exist, or that the database does not have.
   NEARPRINT_RECIPE = 18,
   // A number would not fit the format.
   NEARPRINT_LIMIT = 19,
-  // A reason that this version of the interface has no code for. The message says it.
+  // A reason without a code in this version of the interface. The message has it.
   NEARPRINT_OTHER = 20,
   // The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
   // changed.
@@ -273,7 +273,7 @@ typedef int32_t (*nearprint_matches_fn)(void *context,
                                         const uint64_t *ids,
                                         const uint32_t *distances);
 
-// Receives a key and its text, both of which live until the function returns. `text_len` is 0 where
+// Receives a key and its text, which are valid until the function returns. `text_len` is 0 where
 // the database stores no texts. Another value than 0 ends the list with NEARPRINT_STOPPED.
 //
 // Called on the thread of the caller. It must not throw.

@@ -1,7 +1,7 @@
 //! nearprint for C and everything that can call C.
 //!
 //! `include/nearprint.h` is generated from this crate: the comments of public items are the
-//! documentation of the header, and names are those of C.
+//! documentation of the header, and names are C names.
 //!
 //! - [`status`] and [`error`]: codes, the caller's error object, and the border that no panic
 //!   crosses.

@@ -1,8 +1,7 @@
 //! Pairs and clusters of arrays in memory.
 
 use nearprint::internal::fingerprints;
-use nearprint::visit_all_clusters;
-use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Result, Row, WidthVisitor, stream_all};
+use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Result, Row, WidthVisitor, list};
 use std::ffi::c_char;
 
 use crate::call::Call;
@@ -97,7 +96,7 @@ impl WidthVisitor for FindAll<'_> {
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
         let values = fingerprints::<F>(self.words).collect();
-        stream_all(values, self.near, &self.options).map(nearprint_stream::pairs)
+        list::pairs(values, self.near, &self.options).map(nearprint_stream::pairs)
     }
 }
 
@@ -112,7 +111,7 @@ impl WidthVisitor for FindClusters<'_> {
 
     fn visit<F: Fingerprint>(self) -> Self::Output {
         let (mut members, mut cluster) = (Vec::new(), 0);
-        visit_all_clusters(fingerprints::<F>(self.words).collect(), self.near, &self.options, |values| {
+        list::visit_clusters(fingerprints::<F>(self.words).collect(), self.near, &self.options, |values| {
             members.extend(values.iter().map(|&value| (cluster, value)));
             cluster += 1;
             Ok::<(), Error>(())

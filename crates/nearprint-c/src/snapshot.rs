@@ -65,7 +65,7 @@ pub type nearprint_matches_fn = Option<
     ) -> i32,
 >;
 
-/// Receives a key and its text, both of which live until the function returns. `text_len` is 0 where
+/// Receives a key and its text, which are valid until the function returns. `text_len` is 0 where
 /// the database stores no texts. Another value than 0 ends the list with NEARPRINT_STOPPED.
 ///
 /// Called on the thread of the caller. It must not throw.
@@ -479,7 +479,7 @@ pub unsafe extern "C" fn nearprint_snapshot_layout(
     let call = unsafe { Call::of(error) };
     call.run(|call| {
         let layout = call.handle(snapshot, "snapshot")?.inner.stats().layout;
-        call.write_text(&layout, (buffer, capacity), len)
+        call.write_text(&layout.to_string(), (buffer, capacity), len)
     })
 }
 

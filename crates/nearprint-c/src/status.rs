@@ -48,15 +48,15 @@ pub enum nearprint_status {
     NEARPRINT_CORRUPT = 14,
     /// Another writer holds the lock.
     NEARPRINT_LOCKED = 15,
-    /// Fingerprints of another width, or databases of which near means different things.
+    /// Fingerprints of another width, or databases with different definitions of distance.
     NEARPRINT_MISMATCH = 16,
     /// A key or a text, where the database stores none.
     NEARPRINT_NOT_STORED = 17,
-    /// A recipe that does not exist, or is not that of the database.
+    /// A recipe that does not exist, or that the database does not have.
     NEARPRINT_RECIPE = 18,
     /// A number would not fit the format.
     NEARPRINT_LIMIT = 19,
-    /// A reason that this version of the interface has no code for. The message says it.
+    /// A reason without a code in this version of the interface. The message has it.
     NEARPRINT_OTHER = 20,
     /// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
     /// changed.

@@ -11,9 +11,7 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use nearprint::{
-    Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, visit_all, visit_all_clusters,
-};
+use nearprint::{Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, list};
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
 use nearprint_text::recipe::Recipe;
 use testkit::Random;
@@ -162,7 +160,7 @@ fn list_pairs(values: Vec<u64>) -> usize {
         found += block.len();
         Ok::<(), Error>(())
     };
-    visit_all(values, 3, &Options::new().threads(1), count).unwrap();
+    list::visit_pairs(values, 3, &Options::new().threads(1), count).unwrap();
     found
 }
 
@@ -172,7 +170,7 @@ fn list_clusters(values: Vec<u64>) -> usize {
         found += members.len();
         Ok::<(), Error>(())
     };
-    visit_all_clusters(values, 3, &Options::new().threads(1), count).unwrap();
+    list::visit_clusters(values, 3, &Options::new().threads(1), count).unwrap();
     found
 }
 

@@ -6,15 +6,15 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::log::wal::{Log, Wal};
-use crate::storage::{Storage, names};
+use crate::storage::names;
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
         let wal = Wal::create(&self.storage, &self.manifest)?;
         let mut next = self.manifest.clone();
-        next.live_wal = Some(wal.number);
-        next.next_wal = wal.number + 1;
+        next.live_wal = Some(wal.live);
+        next.next_wal = wal.live.number + 1;
         self.manifest.next_wal = next.next_wal;
         self.replace_or_forget(next, &wal)?;
         self.wal = Some(wal);
@@ -22,14 +22,11 @@ impl<F: Fingerprint> Writer<F> {
     }
 
     fn replace_or_forget(&mut self, next: Manifest, wal: &Wal) -> Result<()> {
-        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.number))
+        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.live.number))
     }
 
     fn forget_log(&self, number: u64) {
-        if !self.storage.is_poisoned() {
-            // If this fails, the next writer removes it.
-            let _ = self.storage.remove(&names::wal(number));
-        }
+        self.forget(&names::wal(number));
     }
 
     /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.
@@ -45,7 +42,7 @@ impl<F: Fingerprint> Writer<F> {
             self.forget_run(run, tables);
         }
         self.wal = published?;
-        old.into_iter().for_each(|number| self.forget_log(number));
+        old.iter().for_each(|log| self.forget_log(log.number));
         self.memtable.clear();
         self.pending.clear();
         Ok(())
@@ -58,11 +55,11 @@ impl<F: Fingerprint> Writer<F> {
         changes.note_in(&mut next);
         next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
         let wal = start_log.then(|| Wal::create(&self.storage, &next)).transpose()?;
-        next.live_wal = wal.as_ref().map(|wal| wal.number);
+        next.live_wal = wal.as_ref().map(|wal| wal.live);
         next.next_wal += u64::from(wal.is_some());
         self.manifest.next_wal = next.next_wal;
         self.publish(record.into_iter().collect(), |manifest| *manifest = next)
-            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.number)))?;
+            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
         Ok(wal)
     }
 
@@ -72,9 +69,45 @@ impl<F: Fingerprint> Writer<F> {
         let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
         let run = self.manifest.take_run_number();
         let options = self.options.clone().without_progress();
-        let (storage, database_id) = (self.storage(), self.manifest.database_id);
-        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        let storage = self.storage();
+        let target = Target { storage: &storage, options: &options, owner: self.manifest.new_owner(run)? };
         effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
+    }
+
+    /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
+    /// the log: everything that was committed and is in no run yet.
+    ///
+    /// ```
+    /// use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let database = Database::<u64>::create(home.path().join("seen.np"), &Schema::new())?;
+    /// let mut writer = database.writer()?;
+    /// writer.insert(0x1f3a)?;
+    /// writer.commit()?;
+    /// writer.insert(0xffff)?;
+    /// writer.discard()?;
+    /// assert_eq!(writer.snapshot()?.stats().rows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`](crate::Error::Poisoned); [`Error::Io`](crate::Error::Io) and
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the log. After an error the
+    /// operations are still there.
+    pub fn discard(&mut self) -> Result<()> {
+        self.check_poison()?;
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let log = Log::open(&self.storage, &self.manifest)?;
+        let frames = log.as_ref().map(|log| log.read(log.start())).transpose()?;
+        if let Some(frames) = &frames {
+            // Nothing is given up before everything can be read.
+            frames.visit::<F>(&mut |_| ())?;
+        }
+        self.pending.clear();
+        self.memtable.clear();
+        frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))
     }
 
     /// Writes the content of the log as a run. Recovery never appends to a log.

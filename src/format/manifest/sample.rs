@@ -9,6 +9,7 @@ pub(crate) fn sample() -> Manifest {
     let run = |run| RunRecord {
         run,
         identity: [9; 16],
+        salt: 6,
         layout: layout.clone(),
         entries: 10,
         rows: 12,
@@ -18,7 +19,7 @@ pub(crate) fn sample() -> Manifest {
         segments: vec![file(6), file(7), file(8)],
         postings_file: file(9),
         tombstones_file: (run % 2 == 1).then(|| file(10)),
-        keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, file: file(11) }),
+        keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, value_sum: 80, file: file(11) }),
     };
     Manifest {
         generation: 5,
@@ -29,15 +30,20 @@ pub(crate) fn sample() -> Manifest {
         next_run: 9,
         largest_id: Some(u64::MAX),
         runs_only: false,
-        live_wal: Some(3),
+        live_wal: Some(LiveWal { number: 3, salt: 8 }),
         next_wal: 4,
         next_frame: 17,
         runs: vec![run(7), run(2)],
-        ingested: vec![[3; 16], [2; 16]],
+        ingested: vec![
+            IdentitiesRecord { number: 1, count: 9, file: file(4) },
+            IdentitiesRecord { number: 0, count: 1, file: file(4) },
+        ],
         automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
         keys: Some(KeysKept { beside: BesideKeys::Texts, next_sequence: 50 }),
         recipe: Some("some words".into()),
         checkpoint: vec![1, 2, 3],
         history: vec![4, 5],
+        needed_to_write: 0,
+        skipped: vec![(*b"note", vec![6])],
     }
 }

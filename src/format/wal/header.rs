@@ -1,7 +1,6 @@
 //! The header of a log.
 
-use crate::format::paged::hex;
-use crate::format::{Decoder, Encoder, Flaw, Problem, VERSION, check_crc};
+use crate::format::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPW\r\n\x1a\n";
 /// Bytes before the first frame.
@@ -48,35 +47,21 @@ impl WalHeader {
         out.bytes
     }
 
-    /// Decodes the header of log `number` of a database, whose first frame must be `first_frame`.
-    pub(crate) fn decode(
-        file: &[u8],
-        database_id: [u8; 16],
-        width: u32,
-        number: u64,
-        first_frame: u64,
-    ) -> Result<Self, Problem> {
+    /// Checks that a log begins with this header.
+    pub(crate) fn check(&self, file: &[u8]) -> Result<(), Problem> {
         let found = Self::parse(file)?;
-        let same = |offset, name: &str, expected: String, found: String| {
-            let tag = |value| format!("{name} {value}");
-            if expected == found {
-                Ok(())
-            } else {
-                Err(Flaw::new("header", offset, tag(expected), tag(found)))
-            }
-        };
-        same(12, "width", width.to_string(), found.width.to_string())?;
-        same(16, "database", hex(&database_id), hex(&found.database_id))?;
-        same(32, "log", number.to_string(), found.number.to_string())?;
-        same(48, "first frame", first_frame.to_string(), found.first_frame.to_string())?;
-        Ok(found)
+        Flaw::unless_same("header", 12, "width", self.width, found.width)?;
+        Flaw::unless_same("header", 16, "database", Hex(self.database_id), Hex(found.database_id))?;
+        Flaw::unless_same("header", 32, "log", self.number, found.number)?;
+        Flaw::unless_same("header", 40, "salt", self.salt, found.salt)?;
+        Ok(Flaw::unless_same("header", 48, "first frame", self.first_frame, found.first_frame)?)
     }
 
     /// Decodes the header of any log.
     pub(crate) fn parse(file: &[u8]) -> Result<Self, Problem> {
         let mut fields = Decoder::new("header", 0, file);
         let mut fields = Decoder::new("header", 0, fields.take(HEADER_BYTES)?);
-        Flaw::unless_equal("header", 0, hex(&MAGIC), hex(&fields.array::<8>()?))?;
+        Flaw::unless_equal("header", 0, Hex(MAGIC), Hex(fields.array()?))?;
         let (body, stored) = file.split_at_checked(HEADER_CRC_OFFSET).unwrap_or_default();
         let stored = stored.first_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
         check_crc("header", HEADER_CRC_OFFSET as u64, stored, crc32fast::hash(body))?;

@@ -82,7 +82,7 @@ class snapshot {
   /// The clusters within k bits, each as its rows.
   range<F, cluster<F>> clusters(std::uint32_t k) const { return stream<cluster<F>>(nearprint_snapshot_clusters, k); }
 
-  /// All pairs of fingerprints within k bits between two databases, that of this one first.
+  /// All pairs of fingerprints within k bits between two databases, this one's first.
   range<F, pair<F>> cross(const snapshot& other, std::uint32_t k) const {
     return stream<pair<F>>(nearprint_snapshot_cross, static_cast<const nearprint_snapshot*>(other.get()), k);
   }

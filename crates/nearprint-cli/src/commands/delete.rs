@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// A file with one id on each line; - or none for standard input
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
-    /// Delete the rows that have this key and no other, instead of ids from INPUT; may be repeated
+    /// Delete rows that have this key and no other, instead of ids from INPUT; may be repeated
     #[arg(long, value_name = "KEY", conflicts_with = "input")]
     key: Vec<String>,
 }

@@ -45,7 +45,7 @@ fn texts_are_compared_by_their_sketches() {
         succeeds(at, "scan one.txt near.txt other.txt", b""),
         format!("2 files\t1490\n0\tnear.txt\t1498\n{near}\tone.txt\t1490\n\n")
     );
-    // The fingerprints themselves are of 256 bits, all of which count unless a recipe says more.
+    // The fingerprints have 256 bits, and all of them count without a recipe.
     let printed: String = succeeds(at, "fingerprint one.txt near.txt --recipe minhash", b"");
     let [one, other] = printed.lines().map(|line| line.split('\t').next().unwrap()).collect::<Vec<_>>()[..]
     else {

@@ -8,40 +8,48 @@ use crate::error::Result;
 use crate::recipe::{Fingerprinted, Fingerprinter};
 use nearprint::{Fingerprint, MAX_KEY_BYTES};
 
-/// A record with its fingerprint, or a bad one.
-pub(super) struct Prepared<F> {
+/// A record with what was made of it on a thread, or a bad one.
+pub(super) struct Prepared<T> {
     /// See [`Item::digest`].
     pub(super) digest: u64,
-    pub(super) record: PreparedRecord<F>,
+    pub(super) record: Result<(Record, T), BadRecord>,
 }
 
-pub(super) enum PreparedRecord<F> {
-    Document(Record, Fingerprinted<F>),
-    Bad(BadRecord),
-}
-
-/// Calls `take` with blocks of all records and the position of the reader. Records are bad as
-/// [`checked`] says.
-pub(super) fn each<F: Fingerprint>(
+/// Calls `take` with blocks of all records and the position of the reader. `check` says which records
+/// are bad, and `make` makes fingerprints of the others.
+pub(super) fn each<F: Fingerprint, T: Send>(
     reader: &mut Reader,
-    fingerprinter: &Fingerprinter<F>,
-    confirm: Option<Confirm>,
-    threads: usize,
-    take: impl FnMut(Vec<Prepared<F>>, Position) -> Result<()>,
+    (fingerprinter, threads): (&Fingerprinter<F>, usize),
+    check: impl Fn(Item) -> Item + Sync,
+    make: impl Fn(&Record, &RecentTexts<F>, &mut Fingerprinter<F>) -> T + Sync,
+    take: impl FnMut(Vec<Prepared<T>>, Position) -> Result<()>,
 ) -> Result<()> {
     let recent = RecentTexts::new();
     let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
         let digest = item.digest();
-        let record = match checked(item, confirm) {
+        let record = match check(item) {
             Item::Record(record) => {
-                let fingerprinted = recent.fingerprint(&record.text, fingerprinter);
-                PreparedRecord::Document(record, fingerprinted)
+                let made = make(&record, &recent, fingerprinter);
+                Ok((record, made))
             }
-            Item::Bad(bad) => PreparedRecord::Bad(bad),
+            Item::Bad(bad) => Err(bad),
         };
         Prepared { digest, record }
     };
     documents::each(reader, threads, || fingerprinter.clone(), work, take)
+}
+
+/// Calls `take` as [`each`], with the fingerprints of whole documents.
+pub(super) fn each_document<F: Fingerprint>(
+    reader: &mut Reader,
+    by: (&Fingerprinter<F>, usize),
+    confirm: Option<Confirm>,
+    take: impl FnMut(Vec<Prepared<Fingerprinted<F>>>, Position) -> Result<()>,
+) -> Result<()> {
+    let make = |record: &Record, recent: &RecentTexts<F>, fingerprinter: &mut Fingerprinter<F>| {
+        recent.fingerprint(&record.text, fingerprinter)
+    };
+    each(reader, by, |item| checked(item, confirm), make, take)
 }
 
 /// A record is bad if its key is too long for a database, or its text for its confirmation.

@@ -136,6 +136,11 @@ impl FileJob {
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
     }
 
+    /// Whether standard input is among the inputs.
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.inputs.iter().any(|input| input == Path::new("-"))
+    }
+
     /// The files that the job writes: the output, the duplicates, the rejects.
     pub(super) fn outputs(&self) -> [Option<&Path>; 3] {
         [Some(&*self.output), self.duplicates.as_deref(), self.rejects.as_deref()]

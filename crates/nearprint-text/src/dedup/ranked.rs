@@ -6,88 +6,152 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::candidates::{Candidate, Document, KnownDocuments, Measure, Verdict};
-use super::file_run::{FileRun, Original, bad_record};
-use super::fingerprinting::{self, PreparedRecord, checked};
+use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Measure, Verdict};
+use super::fingerprinting::{self, Prepared, checked};
 use super::job::{FileJob, Keep};
+use super::job_outputs::Original;
 use super::report::{Report, report_progress};
-use super::sort_row::SortRow;
-use super::temporary::{DECIDED, StringFile, WorkFolder};
-use crate::documents::{InputFile, Item, Position, Reader, Record};
+use super::sort_row::{Packed, SortRow};
+use super::stored::Stored;
+use super::temporary::{DECIDED, NumberFile, StringFile, WorkFolder};
+use super::writing::{WritingJob, bad_record};
+use crate::documents::{InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use crate::recipe::{Comparable, Fingerprinter};
-use nearprint::internal::{Sorted, Sorter};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter};
+use nearprint::internal::{Sortable, Sorted, Sorter};
 use nearprint::{Fingerprint, Match, Row, Writer};
 
-/// Rank, position, flags; fingerprint. The best documents sort first.
-type Ranked<F> = SortRow<F, 3>;
-/// Position, outcome, index of the key of the original, flags, bits of the similarity; fingerprint.
-type Outcome<F> = SortRow<F, 5>;
+/// A document that is to be decided, by rank and position. The best ones sort first.
+type Ranked<F> = SortRow<2, Print<F>>;
+/// A document that is decided, by position.
+type Decided<F> = SortRow<1, (Print<F>, Outcome)>;
 
-/// The outcome of a kept document. That of a duplicate is its distance.
-const KEPT: u64 = u64::MAX;
-/// The outcome of a document with too few tokens or features.
-const SHORT: u64 = u64::MAX - 1;
-/// The flag of a document without a token.
-const EMPTY: u64 = 1;
-/// The flag of a document with the tokens of its original.
-const COPY: u64 = 2;
-/// The flag of a document that is near others, but that no text confirms.
-const UNCONFIRMED: u64 = 4;
-/// The flag of a document with tokens, but without a feature.
-const FEATURELESS: u64 = 8;
+/// The fingerprint of a document.
+#[derive(Clone, Copy, Debug)]
+struct Print<F> {
+    fingerprint: F,
+    comparable: Comparable,
+}
 
-/// The flag of what can be compared of a document.
-fn flag_of(comparable: Comparable) -> u64 {
-    match comparable {
-        Comparable::Features => 0,
-        Comparable::Tokens => FEATURELESS,
-        Comparable::Nothing => EMPTY,
+/// What becomes of a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Outcome {
+    /// It has too few tokens or features.
+    SetAside,
+    Kept {
+        /// It is near others, but no text confirms it.
+        is_unconfirmed: bool,
+    },
+    Duplicate {
+        /// The index of the key of the original.
+        of: u64,
+        distance: u32,
+        similarity: f64,
+        is_copy: bool,
+    },
+}
+
+impl<F: Fingerprint> Packed for Print<F> {
+    const LEN_BYTES: usize = 1 + F::LEN_BYTES;
+
+    fn write_le(self, out: &mut Vec<u8>) {
+        out.push(self.comparable as u8);
+        Sortable::write_le(self.fingerprint, out);
+    }
+
+    fn read_le(bytes: &[u8]) -> Self {
+        const TOKENS: u8 = Comparable::Tokens as u8;
+        const NOTHING: u8 = Comparable::Nothing as u8;
+        let comparable = match bytes[0] {
+            TOKENS => Comparable::Tokens,
+            NOTHING => Comparable::Nothing,
+            _ => Comparable::Features,
+        };
+        Self { fingerprint: <F as Sortable>::read_le(&bytes[1..]), comparable }
     }
 }
 
-/// The reverse of [`flag_of`].
-fn comparable_of(flags: u64) -> Comparable {
-    match flags & (EMPTY | FEATURELESS) {
-        0 => Comparable::Features,
-        FEATURELESS => Comparable::Tokens,
-        _ => Comparable::Nothing,
+impl<F: Fingerprint> Packed for (Print<F>, Outcome) {
+    const LEN_BYTES: usize = 2 + 8 + 4 + 8 + Print::<F>::LEN_BYTES;
+
+    fn write_le(self, out: &mut Vec<u8>) {
+        let (kind, flag, of, distance, similarity) = match self.1 {
+            Outcome::SetAside => (0, false, 0, 0, 0.0),
+            Outcome::Kept { is_unconfirmed } => (1, is_unconfirmed, 0, 0, 0.0),
+            Outcome::Duplicate { of, distance, similarity, is_copy } => {
+                (2, is_copy, of, distance, similarity)
+            }
+        };
+        out.extend([kind, u8::from(flag)]);
+        out.extend(of.to_le_bytes());
+        out.extend(distance.to_le_bytes());
+        out.extend(f64::to_le_bytes(similarity));
+        self.0.write_le(out);
+    }
+
+    fn read_le(bytes: &[u8]) -> Self {
+        let (kind, flag) = (bytes[0], bytes[1] != 0);
+        let outcome = match kind {
+            0 => Outcome::SetAside,
+            1 => Outcome::Kept { is_unconfirmed: flag },
+            _ => Outcome::Duplicate {
+                of: u64::from_le_bytes(array(&bytes[2..])),
+                distance: u32::from_le_bytes(array(&bytes[10..])),
+                similarity: f64::from_le_bytes(array(&bytes[14..])),
+                is_copy: flag,
+            },
+        };
+        (Print::read_le(&bytes[22..]), outcome)
     }
 }
 
-/// The keys of all documents and the hashes of their texts, by position.
-struct Names {
-    /// Behind them those of documents of earlier runs.
+/// The first bytes.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|at| bytes[at])
+}
+
+/// The keys, texts and hashes of texts of all records, by position.
+struct Texts {
+    /// Followed by keys of documents of earlier runs.
     keys: StringFile,
-    /// In hexadecimal.
-    text_hashes: StringFile,
+    hashes: NumberFile<16>,
+    /// For confirmation.
+    texts: Option<StringFile>,
 }
 
-impl Names {
-    fn push(&mut self, key: &str, text_hash: u128) -> Result<()> {
-        self.keys.push(key)?;
-        self.text_hashes.push(&format!("{text_hash:x}")).map(drop)
+impl Texts {
+    fn new(job: &FileJob) -> Result<Self> {
+        let texts = job.dedup.confirm.is_some().then(StringFile::new).transpose()?;
+        Ok(Self { keys: StringFile::new()?, hashes: NumberFile::new()?, texts })
     }
 
-    fn text_hash(&mut self, position: u64) -> Result<u128> {
-        // Read as it was written.
-        Ok(u128::from_str_radix(&self.text_hashes.get(position)?, 16).unwrap_or_default())
+    fn push(&mut self, key: &str, text: &str, text_hash: u128) -> Result<()> {
+        self.keys.push(key)?;
+        self.hashes.push(text_hash.to_le_bytes())?;
+        self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text)).map(drop)
+    }
+
+    fn hash(&mut self, position: u64) -> Result<u128> {
+        self.hashes.get(position).map(u128::from_le_bytes)
+    }
+
+    /// Empty without confirmation.
+    fn text(&mut self, position: u64) -> Result<String> {
+        self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
     }
 }
 
 /// The data of all documents between the passes.
 struct Ranking<F> {
-    names: Names,
-    /// For confirmation.
-    texts: Option<StringFile>,
+    texts: Texts,
     documents: Sorter<Ranked<F>>,
-    outcomes: Sorter<Outcome<F>>,
+    decided: Sorter<Decided<F>>,
     folder: WorkFolder,
 }
 
 /// Ranks all records, decides them, and writes the kept documents.
 pub(super) fn run<F: Fingerprint>(
-    run: &mut FileRun<'_, F>,
+    run: &mut WritingJob<'_, F>,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
@@ -98,9 +162,9 @@ pub(super) fn run<F: Fingerprint>(
     let mut ranking = Ranking::new(run.job)?;
     ranking.read(run, reader, report)?;
     let at = reader.position();
-    let (outcomes, mut names) = ranking.decide(run, &mut || report(&run.counts, at))?;
+    let (decided, mut texts) = ranking.decide(run, &mut || report(&run.counts, at))?;
     let mut second = reader.again(run.job.reader.clone())?;
-    write(run, &mut second, &outcomes, &mut names, report)
+    write(run, &mut second, &decided, &mut texts, report)
 }
 
 impl<F: Fingerprint> Ranking<F> {
@@ -109,168 +173,133 @@ impl<F: Fingerprint> Ranking<F> {
         let options = &job.dedup.engine;
         let memory = options.get_memory_bytes() / 4;
         Ok(Self {
-            names: Names { keys: StringFile::new()?, text_hashes: StringFile::new()? },
-            texts: job.dedup.confirm.is_some().then(StringFile::new).transpose()?,
+            texts: Texts::new(job)?,
             documents: Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?,
-            outcomes: Sorter::in_folder(folder.path(), 1, memory, options.get_threads())?,
+            decided: Sorter::in_folder(folder.path(), 1, memory, options.get_threads())?,
             folder,
         })
     }
 
     /// The first pass. Numbers all records by their positions.
-    fn read(&mut self, run: &FileRun<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
+    fn read(&mut self, run: &WritingJob<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
         let fingerprinter = run.deduplicator.fingerprinter();
-        let (threads, mut position) = (run.job.dedup.engine.get_threads(), 0u64);
-        fingerprinting::each(reader, &fingerprinter, run.job.dedup.confirm, threads, |block, at| {
+        let (by, mut position) = ((&fingerprinter, run.job.dedup.engine.get_threads()), 0u64);
+        fingerprinting::each_document(reader, by, run.job.dedup.confirm, |block, at| {
             for prepared in block {
-                self.add(run, position, &prepared.record)?;
+                self.add(run, position, prepared)?;
                 position += 1;
             }
             report_progress(report, &run.counts, at)
         })
     }
 
-    fn add(&mut self, run: &FileRun<'_, F>, position: u64, record: &PreparedRecord<F>) -> Result<()> {
-        let (key, text, text_hash) = match record {
-            PreparedRecord::Document(Record { key, text, .. }, fingerprinted) => {
-                (key.as_str(), text.as_str(), fingerprinted.text_hash)
-            }
-            PreparedRecord::Bad(bad) if run.job.rejects.is_none() => return Err(bad_record(bad)),
-            PreparedRecord::Bad(_) => ("", "", 0),
+    fn add(
+        &mut self,
+        run: &WritingJob<'_, F>,
+        position: u64,
+        prepared: Prepared<Fingerprinted<F>>,
+    ) -> Result<()> {
+        let (record, fingerprinted) = match prepared.record {
+            Ok(made) => made,
+            Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
+            Err(_) => return self.texts.push("", "", 0),
         };
-        self.names.push(key, text_hash)?;
-        self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
-        if let PreparedRecord::Document(record, fingerprinted) = record {
-            let flags = flag_of(fingerprinted.comparable());
-            if run.deduplicator.is_too_short(fingerprinted) {
-                self.outcomes.push(SortRow([position, SHORT, 0, flags, 0], fingerprinted.value))?;
-            } else {
-                let rank = rank(&run.job.keep, record);
-                self.documents.push(SortRow([rank, position, flags], fingerprinted.value))?;
-            }
+        self.texts.push(&record.key, &record.text, fingerprinted.text_hash)?;
+        let print = Print { fingerprint: fingerprinted.value, comparable: fingerprinted.comparable() };
+        if run.deduplicator.is_too_short(&fingerprinted) {
+            self.decided.push(SortRow { by: [position], value: (print, Outcome::SetAside) })?;
+        } else {
+            self.documents.push(SortRow { by: [rank(&run.job.keep, &record), position], value: print })?;
         }
         Ok(())
     }
 
     /// Decides documents in the order of their ranks. Returns the outcomes by position, and the
-    /// names that they refer to.
+    /// keys that they refer to.
     fn decide(
         self,
-        run: &FileRun<'_, F>,
+        run: &WritingJob<'_, F>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(Sorted<Outcome<F>>, Names)> {
-        let Self { names, texts, documents, mut outcomes, folder } = self;
-        let (path, schema) =
-            (folder.path().join(DECIDED), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
-        let kept = run.job.dedup.engine.create::<F>(path, &schema)?.writer()?;
-        let known = run.deduplicator.known_before(run.first_sequence())?;
-        let (measure, fingerprinter) = (run.deduplicator.measure(), run.deduplicator.fingerprinter());
-        let mut decider = Decider { run, measure, fingerprinter, known, kept, names, texts };
+    ) -> Result<(Sorted<Decided<F>>, Texts)> {
+        let Self { texts, documents, mut decided, folder } = self;
+        let measure = run.deduplicator.measure();
+        let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
+        let writer = run.job.dedup.engine.create::<F>(path, &schema)?.writer()?;
+        let mut decider = Decider {
+            measure,
+            fingerprinter: run.deduplicator.fingerprinter(),
+            known: run.deduplicator.known_before(run.first_sequence())?,
+            kept: BestDocuments { writer, texts },
+        };
         documents.finish()?.for_each_block(|block| {
-            for &SortRow([_, position, flags], fingerprint) in block {
-                let Decided { outcome, of, similarity, flags: found } =
-                    decider.decide(position, fingerprint, comparable_of(flags))?;
-                let words = [position, outcome, of, flags | found, similarity.to_bits()];
-                outcomes.push(SortRow(words, fingerprint))?;
+            for &SortRow { by: [_, position], value: print } in block {
+                let outcome = decider.decide(position, print)?;
+                decided.push(SortRow { by: [position], value: (print, outcome) })?;
             }
             // Commits bound the memory. This database is never opened again.
-            decider.kept.commit()?;
+            decider.kept.writer.commit()?;
             if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
         })?;
-        Ok((outcomes.finish()?, decider.names))
+        Ok((decided.finish()?, decider.kept.texts))
+    }
+}
+
+/// The documents kept so far, with their positions as ids.
+struct BestDocuments<F: Fingerprint> {
+    writer: Writer<F>,
+    texts: Texts,
+}
+
+impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        let mut found = self.writer.query(fingerprint, k)?;
+        found.sort_by_key(|found| found.distance);
+        Ok(found)
+    }
+
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        Ok(vec![Candidate {
+            distance: row.distance,
+            has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
+            sequence: row.id,
+            key: self.texts.keys.get(row.id)?,
+            stored: Stored::hash(self.texts.hash(row.id)?),
+        }])
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        self.texts.text(candidate.sequence)
     }
 }
 
 /// Decides documents in the order of their ranks.
-struct Decider<'a, 'j, F: Fingerprint> {
-    run: &'a FileRun<'j, F>,
-    measure: Measure,
+struct Decider<'a, F: Fingerprint> {
+    measure: &'a Measure,
     fingerprinter: Fingerprinter<F>,
     /// The documents of earlier runs.
     known: Option<KnownDocuments<F>>,
-    /// The documents kept so far, with their positions as ids.
-    kept: Writer<F>,
-    names: Names,
-    texts: Option<StringFile>,
+    kept: BestDocuments<F>,
 }
 
-/// The outcome of a document.
-struct Decided {
-    outcome: u64,
-    /// The index of the key of the original.
-    of: u64,
-    similarity: f64,
-    flags: u64,
-}
-
-/// What a document duplicates.
-enum Kept<F> {
-    /// A document of an earlier run.
-    Known(Candidate),
-    /// One of this run, with its position as id.
-    Fresh(Match<F>),
-}
-
-impl<F> Kept<F> {
-    fn distance(&self) -> u32 {
-        match self {
-            Self::Known(candidate) => candidate.distance,
-            Self::Fresh(found) => found.distance,
-        }
-    }
-}
-
-impl<F: Fingerprint> Decider<'_, '_, F> {
-    fn decide(&mut self, position: u64, fingerprint: F, comparable: Comparable) -> Result<Decided> {
-        let text = match &mut self.texts {
-            Some(texts) => texts.get(position)?,
-            None => String::new(),
-        };
-        let (key, text_hash) = (self.names.keys.get(position)?, self.names.text_hash(position)?);
+impl<F: Fingerprint> Decider<'_, F> {
+    fn decide(&mut self, position: u64, Print { fingerprint, comparable }: Print<F>) -> Result<Outcome> {
+        let texts = &mut self.kept.texts;
+        let (key, text) = (texts.keys.get(position)?, texts.text(position)?);
+        let text_hash = texts.hash(position)?;
         let document = Document { key: &key, text: &text, text_hash, fingerprint, comparable };
-        let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
-        let fresh = self.nearest(document)?.map(Kept::Fresh);
-        let verdict = known.map(Kept::Known).or_nearer(fresh, Kept::distance);
-        let Verdict::Near(kept, similarity) = verdict else {
-            self.kept.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
-            let flags = if matches!(verdict, Verdict::Unconfirmed) { UNCONFIRMED } else { 0 };
-            return Ok(Decided { outcome: KEPT, of: 0, similarity: 0.0, flags });
+        let known = match &mut self.known {
+            Some(known) => known.nearest(document, self.measure)?.map(|near| (near, true)),
+            None => Verdict::New,
         };
-        let (of, is_copy) = match &kept {
-            Kept::Known(known) => {
-                (self.names.keys.push(&known.key)?, known.is_copied_by(document, &mut self.fingerprinter)?)
-            }
-            Kept::Fresh(found) => {
-                let has_same_fingerprint = found.fingerprint == document.stored_fingerprint();
-                (found.id, has_same_fingerprint && self.names.text_hash(found.id)? == text_hash)
-            }
+        let fresh = self.kept.nearest(document, self.measure)?.map(|near| (near, false));
+        let verdict = known.or_nearer(fresh, |(near, _)| near.distance);
+        let Verdict::Near((near, is_known), similarity) = verdict else {
+            self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
+            return Ok(Outcome::Kept { is_unconfirmed: verdict == Verdict::Unconfirmed });
         };
-        let flags = if is_copy { COPY } else { 0 };
-        Ok(Decided { outcome: u64::from(kept.distance()), of, similarity, flags })
-    }
-
-    /// The nearest of the documents kept so far, the earliest in input order of equally near ones.
-    fn nearest(&mut self, document: Document<'_, F>) -> Result<Verdict<Match<F>>> {
-        let Some((fingerprint, k)) = document.look_up(self.run.deduplicator.k()) else {
-            return Ok(Verdict::New);
-        };
-        let mut found = self.kept.query(fingerprint, k)?;
-        found.sort_by_key(|found| (found.distance, found.id));
-        let mut verdict = Verdict::New;
-        for found in found {
-            let is_same = found.fingerprint == fingerprint && self.names.keys.get(found.id)? == document.key;
-            let texts = &mut self.texts;
-            let text = || texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(found.id));
-            let similarity = match is_same {
-                true => Some(1.0),
-                false => self.measure.similarity(document.text, found.distance, text)?,
-            };
-            match similarity {
-                Some(similarity) => return Ok(Verdict::Near(found, similarity)),
-                None => verdict = Verdict::Unconfirmed,
-            }
-        }
-        Ok(verdict)
+        let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
+        let of = if is_known { self.kept.texts.keys.push(&near.key)? } else { near.sequence };
+        Ok(Outcome::Duplicate { of, distance: near.distance, similarity, is_copy })
     }
 }
 
@@ -280,7 +309,7 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
         Keep::First => 0,
         Keep::Longest => u64::MAX - record.text.chars().count() as u64,
         Keep::Max(_) => {
-            // The bits of positive floats are in the order of the numbers, those of negative floats
+            // The bits of positive floats are in the order of the numbers, the bits of negative floats
             // in the reverse order. Adding zero turns the negative zero into the positive one.
             let bits = (record.value.unwrap_or(f64::NEG_INFINITY) + 0.0).to_bits();
             let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
@@ -291,32 +320,31 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
 
 /// The second pass: writes documents and duplicates in input order.
 fn write<F: Fingerprint>(
-    run: &mut FileRun<'_, F>,
+    run: &mut WritingJob<'_, F>,
     reader: &mut Reader,
-    outcomes: &Sorted<Outcome<F>>,
-    names: &mut Names,
+    decided: &Sorted<Decided<F>>,
+    texts: &mut Texts,
     report: Report<'_>,
 ) -> Result<()> {
     // The files of a resumed run have these records already.
     run.skip(reader)?;
     let mut next = run.counts.records;
-    outcomes.for_each_block(|block| {
-        for outcome in block {
-            let position = outcome.0[0];
+    decided.for_each_block(|block| {
+        for decided in block {
+            let [position] = decided.by;
             while next <= position {
                 let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
                 run.count(item.digest());
                 next += 1;
                 match checked(item, run.job.dedup.confirm) {
                     Item::Bad(bad) => run.reject(&bad)?,
-                    Item::Record(record) if next > position => write_outcome(run, &record, outcome, names)?,
+                    Item::Record(record) if next > position => write_document(run, &record, decided, texts)?,
                     Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
                 }
             }
         }
         run.checkpoint_if_due()?;
-        let at: Position = reader.position();
-        report_progress(report, &run.counts, at)
+        report_progress(report, &run.counts, reader.position())
     })?;
     while let Some(item) = reader.next_item()? {
         run.count(item.digest());
@@ -328,30 +356,27 @@ fn write<F: Fingerprint>(
     Ok(())
 }
 
-fn write_outcome<F: Fingerprint>(
-    run: &mut FileRun<'_, F>,
+fn write_document<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
     record: &Record,
-    &SortRow([position, outcome, of, flags, similarity], fingerprint): &Outcome<F>,
-    names: &mut Names,
+    &SortRow { by: [position], value: (Print { fingerprint, comparable }, outcome) }: &Decided<F>,
+    texts: &mut Texts,
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
-    if outcome == SHORT {
-        return run.set_aside(record.raw());
+    if outcome != Outcome::SetAside {
+        run.counts.push_comparable(comparable);
     }
-    let comparable = comparable_of(flags);
-    run.counts.push_comparable(comparable);
-    run.counts.unconfirmed += u64::from(flags & UNCONFIRMED != 0);
-    if outcome == KEPT {
-        let Record { key, text, .. } = record;
-        let text_hash = names.text_hash(position)?;
-        let document = Document { key, text, text_hash, fingerprint, comparable };
-        return run.keep(document, record);
+    match outcome {
+        Outcome::SetAside => run.set_aside(record.raw()),
+        Outcome::Kept { is_unconfirmed } => {
+            run.counts.unconfirmed += u64::from(is_unconfirmed);
+            let Record { key, text, .. } = record;
+            let text_hash = texts.hash(position)?;
+            run.keep(Document { key, text, text_hash, fingerprint, comparable }, record)
+        }
+        Outcome::Duplicate { of, distance, similarity, is_copy } => {
+            let original = Original { key: texts.keys.get(of)?, distance, similarity, is_copy };
+            run.leave_out(fingerprint, record, &original)
+        }
     }
-    let original = Original {
-        key: &names.keys.get(of)?,
-        distance: u32::try_from(outcome).map_err(|_| InputSetProblem::ChangedBetweenPasses)?,
-        similarity: f64::from_bits(similarity),
-        is_copy: flags & COPY != 0,
-    };
-    run.leave_out(fingerprint, record, &original)
 }

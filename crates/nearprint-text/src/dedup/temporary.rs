@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nearprint::internal;
 
-use crate::documents::Recording;
+use crate::documents::{Recording, Span, read_span};
 use crate::error::{Error, Result};
 
 /// The name of temporary files in messages.
@@ -67,47 +67,63 @@ impl SpooledInput {
 /// A list of strings in unnamed files.
 pub(super) struct StringFile {
     bytes: BufWriter<File>,
-    ends: BufWriter<File>,
-    count: u64,
+    ends: NumberFile<8>,
     end: u64,
 }
 
 impl StringFile {
     pub(super) fn new() -> Result<Self> {
-        let file = || tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", FILE));
-        Ok(Self { bytes: file()?, ends: file()?, count: 0, end: 0 })
+        Ok(Self { bytes: unnamed()?, ends: NumberFile::new()?, end: 0 })
     }
 
     /// Appends a string, and returns its index.
     pub(super) fn push(&mut self, text: &str) -> Result<u64> {
         self.end += text.len() as u64;
-        let end = self.end.to_le_bytes();
-        let written = self.bytes.write_all(text.as_bytes()).and_then(|()| self.ends.write_all(&end));
-        written.map_err(Error::io("write", FILE))?;
-        self.count += 1;
-        Ok(self.count - 1)
+        self.bytes.write_all(text.as_bytes()).map_err(Error::io("write", FILE))?;
+        self.ends.push(self.end.to_le_bytes())
     }
 
     /// Reads the string at an index.
     pub(super) fn get(&mut self, index: u64) -> Result<String> {
-        self.read(index).map_err(Error::io("read", FILE))
-    }
-
-    fn read(&mut self, index: u64) -> io::Result<String> {
-        self.bytes.flush()?;
-        self.ends.flush()?;
-        let mut ends = [0; 16];
-        if index == 0 {
-            self.ends.get_ref().read_exact_at(&mut ends[8..], 0)?;
-        } else {
-            self.ends.get_ref().read_exact_at(&mut ends, (index - 1) * 8)?;
-        }
-        let number = |at: usize| ends[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let (start, end) = (number(0), number(8));
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?];
-        self.bytes.get_ref().read_exact_at(&mut bytes, start)?;
+        let start = index.checked_sub(1).map_or(Ok([0; 8]), |before| self.ends.get(before))?;
+        let (start, end) = (u64::from_le_bytes(start), u64::from_le_bytes(self.ends.get(index)?));
+        self.bytes.flush().map_err(Error::io("write", FILE))?;
+        let span = Span { offset: start, len_bytes: end.saturating_sub(start) };
+        let bytes = read_span(self.bytes.get_ref(), span).map_err(Error::io("read", FILE))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// A list of numbers, each of `LEN` bytes, in an unnamed file.
+pub(super) struct NumberFile<const LEN: usize> {
+    numbers: BufWriter<File>,
+    count: u64,
+}
+
+impl<const LEN: usize> NumberFile<LEN> {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { numbers: unnamed()?, count: 0 })
+    }
+
+    /// Appends a number, and returns its index.
+    pub(super) fn push(&mut self, number: [u8; LEN]) -> Result<u64> {
+        self.numbers.write_all(&number).map_err(Error::io("write", FILE))?;
+        self.count += 1;
+        Ok(self.count - 1)
+    }
+
+    /// Reads the number at an index.
+    pub(super) fn get(&mut self, index: u64) -> Result<[u8; LEN]> {
+        self.numbers.flush().map_err(Error::io("write", FILE))?;
+        let mut number = [0; LEN];
+        let read = self.numbers.get_ref().read_exact_at(&mut number, index * LEN as u64);
+        read.map_err(Error::io("read", FILE))?;
+        Ok(number)
+    }
+}
+
+fn unnamed() -> Result<BufWriter<File>> {
+    tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", FILE))
 }
 
 #[cfg(test)]

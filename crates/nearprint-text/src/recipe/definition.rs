@@ -256,6 +256,13 @@ impl Recipe {
     /// Checks conflicts between parts, and sets parts without effect to fixed values.
     fn checked(mut self) -> Result<Self, RecipeError> {
         let refuse = |part, why: String| Err(RecipeError::new(part, why));
+        let lacks = |feature: &str| format!("needs the feature `{feature}` of nearprint-text, which is off");
+        if self.clean.html && !cfg!(feature = "html") {
+            return refuse("clean", lacks("html"));
+        }
+        if self.tokens == Tokenizer::Jieba && !cfg!(feature = "chinese") {
+            return refuse("tokens", lacks("chinese"));
+        }
         let width = self.width;
         if !self.hash.widths().contains(&width) {
             return refuse("width", format!("hash={} cannot make {width} bits", self.hash));
@@ -357,6 +364,25 @@ impl fmt::Display for Recipe {
 }
 
 #[cfg(test)]
+#[cfg(not(feature = "html"))]
+mod tests_without_features {
+    use super::*;
+
+    #[test]
+    fn recipes_name_the_feature_that_they_need() {
+        for (line, part, feature) in [
+            ("clean=html", "clean", "`html`"),
+            ("simhash tokens=jieba", "tokens", "`chinese`"),
+            ("chinese", "clean", "`html`"),
+        ] {
+            let error = line.parse::<Recipe>().unwrap_err();
+            assert!(error.part() == part && error.to_string().contains(feature), "{line}: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "chinese")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
