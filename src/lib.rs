@@ -25,6 +25,7 @@
 
 mod build;
 mod database;
+pub mod erased;
 mod error;
 mod fingerprint;
 mod format;
@@ -42,7 +43,6 @@ mod storage;
 pub mod testing;
 mod util;
 
-pub use database::any::{AnyDatabase, DatabaseVisitor};
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
 pub use database::ingest::IngestReport;
@@ -53,15 +53,16 @@ pub use database::stats::{RunStats, Stats};
 pub use database::streams::{RowPair, Stream};
 pub use database::writer::Writer;
 pub use database::{Database, width_of, width_of_damaged};
-pub use error::{Corruption, Error, Result};
+pub use erased::{AnyDatabase, DatabaseVisitor};
+pub use error::{Corruption, Error, ErrorKind, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
 pub use layout::{BandLayout, LayoutChoice};
-pub use options::{MIN_MEMORY_BYTES, Options};
+pub use options::Options;
 pub use progress::{Progress, Stage};
-pub use query::{Match, Near, Pair, Query, RowKey, Rows};
+pub use query::{Match, Near, Pair, Query, RowKey};
 pub use run::Verification;
 
 /// Pairs and clusters of lists in memory, without a database.

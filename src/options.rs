@@ -11,10 +11,17 @@ use crate::progress::{Progress, Stage};
 /// How a handle on a database works: threads, memory, progress. None of them is stored: stored
 /// settings are in [`Schema`](crate::Schema).
 ///
+/// Databases are made and opened with [`create`](Options::create), [`open`](Options::open),
+/// [`build`](Options::build) and [`repair`](Options::repair). Functions over [lists](crate::list) take
+/// options, too.
+///
 /// ```
-/// use nearprint::Options;
+/// use nearprint::{Options, Schema};
+/// # let home = tempfile::tempdir()?;
 /// let options = Options::new().threads(2).memory_bytes(256 << 20);
-/// assert_eq!(options.get_threads(), 2);
+/// let database = options.create::<u64>(home.path().join("seen.np"), &Schema::new())?;
+/// assert_eq!((database.snapshot()?.stats().rows, options.get_threads()), (0, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Options {
@@ -26,7 +33,7 @@ pub struct Options {
 }
 
 /// The least memory that a build accepts: 1 MiB.
-pub const MIN_MEMORY_BYTES: usize = 1 << 20;
+const MIN_MEMORY_BYTES: usize = 1 << 20;
 
 impl Default for Options {
     fn default() -> Self {
@@ -48,7 +55,7 @@ impl Options {
         }
     }
 
-    /// The memory of a build, mapped files aside; at least [`MIN_MEMORY_BYTES`].
+    /// The memory of a build, mapped files aside; at least 1 MiB.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> Self {
         self.memory_bytes = bytes;

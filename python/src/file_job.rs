@@ -160,7 +160,7 @@ pub(crate) fn dedup_files<'py>(
     let page = match page {
         Some(path) => {
             let page = DedupReport::of(&job, &path).or_raise(py)?;
-            let why = "report: needs duplicates, whose file the report shows";
+            let why = "report: shows the file of duplicates, which is not written";
             Some(page.ok_or_else(|| input_error(py, why))?)
         }
         None => None,

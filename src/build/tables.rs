@@ -169,7 +169,7 @@ impl<F: Fingerprint> TableWork<'_, F> {
         let mut cursor = self.natural.cursor();
         let mut block = Vec::new();
         let mut numbers = 0u32..;
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(self.natural, &mut block)? == BlockRead::Filled {
             for (&natural, number) in block.iter().zip(&mut numbers) {
                 sorter.push(record(natural, number))?;
             }

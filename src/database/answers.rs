@@ -161,7 +161,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// [`Error::Corrupt`].
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>> {
         let mut found = Vec::new();
-        for row in self.rows()? {
+        for row in self.merged().rows()? {
             let row = row?;
             if row.id == id {
                 found.push(row.fingerprint);

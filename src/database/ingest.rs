@@ -199,9 +199,9 @@ fn check_room(database: &Manifest, sources: &[RunFolder]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the identities of the sources, together with those of younger files that have at most
-/// twice as many. So there are few files, and each identity is rewritten a logarithmic number of
-/// times. Returns how many of the older files stay.
+/// Writes the identities of the sources, together with the identities of younger files that have at
+/// most twice as many. So there are few files, and each identity is rewritten a logarithmic number
+/// of times. Returns how many of the older files stay.
 fn merge_identities(
     storage: &dyn Storage,
     database: &Manifest,

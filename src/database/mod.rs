@@ -1,7 +1,6 @@
 //! A database: a folder that can be created, opened and read.
 
 mod answers;
-pub(crate) mod any;
 mod backup;
 pub(crate) mod bulk;
 mod compaction;
@@ -149,7 +148,7 @@ impl<F: Fingerprint> Database<F> {
     }
 }
 
-/// The width of a database's fingerprints. [`AnyDatabase`](any::AnyDatabase) opens one of any
+/// The width of a database's fingerprints. [`AnyDatabase`](crate::AnyDatabase) opens one of any
 /// width.
 ///
 /// # Errors

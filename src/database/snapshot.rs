@@ -236,7 +236,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
     #[cfg(test)]
     pub(crate) fn all_rows(&self) -> Vec<crate::Row<F>> {
-        self.rows().and_then(Iterator::collect).expect("a sound database")
+        self.merged().rows().and_then(Iterator::collect).expect("a sound database")
     }
 
     #[cfg(test)]

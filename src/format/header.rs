@@ -49,8 +49,8 @@ impl Header {
         seal(page)
     }
 
-    /// Decodes a header page of one kind of file. Checks only that it is sound and of a version and
-    /// settings that this program knows.
+    /// Decodes a header page of one kind of file. Checks only that it is sound, and that this
+    /// program supports its version and settings.
     pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
         let mut fields = unseal("header", 0, page)?;
         Flaw::unless_equal("header", 0, Hex(magic), Hex(fields.array()?))?;

@@ -19,7 +19,7 @@ pub(crate) fn section_lens(count: u64) -> [u64; 1] {
     [count.saturating_mul(IDENTITY_BYTES as u64)]
 }
 
-/// Checks that the footer at `offset` is that of a file of `count` identities.
+/// Checks that the footer at `offset` belongs to a file of `count` identities.
 pub(crate) fn check_footer(footer: &Footer, offset: u64, count: u64) -> Result<(), Flaw> {
     Flaw::unless_equal("footer", offset, attributes(count), footer.attributes)?;
     let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();

@@ -4,7 +4,7 @@
 //! In a page of 8 KiB, CRC-32 detects every error of up to three bits.
 //!
 //! Checksum pages form a tree: each holds the CRCs of data pages, or of the checksum pages of the
-//! level below. The footer holds the CRC of the root, and the manifest that of the footer.
+//! level below. The footer holds the CRC of the root, and the manifest holds the CRC of the footer.
 
 use super::{Decoder, Encoder, Flaw, Hex, check_crc};
 use crate::util::cast::to_usize;

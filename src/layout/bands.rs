@@ -143,7 +143,7 @@ impl BandLayout {
     }
 
     /// Ones at the bits of the sketch.
-    pub(super) fn sketch_mask<F: Fingerprint>(self) -> F {
+    pub(crate) fn sketch_mask<F: Fingerprint>(self) -> F {
         F::ones(self.bits, self.sketch_of(F::BITS))
     }
 

@@ -11,7 +11,7 @@ use crate::util::cast::to_u32;
 
 /// The layout that a database is created with, or that a run has.
 ///
-/// Its text form is one of [`FORMS`](LayoutChoice::FORMS). The first three choose a layout for each run
+/// Its text form is `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. The first three choose a layout for each run
 /// by its size and k; [`Explanation`](crate::Explanation) has their costs. A run has one of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -99,7 +99,7 @@ impl FromStr for LayoutChoice {
 
 impl LayoutChoice {
     /// The text forms of all choices, for messages. A run has a layout of one of the last three forms.
-    pub const FORMS: &str = "auto, fast, small, rotations:T, blocks:M,S or bands:BxN";
+    const FORMS: &str = "auto, fast, small, rotations:T, blocks:M,S or bands:BxN";
 
     /// The layout for a run of `entries` distinct fingerprints of `width` bits, which most queries
     /// search at distance `k`.

@@ -23,5 +23,4 @@ pub use join::Pair;
 pub use keys::RowKey;
 pub use lists::{Near, find_all, find_clusters, visit_clusters, visit_pairs, visit_row_clusters};
 pub use locate::Match;
-pub use merged::Rows;
 pub use request::Query;

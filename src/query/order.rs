@@ -163,7 +163,7 @@ impl<F: Fingerprint> Numbers<'_, F> {
 /// A walk over an [`Order`].
 pub(crate) struct Ascending<'a, F> {
     values: &'a [F],
-    walk: Option<(&'a Run<F>, Cursor<'a, F>)>,
+    walk: Option<(&'a Run<F>, Cursor)>,
     block: Vec<F>,
     /// Number of fingerprints before the block.
     passed: usize,
@@ -175,7 +175,7 @@ impl<F: Fingerprint> Ascending<'_, F> {
         let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };
         while index - self.passed >= self.block.len() {
             self.passed += self.block.len();
-            if cursor.next_block(&mut self.block)? == BlockRead::End {
+            if cursor.next_block(run.natural(), &mut self.block)? == BlockRead::End {
                 return Err(run.natural().file.flaw(0, format!("fingerprint {index}"), "fewer"));
             }
         }

@@ -296,7 +296,7 @@ fn check_rows<F: Fingerprint>(run: &Run<F>) -> Result<()> {
     let mut block = Vec::new();
     let (mut sum, mut smallest, mut largest) = (0u64, u64::MAX, 0);
     let mut last = None;
-    while cursor.next_block(&mut block)? == BlockRead::Filled {
+    while cursor.next_block(run, &mut block)? == BlockRead::Filled {
         for &row in &block {
             if last >= Some(row) {
                 let expected = "ascending ids for each fingerprint";

@@ -1,5 +1,5 @@
-//! Databases that this program never writes, and must not call damaged: those of a later program,
-//! and those at the limits of the format.
+//! Databases that this program never writes, and must not call damaged: databases of a later
+//! program, and databases at the limits of the format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -148,7 +148,7 @@ fn databases_of_a_later_program_are_not_damaged() {
     assert_eq!(database.snapshot().unwrap().all_rows(), [Row { fingerprint: 7, id: 1 }, ROW]);
 }
 
-/// A database whose manifest is that of an empty one, changed.
+/// A database with the manifest of an empty one, changed.
 fn empty(change: impl FnOnce(&mut Manifest)) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     let mut manifest = manifest::fresh(64, &Schema::new()).unwrap();

@@ -12,7 +12,7 @@ impl Drop for Forged {
     }
 }
 
-/// Changes a file of a run, and corrects all checksums up to that of the manifest: only the content
+/// Changes a file of a run, and corrects all checksums up to the manifest's: only the content
 /// shows that it was changed. For files of at most 2,047 data pages.
 pub fn forge(folder: &Path, name: &str, change: impl FnOnce(&mut [u8])) -> Forged {
     const PAGE: usize = 8192;

@@ -11,6 +11,7 @@ mod blocks;
 mod builds;
 mod cross;
 mod damage;
+mod erased;
 mod forge;
 mod hostile;
 mod ingest;

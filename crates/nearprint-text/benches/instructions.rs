@@ -82,7 +82,7 @@ fn toggle_counting() {
     panic!("instructions are counted on x86-64 only");
 }
 
-/// Random fingerprints, of which one in twenty is near another one.
+/// Random fingerprints; one in twenty is near another one.
 fn values<F: Fingerprint>(count: usize) -> Vec<F> {
     let mut random = Random(42);
     let mut values: Vec<F> = (0..count).map(|_| random.value()).collect();

@@ -67,8 +67,8 @@ impl DamagedLog {
         WalHeader::parse(&self.bytes).ok()
     }
 
-    /// All operations of sound frames, in order. [`Error::NewerFeature`] for operations that only a
-    /// newer program knows.
+    /// All operations of sound frames, in order. [`Error::NewerFeature`] for operations of newer
+    /// programs.
     pub(super) fn operations<F: Fingerprint>(
         &self,
         manifest: &Manifest,

@@ -72,7 +72,7 @@ pub(crate) struct Manifest {
 pub(crate) struct LiveWal {
     /// At least 1.
     pub(crate) number: u64,
-    /// Random, and in the log's header. It distinguishes the log from that of a copy.
+    /// Random, and in the log's header. It distinguishes the log from the log of a copy.
     pub(crate) salt: u64,
 }
 
@@ -237,7 +237,7 @@ pub(in crate::format) fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Re
     }
 }
 
-/// The flags of a header page: those of keys.
+/// The flags of a header page, which are the flags of keys.
 pub(in crate::format) fn keys_flags(keys: KeyStorage) -> u32 {
     keys.kept().map_or(0, |keys| FLAG_KEYS | keys.beside.flag())
 }
@@ -264,7 +264,7 @@ fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
     Ok((flags, beside))
 }
 
-/// The live log, if there is one, the number of the next one, and that of the first frame.
+/// The live log, if there is one, and the numbers of the next one and of the first frame.
 fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<LiveWal>, u64, u64), Flaw> {
     let (live, next) = (body.u64()?, body.u64()?);
     if live >= next {

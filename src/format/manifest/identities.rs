@@ -19,7 +19,8 @@ impl IdentitiesRecord {
         self.file.encode(body);
     }
 
-    /// Decodes all records. Their numbers must be below `next_run`, and those of no run.
+    /// Decodes all records. Their numbers must be below `next_run`, and no run may have one of
+    /// them.
     pub(super) fn decode_all(
         body: &mut Decoder<'_>,
         next_run: u64,

@@ -2,8 +2,8 @@
 //!
 //! A magic, a version and a length, then tagged records, then one CRC-32 over everything before it.
 //! [`database`] holds the record about the database as a whole, [`runs`] the record of a run,
-//! [`identities`] that of ingested runs, [`ids`] the ranges of automatic ids, and [`file`] the file
-//! that they form.
+//! [`identities`] the record of ingested runs, [`ids`] the ranges of automatic ids, and [`file`]
+//! the file that they form.
 
 mod database;
 mod file;

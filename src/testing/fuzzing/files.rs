@@ -177,7 +177,7 @@ impl Files {
         };
         let segment = open(record)?;
         let (mut cursor, mut block, mut sum) = (segment.cursor(), Vec::new(), 0u64);
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(&segment, &mut block)? == BlockRead::Filled {
             sum = block.iter().fold(sum, |sum, value| sum.wrapping_add(value.hash64()));
         }
         let mut squares = 0u64;
@@ -192,7 +192,7 @@ impl Files {
         let run =
             Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
         let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(&run, &mut block)? == BlockRead::Filled {
             let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);
             sum = block.iter().fold(sum, |sum, row| sum.wrapping_add(hash(row)));
         }

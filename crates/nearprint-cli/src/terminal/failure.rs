@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::{STDOUT, print_message};
-use nearprint::Error;
+use nearprint::{Error, ErrorKind};
 use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
@@ -194,39 +194,23 @@ impl Failure {
 
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_)
-            | Self::Engine(
-                Error::Distance { .. }
-                | Error::InsideDatabase { .. }
-                | Error::InvalidLayout { .. }
-                | Error::InvalidRecipe { .. }
-                | Error::KeyTooLong { .. }
-                | Error::KeysNotStored { .. }
-                | Error::Mismatch { .. }
-                | Error::Incomparable { .. }
-                | Error::MountPoint { .. }
-                | Error::NotAHash { .. }
-                | Error::NotRunsOnly { .. }
-                | Error::Overlap { .. }
-                | Error::RecipeMismatch { .. }
-                | Error::RunsOnly { .. }
-                | Error::TextTooLong { .. }
-                | Error::TextsNotStored { .. }
-                | Error::TooLittleMemory { .. }
-                | Error::UnknownWidth { .. }
-                | Error::Unnamed { .. }
-                | Error::Width { .. },
-            ) => USAGE,
+            Self::Usage(_) => USAGE,
+            Self::Engine(error) => match error.kind() {
+                kind if kind.is_argument() => USAGE,
+                ErrorKind::Corrupt => CORRUPT,
+                ErrorKind::NewerFeature => NEWER,
+                ErrorKind::Locked => LOCKED,
+                ErrorKind::Interrupted => INTERRUPTED,
+                _ => FAILED,
+            },
             Self::Text(error) => exit_code_of(error),
-            Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
-            Self::Engine(Error::NewerFeature { .. }) => NEWER,
-            Self::Engine(Error::Locked { .. }) => LOCKED,
+            Self::Corrupt => CORRUPT,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
             Self::NotDelivered => NOT_DELIVERED,
-            Self::Engine(Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
+            Self::Interrupted { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
-            Self::NothingRecovered(_) | Self::Engine(_) => FAILED,
+            Self::NothingRecovered(_) => FAILED,
         }
     }
 

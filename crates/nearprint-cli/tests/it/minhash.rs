@@ -103,7 +103,6 @@ fn layouts_follow_from_recipes_and_must_not_contradict_them() {
     fails(at, "create c.np --layout bands:9x20 --width 256", b"", 2, &["76 of 256 bits", "needs 96"]);
     fails(at, "create c.np --layout rotations:4 --recipe minhash", b"", 2, &["needs bands:6x16"]);
     fails(at, "create c.np --layout bands:2x16 --recipe simhash", b"", 2, &["makes no bands"]);
-    fails(at, "create c.np --recipe default", b"", 2, &["called simhash now"]);
     let explained = succeeds(at, "explain -n 10000000 --width 256 --layout bands:6x16", b"");
     assert!(explained.contains("bands:6x16") && explained.contains("k = 36"), "{explained}");
 }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::candidates::Document;
-use super::fingerprinting::{self, with_valid_key};
+use super::fingerprinting::{preparing, with_valid_key};
 use super::recent::RecentTexts;
 use super::report::Report;
 use super::units::Unit;
 use super::writing::WritingJob;
-use crate::documents::{Reader, Record};
+use crate::documents::{self, Reader, Record};
 use crate::error::Result;
 use crate::recipe::{Fingerprinted, Fingerprinter};
 use nearprint::Fingerprint;
@@ -41,11 +41,14 @@ pub(super) fn run<F: Fingerprint>(
         });
         units
     };
-    let (by, check) =
-        ((&fingerprinter, options.engine.get_threads()), |item| with_valid_key(item, Unit::MORE_KEY_BYTES));
-    fingerprinting::each(reader, by, check, make, |block, at| {
-        run.take(block, at, report, |run, record, units| take(run, unit, record, &units))
-    })
+    let work = preparing(|item| with_valid_key(item, Unit::MORE_KEY_BYTES), make);
+    documents::each(
+        reader,
+        options.engine.get_threads(),
+        || fingerprinter.clone(),
+        work,
+        |block, at| run.take(block, at, report, |run, record, units| take(run, unit, record, &units)),
+    )
 }
 
 /// Decides the units of a document, and writes what stays.

@@ -52,7 +52,7 @@ pub(super) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: 
     Ok(found)
 }
 
-/// Refuses a database whose fingerprints are of another kind than those of a recipe.
+/// Refuses a database whose fingerprints are of another kind than the recipe makes.
 pub(super) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
     if bands == recipe.bands() {
         return Ok(());

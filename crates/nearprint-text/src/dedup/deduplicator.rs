@@ -184,13 +184,13 @@ impl<F: Fingerprint> Deduplicator<F> {
         })
     }
 
-    /// The recipe of the fingerprints: that of the options, or of the database.
+    /// The recipe of the fingerprints, from the options or the database.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         self.fingerprinter.recipe()
     }
 
-    /// The largest distance of near-duplicates, in bits: that of the options, or of the database.
+    /// The largest distance of near-duplicates, in bits, from the options or the database.
     #[must_use]
     pub fn k(&self) -> u32 {
         self.measure.k

@@ -1,10 +1,9 @@
-//! Fingerprints of all records, made on all cores, in input order.
+//! Fingerprints of records, made on all cores.
 
 use super::confirm::Confirm;
 use super::deduplicator::too_long;
 use super::recent::RecentTexts;
-use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
-use crate::error::Result;
+use crate::documents::{BadRecord, Item, Record};
 use crate::recipe::{Fingerprinted, Fingerprinter};
 use nearprint::{Fingerprint, MAX_KEY_BYTES};
 
@@ -15,17 +14,14 @@ pub(super) struct Prepared<T> {
     pub(super) record: Result<(Record, T), BadRecord>,
 }
 
-/// Calls `take` with blocks of all records and the position of the reader. `check` says which records
-/// are bad, and `make` makes fingerprints of the others.
-pub(super) fn each<F: Fingerprint, T: Send>(
-    reader: &mut Reader,
-    (fingerprinter, threads): (&Fingerprinter<F>, usize),
+/// The work of [`each`](crate::documents::each): `check` says which records are bad, and `make` makes
+/// fingerprints of the others.
+pub(super) fn preparing<F: Fingerprint, T>(
     check: impl Fn(Item) -> Item + Sync,
     make: impl Fn(&Record, &RecentTexts<F>, &mut Fingerprinter<F>) -> T + Sync,
-    take: impl FnMut(Vec<Prepared<T>>, Position) -> Result<()>,
-) -> Result<()> {
+) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<T> + Sync {
     let recent = RecentTexts::new();
-    let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
+    move |item, fingerprinter| {
         let digest = item.digest();
         let record = match check(item) {
             Item::Record(record) => {
@@ -35,21 +31,17 @@ pub(super) fn each<F: Fingerprint, T: Send>(
             Item::Bad(bad) => Err(bad),
         };
         Prepared { digest, record }
-    };
-    documents::each(reader, threads, || fingerprinter.clone(), work, take)
+    }
 }
 
-/// Calls `take` as [`each`], with the fingerprints of whole documents.
-pub(super) fn each_document<F: Fingerprint>(
-    reader: &mut Reader,
-    by: (&Fingerprinter<F>, usize),
+/// [Prepares](preparing) whole documents.
+pub(super) fn preparing_documents<F: Fingerprint>(
     confirm: Option<Confirm>,
-    take: impl FnMut(Vec<Prepared<Fingerprinted<F>>>, Position) -> Result<()>,
-) -> Result<()> {
-    let make = |record: &Record, recent: &RecentTexts<F>, fingerprinter: &mut Fingerprinter<F>| {
-        recent.fingerprint(&record.text, fingerprinter)
-    };
-    each(reader, by, |item| checked(item, confirm), make, take)
+) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<Fingerprinted<F>> + Sync {
+    preparing(
+        move |item| checked(item, confirm),
+        |record, recent, fingerprinter| recent.fingerprint(&record.text, fingerprinter),
+    )
 }
 
 /// A record is bad if its key is too long for a database, or its text for its confirmation.

@@ -1,10 +1,10 @@
 //! Keeps the first of several near-duplicates: one pass, in input order.
 
 use super::candidates::Document;
-use super::fingerprinting;
+use super::fingerprinting::preparing_documents;
 use super::report::Report;
 use super::writing::WritingJob;
-use crate::documents::{Reader, Record};
+use crate::documents::{self, Reader, Record};
 use crate::error::Result;
 use crate::recipe::Fingerprinted;
 use nearprint::Fingerprint;
@@ -16,9 +16,15 @@ pub(super) fn run<F: Fingerprint>(
     report: Report<'_>,
 ) -> Result<()> {
     run.skip(reader)?;
-    let (fingerprinter, confirm) = (run.deduplicator.fingerprinter(), run.job.dedup.confirm);
-    let by = (&fingerprinter, run.job.dedup.engine.get_threads());
-    fingerprinting::each_document(reader, by, confirm, |block, at| run.take(block, at, report, take))
+    let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
+    let (threads, work) = (options.engine.get_threads(), preparing_documents(options.confirm));
+    documents::each(
+        reader,
+        threads,
+        || fingerprinter.clone(),
+        work,
+        |block, at| run.take(block, at, report, take),
+    )
 }
 
 fn take<F: Fingerprint>(

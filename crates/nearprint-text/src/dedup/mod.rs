@@ -11,7 +11,7 @@
 //! Each of the modules uses only those before it: `confirm`, `options`, `units`, `temporary`, `stored`,
 //! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`, `job`,
 //! `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`, `fingerprinting`;
-//! `job_outputs`, `writing`, `opened`; `in_order`, `ranked`, `by_unit`; `run`.
+//! `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranked`, `by_unit`; `run`.
 
 mod by_unit;
 mod candidates;
@@ -32,6 +32,7 @@ mod kept_keys;
 mod opened;
 mod options;
 mod ranked;
+mod ranked_record;
 mod recent;
 mod report;
 mod run;

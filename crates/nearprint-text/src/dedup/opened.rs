@@ -12,7 +12,7 @@ use crate::documents::Reader;
 use crate::error::{Result, ResumeProblem};
 use nearprint::Fingerprint;
 
-/// A job whose database is open, and of which nothing is written yet.
+/// A job whose database is open, and that has written nothing yet.
 pub(super) struct OpenedJob<'a, F: Fingerprint> {
     job: &'a FileJob,
     pub(super) deduplicator: Deduplicator<F>,

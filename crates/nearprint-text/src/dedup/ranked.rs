@@ -7,147 +7,23 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Measure, Verdict};
-use super::fingerprinting::{self, Prepared, checked};
+use super::fingerprinting::{Prepared, checked, preparing_documents};
 use super::job::{FileJob, Keep};
 use super::job_outputs::Original;
+use super::ranked_record::{Outcome, RankedRecord};
 use super::report::{Report, report_progress};
-use super::sort_row::{Packed, SortRow};
+use super::sort_row::SortRow;
 use super::stored::Stored;
-use super::temporary::{DECIDED, NumberFile, StringFile, WorkFolder};
+use super::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use super::writing::{WritingJob, bad_record};
-use crate::documents::{InputFile, Item, Reader, Record};
+use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter};
-use nearprint::internal::{Sortable, Sorted, Sorter};
+use crate::recipe::{Fingerprinted, Fingerprinter};
+use nearprint::internal::Sorter;
 use nearprint::{Fingerprint, Match, Row, Writer};
 
-/// A document that is to be decided, by rank and position. The best ones sort first.
-type Ranked<F> = SortRow<2, Print<F>>;
-/// A document that is decided, by position.
-type Decided<F> = SortRow<1, (Print<F>, Outcome)>;
-
-/// The fingerprint of a document.
-#[derive(Clone, Copy, Debug)]
-struct Print<F> {
-    fingerprint: F,
-    comparable: Comparable,
-}
-
-/// What becomes of a document.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Outcome {
-    /// It has too few tokens or features.
-    SetAside,
-    Kept {
-        /// It is near others, but no text confirms it.
-        is_unconfirmed: bool,
-    },
-    Duplicate {
-        /// The index of the key of the original.
-        of: u64,
-        distance: u32,
-        similarity: f64,
-        is_copy: bool,
-    },
-}
-
-impl<F: Fingerprint> Packed for Print<F> {
-    const LEN_BYTES: usize = 1 + F::LEN_BYTES;
-
-    fn write_le(self, out: &mut Vec<u8>) {
-        out.push(self.comparable as u8);
-        Sortable::write_le(self.fingerprint, out);
-    }
-
-    fn read_le(bytes: &[u8]) -> Self {
-        const TOKENS: u8 = Comparable::Tokens as u8;
-        const NOTHING: u8 = Comparable::Nothing as u8;
-        let comparable = match bytes[0] {
-            TOKENS => Comparable::Tokens,
-            NOTHING => Comparable::Nothing,
-            _ => Comparable::Features,
-        };
-        Self { fingerprint: <F as Sortable>::read_le(&bytes[1..]), comparable }
-    }
-}
-
-impl<F: Fingerprint> Packed for (Print<F>, Outcome) {
-    const LEN_BYTES: usize = 2 + 8 + 4 + 8 + Print::<F>::LEN_BYTES;
-
-    fn write_le(self, out: &mut Vec<u8>) {
-        let (kind, flag, of, distance, similarity) = match self.1 {
-            Outcome::SetAside => (0, false, 0, 0, 0.0),
-            Outcome::Kept { is_unconfirmed } => (1, is_unconfirmed, 0, 0, 0.0),
-            Outcome::Duplicate { of, distance, similarity, is_copy } => {
-                (2, is_copy, of, distance, similarity)
-            }
-        };
-        out.extend([kind, u8::from(flag)]);
-        out.extend(of.to_le_bytes());
-        out.extend(distance.to_le_bytes());
-        out.extend(f64::to_le_bytes(similarity));
-        self.0.write_le(out);
-    }
-
-    fn read_le(bytes: &[u8]) -> Self {
-        let (kind, flag) = (bytes[0], bytes[1] != 0);
-        let outcome = match kind {
-            0 => Outcome::SetAside,
-            1 => Outcome::Kept { is_unconfirmed: flag },
-            _ => Outcome::Duplicate {
-                of: u64::from_le_bytes(array(&bytes[2..])),
-                distance: u32::from_le_bytes(array(&bytes[10..])),
-                similarity: f64::from_le_bytes(array(&bytes[14..])),
-                is_copy: flag,
-            },
-        };
-        (Print::read_le(&bytes[22..]), outcome)
-    }
-}
-
-/// The first bytes.
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    std::array::from_fn(|at| bytes[at])
-}
-
-/// The keys, texts and hashes of texts of all records, by position.
-struct Texts {
-    /// Followed by keys of documents of earlier runs.
-    keys: StringFile,
-    hashes: NumberFile<16>,
-    /// For confirmation.
-    texts: Option<StringFile>,
-}
-
-impl Texts {
-    fn new(job: &FileJob) -> Result<Self> {
-        let texts = job.dedup.confirm.is_some().then(StringFile::new).transpose()?;
-        Ok(Self { keys: StringFile::new()?, hashes: NumberFile::new()?, texts })
-    }
-
-    fn push(&mut self, key: &str, text: &str, text_hash: u128) -> Result<()> {
-        self.keys.push(key)?;
-        self.hashes.push(text_hash.to_le_bytes())?;
-        self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text)).map(drop)
-    }
-
-    fn hash(&mut self, position: u64) -> Result<u128> {
-        self.hashes.get(position).map(u128::from_le_bytes)
-    }
-
-    /// Empty without confirmation.
-    fn text(&mut self, position: u64) -> Result<String> {
-        self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
-    }
-}
-
-/// The data of all documents between the passes.
-struct Ranking<F> {
-    texts: Texts,
-    documents: Sorter<Ranked<F>>,
-    decided: Sorter<Decided<F>>,
-    folder: WorkFolder,
-}
+/// Records of the second pass that are read at once, and between two reports.
+const BLOCK_RECORDS: u64 = 1000;
 
 /// Ranks all records, decides them, and writes the kept documents.
 pub(super) fn run<F: Fingerprint>(
@@ -159,95 +35,142 @@ pub(super) fn run<F: Fingerprint>(
     if let Some(input) = reader.inputs().iter().find(reads_once) {
         return Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into());
     }
-    let mut ranking = Ranking::new(run.job)?;
+    let mut ranking = Ranking::new(run)?;
     ranking.read(run, reader, report)?;
     let at = reader.position();
-    let (decided, mut texts) = ranking.decide(run, &mut || report(&run.counts, at))?;
+    let mut records = ranking.decide(run, &mut || report(&run.counts, at))?;
     let mut second = reader.again(run.job.reader.clone())?;
-    write(run, &mut second, &decided, &mut texts, report)
+    write(run, &mut second, &mut records, report)
 }
 
-impl<F: Fingerprint> Ranking<F> {
-    fn new(job: &FileJob) -> Result<Self> {
-        let folder = WorkFolder::new()?;
-        let options = &job.dedup.engine;
+/// All records, by position. In temporary files.
+struct Records {
+    /// Followed by keys of documents of earlier runs.
+    keys: StringFile,
+    /// For confirmation.
+    texts: Option<StringFile>,
+    /// See [`RankedRecord`].
+    records: RecordFile,
+}
+
+impl Records {
+    fn new<F: Fingerprint>(job: &FileJob) -> Result<Self> {
+        let texts = job.dedup.confirm.is_some().then(StringFile::new).transpose()?;
+        let records = RecordFile::new(RankedRecord::<F>::LEN_BYTES as u64)?;
+        Ok(Self { keys: StringFile::new()?, texts, records })
+    }
+
+    fn push<F: Fingerprint>(&mut self, key: &str, text: &str, record: RankedRecord<F>) -> Result<()> {
+        self.keys.push(key)?;
+        self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
+        self.records.push(&record.to_bytes())
+    }
+
+    fn get<F: Fingerprint>(&mut self, position: u64) -> Result<RankedRecord<F>> {
+        Ok(RankedRecord::from_bytes(&self.records.get(position..position + 1)?))
+    }
+
+    /// The records from a position on, as many as are read at once.
+    fn block<F: Fingerprint>(&mut self, position: u64) -> Result<Vec<RankedRecord<F>>> {
+        let end = (position + BLOCK_RECORDS).min(self.records.count).max(position);
+        let bytes = self.records.get(position..end)?;
+        Ok(bytes.chunks_exact(RankedRecord::<F>::LEN_BYTES).map(RankedRecord::from_bytes).collect())
+    }
+
+    /// Empty without confirmation.
+    fn text(&mut self, position: u64) -> Result<String> {
+        self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
+    }
+}
+
+/// The ranks of all documents that are to be decided.
+struct Ranking {
+    records: Records,
+    /// Ranks and positions. The best documents sort first.
+    ranks: Sorter<SortRow<2>>,
+    folder: WorkFolder,
+}
+
+impl Ranking {
+    fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
+        let (folder, options) = (WorkFolder::new()?, &run.job.dedup.engine);
         let memory = options.get_memory_bytes() / 4;
-        Ok(Self {
-            texts: Texts::new(job)?,
-            documents: Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?,
-            decided: Sorter::in_folder(folder.path(), 1, memory, options.get_threads())?,
-            folder,
-        })
+        let ranks = Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?;
+        Ok(Self { records: Records::new::<F>(run.job)?, ranks, folder })
     }
 
-    /// The first pass. Numbers all records by their positions.
-    fn read(&mut self, run: &WritingJob<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
-        let fingerprinter = run.deduplicator.fingerprinter();
-        let (by, mut position) = ((&fingerprinter, run.job.dedup.engine.get_threads()), 0u64);
-        fingerprinting::each_document(reader, by, run.job.dedup.confirm, |block, at| {
-            for prepared in block {
-                self.add(run, position, prepared)?;
-                position += 1;
-            }
-            report_progress(report, &run.counts, at)
-        })
-    }
-
-    fn add(
+    /// The first pass.
+    fn read<F: Fingerprint>(
         &mut self,
         run: &WritingJob<'_, F>,
-        position: u64,
-        prepared: Prepared<Fingerprinted<F>>,
+        reader: &mut Reader,
+        report: Report<'_>,
     ) -> Result<()> {
-        let (record, fingerprinted) = match prepared.record {
-            Ok(made) => made,
-            Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
-            Err(_) => return self.texts.push("", "", 0),
-        };
-        self.texts.push(&record.key, &record.text, fingerprinted.text_hash)?;
-        let print = Print { fingerprint: fingerprinted.value, comparable: fingerprinted.comparable() };
-        if run.deduplicator.is_too_short(&fingerprinted) {
-            self.decided.push(SortRow { by: [position], value: (print, Outcome::SetAside) })?;
-        } else {
-            self.documents.push(SortRow { by: [rank(&run.job.keep, &record), position], value: print })?;
-        }
-        Ok(())
+        let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
+        let (work, threads) = (preparing_documents(options.confirm), options.engine.get_threads());
+        documents::each(
+            reader,
+            threads,
+            || fingerprinter.clone(),
+            work,
+            |block, at| {
+                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(run, record))?;
+                report_progress(report, &run.counts, at)
+            },
+        )
     }
 
-    /// Decides documents in the order of their ranks. Returns the outcomes by position, and the
-    /// keys that they refer to.
-    fn decide(
+    fn add<F: Fingerprint>(
+        &mut self,
+        run: &WritingJob<'_, F>,
+        record: Result<(Record, Fingerprinted<F>), BadRecord>,
+    ) -> Result<()> {
+        let (record, fingerprinted) = match record {
+            Ok(made) => made,
+            Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
+            Err(_) => return self.records.push("", "", RankedRecord::<F>::bad()),
+        };
+        let mut ranked = RankedRecord::new(&fingerprinted);
+        if run.deduplicator.is_too_short(&fingerprinted) {
+            ranked.outcome = Outcome::SetAside;
+        } else {
+            self.ranks.push(SortRow([rank(&run.job.keep, &record), self.records.records.count]))?;
+        }
+        self.records.push(&record.key, &record.text, ranked)
+    }
+
+    /// Decides documents in the order of their ranks.
+    fn decide<F: Fingerprint>(
         self,
         run: &WritingJob<'_, F>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(Sorted<Decided<F>>, Texts)> {
-        let Self { texts, documents, mut decided, folder } = self;
+    ) -> Result<Records> {
+        let Self { records, ranks, folder } = self;
         let measure = run.deduplicator.measure();
         let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
-        let writer = run.job.dedup.engine.create::<F>(path, &schema)?.writer()?;
         let mut decider = Decider {
             measure,
             fingerprinter: run.deduplicator.fingerprinter(),
             known: run.deduplicator.known_before(run.first_sequence())?,
-            kept: BestDocuments { writer, texts },
+            kept: BestDocuments {
+                writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
+                records,
+            },
         };
-        documents.finish()?.for_each_block(|block| {
-            for &SortRow { by: [_, position], value: print } in block {
-                let outcome = decider.decide(position, print)?;
-                decided.push(SortRow { by: [position], value: (print, outcome) })?;
-            }
+        ranks.finish()?.for_each_block(|block| {
+            block.iter().try_for_each(|&SortRow([_, position])| decider.decide(position))?;
             // Commits bound the memory. This database is never opened again.
             decider.kept.writer.commit()?;
             if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
         })?;
-        Ok((decided.finish()?, decider.kept.texts))
+        Ok(decider.kept.records)
     }
 }
 
 /// The documents kept so far, with their positions as ids.
 struct BestDocuments<F: Fingerprint> {
     writer: Writer<F>,
-    texts: Texts,
+    records: Records,
 }
 
 impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
@@ -262,13 +185,13 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
             distance: row.distance,
             has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
             sequence: row.id,
-            key: self.texts.keys.get(row.id)?,
-            stored: Stored::hash(self.texts.hash(row.id)?),
+            key: self.records.keys.get(row.id)?,
+            stored: Stored::hash(self.records.get::<F>(row.id)?.text_hash),
         }])
     }
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
-        self.texts.text(candidate.sequence)
+        self.records.text(candidate.sequence)
     }
 }
 
@@ -282,24 +205,28 @@ struct Decider<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Decider<'_, F> {
-    fn decide(&mut self, position: u64, Print { fingerprint, comparable }: Print<F>) -> Result<Outcome> {
-        let texts = &mut self.kept.texts;
-        let (key, text) = (texts.keys.get(position)?, texts.text(position)?);
-        let text_hash = texts.hash(position)?;
-        let document = Document { key: &key, text: &text, text_hash, fingerprint, comparable };
+    fn decide(&mut self, position: u64) -> Result<()> {
+        let records = &mut self.kept.records;
+        let mut record = records.get(position)?;
+        let (key, text) = (records.keys.get(position)?, records.text(position)?);
+        let document = record.document(&key, &text);
         let known = match &mut self.known {
             Some(known) => known.nearest(document, self.measure)?.map(|near| (near, true)),
             None => Verdict::New,
         };
         let fresh = self.kept.nearest(document, self.measure)?.map(|near| (near, false));
-        let verdict = known.or_nearer(fresh, |(near, _)| near.distance);
-        let Verdict::Near((near, is_known), similarity) = verdict else {
-            self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
-            return Ok(Outcome::Kept { is_unconfirmed: verdict == Verdict::Unconfirmed });
+        record.outcome = match known.or_nearer(fresh, |(near, _)| near.distance) {
+            Verdict::Near((near, is_known), similarity) => {
+                let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
+                let of = if is_known { self.kept.records.keys.push(&near.key)? } else { near.sequence };
+                Outcome::Duplicate { of, distance: near.distance, similarity, is_copy }
+            }
+            verdict => {
+                self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
+                Outcome::Kept { is_unconfirmed: matches!(verdict, Verdict::Unconfirmed) }
+            }
         };
-        let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
-        let of = if is_known { self.kept.texts.keys.push(&near.key)? } else { near.sequence };
-        Ok(Outcome::Duplicate { of, distance: near.distance, similarity, is_copy })
+        self.kept.records.records.set(position, &record.to_bytes())
     }
 }
 
@@ -322,61 +249,51 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
 fn write<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
     reader: &mut Reader,
-    decided: &Sorted<Decided<F>>,
-    texts: &mut Texts,
+    records: &mut Records,
     report: Report<'_>,
 ) -> Result<()> {
+    let changed = || InputSetProblem::ChangedBetweenPasses.into();
     // The files of a resumed run have these records already.
     run.skip(reader)?;
-    let mut next = run.counts.records;
-    decided.for_each_block(|block| {
-        for decided in block {
-            let [position] = decided.by;
-            while next <= position {
-                let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
-                run.count(item.digest());
-                next += 1;
-                match checked(item, run.job.dedup.confirm) {
-                    Item::Bad(bad) => run.reject(&bad)?,
-                    Item::Record(record) if next > position => write_document(run, &record, decided, texts)?,
-                    Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
-                }
-            }
-        }
-        run.checkpoint_if_due()?;
-        report_progress(report, &run.counts, reader.position())
-    })?;
+    let (count, mut block) = (records.records.count, Vec::new().into_iter());
     while let Some(item) = reader.next_item()? {
+        if block.len() == 0 {
+            block = records.block(run.counts.records)?.into_iter();
+        }
+        let ranked: RankedRecord<F> = block.next().ok_or_else(changed)?;
         run.count(item.digest());
         match checked(item, run.job.dedup.confirm) {
             Item::Bad(bad) => run.reject(&bad)?,
-            Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
+            Item::Record(_) if ranked.outcome == Outcome::Bad => return Err(changed()),
+            Item::Record(record) => write_document(run, &record, ranked, records)?,
+        }
+        if run.counts.records.is_multiple_of(BLOCK_RECORDS) {
+            run.checkpoint_if_due()?;
+            report_progress(report, &run.counts, reader.position())?;
         }
     }
-    Ok(())
+    if run.counts.records == count { Ok(()) } else { Err(changed()) }
 }
 
 fn write_document<F: Fingerprint>(
     run: &mut WritingJob<'_, F>,
     record: &Record,
-    &SortRow { by: [position], value: (Print { fingerprint, comparable }, outcome) }: &Decided<F>,
-    texts: &mut Texts,
+    ranked: RankedRecord<F>,
+    records: &mut Records,
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
-    if outcome != Outcome::SetAside {
-        run.counts.push_comparable(comparable);
+    if ranked.outcome == Outcome::SetAside {
+        return run.set_aside(record.raw());
     }
-    match outcome {
-        Outcome::SetAside => run.set_aside(record.raw()),
-        Outcome::Kept { is_unconfirmed } => {
-            run.counts.unconfirmed += u64::from(is_unconfirmed);
-            let Record { key, text, .. } = record;
-            let text_hash = texts.hash(position)?;
-            run.keep(Document { key, text, text_hash, fingerprint, comparable }, record)
-        }
+    run.counts.push_comparable(ranked.comparable);
+    match ranked.outcome {
         Outcome::Duplicate { of, distance, similarity, is_copy } => {
-            let original = Original { key: texts.keys.get(of)?, distance, similarity, is_copy };
-            run.leave_out(fingerprint, record, &original)
+            let original = Original { key: records.keys.get(of)?, distance, similarity, is_copy };
+            run.leave_out(ranked.fingerprint, record, &original)
+        }
+        outcome => {
+            run.counts.unconfirmed += u64::from(outcome == Outcome::Kept { is_unconfirmed: true });
+            run.keep(ranked.document(&record.key, &record.text), record)
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn report_progress(report: Report<'_>, counts: &DocumentCounts, posit
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FileReport {
-    /// All documents by outcome, those of the interrupted runs before included.
+    /// All documents by outcome, including the documents of earlier, interrupted runs.
     pub counts: DocumentCounts,
     /// The records that interrupted runs had processed before this one.
     pub resumed_after: u64,

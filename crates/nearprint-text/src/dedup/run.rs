@@ -25,7 +25,7 @@ impl FileJob {
     /// To recognize a job again whose standard input is the same, as much of the stream as equals
     /// the former one is copied to a temporary file, at most twice as many records.
     ///
-    /// Memory: that of the engine, a few blocks of records per thread, and the longest record.
+    /// Memory: what the engine takes, a few blocks of records per thread, and the longest record.
     ///
     /// # Errors
     /// [`Error::Input`] for damaged inputs, and for a malformed record without

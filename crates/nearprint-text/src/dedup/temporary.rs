@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -67,26 +68,28 @@ impl SpooledInput {
 /// A list of strings in unnamed files.
 pub(super) struct StringFile {
     bytes: BufWriter<File>,
-    ends: NumberFile<8>,
+    ends: RecordFile,
     end: u64,
 }
 
 impl StringFile {
     pub(super) fn new() -> Result<Self> {
-        Ok(Self { bytes: unnamed()?, ends: NumberFile::new()?, end: 0 })
+        Ok(Self { bytes: unnamed()?, ends: RecordFile::new(8)?, end: 0 })
     }
 
     /// Appends a string, and returns its index.
     pub(super) fn push(&mut self, text: &str) -> Result<u64> {
         self.end += text.len() as u64;
         self.bytes.write_all(text.as_bytes()).map_err(Error::io("write", FILE))?;
-        self.ends.push(self.end.to_le_bytes())
+        self.ends.push(&self.end.to_le_bytes())?;
+        Ok(self.ends.count - 1)
     }
 
     /// Reads the string at an index.
     pub(super) fn get(&mut self, index: u64) -> Result<String> {
-        let start = index.checked_sub(1).map_or(Ok([0; 8]), |before| self.ends.get(before))?;
-        let (start, end) = (u64::from_le_bytes(start), u64::from_le_bytes(self.ends.get(index)?));
+        let ends = self.ends.get(index.saturating_sub(1)..index + 1)?;
+        let mut ends = ends.as_chunks::<8>().0.iter().rev().map(|end| u64::from_le_bytes(*end));
+        let (end, start) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
         self.bytes.flush().map_err(Error::io("write", FILE))?;
         let span = Span { offset: start, len_bytes: end.saturating_sub(start) };
         let bytes = read_span(self.bytes.get_ref(), span).map_err(Error::io("read", FILE))?;
@@ -94,31 +97,37 @@ impl StringFile {
     }
 }
 
-/// A list of numbers, each of `LEN` bytes, in an unnamed file.
-pub(super) struct NumberFile<const LEN: usize> {
-    numbers: BufWriter<File>,
-    count: u64,
+/// A list of records of one length in an unnamed file.
+pub(super) struct RecordFile {
+    records: BufWriter<File>,
+    len_bytes: u64,
+    pub(super) count: u64,
 }
 
-impl<const LEN: usize> NumberFile<LEN> {
-    pub(super) fn new() -> Result<Self> {
-        Ok(Self { numbers: unnamed()?, count: 0 })
+impl RecordFile {
+    pub(super) fn new(len_bytes: u64) -> Result<Self> {
+        Ok(Self { records: unnamed()?, len_bytes, count: 0 })
     }
 
-    /// Appends a number, and returns its index.
-    pub(super) fn push(&mut self, number: [u8; LEN]) -> Result<u64> {
-        self.numbers.write_all(&number).map_err(Error::io("write", FILE))?;
+    pub(super) fn push(&mut self, record: &[u8]) -> Result<()> {
         self.count += 1;
-        Ok(self.count - 1)
+        self.records.write_all(record).map_err(Error::io("write", FILE))
     }
 
-    /// Reads the number at an index.
-    pub(super) fn get(&mut self, index: u64) -> Result<[u8; LEN]> {
-        self.numbers.flush().map_err(Error::io("write", FILE))?;
-        let mut number = [0; LEN];
-        let read = self.numbers.get_ref().read_exact_at(&mut number, index * LEN as u64);
-        read.map_err(Error::io("read", FILE))?;
-        Ok(number)
+    /// Reads the records at some indices.
+    pub(super) fn get(&mut self, indices: Range<u64>) -> Result<Vec<u8>> {
+        self.records.flush().map_err(Error::io("write", FILE))?;
+        let len_bytes = (indices.end - indices.start) * self.len_bytes;
+        let span = Span { offset: indices.start * self.len_bytes, len_bytes };
+        read_span(self.records.get_ref(), span).map_err(Error::io("read", FILE))
+    }
+
+    /// Replaces a record.
+    pub(super) fn set(&mut self, index: u64, record: &[u8]) -> Result<()> {
+        let written = self.records.flush();
+        let written =
+            written.and_then(|()| self.records.get_ref().write_all_at(record, index * self.len_bytes));
+        written.map_err(Error::io("write", FILE))
     }
 }
 

@@ -105,7 +105,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())
     }
 
-    /// Takes a block of records: `take` decides those that are not bad.
+    /// Takes a block of records: `take` decides all that are not bad.
     pub(super) fn take<T>(
         &mut self,
         block: Vec<Prepared<T>>,

@@ -39,8 +39,8 @@ pub struct Fingerprinted<F> {
     /// The number of features, each counted as often as it occurs. Tokens need not make a feature: a
     /// text may have fewer than a shingle, or no keyword.
     pub num_features: usize,
-    /// A hash of the tokens in their order: that of texts which are equal but for what the recipe
-    /// cleans. Texts with other tokens have another one (xxh3 of 128 bits).
+    /// A hash of the tokens in their order (xxh3 of 128 bits). Texts that differ only in what the
+    /// recipe cleans have the same one; texts with other tokens have another one.
     pub text_hash: u128,
 }
 

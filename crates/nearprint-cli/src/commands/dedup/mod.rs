@@ -250,6 +250,6 @@ impl Args {
 fn dedup_report(args: &ReportArgs, job: &FileJob) -> Result<Option<DedupReport>, Failure> {
     let Some(path) = args.path() else { return Ok(None) };
     let report = DedupReport::of(job, path)?;
-    let why = "--report: needs --duplicates, whose file the report shows";
+    let why = "--report: shows the file of --duplicates, which is not written";
     report.map(Some).ok_or_else(|| Failure::Usage(why.into()))
 }

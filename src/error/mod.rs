@@ -3,9 +3,13 @@
 //! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset,
 //! the expected and the found content.
 
+mod kind;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+pub use kind::ErrorKind;
 
 /// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -382,7 +386,7 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::NewerFeature { path, feature } => {
-                write!(f, "{}: needs a newer program, which knows {feature}", path.display())
+                write!(f, "{}: needs a newer program, which supports {feature}", path.display())
             }
             Self::Width { path, database, requested } => write!(
                 f,
