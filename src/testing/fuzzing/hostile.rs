@@ -6,7 +6,7 @@ use super::files::{Files, NewRun, put};
 use super::input::Input;
 use super::manifests::reseal;
 use super::oracle::{Rows, compare, rows_in_order};
-use super::{log, options};
+use super::{log, options::options};
 use crate::fingerprint::mix64;
 use crate::format::wal::{HEADER_BYTES, Operation};
 use crate::storage::{Storage, names};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use super::oracle::{Rows, rows_in_order};
 use crate::format::manifest::{LiveWal, Manifest};
 use crate::format::wal::{

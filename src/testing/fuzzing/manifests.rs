@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use crate::format::manifest::{Manifest, PREFIX_BYTES};
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;

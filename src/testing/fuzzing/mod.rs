@@ -10,19 +10,12 @@ pub mod input;
 pub(super) mod log;
 mod manifests;
 mod model;
+mod options;
 mod oracle;
 mod queries;
 pub mod replay;
 
 use self::replay::Target;
-use crate::options::Options;
-use crate::util::random::fixed::fix_ids;
-
-/// Options for databases of a few hundred rows: one thread, and few operations per run.
-fn options() -> Options {
-    fix_ids();
-    Options::new().threads(1).background_merges(false).memory_bytes(1 << 20).memtable_rows(64)
-}
 
 /// The targets of the engine.
 pub const MANIFEST: Target =

@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use super::oracle::{Rows, near, rows_in_order};
 use crate::fingerprint::mix64;
 use crate::log::manifest;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::files::{Files, NewRun};
 use super::input::Input;
-use super::options;
+use super::options::options;
 use super::oracle::{Rows, all_pairs, compare};
 use crate::fingerprint::mix64;
 use crate::query::visit_pairs;
