@@ -7,16 +7,13 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use common::Random;
 use divan::{Bencher, counter::ItemsCount};
 use nearprint::{BandLayout, LayoutChoice, Options, Schema, Snapshot, U256, Width};
+use testkit::Random;
 
 const LAYOUTS: [&str; 3] = ["6x16", "6x20", "6x24"];
 /// Queries asked one at a time.
@@ -27,7 +24,7 @@ const BATCH: usize = 1_000_000;
 static MADE: Mutex<BTreeMap<&str, Arc<Corpus>>> = Mutex::new(BTreeMap::new());
 
 fn main() {
-    common::choose_kernel();
+    testkit::choose_kernel();
     divan::main();
     for corpus in MADE.lock().unwrap().values() {
         std::fs::remove_dir_all(&corpus.folder).unwrap();

@@ -9,19 +9,16 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::Random;
 use divan::{Bencher, counter::ItemsCount};
 use nearprint::{Fingerprint, Options, Pair, Row, Schema, Snapshot, list};
+use testkit::Random;
 
 fn main() {
-    common::choose_kernel();
+    testkit::choose_kernel();
     corpus();
     divan::main();
     std::fs::remove_dir_all(&corpus().folder).unwrap();

@@ -19,7 +19,7 @@ tools() {
 }
 
 # The benchmark as cargo has built it.
-binary=$(cargo bench --quiet --package nearprint-text --features parquet --bench instructions --locked --no-run \
+binary=$(cargo bench --quiet --bench instructions --locked --no-run \
   --message-format json | sed -n 's|.*"executable":"\([^"]*/instructions-[^"]*\)".*|\1|p')
 
 count() {

@@ -11,13 +11,10 @@
     reason = "not shipped"
 )]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::sync::OnceLock;
 
-use common::Random;
 use divan::{Bencher, black_box, counter::BytesCount, counter::ItemsCount};
+use testkit::Random;
 
 fn main() {
     divan::main();

@@ -8,14 +8,11 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::Random;
 use nearprint::{Database, Fingerprint, Options, Schema, Snapshot};
+use testkit::Random;
 
 const COMMIT_ROWS: usize = 1000;
 const QUERIES: usize = 10_000;
@@ -23,7 +20,7 @@ const QUERIES: usize = 10_000;
 const FRAMES: u64 = (1 << 16) - 1;
 
 fn main() {
-    common::choose_kernel();
+    testkit::choose_kernel();
     let rows: usize = std::env::var("NEARPRINT_BENCH_ROWS").map_or(1_000_000, |rows| rows.parse().unwrap());
     let threads = std::env::var("NEARPRINT_BENCH_THREADS").map_or(2, |threads| threads.parse().unwrap());
     let home = std::env::temp_dir().join(format!("nearprint-living-{}", std::process::id()));
@@ -38,7 +35,7 @@ fn main() {
 
 /// Times how long a log of many small commits takes to open, to refresh and to recover.
 fn read_log() {
-    let home = common::folder_in_memory();
+    let home = testkit::folder_in_memory();
     let options = Options::new().memtable_rows(2 * FRAMES as usize);
     let schema = Schema::new();
     let database = options.create::<u64>(home.path().join("log.np"), &schema).unwrap();

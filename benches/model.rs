@@ -7,17 +7,14 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::Random;
 use nearprint::{Fingerprint, Options, Schema, Snapshot, U256};
+use testkit::Random;
 
 fn main() {
-    common::choose_kernel();
+    testkit::choose_kernel();
     let rows = std::env::var("NEARPRINT_BENCH_ROWS").map_or(1_000_000, |rows| rows.parse().unwrap());
     println!(
         "{:<5} {:>9} {:<12} {:>2} {:>7} {:>10} {:>12} {:>12} {:>8}",

@@ -7,18 +7,15 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use common::Random;
 use divan::{Bencher, black_box, counter::ItemsCount};
 use nearprint::{Fingerprint, Options, Schema, Snapshot, U256, list};
+use testkit::Random;
 
 fn main() {
-    common::choose_kernel();
+    testkit::choose_kernel();
     divan::main();
     let made = [u64::made(), u128::made(), U256::made()];
     made.into_iter().flatten().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for some seconds (20 by default), two at a time, each on a copy of its corpus.
-# Fails if a target finds something. The inputs are then in fuzz/artifacts.
+# Runs every fuzz target for some seconds (20 by default), two at a time, each on its seeds and on what fuzzers have
+# found before. Fails if a target finds something. The inputs are then in fuzz/artifacts.
 #
 #   fuzz/smoke.sh [SECONDS] [TARGET...]
 set -euo pipefail
@@ -22,8 +22,9 @@ trap 'rm -rf "$work"' EXIT
 # A target must not trust the bytes of files: more than a few seconds, or 1 GiB in total, is an error.
 run() {
   local target=$1
-  cp -r "fuzz/corpus/$target" "$work/$target"
-  if cargo fuzz run "${flags[@]}" "$target" "$work/$target" -- -max_total_time="$seconds" -timeout=10 \
+  mkdir "$work/$target"
+  [ ! -d "fuzz/corpus/$target" ] || cp -r "fuzz/corpus/$target" "$work"
+  if NEARPRINT_SEEDS="$work/$target" cargo fuzz run "${flags[@]}" "$target" "$work/$target" -- -max_total_time="$seconds" -timeout=10 \
     -rss_limit_mb=1024 -max_len=4096 -print_final_stats=1 > "$work/$target.log" 2>&1; then
     printf '%-20s %s\n' "$target" "$(grep -o 'Done [0-9]* runs in .*' "$work/$target.log")"
   else

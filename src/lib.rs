@@ -38,7 +38,7 @@ mod progress;
 mod query;
 mod run;
 mod storage;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod testing;
 mod util;

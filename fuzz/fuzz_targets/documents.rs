@@ -1,3 +1,2 @@
 #![no_main]
-use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint_text::fuzzing::documents(data));
+nearprint_fuzz::target!(nearprint_text::fuzzing::TARGET);

@@ -1,3 +1,2 @@
 #![no_main]
-use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint_cli::fuzzing::import_text(data));
+nearprint_fuzz::target!(nearprint_cli::fuzzing::TARGET);

@@ -1,3 +1,2 @@
 #![no_main]
-use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::testing::fuzzing::merge_hostile(data));
+nearprint_fuzz::target!(nearprint::testing::fuzzing::MERGE_HOSTILE);

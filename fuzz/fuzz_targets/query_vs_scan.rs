@@ -1,3 +1,2 @@
 #![no_main]
-use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::testing::fuzzing::query_vs_scan(data));
+nearprint_fuzz::target!(nearprint::testing::fuzzing::QUERY_VS_SCAN);

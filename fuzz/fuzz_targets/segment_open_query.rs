@@ -1,3 +1,2 @@
 #![no_main]
-use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::testing::fuzzing::segment_open_query(data));
+nearprint_fuzz::target!(nearprint::testing::fuzzing::SEGMENT_OPEN_QUERY);

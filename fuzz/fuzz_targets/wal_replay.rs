@@ -1,3 +1,2 @@
 #![no_main]
-use nearprint_fuzz as _;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| nearprint::testing::fuzzing::wal_replay(data));
+nearprint_fuzz::target!(nearprint::testing::fuzzing::WAL_REPLAY);

@@ -1,4 +1,13 @@
-//! The allocator of all fuzz targets, which rejects large allocations.
+//! What all fuzz targets share: an allocator that rejects large allocations, and their seeds.
+
+/// Defines a fuzz target. With `NEARPRINT_SEEDS`, it writes its seeds before libFuzzer reads its corpus.
+#[macro_export]
+macro_rules! target {
+    ($target:expr) => {
+        use $crate as _;
+        libfuzzer_sys::fuzz_target!(init: $target.write_seeds(), |data: &[u8]| ($target.call)(data));
+    };
+}
 
 use std::alloc::{GlobalAlloc, Layout, System};
 

@@ -45,7 +45,7 @@ impl Header {
         page.put(&self.magic).u32(VERSION).u32(self.table).put(&database_id);
         page.u64(run).u32(width).u32(k);
         encode_layout(layout, &mut page);
-        page.u32(self.blocks).u64(self.prefix).u64(salt).u32(keys_flags(keys));
+        page.u32(self.blocks).u64(self.prefix).u64(salt).u32(keys_flags(keys.kept()));
         seal(page)
     }
 
@@ -63,7 +63,7 @@ impl Header {
         let (width, k) = decode_width(&mut fields)?;
         let layout = decode_layout(&mut fields, width)?;
         let (blocks, prefix, salt) = (fields.u32()?, fields.u64()?, fields.u64()?);
-        let keys = decode_keys_flags(&mut fields)?;
+        let keys = KeyStorage::of(decode_keys_flags(&mut fields)?);
         fields.rest_is_zero()?;
         let owner = Owner { database_id, width, k, layout, keys, run, salt };
         Ok(Self { magic, owner, table, blocks, prefix })

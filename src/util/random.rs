@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 /// Returns 128 bits from the system's random number generator.
 pub(crate) fn random_id() -> Result<[u8; 16]> {
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, feature = "fuzzing"))]
     if let Some(id) = fixed::next_id() {
         return Ok(id);
     }
@@ -21,7 +21,7 @@ pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N]> {
 }
 
 /// Predictable ids for tests and fuzzing.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fixed {
     use std::cell::Cell;
 

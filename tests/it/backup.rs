@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Shape, all_rows, build, for_each_width, insert_all, low, rows};
 use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot};
+use testkit::{Shape, all_rows, build, for_each_width, insert_all, low, rows};
 
 for_each_width!(
     a_copy_is_a_database_of_its_own,

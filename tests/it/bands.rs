@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::common::{
-    Random, all_rows, build_with, by_width, collected, files, folder_in_memory, for_each_width, open_on,
-    short_or_full,
-};
 use nearprint::{
     BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Query, Row, Schema,
     Snapshot, list,
+};
+use testkit::{
+    Random, all_rows, build_with, by_width, collected, files, folder_in_memory, for_each_width, open_on,
+    short_or_full,
 };
 
 for_each_width!(

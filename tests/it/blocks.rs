@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::Random;
 use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Pair, list};
+use testkit::Random;
 
 /// Values near each other, some equal, and a dense group that shares a block.
 fn list<F: Fingerprint>(random: &mut Random, len: usize) -> Vec<F> {

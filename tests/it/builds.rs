@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{
-    Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows,
-};
 use nearprint::{Database, Error, Fingerprint, NewRow, Options, Query, Row, Schema, list};
+use testkit::{Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows};
 
 for_each_width!(
     rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,

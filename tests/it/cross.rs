@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::common::{
+use nearprint::{Error, Fingerprint, Options, Pair, Row, Schema, Snapshot};
+use testkit::{
     Random, SHAPES, Shape, build, by_width, collected, distinct, folder_in_memory, for_each_width, layout,
     open_on, rows, short_or_full,
 };
-use nearprint::{Error, Fingerprint, Options, Pair, Row, Schema, Snapshot};
 
 for_each_width!(
     cross_is_exact_for_all_shapes_sizes_and_threads,

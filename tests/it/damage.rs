@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{
+use crate::forge::forge;
+use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Schema};
+use testkit::{
     Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, layout, open_on, rows, several_ids,
     short_or_full,
 };
-use crate::forge::forge;
-use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Schema};
 
 for_each_width!(
     flipped_bits_are_reported_and_never_change_an_answer,

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::common::{Shape as Data, for_each_width, low, rows};
 use nearprint::erased::{self, AnyDatabase, AnySnapshot, Columns, NewRows, Shape};
 use nearprint::internal::words;
 use nearprint::list::{find_all, find_clusters};
@@ -15,6 +14,7 @@ use nearprint::{
     Database, Error, ErrorKind, Fingerprint, KeyStorage, Match, Near, Options, Progress, Query, Result, Row,
     Schema, Stage, Width,
 };
+use testkit::{Shape as Data, for_each_width, low, rows};
 
 for_each_width!(
     answers_are_those_of_the_typed_database,

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::common::{Need, Random, all_rows, insert_all, short_or_full, skip};
 use nearprint::{Database, Error, Options, Row, Schema, Writer};
+use testkit::{Need, Random, all_rows, insert_all, short_or_full, skip};
 
 fn row(number: u64) -> Row<u64> {
     Row { fingerprint: number << 20, id: number }

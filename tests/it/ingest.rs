@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
 use crate::forge::forge;
 use nearprint::{
     Database, Error, FindingKind, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer,
 };
+use testkit::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
 
 for_each_width!(
     runs_built_elsewhere_are_ingested,
@@ -344,7 +344,7 @@ fn runs_must_fit_the_database() {
     widen(&wide);
     assert!(matches!(refused(&database, &[&wide]), Error::Width { database: 128, requested: 64, .. }));
     let writable = at.join("writable");
-    crate::common::build(&writable, &two, schema());
+    testkit::build(&writable, &two, schema());
     let error = refused(&database, &[&writable]);
     assert!(matches!(&error, Error::NotRunsOnly { path } if *path == writable), "{error}");
     assert!(matches!(refused(&database, &[&database.path().to_path_buf()]), Error::NotRunsOnly { .. }));
@@ -356,7 +356,7 @@ fn runs_must_fit_the_database() {
     for layout in of_k.into_iter().chain([LayoutChoice::Blocks { blocks: 6, prefix: 2 }]) {
         let at = at.join(format!("with {layout}"));
         fs::create_dir(&at).unwrap();
-        crate::common::build(&at.join("db"), &one, schema().layout(layout));
+        testkit::build(&at.join("db"), &one, schema().layout(layout));
         let database = options().open::<u64>(at.join("db")).unwrap();
         let other = runs(&at, "other", &two, schema().layout(layout).k(4));
         assert!(matches!(refused(&database, &[&other]), Error::Mismatch { .. }));

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{
+use nearprint::{Fingerprint, Pair, Row, Schema, list};
+use testkit::{
     Random, SHAPES, Shape, build, by_width, clusters, collected, distinct, fingerprints, folder_in_memory,
     for_each_width, layout, leading, listed_pairs, low, open_on, pairs, rows, short_or_full,
 };
-use nearprint::{Fingerprint, Pair, Row, Schema, list};
 
 for_each_width!(
     pairs_equal_brute_force_in_databases_and_lists,

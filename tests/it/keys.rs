@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::common::{Random, all_rows, folder_in_memory, for_each_width, low, short_or_full};
 use nearprint::{
     Builder, Database, Error, Fingerprint, KeyStorage, NewRow, Options, Row, RowKey, Schema, Snapshot,
 };
+use testkit::{Random, all_rows, folder_in_memory, for_each_width, low, short_or_full};
 
 for_each_width!(
     keys_come_and_go_with_their_rows,

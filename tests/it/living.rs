@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{
-    Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
-    low, matches, pairs, rows, short_or_full,
-};
 use nearprint::{
     Database, Error, Fingerprint, KeyStorage, NewRow, Options, Query, Row, Schema, Snapshot, Writer,
+};
+use testkit::{
+    Random, SHAPES, Shape, all_rows, by_width, clusters, collected, folder_in_memory, for_each_width, layout,
+    low, matches, pairs, rows, short_or_full,
 };
 
 for_each_width!(

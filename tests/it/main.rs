@@ -5,9 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod backup;
 mod bands;
 mod blocks;
@@ -26,6 +23,5 @@ mod queries;
 mod repair;
 mod repair_log;
 mod repair_support;
-mod rooms;
 mod streams;
 mod widths;

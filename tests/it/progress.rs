@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Shape, build_with, fingerprints, listed_pairs, rows};
 use nearprint::{Error, Options, Progress, Query, Schema, Snapshot, Stage, list};
+use testkit::{Shape, build_with, fingerprints, listed_pairs, rows};
 
 /// Keeps the last report, and cancels from the first report on for which `cancels` holds.
 struct Listener {

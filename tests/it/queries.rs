@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use crate::common::{
+use nearprint::{Fingerprint, Match, Options, Query, Row, Schema};
+use testkit::{
     Random, SHAPES, Shape, build, build_with, by_width, folder_in_memory, for_each_width, layout, low,
     matches, open_on, queries, rows, short_or_full, within,
 };
-use nearprint::{Fingerprint, Match, Options, Query, Row, Schema};
 
 for_each_width!(
     queries_equal_brute_force_for_every_layout_and_k,
@@ -169,7 +169,7 @@ fn large_batches_equal_single_queries_table_by_table_too<F: Fingerprint>() {
                     }
                     // Other tests compare single queries with brute force; a sample is enough here.
                     if index % 1000 == 0 {
-                        assert_eq!(matches, crate::common::matches(&rows, queries[index], k));
+                        assert_eq!(matches, testkit::matches(&rows, queries[index], k));
                     }
                     next += 1;
                     found += matches.len();
@@ -239,7 +239,7 @@ fn nearest_in_batches_equals_nearest_one_by_one<F: Fingerprint>() {
 
 /// Fingerprints that share the directory's bits and the `hi` word were searched one by one.
 fn regression_many_entries_with_equal_leading_bits_are_found<F: Fingerprint>() {
-    let shared = crate::common::leading::<F>(0xdead_beef_cafe << 16);
+    let shared = testkit::leading::<F>(0xdead_beef_cafe << 16);
     let rows: Vec<Row<F>> = (0..1u64 << 16).map(|id| Row { fingerprint: shared | low(id), id }).collect();
     let home = folder_in_memory();
     let snapshot = build(&home.path().join("db"), &rows, layout("rotations:4"));

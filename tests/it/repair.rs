@@ -5,16 +5,16 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{
-    Random, Shape, build, by_width, files, folder_in_memory, for_each_width, layout, low, rows, several_ids,
-    short_or_full,
-};
 use crate::forge::forge;
 use crate::repair_support::{
     PAGE, Rows, all_rows, complete_layout, has, quick, repair, with_a_writer, with_damage, without,
 };
 use nearprint::{
     Database, Error, FindingKind, Fingerprint, KeyStorage, LayoutChoice, NewRow, Row, Schema, Snapshot, U256,
+};
+use testkit::{
+    Random, Shape, build, by_width, files, folder_in_memory, for_each_width, layout, low, rows, several_ids,
+    short_or_full,
 };
 
 for_each_width!(

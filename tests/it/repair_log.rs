@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Shape, build, files, folder_in_memory, for_each_width, rows, short_or_full};
 use crate::repair_support::{PAGE, Rows, has, repair, with_a_writer, with_damage, without};
 use nearprint::{FindingKind, Fingerprint, Row, Schema, Width, width_of_damaged};
+use testkit::{Shape, build, files, folder_in_memory, for_each_width, rows, short_or_full};
 
 for_each_width!(a_log_is_read_on_behind_damage, without_a_manifest_the_other_files_are_enough,);
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Random, by_width, files, folder_in_memory, layout, open_on};
 use nearprint::{Database, FindingKind, Fingerprint, Options, RepairReport, Row, Schema};
+use testkit::{Random, by_width, files, folder_in_memory, layout, open_on};
 
 pub const PAGE: usize = 8192;
 
@@ -22,7 +22,7 @@ pub fn complete_layout<F: Fingerprint>() -> &'static str {
 }
 
 pub fn all_rows<F: Fingerprint>(path: &Path) -> Rows<F> {
-    crate::common::all_rows(&open_on(path, 1)).into_iter().collect()
+    testkit::all_rows(&open_on(path, 1)).into_iter().collect()
 }
 
 /// Repairs, checks that the old database did not change, that the new one is sound and that the

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::common::{Shape, all_rows, build, collected, fingerprints, for_each_width, layout, rows};
 use nearprint::{Error, Fingerprint, Progress, Query, Schema, Stage};
+use testkit::{Shape, all_rows, build, collected, fingerprints, for_each_width, layout, rows};
 
 for_each_width!(iterators_give_what_visitors_receive);
 

@@ -1,10 +1,10 @@
 //! Widths that are known only at run time, and widths that do not go together.
 
-use crate::common::{Shape, all_rows, build, for_each_width, low, rows};
 use nearprint::{
     AnyDatabase, Database, DatabaseVisitor, Error, Fingerprint, Options, Row, Schema, U256, Width, width_of,
     width_of_damaged,
 };
+use testkit::{Shape, all_rows, build, for_each_width, low, rows};
 
 for_each_width!(a_database_is_opened_by_its_own_width);
 

@@ -1,13 +1,12 @@
 //! The fuzz target for the readers of fingerprint files.
 
-mod input;
-#[cfg(test)]
-mod replay;
-
-use self::input::Input;
 use crate::args::FingerprintFormat;
 use crate::input::fingerprints::{RowRead, npy_header, read_bytes};
+use nearprint::testing::fuzzing::input::Input;
+use nearprint::testing::fuzzing::replay::Target;
 use nearprint::{Fingerprint, Printed, U256};
+
+pub const TARGET: Target = Target { name: "import_text", call: import_text, inputs: 2000, seeds };
 
 /// All formats of a width. `raw` is its format of raw numbers.
 fn formats(raw: FingerprintFormat) -> [FingerprintFormat; 6] {
@@ -23,7 +22,7 @@ fn formats(raw: FingerprintFormat) -> [FingerprintFormat; 6] {
 
 /// Reads bytes as a file of one format. Then writes the rows in every format: reading these files
 /// must give the same rows.
-pub fn import_text(bytes: &[u8]) {
+fn import_text(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let format = input.pick(&[0, 1, 2, 3, 4, 5]);
     let style = input.byte();
@@ -142,7 +141,6 @@ fn objects<F: Fingerprint>(rows: &[RowRead<F>], style: u8) -> String {
 }
 
 /// Files of each format, and seeds for generated rows.
-#[cfg(test)]
 fn seeds() -> Vec<Vec<u8>> {
     let made = |format: u8, style: u8, text: &[u8]| [&[format, style], text].concat();
     vec![
@@ -165,28 +163,10 @@ fn seeds() -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::replay::Target;
     use super::*;
 
-    const TARGET: Target = Target { name: "import_text", call: import_text, inputs: 2000, seeds };
-
     #[test]
-    fn every_seed_passes() {
-        TARGET.replay_seeds();
-    }
-
-    #[test]
-    fn seeds_with_a_few_bytes_changed_pass() {
-        TARGET.replay_changed_seeds();
-    }
-
-    #[test]
-    fn pseudo_random_inputs_pass() {
-        TARGET.replay_noise();
-    }
-
-    #[test]
-    fn the_target_has_seeds() {
-        TARGET.has_seeds();
+    fn the_target_passes() {
+        TARGET.replay();
     }
 }

@@ -7,7 +7,7 @@
 
 mod args;
 mod commands;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;

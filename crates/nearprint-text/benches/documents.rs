@@ -5,15 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::Random;
 use nearprint_text::documents::{DocumentWriter, Item, Reader, ReaderOptions, WriterOptions};
+use testkit::Random;
 
 const ROUNDS: usize = 5;
 

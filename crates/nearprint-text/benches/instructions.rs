@@ -7,16 +7,14 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-mod common;
-
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-use common::Random;
 use nearprint::{Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, list};
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
 use nearprint_text::recipe::Recipe;
+use testkit::Random;
 
 /// Work that returns how much it found.
 type Work = Box<dyn FnOnce() -> usize>;

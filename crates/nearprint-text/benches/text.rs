@@ -5,14 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-mod common;
-
 use std::hint::black_box;
 use std::time::Instant;
 
-use common::Random;
 use nearprint::{Fingerprint, U256};
 use nearprint_text::recipe::Recipe;
+use testkit::Random;
 
 fn main() {
     let documents = std::env::var("NEARPRINT_BENCH_TEXT").map_or_else(|_| generated(), |path| read(&path));

@@ -1,15 +1,14 @@
 //! The fuzz target of documents and fingerprints.
 
-mod input;
-#[cfg(test)]
-mod replay;
-
 use std::path::PathBuf;
 
 use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record};
 use crate::recipe::Recipe;
-use input::Input;
 use nearprint::U256;
+use nearprint::testing::fuzzing::input::Input;
+use nearprint::testing::fuzzing::replay::Target;
+
+pub const TARGET: Target = Target { name: "documents", call: documents, inputs: 2000, seeds };
 
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
@@ -20,7 +19,7 @@ const MAGIC: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];
 
 /// Reads bytes as a file of documents. The lines are unchanged, JSON has the text that another
 /// parser finds, and each fingerprint equals the sum of its explanation.
-pub fn documents(bytes: &[u8]) {
+fn documents(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let (format, recipe) = (input.pick(&FORMATS), input.pick(&RECIPES));
     let content = input.rest();
@@ -85,7 +84,6 @@ fn agree(item: &Item) {
     }
 }
 
-#[cfg(test)]
 fn seeds() -> Vec<Vec<u8>> {
     let jsonl = r#"{"a":{"b":[1,-2.5e3,null]},"text":"one \u00e9 \ud83d\ude00 <b>two</b> &amp; three"}
 {"text":"caf\u00e9 no yes","text":"the last one"}
@@ -110,33 +108,15 @@ not json"#;
 
 #[cfg(test)]
 mod tests {
-    use super::replay::Target;
     use super::*;
 
-    const TARGET: Target = Target { name: "documents", call: documents, inputs: 2000, seeds };
-
     #[test]
-    fn every_seed_passes() {
-        TARGET.replay_seeds();
-    }
-
-    #[test]
-    fn seeds_with_a_few_bytes_changed_pass() {
-        TARGET.replay_changed_seeds();
-    }
-
-    #[test]
-    fn pseudo_random_inputs_pass() {
-        TARGET.replay_noise();
+    fn the_target_passes() {
+        TARGET.replay();
     }
 
     #[test]
     fn regression_white_space_that_json_does_not_allow_is_trimmed_by_neither_parser() {
         documents(b"\0\0{\"text\":\"one\"}\x0b\n{\"text\":\"two\"}\xc2\xa0\n");
-    }
-
-    #[test]
-    fn the_target_has_seeds() {
-        TARGET.has_seeds();
     }
 }

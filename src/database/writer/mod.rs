@@ -90,7 +90,7 @@ const MOST_RUNS: usize = 12;
 
 impl<F: Fingerprint> Writer<F> {
     /// Opens any database.
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn open(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
         Self::open_same(storage, options, None)
     }

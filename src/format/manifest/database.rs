@@ -3,7 +3,6 @@
 use super::identities::IdentitiesRecord;
 use super::ids::IdRanges;
 use super::runs::RunRecord;
-use crate::format::schema::KeyStorage;
 use crate::format::{Decoder, Encoder, Flaw, Problem};
 use crate::layout::{BandLayout, LayoutChoice};
 
@@ -238,17 +237,17 @@ pub(in crate::format) fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Re
 }
 
 /// The flags of a header page, which are the flags of keys.
-pub(in crate::format) fn keys_flags(keys: KeyStorage) -> u32 {
-    keys.kept().map_or(0, |keys| FLAG_KEYS | keys.beside.flag())
+pub(in crate::format) fn keys_flags(keys: Option<KeysKept>) -> u32 {
+    keys.map_or(0, |keys| FLAG_KEYS | keys.beside.flag())
 }
 
 /// Reads the flags of a header page.
-pub(in crate::format) fn decode_keys_flags(fields: &mut Decoder<'_>) -> Result<KeyStorage, Problem> {
+pub(in crate::format) fn decode_keys_flags(fields: &mut Decoder<'_>) -> Result<Option<KeysKept>, Problem> {
     let (flags, beside) = decode_flags(fields)?;
     if flags & (FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
         return Err(fields.flaw("flags of keys", flags).into());
     }
-    Ok(KeyStorage::of((flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 })))
+    Ok((flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 }))
 }
 
 /// The flags, and what they say is stored with each key.

@@ -10,15 +10,17 @@ mod file;
 mod identities;
 mod ids;
 mod runs;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod sample;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 pub(crate) use database::{BesideKeys, KeysKept, LiveWal, MAX_NUMBER, Manifest};
 pub(super) use database::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use file::PREFIX_BYTES;
 pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_MANIFEST_BYTES, MAX_RECIPE_BYTES};
 pub(crate) use identities::IdentitiesRecord;

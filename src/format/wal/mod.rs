@@ -13,7 +13,7 @@ mod operation;
 mod tests;
 
 pub(crate) use content::Content;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use frames::content_hash;
 pub(crate) use frames::{FRAME_HEADER_BYTES, Frame, Frames, sound_frames};
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use crate::build::{RowCounts, Target, write_run};
 use crate::fingerprint::Bits;
 use crate::format::manifest::{Manifest, RunRecord};

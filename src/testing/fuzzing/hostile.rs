@@ -6,7 +6,7 @@ use super::files::{Files, NewRun, put};
 use super::input::Input;
 use super::manifests::reseal;
 use super::oracle::{Rows, compare, rows_in_order};
-use super::{log, options};
+use super::{log, options::options};
 use crate::fingerprint::mix64;
 use crate::format::wal::{HEADER_BYTES, Operation};
 use crate::storage::{Storage, names};
@@ -73,7 +73,7 @@ fn make_bases() -> Result<Bases> {
 
 /// Changes bytes in the files of one run. Opening and querying may return errors or any answer. If
 /// verification finds no damage, answers must be exact.
-pub fn segment_open_query(bytes: &[u8]) {
+pub(super) fn segment_open_query(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let base = input.pick(&[0, 0, 1, 2, 3, 4, 5]);
     let (mode, questions) = (input.byte(), input.array::<24>());
@@ -128,7 +128,7 @@ fn compare_if_sound(snapshot: &Snapshot<u64>, input: &mut Input<'_>) {
 
 /// Changes any file of a database, including the manifest and the log. Then opens, queries,
 /// verifies, writes and compacts the database.
-pub fn open_database(bytes: &[u8]) {
+pub(super) fn open_database(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let several = &bases().several;
     let mut files = several[input.below(several.len())].clone();
@@ -201,7 +201,7 @@ fn write_and_compact(disk: &SimulatedDisk) -> Result<()> {
 
 /// Changes one of several runs, then merges all. The result must be an error, or a sound database
 /// with the rows of all runs.
-pub fn merge_hostile(bytes: &[u8]) {
+pub(super) fn merge_hostile(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let base = input.below(3);
     let mut files = bases().several[base].clone();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use super::oracle::{Rows, rows_in_order};
 use crate::format::manifest::{LiveWal, Manifest};
 use crate::format::wal::{
@@ -21,7 +21,7 @@ const HEADER: WalHeader =
     WalHeader { database_id: [0xa0; 16], width: 64, number: LIVE.number, salt: LIVE.salt, first_frame: 1 };
 
 /// Interprets bytes as a log, or builds a log and damages it. Then reads, opens and recovers it.
-pub fn wal_replay(bytes: &[u8]) {
+pub(super) fn wal_replay(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mode = input.byte();
     let log = if mode & 1 == 1 { damaged_log(&mut input) } else { any_log(&mut input, mode) };
@@ -145,7 +145,6 @@ fn open(log: &[u8]) -> Result<()> {
 }
 
 /// Logs of a few operations, sound and damaged.
-#[cfg(test)]
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut content = Content::default();
     for id in 0..4 {
@@ -153,7 +152,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         content.push(Operation::Insert { row, automatic: id > 2 });
     }
     content.push(Operation::<u64>::Delete(1));
-    let frame = |number| content.frame(HEADER.salt, number).unwrap();
+    let frame = |number| content.frame(HEADER.salt, number).expect("a frame");
     let log = [HEADER.encode(), frame(1), frame(2)].concat();
     let made = |mode: u8, log: &[u8]| [&[mode], log].concat();
     let operations: Vec<u8> = (0..60).map(|i: u8| i.wrapping_mul(37)).collect();

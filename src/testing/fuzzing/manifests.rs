@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use crate::format::manifest::{Manifest, PREFIX_BYTES};
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
@@ -12,7 +12,7 @@ use crate::{Result, Row, Snapshot, Writer};
 /// Decodes bytes as a manifest. A decoded manifest must encode to the same bytes. Opening and
 /// writing a database with it must work or return an error. For some inputs the length and the
 /// checksum are corrected first.
-pub fn manifest(bytes: &[u8]) {
+pub(super) fn manifest(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mode = input.byte();
     let mut file = input.rest().to_vec();
@@ -56,12 +56,10 @@ fn write_to(file: Vec<u8>) -> Result<()> {
 }
 
 /// Golden manifests, and one with all records.
-#[cfg(test)]
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let golden = ["empty", "one-row", "repeated", "wide-ids"].map(|name| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1");
-        std::fs::read(std::path::Path::new(folder).join(name).join(names::MANIFEST)).unwrap()
-    });
-    let full = crate::format::manifest::tests::sample().encode();
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1"));
+    let golden = ["empty", "one-row", "repeated", "wide-ids"]
+        .map(|name| std::fs::read(folder.join(name).join(names::MANIFEST)).expect("a golden database"));
+    let full = crate::format::manifest::sample::sample().encode();
     golden.into_iter().chain([full]).map(|file| [&[3], &file[..]].concat()).collect()
 }

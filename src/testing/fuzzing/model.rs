@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::Input;
-use super::options;
+use super::options::options;
 use super::oracle::{Rows, near, rows_in_order};
 use crate::fingerprint::mix64;
 use crate::log::manifest;
@@ -107,7 +107,7 @@ struct World {
 }
 
 /// Runs the steps of an input: operations, queries, crashes, faults.
-pub fn model_ops(bytes: &[u8]) {
+pub(super) fn model_ops(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let layout = input.pick(&["rotations:1", "rotations:2", "blocks:3,2", "bands:3x8"]);
     let memtable_rows = usize::from(input.byte() % 24);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::files::{Files, NewRun};
 use super::input::Input;
-use super::options;
+use super::options::options;
 use super::oracle::{Rows, all_pairs, compare};
 use crate::fingerprint::mix64;
 use crate::query::visit_pairs;
@@ -28,7 +28,7 @@ const LAYOUTS: [&str; 11] = [
 
 /// Builds a database of up to three runs and compares all answers with brute force. For a few
 /// inputs, joins a long list in memory instead.
-pub fn query_vs_scan(bytes: &[u8]) {
+pub(super) fn query_vs_scan(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     if input.byte() == 0xff {
         join_a_list(&mut input).expect("a list is joined");

@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 use std::{array, ptr};
 
-use super::input::Input;
 use crate::columns::nearprint_columns;
+use nearprint::testing::fuzzing::input::Input;
 
 /// The most rows of an argument, and of the columns of results.
 pub(super) const ROWS: usize = 8;

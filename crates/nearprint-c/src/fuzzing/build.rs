@@ -6,7 +6,6 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::arguments::{ROWS, Rows, Space, length, output, pointer, text};
-use super::input::Input;
 use super::world::{World, call, progress};
 use crate::builder::{
     nearprint_builder_finish, nearprint_builder_new, nearprint_builder_push, nearprint_builder_push_keyed,
@@ -23,6 +22,7 @@ use crate::writer::{
     nearprint_writer_insert_keyed, nearprint_writer_open, nearprint_writer_query, nearprint_writer_snapshot,
     nearprint_writer_upsert, nearprint_writer_upsert_keyed,
 };
+use nearprint::testing::fuzzing::input::Input;
 
 const LAYOUTS: [&[u8]; 8] = [
     b"auto",

@@ -4,17 +4,16 @@
 //! that it refuses: null and misaligned pointers, lengths that no array has, handles that were
 //! closed, and, with debug assertions, handles that were freed.
 
-mod input;
-#[cfg(test)]
-mod replay;
-
 mod arguments;
 mod build;
 mod read;
 mod world;
 
-use input::Input;
+use nearprint::testing::fuzzing::input::{Input, random};
+use nearprint::testing::fuzzing::replay::{Target, noises};
 use world::World;
+
+pub const TARGET: Target = Target { name: "c_calls", call: calls, inputs: 400, seeds };
 
 /// The most calls of one input, so that it takes some milliseconds.
 const MAX_CALLS: usize = 100;
@@ -24,7 +23,7 @@ const CALL_BYTES: usize = 16;
 
 /// Makes the calls of an input. None ends in a panic, a failure has a code and a message, and nothing
 /// is written beyond what the header says.
-pub fn calls(bytes: &[u8]) {
+fn calls(bytes: &[u8]) {
     let (mut all, mut world) = (Input::new(bytes), World::new());
     for _ in 0..MAX_CALLS {
         if all.is_empty() {
@@ -40,59 +39,55 @@ pub fn calls(bytes: &[u8]) {
     }
 }
 
+const BEGIN: [u8; 2] = [0, 0];
+const PUSH: [u8; 2] = [0, 1];
+const FINISH: [u8; 2] = [0, 2];
+const OPEN: [u8; 2] = [0, 4];
+const TAKE: [u8; 2] = [0, 5];
+const NEXT: [u8; 2] = [2, 12];
+const OPEN_WRITER: [u8; 2] = [1, 0];
+const CLOSE_WRITER: [u8; 2] = [1, 9];
+
+/// Databases that are built, read and changed, with right arguments and with some that are not;
+/// and noise.
+fn seeds() -> Vec<Vec<u8>> {
+    let reads = (0..16).flat_map(|read| [[2, read], NEXT, NEXT]);
+    let writes = (1..12).filter(|&write| write != CLOSE_WRITER[1]).map(|write| [1, write]);
+    let built: Vec<_> =
+        [BEGIN, PUSH, PUSH, PUSH, FINISH, OPEN, TAKE].into_iter().chain(reads.clone()).collect();
+    let changed: Vec<_> = [[0, 9], OPEN_WRITER, [1, 1], [1, 2], [1, 10]]
+        .into_iter()
+        .chain(reads)
+        .chain([OPEN_WRITER, [1, 1]])
+        .chain(writes)
+        .chain([OPEN_WRITER, CLOSE_WRITER, [1, 4], OPEN_WRITER, [0, 6]])
+        .collect();
+    let lists: Vec<_> = (0..8).flat_map(|list| [[3, list], [3, 0], NEXT, NEXT, [3, list]]).collect();
+    let scripts = [built, changed, lists];
+    let written = scripts.iter().flat_map(|script| (0..6).map(|noise| write(script, noise)));
+    written.chain(noises()).collect()
+}
+
+/// A script with zeros as arguments, or with more and more other ones.
+fn write(script: &[[u8; 2]], noise: u64) -> Vec<u8> {
+    let mut state = noise << 32;
+    let mut argument = || {
+        state += 1;
+        let [byte, odds, ..] = random(state).to_le_bytes();
+        if u64::from(odds % 32) < noise * noise { byte } else { 0 }
+    };
+    let calls = script.iter().map(|&call| {
+        let mut bytes = [0; CALL_BYTES];
+        bytes[..2].copy_from_slice(&call);
+        bytes[2..].fill_with(&mut argument);
+        bytes
+    });
+    calls.flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::input::random;
-    use super::replay::{Target, noises};
     use super::*;
-
-    const TARGET: Target = Target { name: "c_calls", call: calls, inputs: 400, seeds };
-
-    const BEGIN: [u8; 2] = [0, 0];
-    const PUSH: [u8; 2] = [0, 1];
-    const FINISH: [u8; 2] = [0, 2];
-    const OPEN: [u8; 2] = [0, 4];
-    const TAKE: [u8; 2] = [0, 5];
-    const NEXT: [u8; 2] = [2, 12];
-    const OPEN_WRITER: [u8; 2] = [1, 0];
-    const CLOSE_WRITER: [u8; 2] = [1, 9];
-
-    /// Databases that are built, read and changed, with right arguments and with some that are not;
-    /// and noise.
-    fn seeds() -> Vec<Vec<u8>> {
-        let reads = (0..16).flat_map(|read| [[2, read], NEXT, NEXT]);
-        let writes = (1..12).filter(|&write| write != CLOSE_WRITER[1]).map(|write| [1, write]);
-        let built: Vec<_> =
-            [BEGIN, PUSH, PUSH, PUSH, FINISH, OPEN, TAKE].into_iter().chain(reads.clone()).collect();
-        let changed: Vec<_> = [[0, 9], OPEN_WRITER, [1, 1], [1, 2], [1, 10]]
-            .into_iter()
-            .chain(reads)
-            .chain([OPEN_WRITER, [1, 1]])
-            .chain(writes)
-            .chain([OPEN_WRITER, CLOSE_WRITER, [1, 4], OPEN_WRITER, [0, 6]])
-            .collect();
-        let lists: Vec<_> = (0..8).flat_map(|list| [[3, list], [3, 0], NEXT, NEXT, [3, list]]).collect();
-        let scripts = [built, changed, lists];
-        let written = scripts.iter().flat_map(|script| (0..6).map(|noise| write(script, noise)));
-        written.chain(noises()).collect()
-    }
-
-    /// A script with zeros as arguments, or with more and more other ones.
-    fn write(script: &[[u8; 2]], noise: u64) -> Vec<u8> {
-        let mut state = noise << 32;
-        let mut argument = || {
-            state += 1;
-            let [byte, odds, ..] = random(state).to_le_bytes();
-            if u64::from(odds % 32) < noise * noise { byte } else { 0 }
-        };
-        let calls = script.iter().map(|&call| {
-            let mut bytes = [0; CALL_BYTES];
-            bytes[..2].copy_from_slice(&call);
-            bytes[2..].fill_with(&mut argument);
-            bytes
-        });
-        calls.flatten().collect()
-    }
 
     /// The check of what stopped a batch once knew the callback for matches only.
     #[test]
@@ -109,22 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_seed_passes() {
-        TARGET.replay_seeds();
-    }
-
-    #[test]
-    fn seeds_with_a_few_bytes_changed_pass() {
-        TARGET.replay_changed_seeds();
-    }
-
-    #[test]
-    fn pseudo_random_inputs_pass() {
-        TARGET.replay_noise();
-    }
-
-    #[test]
-    fn the_target_has_seeds() {
-        TARGET.has_seeds();
+    fn the_target_passes() {
+        TARGET.replay();
     }
 }

@@ -5,7 +5,6 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::arguments::{ROWS, Rows, Space, length, output, pointer, text};
-use super::input::Input;
 use super::world::{World, call};
 use crate::fingerprinter::{
     nearprint_fingerprinter, nearprint_fingerprinter_count_features, nearprint_fingerprinter_fingerprint,
@@ -28,6 +27,7 @@ use crate::stream::{
     nearprint_snapshot_pairs, nearprint_snapshot_row_pairs, nearprint_snapshot_rows, nearprint_stream_next,
 };
 use crate::text::{nearprint_format, nearprint_parse};
+use nearprint::testing::fuzzing::input::Input;
 
 const RECIPES: [&[u8]; 4] = [b"minhash", b"simhash", b"seomoz-cpp short=none", b"unknown"];
 const TEXTS: [&[u8]; 4] = [b"18446744073709551615", b"0x1f", b"the quick brown fox", b""];

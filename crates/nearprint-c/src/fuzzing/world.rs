@@ -5,7 +5,6 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use super::input::Input;
 use crate::builder::{nearprint_builder, nearprint_builder_free, nearprint_builder_push};
 use crate::database::{nearprint_database, nearprint_database_free};
 use crate::error::{
@@ -16,6 +15,7 @@ use crate::snapshot::{nearprint_snapshot, nearprint_snapshot_free};
 use crate::status::nearprint_status::{self, NEARPRINT_BUG, NEARPRINT_OK};
 use crate::stream::{nearprint_stream, nearprint_stream_free};
 use crate::writer::{nearprint_writer, nearprint_writer_free};
+use nearprint::testing::fuzzing::input::Input;
 
 /// Calls a function with the error object of a world, checks the outcome, and returns its code.
 macro_rules! call {

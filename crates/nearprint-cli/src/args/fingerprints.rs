@@ -94,7 +94,7 @@ fn width_by_digits(text: &str) -> Option<u32> {
     [u128::BITS, U256::BITS].into_iter().find(|bits| is_hexadecimal && digits.len() == *bits as usize / 4)
 }
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 impl Default for FingerprintArgs {
     fn default() -> Self {
         Self {

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Need, Random, skip};
 use crate::history::{History, State, check, nothing_is_left_over, recover};
 use crate::machine::{Mount, run};
 use crate::processes::{Ended, acknowledgement, adding, command, copy, create};
 use crate::worker::Writing;
+use testkit::{Need, Random, skip};
 
 const BATCH: u64 = 500;
 

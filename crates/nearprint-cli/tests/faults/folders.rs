@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use nearprint::Database;
 
-use crate::common::{Random, short_or_full};
 use crate::history::{fingerprint, rows_of};
 use crate::processes::{Running, acknowledgement, command, nearprint};
+use testkit::{Random, short_or_full};
 
 /// Rows per batch of a writer.
 const BATCH: u64 = 16;

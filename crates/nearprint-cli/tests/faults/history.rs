@@ -10,7 +10,7 @@ use std::path::Path;
 
 use nearprint::{Database, Row, Snapshot};
 
-use crate::common::{Random, matches};
+use testkit::{Random, matches};
 
 /// What a writer is asked to do.
 #[derive(Clone, Copy, Debug)]

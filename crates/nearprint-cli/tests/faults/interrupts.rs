@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::common::Random;
 use crate::history::{History, State, check, fingerprint, recover};
 use crate::processes::{Ended, Running, adding, copy, create, nearprint};
+use testkit::Random;
 
 const INTERRUPTED: i32 = 130;
 /// Rows that keep a command busy for a while.

@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Random, short_or_full};
 use crate::history::{History, State, check, recover};
 use crate::machine::setting;
 use crate::processes::{Running, adding, create, nearprint};
 use crate::worker::Writing;
+use testkit::{Random, short_or_full};
 
 fn rounds(otherwise: u64) -> u64 {
     setting("NEARPRINT_FAULT_ROUNDS", otherwise)

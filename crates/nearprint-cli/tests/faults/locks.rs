@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Need, skip};
 use crate::history::{History, State, check, check_within, fingerprint, recover};
 use crate::machine::{self, Mount};
 use crate::processes::{Running, adding, command, create, nearprint};
 use crate::worker::Writing;
+use testkit::{Need, skip};
 
 /// A writer that holds the lock and waits, after `rows` acknowledged rows.
 fn waiting(path: &Path, rows: std::ops::Range<u64>) -> Running {

@@ -9,9 +9,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod campaign;
 mod disk_full;
 mod folders;

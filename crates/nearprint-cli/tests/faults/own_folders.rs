@@ -7,9 +7,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::common::{Random, short_or_full};
 use crate::history::fingerprint;
 use crate::processes::{Ended, Running, command, create, nearprint};
+use testkit::{Random, short_or_full};
 
 /// The file that marks a folder that nearprint made.
 const MARKER: &str = "NEARPRINT-FOLDER";

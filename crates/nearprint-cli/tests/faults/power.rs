@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::common::{Need, Random, short_or_full, skip};
 use crate::history::{History, State, check_within, recover};
 use crate::machine::{Mount, needs, setting};
 use crate::processes::{Running, acknowledgement, create};
 use crate::worker::Writing;
+use testkit::{Need, Random, short_or_full, skip};
 
 /// Batches that a writer may have made durable between what was heard and the cut.
 const UNHEARD: u64 = 1000;

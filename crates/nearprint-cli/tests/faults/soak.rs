@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use nearprint::{Database, Row, Snapshot};
 
-use crate::common::{Random, clusters, collected, matches, pairs, short_or_full};
 use crate::history::{History, State, check, queries_are_exact, recover, rows_of};
 use crate::machine::setting;
 use crate::processes::{Running, create};
 use crate::worker::{Writing, last_noted, noted, reading, say};
+use testkit::{Random, clusters, collected, matches, pairs, short_or_full};
 
 const READERS: u64 = 8;
 /// Batches that a reader may be behind: more than any writer gets done meanwhile.

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::common::{Need, folder_in_memory, is_full, short_or_full, skip};
 use crate::history::{History, State, check, check_within, fingerprint, recover};
 use crate::machine::needs;
 use crate::processes::{Ended, Running, adding, command, copy, create, nearprint};
 use crate::worker::Writing;
+use testkit::{Need, folder_in_memory, is_full, short_or_full, skip};
 
 /// A call that fails, and how.
 #[derive(Clone, Copy, Debug)]

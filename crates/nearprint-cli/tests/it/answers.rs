@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::common::cli::{database, digits_or_decimal, succeeds, text};
-use crate::common::{Shape, clusters, for_each_width, low, matches, pairs, rows};
+use crate::cli::{database, digits_or_decimal, succeeds, text};
 use nearprint::{Fingerprint, Printed, Row};
+use testkit::{Shape, clusters, for_each_width, low, matches, pairs, rows};
 
 for_each_width!(every_answer_is_that_of_brute_force, rows_come_and_go);
 

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::cli::{fails, nearprint, succeeds, text};
-use crate::common::{Need, Shape, clusters, matches, pairs, rows, skip};
+use crate::cli::{fails, nearprint, succeeds, text};
 use nearprint::Row;
+use testkit::{Need, Shape, clusters, matches, pairs, rows, skip};
 
 #[test]
 fn a_database_is_built_and_queried() {

@@ -1,6 +1,6 @@
 //! `nearprint cross`.
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 #[test]
 fn pairs_between_two_databases_are_printed() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 const QUESTION: &str =
     "Which of these planets has the largest number of known moons as of this year, and why?";

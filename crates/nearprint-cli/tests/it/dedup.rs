@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::common::Random;
-use crate::common::cli::{fails, nearprint, run, succeeds};
+use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Database, Fingerprint, KeyStorage, Schema, U256};
 use nearprint_text::recipe::Recipe;
+use testkit::Random;
 
 pub struct Document {
     key: String,

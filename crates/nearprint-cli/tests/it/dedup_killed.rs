@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::cli::{fails, nearprint, succeeds};
-use crate::common::short_or_full;
+use crate::cli::{fails, nearprint, succeeds};
 use crate::dedup::{Document, documents, lines, read};
 use nearprint::{Database, U256};
+use testkit::short_or_full;
 
 /// Starts a run that reads standard input and may be talked to.
 fn start(at: &Path, line: &str) -> std::process::Child {

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
 
-use crate::common::cli::{fails, nearprint, run, succeeds};
-use crate::common::{Random, by_width, for_each_width};
+use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::recipe::Recipe;
+use testkit::{Random, by_width, for_each_width};
 
 for_each_width!(
     documents_are_deduplicated,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray};
 
 use super::formats::write_parquet;
-use crate::common::cli::succeeds;
+use crate::cli::succeeds;
 
 /// Programs of the examples that need not be there.
 const PROGRAMS: [(&str, &str); 4] = [

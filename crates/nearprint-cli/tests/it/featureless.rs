@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 const CHINESE: [&str; 2] = ["你 和 我 都 在 这 吧", "好 大 一 只 猫 啊"];
 const SHORT: [&str; 3] = ["red car sale", "blue house rent", "two more words"];

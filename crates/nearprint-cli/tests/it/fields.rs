@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::formats::write_parquet;
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 const OPTIONS: &str = "--key-field id --recipe chinese --keep-fields id,title --old-id old --cleaned text";
 

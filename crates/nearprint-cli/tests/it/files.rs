@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::cli::{database, fails, succeeds, text};
+use crate::cli::{database, fails, succeeds, text};
 
 #[test]
 fn shards_are_all_rows_once() {

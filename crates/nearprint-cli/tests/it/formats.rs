@@ -14,9 +14,9 @@ use arrow_array::{
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::common::cli::{database, digits, digits_or_decimal, fails, run, succeeds, text};
-use crate::common::{Need, Shape, for_each_width, rows, skip};
+use crate::cli::{database, digits, digits_or_decimal, fails, run, succeeds, text};
 use nearprint::{Fingerprint, Printed, Row};
+use testkit::{Need, Shape, for_each_width, rows, skip};
 
 for_each_width!(
     every_format_gives_the_same_rows,

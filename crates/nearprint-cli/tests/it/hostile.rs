@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::cli::{Outcome, fails, nearprint, run, succeeds};
-use crate::common::{Need, skip};
+use crate::cli::{Outcome, fails, nearprint, run, succeeds};
+use testkit::{Need, skip};
 
 fn read(at: &Path, name: &str) -> String {
     fs::read_to_string(at.join(name)).unwrap()

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::common::Random;
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
+use testkit::Random;
 
 /// The ids that the keys "a" and "b" give: their xxh3-64, as other implementations have it.
 const ID_OF_A: u64 = 0xe6c6_32b6_1e96_4e1f;

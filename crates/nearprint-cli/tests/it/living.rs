@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 fn export(at: &Path) -> String {
     succeeds(at, "export db", b"")

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod answers;
+mod cli;
 mod commands;
 mod cross;
 mod decontaminate;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::cli::{fails, nearprint, run, succeeds};
+use crate::cli::{fails, nearprint, run, succeeds};
 use nearprint::{Fingerprint, U256};
 use nearprint_text::recipe::Recipe;
 

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 use crate::formats::write_parquet;
 
 /// A page, a copy of it, a near-duplicate, and another page with its copy.

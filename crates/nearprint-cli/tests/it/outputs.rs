@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 fn read(at: &Path, name: &str) -> String {
     fs::read_to_string(at.join(name)).unwrap()

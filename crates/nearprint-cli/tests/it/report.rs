@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 fn words(from: u32, to: u32) -> String {
     (from..to).map(|word| format!("word{word} ")).collect()

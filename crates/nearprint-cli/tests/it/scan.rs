@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use crate::common::cli::{fails, nearprint, succeeds};
-use crate::common::{Random, clusters};
+use crate::cli::{fails, nearprint, succeeds};
 use nearprint::{Fingerprint, Row};
 use nearprint_text::recipe::Recipe;
+use testkit::{Random, clusters};
 
 fn words(seed: u64, count: usize) -> String {
     let mut random = Random(seed);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::common::cli::{Outcome, run};
+use crate::cli::{Outcome, run};
 
 /// Options, input, exit code and output lines of both programs of simhash-cpp 1eb4a0a, as built by
 /// its Makefile with g++ 12 on x86-64 Linux. They agree wherever a cluster is a pair. `_` in the

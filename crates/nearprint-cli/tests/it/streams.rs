@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::cli::{Outcome, fails, nearprint, run, succeeds};
+use crate::cli::{Outcome, fails, nearprint, run, succeeds};
 
 /// Runs a command line of the shell, in which `$np` is the program.
 fn shell(at: &Path, line: &str) -> Output {

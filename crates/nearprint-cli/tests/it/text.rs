@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 use nearprint_text::recipe::{Recipe, compute, unsigned_hash};
 
 const FISH: &str = "Tropical fish include fish found in tropical environments around the world, including both \

@@ -10,8 +10,8 @@ mod prose;
 use std::fs;
 use std::path::Path;
 
-use crate::common::cli::{fails, nearprint, succeeds};
-use crate::common::{Need, skip};
+use crate::cli::{fails, nearprint, succeeds};
+use testkit::{Need, skip};
 
 /// Two pages that say nearly the same, two that are equal, and one of its own.
 const PAGES: &str = r#"{"url":"a","site":"x","text":"the quick brown fox jumps over the lazy dog and runs away from it"}

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, LargeStringArray, StringViewArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::formats::write_parquet;
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 
 const FOOTER: &str =
     "All rights reserved by the owner of this page and by nobody else in the whole wide world.";

@@ -1,6 +1,6 @@
 //! Widths and bases that do not go together.
 
-use crate::common::cli::{fails, nearprint, succeeds};
+use crate::cli::{fails, nearprint, succeeds};
 use nearprint::Printed;
 
 #[test]

@@ -4,10 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::history::FinishedJob;
 use super::job::JobIdentity;
 use crate::documents::Written;
-use crate::error::{Result, ResumeProblem};
 use crate::recipe::Comparable;
 
 /// The number of documents by outcome.
@@ -99,47 +97,6 @@ pub(super) struct Checkpoint {
     pub(super) files: [Option<FileDigest>; 3],
 }
 
-/// How far an unfinished job has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Progress {
-    /// All is written and durable. Files may lack their names, and the history the job.
-    Written(FinishedJob),
-    /// Everything up to a record is durable.
-    Reading(Checkpoint),
-}
-
-impl Progress {
-    pub(super) fn identity(&self) -> &JobIdentity {
-        match self {
-            Self::Written(job) => &job.identity,
-            Self::Reading(checkpoint) => &checkpoint.identity,
-        }
-    }
-
-    pub(super) fn rows(&self) -> &Rows {
-        match self {
-            Self::Written(job) => &job.rows,
-            Self::Reading(checkpoint) => &checkpoint.rows,
-        }
-    }
-
-    pub(super) fn records(&self) -> u64 {
-        match self {
-            Self::Written(job) => job.counts.records,
-            Self::Reading(checkpoint) => checkpoint.counts.records,
-        }
-    }
-
-    pub(super) fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|_| ResumeProblem::OtherProgram.into())
-    }
-
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|_| ResumeProblem::OtherProgram.into())
-    }
-}
-
 /// The rows that a job has stored: a range of sequence numbers for each time that it ran. Other
 /// processes may have stored rows between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,22 +165,6 @@ impl RecordHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
-
-    #[test]
-    fn checkpoints_keep_their_names() {
-        let json = r#"{"job":"ab","inputs":"cd","rows":[{"start":7,"end":9}],"counts":{"records":1,"kept":2,"duplicates":3,"bad":4,"aside":5,"empty":6,"invalid_utf8":7,"copies":1,"unconfirmed":8,"by_similarity":[0,0,0,0,0,1,0,0,0,2],"units":{"compared":12,"removed":13,"text_bytes":14,"removed_bytes":15},"featureless":16},"digest":8,"files":[{"bytes":9,"xxh3":[1,2]},null,null]}"#;
-        let progress = Progress::decode(json.as_bytes()).unwrap();
-        let Progress::Reading(checkpoint) = &progress else { panic!("{progress:?}") };
-        assert_eq!((&checkpoint.rows.0[0], checkpoint.counts.invalid_utf8), (&(7..9), 7));
-        assert_eq!(checkpoint.files[0].as_ref().unwrap().written().digest, (1 << 64) + 2);
-        assert_eq!(checkpoint.counts.featureless, 16);
-        assert_eq!(progress.encode().unwrap(), json.as_bytes());
-        for other in [&b"\xff"[..], b"{}", b"{\"job\":{},\"counts\":{},\"place\":null}"] {
-            let error = Progress::decode(other).unwrap_err();
-            assert!(matches!(error, Error::Resume(ResumeProblem::OtherProgram)), "{error}");
-        }
-    }
 
     #[test]
     fn rows_of_a_job_are_ranges() {

@@ -31,6 +31,7 @@ mod kept_fingerprints;
 mod kept_keys;
 mod opened;
 mod options;
+mod progress;
 mod ranked;
 mod ranked_record;
 mod recent;

@@ -1,11 +1,12 @@
 //! A job whose database is open: what to do about its earlier runs.
 
-use super::checkpoint::{Checkpoint, Progress};
+use super::checkpoint::Checkpoint;
 use super::deduplicator::Deduplicator;
 use super::history::{FinishedJob, History};
 use super::job::{FileJob, JobIdentity};
 use super::job_input::JobInput;
 use super::job_outputs::{JobOutputs, cannot_resume};
+use super::progress::Progress;
 use super::report::Report;
 use super::writing::WritingJob;
 use crate::documents::Reader;

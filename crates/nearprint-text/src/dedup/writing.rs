@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::candidates::{Candidate, Document, Verdict};
-use super::checkpoint::{Checkpoint, DocumentCounts, Progress, RecordHash, Rows};
+use super::checkpoint::{Checkpoint, DocumentCounts, RecordHash, Rows};
 use super::crowding::BandCounts;
 use super::deduplicator::Deduplicator;
 use super::fingerprinting::Prepared;
@@ -11,6 +11,7 @@ use super::groups::GroupSizes;
 use super::history::{FinishedJob, History};
 use super::job::{FileJob, JobIdentity};
 use super::job_outputs::{JobOutputs, Original};
+use super::progress::Progress;
 use super::report::{FileReport, Report, report_progress};
 use super::stored::Stored;
 use crate::documents::{BadRecord, OutputFile, Position, Reader, Record};

@@ -8,6 +8,3 @@ mod documents;
 mod featureless;
 mod killed;
 mod real_texts;
-#[allow(dead_code, reason = "these tests need less than others")]
-#[path = "../../../../tests/common/skips.rs"]
-mod skips;

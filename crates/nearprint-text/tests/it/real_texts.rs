@@ -2,7 +2,7 @@
 
 use nearprint_text::recipe::Recipe;
 
-use crate::skips::{Need, skip};
+use testkit::{Need, skip};
 
 /// Debian's package descriptions, with fingerprints by a Python implementation.
 #[test]

@@ -176,12 +176,12 @@ fn not_an_id(text: &str) -> String {
 }
 
 /// A fingerprint and, if the input has them, its id and key.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) type RowRead<F> = (F, Option<u64>, Option<String>);
 
 /// Reads bytes as a file of a format. Returns the rows before the first bad one, and what is wrong
 /// with that.
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn read_bytes<F: Fingerprint>(
     format: FingerprintFormat,
     bytes: Vec<u8>,
@@ -191,10 +191,10 @@ pub(crate) fn read_bytes<F: Fingerprint>(
     (rows.0, end.map_err(|failure| format!("{failure:?}")))
 }
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 struct CollectedRows<F>(Vec<RowRead<F>>);
 
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 impl<F> RowSink<F> for CollectedRows<F> {
     fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
         self.0.push((fingerprint, id, key.map(str::to_string)));

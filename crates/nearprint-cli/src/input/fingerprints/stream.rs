@@ -71,7 +71,7 @@ impl InputStream {
     }
 
     /// An input in memory.
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn of_bytes(bytes: Vec<u8>) -> Self {
         Self::new("input".into(), io::Cursor::new(bytes))
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::documents::{Inputs, Job};
 use super::jobs::{Contents, check_outputs, contents, may_refuse};
 use super::world::{Signal, World, words};
-use crate::common::Random;
 use crate::processes::{Ended, Running, nearprint};
+use testkit::Random;
 
 /// Rows of one acknowledgement of others.
 const BATCH: usize = 5;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::world::words;
-use crate::common::Random;
 use crate::processes::{Running, copy, nearprint};
+use testkit::Random;
 
 /// A word of a command line. Outputs and the database have other names in the folder of references.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use nearprint::{Database, Row, Schema};
 
-use crate::common::Random;
 use crate::history::fingerprint;
+use testkit::Random;
 
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use self::jobs::Jobs;
 use self::stores::Stores;
 use self::world::World;
-use crate::common::short_or_full;
 use crate::machine::setting;
+use testkit::short_or_full;
 
 const STEPS: u64 = 20;
 const LEAST_ROUNDS: u64 = 3;

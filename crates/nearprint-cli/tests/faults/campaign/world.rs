@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::foreign::Foreign;
-use crate::common::Random;
 use crate::processes::{Ended, Running, nearprint};
+use testkit::Random;
 
 /// The exit code after SIGINT.
 const INTERRUPTED: i32 = 130;

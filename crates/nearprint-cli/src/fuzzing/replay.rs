@@ -1,1 +1,0 @@
-../../../../src/testing/fuzzing/replay.rs
