@@ -77,7 +77,12 @@ impl<F: Fingerprint> Writer<F> {
             numbers.push((self.take_run_number(), run.segments.len()));
         }
         let copied = self.copy(sources, &numbers);
-        let ingested = copied.and_then(|runs| self.publish(runs, |manifest| take_over(manifest, sources)));
+        let ingested = copied.and_then(|runs| {
+            let mut next = self.next_manifest();
+            take_over(&mut next, sources);
+            next.runs.extend(runs);
+            self.publish(next)
+        });
         ingested.inspect_err(|_| numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables)))
     }
 

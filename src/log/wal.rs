@@ -27,14 +27,16 @@ pub(crate) struct Wal {
 }
 
 impl Wal {
-    /// Creates the log with the number `manifest.next_wal`, durable and empty. It becomes live when
-    /// a manifest names it.
-    pub(crate) fn create(storage: &dyn Storage, manifest: &Manifest) -> Result<Self> {
-        let number = manifest.next_wal;
+    /// Creates a log, durable and empty. It becomes live when a manifest names it.
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        manifest: &Manifest,
+        number: u64,
+        next_frame: u64,
+    ) -> Result<Self> {
         let name = names::wal(number);
         let path = storage.path(&name);
         let salt = random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt));
-        let next_frame = manifest.next_frame;
         let header = WalHeader {
             database_id: manifest.database_id,
             width: manifest.width,

@@ -1,6 +1,6 @@
 //! Pairs and clusters of a plain list in memory.
 
-use super::clusters::{self, LOOKED_UP_TOGETHER, Member, Sorted, by_cluster};
+use super::clusters::{self, LOOKED_UP_TOGETHER, Member, SortedIndex, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE, Wanted};
 use super::union_find::UnionFind;
 use crate::error::{Error, Result};
@@ -153,8 +153,7 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 /// share long prefixes.
 ///
 /// # Errors
-/// [`Error::Io`] where a thread cannot be started; [`Error::InvalidLayout`] for bands that leave no
-/// useful sketch.
+/// [`Error::InvalidLayout`] for bands that leave no useful sketch.
 ///
 /// ```
 /// let mut pairs = nearprint::find_all(&[0b0000u64, 0b0111, 0b1111], 3)?;
@@ -338,7 +337,7 @@ fn members<F: Fingerprint, T>(
         return Err(Error::Limit("clusters of at most 2^32 - 1 distinct values"));
     }
     let mut sets = UnionFind::new(natural.len());
-    let sorted = Sorted::new(natural);
+    let sorted = SortedIndex::new(natural);
     let mut ends = Vec::new();
     join_sorted(natural, near, Wanted::Forest, options, &mut |block| {
         for some in block.chunks(LOOKED_UP_TOGETHER) {

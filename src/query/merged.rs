@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::join::{Groups, Join, Pair, Wanted};
 use super::lists::{Near, join_sorted};
 use super::prepare::Searchable;
-use super::view::{Newer, View};
+use super::view::View;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
 use crate::kernel::Kernel;
@@ -14,7 +14,7 @@ use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::Options;
 use crate::progress::Stage;
-use crate::run::{BlockRead, RowCursor, Run};
+use crate::run::{BlockRead, NewerTombstones, RowCursor, Run};
 use crate::util::cast::to_usize;
 
 /// Runs of another layout than the largest run are joined with it if they have few fingerprints in all:
@@ -177,13 +177,13 @@ impl<F: Fingerprint> Iterator for Rows<'_, F> {
 /// The next live row of a run.
 struct Head<'a, F> {
     cursor: RowCursor<'a, F>,
-    newer: Newer<'a>,
+    newer: NewerTombstones<'a>,
     block: Vec<Row<F>>,
     at: usize,
 }
 
 impl<'a, F: Fingerprint> Head<'a, F> {
-    fn new(run: &'a Run<F>, newer: Newer<'a>) -> Result<Self> {
+    fn new(run: &'a Run<F>, newer: NewerTombstones<'a>) -> Result<Self> {
         let mut head = Self { cursor: run.row_cursor(), newer, block: Vec::new(), at: 0 };
         head.refill()?;
         Ok(head)

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::files::Run;
 use super::page_file::{FileSpec, PageFile};
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
@@ -73,18 +74,55 @@ impl Tombstones {
 }
 
 /// The tombstones of all runs newer than one run.
-pub(crate) struct NewerTombstones<'a>(pub(crate) Vec<&'a Tombstones>);
+pub(crate) struct NewerTombstones<'a>(Vec<&'a Tombstones>);
 
-impl NewerTombstones<'_> {
+impl<'a> NewerTombstones<'a> {
+    /// Those of newer runs.
+    pub(crate) fn of<F: 'a>(newer: impl Iterator<Item = &'a Run<F>>) -> Self {
+        Self(newer.filter_map(|run| run.tombstones.as_ref()).collect())
+    }
+
+    /// Without newer runs.
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a newer run deletes an id.
     #[inline]
-    pub(crate) fn contain(&self, id: u64) -> Result<bool> {
+    pub(crate) fn hide(&self, id: u64) -> Result<bool> {
         for tombstones in &self.0 {
             if tombstones.contains(id)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Removes what is deleted from `items[start..]`.
+    pub(crate) fn retain_behind<T: Copy>(
+        &self,
+        start: usize,
+        items: &mut Vec<T>,
+        id: impl Fn(&T) -> u64,
+    ) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let mut kept = start;
+        for at in start..items.len() {
+            let item = items[at];
+            if !self.hide(id(&item))? {
+                items[kept] = item;
+                kept += 1;
+            }
+        }
+        items.truncate(kept);
+        Ok(())
     }
 }
 

@@ -6,30 +6,20 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::log::wal::{Log, Wal};
-use crate::storage::{Storage, names};
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
-        let wal = Wal::create(&self.storage, &self.manifest)?;
-        let mut next = self.manifest.clone();
-        next.live_wal = Some(wal.number);
-        next.next_wal = wal.number + 1;
-        self.manifest.next_wal = next.next_wal;
-        self.replace_or_forget(next, &wal)?;
+        let wal = self.create_log()?;
+        self.publish(Manifest { live_wal: Some(wal.number), ..self.next_manifest() })
+            .inspect_err(|_| self.forget_log(wal.number))?;
         self.wal = Some(wal);
         Ok(())
     }
 
-    fn replace_or_forget(&mut self, next: Manifest, wal: &Wal) -> Result<()> {
-        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.number))
-    }
-
-    fn forget_log(&self, number: u64) {
-        if !self.storage.is_poisoned() {
-            // If this fails, the next writer removes it.
-            let _ = self.storage.remove(&names::wal(number));
-        }
+    fn create_log(&mut self) -> Result<Wal> {
+        let number = self.counters.take_wal();
+        Wal::create(&self.storage, &self.manifest, number, self.counters.next_frame)
     }
 
     /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.
@@ -53,16 +43,13 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
     fn publish_flush(&mut self, record: Option<RunRecord>, start_log: bool) -> Result<Option<Wal>> {
-        let mut next = self.manifest.clone();
-        let changes = &self.memtable.changes;
-        changes.note_in(&mut next);
-        next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
-        let wal = start_log.then(|| Wal::create(&self.storage, &next)).transpose()?;
-        next.live_wal = wal.as_ref().map(|wal| wal.number);
-        next.next_wal += u64::from(wal.is_some());
-        self.manifest.next_wal = next.next_wal;
-        self.publish(record.into_iter().collect(), |manifest| *manifest = next)
-            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.number)))?;
+        self.counters.next_frame = self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame);
+        let wal = if start_log { Some(self.create_log()?) } else { None };
+        let (mut next, number) = (self.next_manifest(), wal.as_ref().map(|wal| wal.number));
+        self.memtable.changes.note_in(&mut next);
+        (next.live_wal, next.next_frame) = (number, self.counters.next_frame);
+        next.runs.extend(record);
+        self.publish(next).inspect_err(|_| number.into_iter().for_each(|number| self.forget_log(number)))?;
         Ok(wal)
     }
 
@@ -70,7 +57,7 @@ impl<F: Fingerprint> Writer<F> {
     fn write_memtable(&mut self) -> Result<Option<RunRecord>> {
         let has_older_runs = !self.manifest.runs.is_empty();
         let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
-        let run = self.manifest.take_run_number();
+        let run = self.counters.take_run();
         let options = self.options.clone().without_progress();
         let (storage, database_id) = (self.storage(), self.manifest.database_id);
         let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
@@ -83,7 +70,7 @@ impl<F: Fingerprint> Writer<F> {
             let frames = log.read(log.start())?;
             // The flush needs no index.
             frames.visit(&mut |operation| self.memtable.changes.apply(operation))?;
-            self.manifest.next_frame = frames.end().frame;
+            self.counters.next_frame = frames.end().frame;
             self.flush_with(false)?;
         }
         Ok(())

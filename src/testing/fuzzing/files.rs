@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::input::Input;
 use super::options;
-use crate::build::{RowCounts, Target, write_run};
+use crate::build::{RowCounts, RunContent, Target, write_run};
 use crate::fingerprint::Bits;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{
@@ -55,7 +55,7 @@ impl Files {
             manifest.runs.push(record);
         }
         if !logged.is_empty() {
-            let mut log = Wal::create(&*storage, &manifest)?;
+            let mut log = Wal::create(&*storage, &manifest, manifest.next_wal, manifest.next_frame)?;
             let mut content = Content::default();
             logged.iter().for_each(|&operation| content.push(operation));
             log.append(&content)?;
@@ -216,7 +216,7 @@ fn write(
     let (database_id, number) = (manifest.database_id, manifest.take_run_number());
     let target = Target { storage, options, database_id, width: 64, run: number };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;
-    write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted, &())
+    write_run(target, RunContent::new(layout, (Box::new(&rows[..]), counts), &run.deleted, &()))
 }
 
 /// One change to a file.
