@@ -15,7 +15,7 @@ pub(super) struct MergeInputs<'a, F>(pub(super) &'a [&'a Run<F>]);
 impl<'a, F: Fingerprint> MergeInputs<'a, F> {
     /// The tombstones that apply to input `index`.
     fn newer(self, index: usize) -> NewerTombstones<'a> {
-        NewerTombstones::of(self.0[index + 1..].iter().copied())
+        NewerTombstones::of(self.0[index + 1..].iter().map(|newer| newer.tombstones.as_ref()))
     }
 
     /// The entries of one table of each input.

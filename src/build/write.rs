@@ -28,8 +28,11 @@ pub(crate) struct RunContent<'a, F> {
 /// ascending.
 pub(super) struct Deleted<'a> {
     pub(super) info: TombstonesInfo,
-    pub(super) visit_all: Box<dyn Fn(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> + 'a>,
+    pub(super) visit_all: Box<EachId<'a>>,
 }
+
+/// Visits ids in ascending order, block by block.
+type EachId<'a> = dyn Fn(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> + 'a;
 
 impl<'a, F: Fingerprint> RunContent<'a, F> {
     /// New rows with their keys, and the ids that they delete from older runs, ascending.

@@ -55,7 +55,7 @@ impl<F: Fingerprint> View<F> {
 
     /// The tombstones that apply to run `index`.
     pub(crate) fn newer(&self, index: usize) -> NewerTombstones<'_> {
-        NewerTombstones::of(self.runs[index + 1..].iter().map(|searchable| &searchable.run))
+        NewerTombstones::of(self.runs[index + 1..].iter().map(|newer| newer.run.tombstones.as_ref()))
     }
 
     /// Appends the rows near each query of a group, with the index of the query, in no particular

@@ -2,7 +2,6 @@
 
 use std::sync::OnceLock;
 
-use super::files::Run;
 use super::page_file::{FileSpec, PageFile};
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
@@ -77,9 +76,9 @@ impl Tombstones {
 pub(crate) struct NewerTombstones<'a>(Vec<&'a Tombstones>);
 
 impl<'a> NewerTombstones<'a> {
-    /// Those of newer runs.
-    pub(crate) fn of<F: 'a>(newer: impl Iterator<Item = &'a Run<F>>) -> Self {
-        Self(newer.filter_map(|run| run.tombstones.as_ref()).collect())
+    /// Those of newer runs, as far as these have any.
+    pub(crate) fn of(newer: impl Iterator<Item = Option<&'a Tombstones>>) -> Self {
+        Self(newer.flatten().collect())
     }
 
     /// Without newer runs.
@@ -104,7 +103,7 @@ impl<'a> NewerTombstones<'a> {
     }
 
     /// Removes what is deleted from `items[start..]`.
-    pub(crate) fn retain_behind<T: Copy>(
+    pub(crate) fn retain_behind<T>(
         &self,
         start: usize,
         items: &mut Vec<T>,
@@ -113,16 +112,20 @@ impl<'a> NewerTombstones<'a> {
         if self.is_empty() {
             return Ok(());
         }
-        let mut kept = start;
-        for at in start..items.len() {
-            let item = items[at];
-            if !self.hide(id(&item))? {
-                items[kept] = item;
-                kept += 1;
-            }
-        }
-        items.truncate(kept);
-        Ok(())
+        let (mut at, mut checked) = (0, Ok(()));
+        items.retain(|item| {
+            at += 1;
+            at <= start
+                || checked.is_err()
+                || match self.hide(id(item)) {
+                    Ok(is_hidden) => !is_hidden,
+                    Err(error) => {
+                        checked = Err(error);
+                        true
+                    }
+                }
+        });
+        checked
     }
 }
 

@@ -4,6 +4,7 @@
 //! is durable. When the memtable is full, a commit writes a run instead: replacing the manifest
 //! makes the operations durable, and a new log starts. FORMAT.md gives the order of every step.
 
+mod counters;
 mod flush;
 mod keys;
 mod merging;
@@ -12,7 +13,7 @@ mod publish;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::publish::{Counters, remove_unnamed};
+use self::counters::Counters;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
 use crate::database::new_row::NewRow;
@@ -119,7 +120,7 @@ impl<F: Fingerprint> Writer<F> {
         // A killed writer may have renamed the manifest and not synced. The manifest on disk may
         // still name files that this one does not.
         storage.sync_folder().map_err(Error::io("sync", &path))?;
-        remove_unnamed(&storage, &manifest)?;
+        manifest::remove_unnamed(&storage, &manifest)?;
         let kernel = Kernel::detect();
         let mut writer = Self {
             view: View::open(&storage, &manifest, None)?,
