@@ -1,4 +1,4 @@
-//! Databases of bands: fingerprints of 256 bits, 5% of which are near another one.
+//! Databases of bands: fingerprints of 256 bits; 5% are near another one.
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench bands` chooses the number of rows (1,000,000 by
 //! default), `NEARPRINT_KERNEL=scalar` the filter kernel; `-- 6x16` or `-- point_query` picks by

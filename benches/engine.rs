@@ -1,10 +1,11 @@
 //! Build, open, query, batch, pairs and clusters on generated data with planted near-duplicates.
 //!
 //! `NEARPRINT_BENCH_ROWS=10000000 cargo bench --bench engine` chooses the number of rows (1,000,000
-//! by default), `NEARPRINT_BENCH_DATA=skewed` fingerprints of which 30% share 200 values of their
-//! first 16 bits, `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout, `NEARPRINT_KERNEL=scalar` the
-//! filter kernel; `-- pairs` picks benchmarks by name. The data come from a fixed seed. Queries are
-//! held against a scan first, batches against single queries, databases against lists.
+//! by default), `NEARPRINT_BENCH_DATA=skewed` fingerprints that share 200 values of their first 16
+//! bits in 30% of the cases, `NEARPRINT_BENCH_LAYOUT=rotations:3` the layout,
+//! `NEARPRINT_KERNEL=scalar` the filter kernel; `-- pairs` picks benchmarks by name. The data come
+//! from a fixed seed. Queries are held against a scan first, batches against single queries,
+//! databases against lists.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, unreachable_pub, reason = "not shipped")]
 
@@ -17,9 +18,7 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, counter::ItemsCount};
-use nearprint::{
-    Blocks, Options, Pair, Row, Schema, Snapshot, num_differing_bits, visit_all, visit_all_clusters,
-};
+use nearprint::{Fingerprint, Options, Pair, Row, Schema, Snapshot, list};
 
 fn main() {
     common::choose_kernel();
@@ -38,8 +37,8 @@ struct Corpus {
 
 /// More than the caches hold the buckets of, even where there are only ten million rows.
 const POINT_QUERIES: usize = 100_000;
-/// Where k makes each query dear.
-const DEAR_QUERIES: usize = 5_000;
+/// Where k makes each query expensive.
+const EXPENSIVE_QUERIES: usize = 5_000;
 const BATCH_QUERIES: usize = 1_000_000;
 
 fn corpus() -> &'static Corpus {
@@ -78,7 +77,7 @@ fn corpus() -> &'static Corpus {
 /// Compares a sample of answers with a scan.
 fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
     for &query in &queries[..20] {
-        let expected = values.iter().filter(|&&value| num_differing_bits(value, query) <= 3).count();
+        let expected = values.iter().filter(|&&value| value.distance(query) <= 3).count();
         assert_eq!(snapshot.query(query, 3).unwrap().len(), expected);
     }
 }
@@ -160,7 +159,7 @@ fn cold_query(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [0, 3, 5, 7], sample_count = 20)]
 fn point_query(bencher: Bencher<'_, '_>, k: u32) {
     let snapshot = open(1);
-    let queries = &corpus().queries[..if k < 5 { POINT_QUERIES } else { DEAR_QUERIES }];
+    let queries = &corpus().queries[..if k < 5 { POINT_QUERIES } else { EXPENSIVE_QUERIES }];
     let expected = found(&snapshot, queries, k);
     bencher.counter(ItemsCount::new(queries.len())).bench_local(|| {
         let found = queries.iter().map(|&query| snapshot.query(query, k).unwrap().len());
@@ -204,7 +203,7 @@ fn pairs_in_memory(k: u32, threads: usize) -> usize {
         found += block.len();
         Ok::<(), nearprint::Error>(())
     };
-    visit_all(corpus().values.clone(), k, &Options::new().threads(threads), count).unwrap();
+    list::visit_pairs(corpus().values.clone(), k, &Options::new().threads(threads), count).unwrap();
     found
 }
 
@@ -225,7 +224,7 @@ fn clusters_in_memory() -> usize {
         found += 1;
         Ok::<(), nearprint::Error>(())
     };
-    visit_all_clusters(corpus().values.clone(), 3, &Options::new().threads(1), count).unwrap();
+    list::visit_clusters(corpus().values.clone(), 3, &Options::new().threads(1), count).unwrap();
     found
 }
 
@@ -241,7 +240,7 @@ fn pairs_of_a_database(bencher: Bencher<'_, '_>, threads: usize) {
 }
 
 /// The pairs that all of some tasks find, each in its rows.
-fn pairs_of_tasks(blocks: &Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
+fn pairs_of_tasks(blocks: &list::Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
     let mut found = 0;
     for rows in tasks {
         let count = |block: &[Pair<u64>]| {
@@ -256,7 +255,7 @@ fn pairs_of_tasks(blocks: &Blocks<u64>, tasks: Vec<Vec<(u64, u64)>>) -> usize {
 /// To be compared with `pairs_of_a_list` on one thread.
 #[divan::bench(args = [1, 16, 256], sample_count = 5)]
 fn pairs_of_a_list_in_tasks(bencher: Bencher<'_, '_>, num: usize) {
-    let blocks = Blocks::new(3).unwrap();
+    let blocks = list::Blocks::new(3).unwrap();
     let mut tasks = vec![Vec::new(); num];
     for &value in &corpus().values {
         blocks.keys(value).for_each(|key| tasks[key as usize % num].push((key, value)));

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Random;
-use nearprint::{Database, Options, Schema, Snapshot, num_differing_bits};
+use nearprint::{Database, Fingerprint, Options, Schema, Snapshot};
 
 const COMMIT_ROWS: usize = 1000;
 const QUERIES: usize = 10_000;
@@ -180,7 +180,7 @@ fn report(name: &str, snapshot: &Snapshot<u64>, queries: &[u64], rate: f64) {
 /// Compares a sample of answers with a scan.
 fn check(values: &[u64], queries: &[u64], snapshot: &Snapshot<u64>) {
     for &query in &queries[..20] {
-        let expected = values.iter().filter(|&&value| num_differing_bits(value, query) <= 3).count();
+        let expected = values.iter().filter(|&&value| value.distance(query) <= 3).count();
         assert_eq!(snapshot.query(query, 3).unwrap().len(), expected);
     }
 }

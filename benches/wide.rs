@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use common::Random;
 use divan::{Bencher, black_box, counter::ItemsCount};
-use nearprint::{Fingerprint, Options, Schema, Snapshot, U256, num_differing_bits, visit_all};
+use nearprint::{Fingerprint, Options, Schema, Snapshot, U256, list};
 
 fn main() {
     common::choose_kernel();
@@ -31,8 +31,7 @@ struct Corpus<F> {
     folder: PathBuf,
 }
 
-/// A width with its data and the distances that it is asked for, the first of which its layout is
-/// tuned for.
+/// A width with its data and the distances of its queries. The layout is tuned for the first one.
 trait Width: Fingerprint {
     const KS: &'static [u32];
     fn cell() -> &'static OnceLock<Corpus<Self>>;
@@ -85,7 +84,7 @@ fn make<F: Width>() -> Corpus<F> {
     let folder = std::env::temp_dir().join(format!("nearprint-wide-{}-{}", F::BITS, std::process::id()));
     let snapshot = build(&folder.join("corpus.np"), &values, 2);
     for &query in &queries[..20] {
-        let near = |value: &&F| num_differing_bits(**value, query) <= F::KS[0];
+        let near = |value: &&F| value.distance(query) <= F::KS[0];
         assert_eq!(snapshot.query(query, F::KS[0]).unwrap().len(), values.iter().filter(near).count());
     }
     let stats = snapshot.stats();
@@ -186,7 +185,7 @@ fn pairs_of_a_list<F: Width>(bencher: Bencher<'_, '_>, threads: usize) {
     let options = Options::new().threads(threads);
     bencher.bench_local(|| {
         let mut found = 0;
-        visit_all(values.clone(), F::KS[0], &options, |block| {
+        list::visit_pairs(values.clone(), F::KS[0], &options, |block| {
             found += block.len();
             Ok::<(), nearprint::Error>(())
         })
@@ -202,7 +201,7 @@ fn scan_of_256_bits(bencher: Bencher<'_, '_>) {
     let corpus = U256::corpus();
     let words: Vec<[u64; 4]> = corpus.values.iter().map(|value| value.to_words()).collect();
     for query in &corpus.queries[..10] {
-        let near = |value: &&U256| num_differing_bits(**value, *query) <= U256::KS[0];
+        let near = |value: &&U256| value.distance(*query) <= U256::KS[0];
         let expected = corpus.values.iter().filter(near).count();
         assert_eq!(count_near(&words, query.to_words(), U256::KS[0]), expected);
     }

@@ -21,10 +21,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! For lists that fit in memory there are [`find_all`] and [`find_clusters`].
+//! For lists that fit in memory there is the module [`list`].
 
 mod build;
 mod database;
+pub mod erased;
 mod error;
 mod fingerprint;
 mod format;
@@ -42,7 +43,6 @@ mod storage;
 pub mod testing;
 mod util;
 
-pub use database::any::{AnyDatabase, DatabaseVisitor};
 pub use database::bulk::Builder;
 pub use database::explain::{Explanation, RunExplanation, TableExplanation};
 pub use database::ingest::IngestReport;
@@ -50,24 +50,38 @@ pub use database::new_row::NewRow;
 pub use database::repair::{Finding, FindingKind, RepairReport};
 pub use database::snapshot::Snapshot;
 pub use database::stats::{RunStats, Stats};
-pub use database::streams::{RowPair, Stream, stream_all};
+pub use database::streams::{RowPair, Stream};
 pub use database::writer::Writer;
 pub use database::{Database, width_of, width_of_damaged};
-pub use error::{Corruption, Error, Result};
-pub use fingerprint::{
-    Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor, num_differing_bits,
-};
+pub use erased::{AnyDatabase, DatabaseVisitor};
+pub use error::{Corruption, Error, ErrorKind, Result};
+pub use fingerprint::{Fingerprint, ParseFingerprintError, Printed, Radix, Row, U256, Width, WidthVisitor};
 pub use format::keys::{MAX_HASH_BYTES, MAX_KEY_BYTES};
 pub use format::manifest::MAX_HISTORY_BYTES;
 pub use format::schema::{KeyStorage, Schema};
 pub use layout::{BandLayout, LayoutChoice};
-pub use options::{MIN_MEMORY_BYTES, Options};
+pub use options::Options;
 pub use progress::{Progress, Stage};
-pub use query::{
-    Blocks, Match, Near, Pair, Query, RowKey, Rows, components, find_all, find_clusters, spanning_forest,
-    visit_all, visit_all_clusters, visit_all_row_clusters,
-};
+pub use query::{Match, Near, Pair, Query, RowKey};
 pub use run::Verification;
+
+/// Pairs and clusters of lists in memory, without a database.
+///
+/// ```
+/// use nearprint::list;
+///
+/// let prints = [0b0000_u64, 0b0111, 0b1111, 0xffff_0000];
+/// assert_eq!(list::find_all(&prints, 3)?.len(), 2);
+/// assert_eq!(list::find_clusters(&prints, 3)?, [[0b0000, 0b0111, 0b1111]]);
+/// # Ok::<(), nearprint::Error>(())
+/// ```
+pub mod list {
+    pub use crate::database::streams::pairs;
+    pub use crate::query::{
+        Blocks, components, find_all, find_clusters, spanning_forest, visit_clusters, visit_pairs,
+        visit_row_clusters,
+    };
+}
 
 /// What the crates of this workspace share with the engine. Not part of the API: it may change with
 /// any version.

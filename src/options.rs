@@ -8,13 +8,20 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Error, Result};
 use crate::progress::{Progress, Stage};
 
-/// How a handle on a database works: threads, memory, progress. Nothing of it is stored; what a
-/// database *is* says its [`Schema`](crate::Schema).
+/// How a handle on a database works: threads, memory, progress. None of them is stored: stored
+/// settings are in [`Schema`](crate::Schema).
+///
+/// Databases are made and opened with [`create`](Options::create), [`open`](Options::open),
+/// [`build`](Options::build) and [`repair`](Options::repair). Functions over [lists](crate::list) take
+/// options, too.
 ///
 /// ```
-/// use nearprint::Options;
+/// use nearprint::{Options, Schema};
+/// # let home = tempfile::tempdir()?;
 /// let options = Options::new().threads(2).memory_bytes(256 << 20);
-/// assert_eq!(options.get_threads(), 2);
+/// let database = options.create::<u64>(home.path().join("seen.np"), &Schema::new())?;
+/// assert_eq!((database.snapshot()?.stats().rows, options.get_threads()), (0, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Options {
@@ -26,7 +33,7 @@ pub struct Options {
 }
 
 /// The least memory that a build accepts: 1 MiB.
-pub const MIN_MEMORY_BYTES: usize = 1 << 20;
+const MIN_MEMORY_BYTES: usize = 1 << 20;
 
 impl Default for Options {
     fn default() -> Self {
@@ -51,7 +58,7 @@ impl Options {
         }
     }
 
-    /// The memory of a build, mapped files aside; at least [`MIN_MEMORY_BYTES`].
+    /// The memory of a build, mapped files aside; at least 1 MiB.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> Self {
         self.memory_bytes = bytes;
@@ -105,8 +112,7 @@ impl Options {
     }
 
     /// Reports progress. Fails where the callback cancels.
-    #[doc(hidden)]
-    pub fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
+    pub(crate) fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> Result<()> {
         match self.progress.as_ref().map(|progress| progress.report(stage, done, total)) {
             Some(ControlFlow::Break(())) => Err(Error::Interrupted),
             _ => Ok(()),
@@ -114,8 +120,7 @@ impl Options {
     }
 
     /// Adds up the progress of a stage over all threads, and reports it.
-    #[doc(hidden)]
-    pub fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
+    pub(crate) fn counter(&self, stage: Stage, total: u64) -> impl Fn(u64) -> Result<()> + Sync + '_ {
         let done = AtomicU64::new(0);
         move |more| {
             let done = done.fetch_add(more, Ordering::Relaxed) + more;

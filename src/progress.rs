@@ -21,10 +21,6 @@ pub enum Stage {
     Verifying,
     /// Copying runs. Counted in bytes.
     Copying,
-    /// Making fingerprints of texts. Counted in files.
-    Fingerprinting,
-    /// Comparing texts with each other. Counted in groups.
-    Confirming,
     /// Answering queries. Counted in queries.
     Answering,
 }

@@ -3,7 +3,7 @@
 # the change was not meant, or it belongs into CHANGELOG.md and the list.
 #
 #   tests/public-api.sh            compares
-#   tests/public-api.sh --write    writes the lists anew
+#   tests/public-api.sh --write    rewrites the lists
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.52.0

@@ -2,7 +2,7 @@
 
 use std::env;
 
-/// The name that programs find the library by. Its number is that of the binary interface.
+/// The name that programs find the library by. Its number is the version of the binary interface.
 const SONAME: &str = "libnearprint.so.1";
 
 fn main() {

@@ -34,7 +34,7 @@ _LISTED = ("str", "object", "large_string", "int128", "uint128")
 
 
 def path_of(path: Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]) -> str:
-    """A path as text, with the home of a user in the place of a leading ``~``."""
+    """A path as text, with the home of a user instead of a leading ``~``."""
     return os.path.expanduser(os.fsdecode(path))
 
 

@@ -116,7 +116,7 @@ def warn_of_open_kind(width: int, recipe: Optional[str], kind: Optional[str], la
     """Warns about a database of 256 bits without a kind or a recipe."""
     if width == 256 and recipe is None and kind is None and layout == "auto":
         warnings.warn(
-            "fingerprints of 256 bits: all bits are compared, as for PDQ, which kind='hamming' says; MinHash needs "
+            "fingerprints of 256 bits: all bits are compared, as for PDQ (kind='hamming'); MinHash needs "
             "kind='bands' or recipe='minhash'",
             UserWarning,
             stacklevel=3,

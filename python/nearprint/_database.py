@@ -88,8 +88,8 @@ class Database:
             raise Error(f"{self._path}: the database is closed")
         return self._core
 
-    def _settings(self) -> tuple[int, Optional[str], Optional[bool]]:
-        """k, the bands, and whether rows have keys and texts, as they were read last."""
+    def _settings(self) -> tuple[int, Optional[str], str]:
+        """k, the bands, and what is stored with rows, as they were read last."""
         if self._core is not None:
             self._read = self._core.settings()
         return self._read
@@ -143,12 +143,17 @@ class Database:
     @property
     def keeps_keys(self) -> bool:
         """Whether rows have keys."""
-        return self._settings()[2] is not None
+        return self._settings()[2] != "none"
 
     @property
     def keeps_texts(self) -> bool:
-        """Whether rows have texts. ``stats()["keys"]`` also shows hashes of texts, which ``dedup`` stores."""
-        return bool(self._settings()[2])
+        """Whether keys have texts."""
+        return self._settings()[2] == "keys and texts"
+
+    @property
+    def keeps_hashes(self) -> bool:
+        """Whether keys have hashes of texts, as ``dedup`` stores them."""
+        return self._settings()[2] == "keys and hashes"
 
     @property
     def recipe(self) -> Optional[str]:
@@ -248,28 +253,33 @@ class Database:
         self,
         fingerprints: Any,
         k: Optional[int] = None,
+        limit: Optional[int] = None,
         *,
         similarity: Optional[float] = None,
         fingerprint: Optional[str] = None,
         signed: bool = False,
         progress: Progress = None,
     ) -> Result:
-        """All rows within ``k`` bits of each fingerprint, on all threads.
+        """The rows within ``k`` bits of each fingerprint, on all threads; the first ``limit`` rows of each.
+
+        A row that has several keys is repeated for each, and counts once.
 
         Columns as in :meth:`query`, and ``query``: the index of the fingerprint, ascending. Fingerprints
         may be a table or a stream, with the column ``fingerprint``; ``signed`` is as in :meth:`add`.
         """
         k, first, results = self._k_of(k, similarity), 0, []
+        most = None if limit is None else check_count(limit, "limit")
         with listening(self._listened(progress)) as listener:
             for batch in fingerprint_batches(fingerprints, fingerprint):
                 self._check_carried(batch)
                 words, _ = words_of(batch, self._width, signed=signed)
-                found = self._open().query_batch(words, k, listener)
+                found = self._open().query_batch(words, k, most, listener)
                 found["query"] += first
                 first += len(words) * 64 // self._width
                 results.append(result_of(found))
             if not results:
-                results.append(result_of(self._open().query_batch(np.empty(0, np.uint64), k, listener)))
+                nothing = np.empty(0, np.uint64)
+                results.append(result_of(self._open().query_batch(nothing, k, most, listener)))
         return joined(results)
 
     def find(
@@ -282,10 +292,10 @@ class Database:
     ) -> Result:
         """All rows near a text, or near each of many, by the recipe of the database.
 
-        One text is as in :meth:`query`; many are as in :meth:`query_batch`, without a ``limit``. Of a text without
+        One text is as in :meth:`query`; many are as in :meth:`query_batch`. Of a text without
         features, only copies that :func:`dedup_files` has stored are found, and of a text without tokens nothing.
 
-        Raises ``InputError`` for a database without a recipe, and for a ``limit`` of many texts.
+        Raises ``InputError`` for a database without a recipe.
         """
         recipe = self.recipe
         if recipe is None:
@@ -294,13 +304,11 @@ class Database:
                 'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
             )
         is_one_text = isinstance(texts, str)
-        if limit is not None and not is_one_text:
-            raise InputError("limit: is for one text")
         prints, near_nothing = stored_fingerprints([texts] if is_one_text else texts, recipe)
         if is_one_text:
             found = self.query(prints[0], k, limit, similarity=similarity)
             return found[:0] if near_nothing else found
-        found = self.query_batch(prints, k, similarity=similarity)
+        found = self.query_batch(prints, k, limit, similarity=similarity)
         queries = found["query"]
         rest = ~np.isin(queries, np.array(near_nothing, queries.dtype))
         return found if rest.all() else Result({name: column[rest] for name, column in found.items()})
@@ -401,6 +409,10 @@ class Database:
         Invalid UTF-8 is replaced.
         """
         return {key: text.decode("utf-8", "replace") for key, text in self._texts_of(fingerprint, id).items()}
+
+    def hashes_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
+        """What is stored with the keys of a row, by its keys: hashes of texts, or texts in UTF-8."""
+        return self._texts_of(fingerprint, id)
 
     def _texts_of(self, fingerprint: Fingerprint, id: int) -> dict[str, bytes]:
         (number,) = ids_of(id, 1)

@@ -67,7 +67,7 @@ def dedup_files(
     are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
     ``recipe`` defaults to the recipe of the database, or ``minhash``; ``similarity`` is 0.5 for MinHash.
 
-    With ``unit``, paragraphs (lines between blank ones) or lines are compared in the place of whole documents, and
+    With ``unit``, paragraphs (lines between blank ones) or lines are compared instead of whole documents, and
     documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
     ``similarity`` or ``k`` is given, and units with fewer than ``min_tokens`` words stay where they are; that is 5 for
     units, and 0 for documents, which are set aside. ``unit`` excludes ``annotate``, ``add_fingerprint`` and another

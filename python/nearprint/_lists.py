@@ -80,20 +80,29 @@ def find_clusters(
 
 
 @overload
-def distance(a: One, b: One, *, width: Optional[int] = None) -> int: ...
+def distance(a: One, b: One, *, width: Optional[int] = None, bands: Optional[str] = None) -> int: ...
 @overload
-def distance(a: Iterable[Any], b: Any, *, width: Optional[int] = None) -> npt.NDArray[np.uint32]: ...
+def distance(
+    a: Iterable[Any], b: Any, *, width: Optional[int] = None, bands: Optional[str] = None
+) -> npt.NDArray[np.uint32]: ...
 @overload
-def distance(a: Any, b: Iterable[Any], *, width: Optional[int] = None) -> npt.NDArray[np.uint32]: ...
-def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Union[int, npt.NDArray[np.uint32]]:
-    """The number of bits in which fingerprints differ.
+def distance(
+    a: Any, b: Iterable[Any], *, width: Optional[int] = None, bands: Optional[str] = None
+) -> npt.NDArray[np.uint32]: ...
+def distance(
+    a: Any, b: Any, *, width: Optional[int] = None, bands: Optional[str] = None
+) -> Union[int, npt.NDArray[np.uint32]]:
+    """The number of bits in which fingerprints differ; with ``bands``, in which their sketches differ.
 
     Returns an ``int`` for two fingerprints. For arrays or lists, as in :func:`find_all`, returns
     uint32 of shape (n,): row by row, or one against all. One row of an array of wide fingerprints
-    needs ``width``: without it, an array of shape (2,) is two fingerprints of 64 bits.
+    needs ``width``: without it, an array of shape (2,) is two fingerprints of 64 bits. ``bands`` are as in
+    :func:`find_all`: an array of :func:`fingerprint` carries its own.
 
     Raises ``InputError`` for lists of different lengths or widths.
     """
+    bands = bands_for(b, bands_for(a, bands))
+    bands_for(a, bands)
     one_a, one_b = (is_one(value, 64 if width is None else width) for value in (a, b))
     # An iterator can be read only once.
     a, b = (value if one or hasattr(value, "__len__") else list(value) for value, one in ((a, one_a), (b, one_b)))
@@ -107,26 +116,38 @@ def distance(a: Any, b: Any, *, width: Optional[int] = None) -> Union[int, npt.N
     count_a, count_b = (len(words) * 64 // width_a for words in (words_a, words_b))
     if count_a != count_b and not (one_a or one_b):
         raise InputError(f"{count_a} fingerprints and {count_b}")
+    words_a, words_b = (_compared(words, width_a, bands) for words in (words_a, words_b))
     distances = _nearprint.distances(words_a, words_b, width_a)
     return int(distances[0]) if one_a and one_b else distances
 
 
 @overload
 def distance_matrix(
-    fingerprints: Any, labels: None = None, *, width: Optional[int] = None, threads: Optional[int] = None
+    fingerprints: Any,
+    labels: None = None,
+    *,
+    width: Optional[int] = None,
+    bands: Optional[str] = None,
+    threads: Optional[int] = None,
 ) -> npt.NDArray[np.uint16]: ...
 @overload
 def distance_matrix(
-    fingerprints: Any, labels: Iterable[Any], *, width: Optional[int] = None, threads: Optional[int] = None
+    fingerprints: Any,
+    labels: Iterable[Any],
+    *,
+    width: Optional[int] = None,
+    bands: Optional[str] = None,
+    threads: Optional[int] = None,
 ) -> pandas.DataFrame: ...
 def distance_matrix(
     fingerprints: Any,
     labels: Optional[Iterable[Any]] = None,
     *,
     width: Optional[int] = None,
+    bands: Optional[str] = None,
     threads: Optional[int] = None,
 ) -> Union[npt.NDArray[np.uint16], pandas.DataFrame]:
-    """The distances between all fingerprints: uint16 of shape (n, n).
+    """The distances between all fingerprints, as of :func:`distance`: uint16 of shape (n, n).
 
     With ``labels``, one for each fingerprint, returns a ``pandas.DataFrame`` with the labels as index
     and columns.
@@ -134,8 +155,9 @@ def distance_matrix(
     Raises ``InputError`` for a wrong number of labels, ``ImportError`` for labels without pandas,
     ``MemoryError`` if the matrix does not fit in memory; otherwise as :func:`find_all`.
     """
+    bands = bands_for(fingerprints, bands)
     words, width = words_of(fingerprints, width)
-    count = len(words) * 64 // width
+    words, count = _compared(words, width, bands), len(words) * 64 // width
     if labels is not None:
         labels = list(labels)
         if len(labels) != count:
@@ -147,6 +169,11 @@ def distance_matrix(
     import pandas
 
     return pandas.DataFrame(matrix, index=labels, columns=labels)
+
+
+def _compared(words: npt.NDArray[np.uint64], width: int, bands: Optional[str]) -> npt.NDArray[np.uint64]:
+    """The bits that a distance counts."""
+    return words if bands is None else _nearprint.sketches(words, width, bands)
 
 
 def _words(value: Any, one: bool, width: Optional[int]) -> tuple[Any, int]:

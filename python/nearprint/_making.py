@@ -28,6 +28,7 @@ def create(
     recipe: Optional[str] = None,
     keys: bool = False,
     texts: bool = False,
+    hashes: bool = False,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
     memtable_rows: Optional[int] = None,
@@ -43,8 +44,9 @@ def create(
     bits; the default is the width of the recipe, 256 for bands, or 64; 256 bits without a ``kind`` or a ``recipe``
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With
-    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts. All other
-    arguments are the same as for :func:`open`.
+    ``keys``, rows have keys (URLs, paths, ids of documents); with ``texts``, keys have texts; with
+    ``hashes``, they have hashes of texts, of at most 32 bytes. All other arguments are the same as for
+    :func:`open`.
 
     Raises ``ExistsError``, a ``FileExistsError``, if the path exists already; ``InputError`` for invalid
     options.
@@ -60,6 +62,7 @@ def create(
         line,
         keys,
         texts,
+        hashes,
         threads=threads,
         memory=memory,
         memtable_rows=memtable_rows,
@@ -87,6 +90,7 @@ def build(
     layout: str = "auto",
     recipe: Optional[str] = None,
     texts: Optional[Iterable[Union[str, bytes]]] = None,
+    hashes: bool = False,
     first_id: int = 0,
     runs_only: bool = False,
     identity: Optional[str] = None,
@@ -107,7 +111,7 @@ def build(
     ``numpy.memmap`` is read as needed, and a stream batch by batch. With ``runs_only`` the result is a
     folder of runs for :meth:`Database.ingest`. A database adopts one of all runs with the same
     ``identity``, a name; without it, one of all runs with the same rows, unless ids were given
-    automatically.
+    automatically. With ``hashes``, the ``texts`` are hashes, of at most 32 bytes.
 
     Raises ``InputError`` for an ``identity`` without ``runs_only``, and as :meth:`Database.add` and :func:`create`.
     """
@@ -127,7 +131,8 @@ def build(
         layout_of_kind,
         line,
         keys is not None or key is not None,
-        texts is not None or text is not None,
+        (texts is not None or text is not None) and not hashes,
+        hashes,
         threads=threads,
         memory=memory,
         memtable_rows=memtable_rows,

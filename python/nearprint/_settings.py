@@ -77,6 +77,15 @@ def k_of_layout(k: Optional[int], similarity: Optional[float], layout: str, widt
     return DEFAULT_K if chosen is None else chosen
 
 
+def storage_of(keys: bool, texts: bool, hashes: bool) -> str:
+    """What a database stores with rows, as ``stats()["keys"]`` shows it."""
+    if texts and hashes:
+        raise InputError("texts, hashes: keys have one of them")
+    if texts or hashes:
+        return "keys and texts" if texts else "keys and hashes"
+    return "keys" if keys else "none"
+
+
 def settings_of(
     k: int = DEFAULT_K,
     width: int = 64,
@@ -84,6 +93,7 @@ def settings_of(
     recipe: Optional[str] = None,
     keys: bool = False,
     texts: bool = False,
+    hashes: bool = False,
     *,
     threads: Optional[int] = None,
     memory: Optional[int] = None,
@@ -98,7 +108,7 @@ def settings_of(
         "k": check_count(k, "k", 0, width),
         "layout": layout,
         "recipe": recipe,
-        "keys": bool(texts) if keys or texts else None,
+        "keys": storage_of(keys, texts, hashes),
         "threads": None if threads is None else check_threads(threads),
         "memory": None if memory is None else check_count(memory, "memory"),
         "memtable_rows": None if memtable_rows is None else check_count(memtable_rows, "memtable_rows", 1),

@@ -1,5 +1,6 @@
 //! What Python passes: settings and rows.
 
+use nearprint::erased::NewRows;
 use nearprint::{KeyStorage, LayoutChoice, MAX_KEY_BYTES, Options, Result, Schema};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -14,8 +15,8 @@ pub(crate) struct Settings {
     k: u32,
     layout: String,
     recipe: Option<String>,
-    /// `None`: no keys; otherwise whether keys have texts.
-    keys: Option<bool>,
+    /// What is stored with rows, as in `stats()["keys"]`.
+    keys: String,
     threads: Option<usize>,
     memory: Option<usize>,
     memtable_rows: Option<usize>,
@@ -26,12 +27,10 @@ pub(crate) struct Settings {
 impl Settings {
     /// What a new database is.
     pub(crate) fn schema(&self) -> Result<Schema> {
-        let schema =
-            Schema::new().k(self.k).layout(self.layout.parse::<LayoutChoice>()?).keys(match self.keys {
-                None => KeyStorage::None,
-                Some(false) => KeyStorage::Keys,
-                Some(true) => KeyStorage::KeysAndTexts,
-            });
+        let storages = [KeyStorage::Keys, KeyStorage::KeysAndHashes, KeyStorage::KeysAndTexts];
+        let keys = storages.into_iter().find(|storage| storage.to_string() == self.keys);
+        let layout = self.layout.parse::<LayoutChoice>()?;
+        let schema = Schema::new().k(self.k).layout(layout).keys(keys.unwrap_or_default());
         Ok(match &self.recipe {
             Some(recipe) => schema.recipe(recipe),
             None => schema,
@@ -66,12 +65,12 @@ pub(crate) struct Rows<'py> {
 
 impl Rows<'_> {
     /// The rows for threads without the interpreter's lock.
-    pub(crate) fn batch(&self) -> PyResult<Batch<'_>> {
-        Ok(Batch {
+    pub(crate) fn borrow(&self) -> PyResult<BorrowedRows<'_>> {
+        Ok(BorrowedRows {
             words: self.words.as_slice()?,
             ids: self.ids.as_ref().map(PyReadonlyArray1::as_slice).transpose()?,
-            keys: self.keys.as_deref(),
-            texts: self.texts.as_deref(),
+            keys: self.keys.as_ref().map(|keys| keys.iter().map(String::as_str).collect()),
+            texts: self.texts.as_ref().map(|texts| texts.iter().map(|text| &text[..]).collect()),
         })
     }
 
@@ -88,19 +87,20 @@ impl Rows<'_> {
 }
 
 /// Borrowed rows.
-pub(crate) struct Batch<'a> {
-    pub(crate) words: &'a [u64],
+pub(crate) struct BorrowedRows<'a> {
+    words: &'a [u64],
     ids: Option<&'a [u64]>,
-    keys: Option<&'a [String]>,
-    texts: Option<&'a [PyBackedBytes]>,
+    keys: Option<Vec<&'a str>>,
+    texts: Option<Vec<&'a [u8]>>,
 }
 
-impl Batch<'_> {
-    /// The id, key and text of a row.
-    pub(crate) fn row(&self, index: usize) -> (Option<u64>, Option<&str>, &[u8]) {
-        let id = self.ids.and_then(|ids| ids.get(index)).copied();
-        let key = self.keys.and_then(|keys| keys.get(index)).map(String::as_str);
-        let text = self.texts.and_then(|texts| texts.get(index)).map_or(&[][..], |text| text);
-        (id, key, text)
+impl BorrowedRows<'_> {
+    pub(crate) fn num_words(&self) -> usize {
+        self.words.len()
+    }
+
+    pub(crate) fn rows(&self) -> NewRows<'_> {
+        let (keys, texts) = (self.keys.as_deref(), self.texts.as_deref());
+        NewRows { fingerprints: self.words, ids: self.ids, keys, texts }
     }
 }

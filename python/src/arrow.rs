@@ -61,7 +61,7 @@ fn refuse_nulls(py: Python<'_>, array: &ArrowArrays, what: &str) -> PyResult<()>
     if nulls > 0 { Err(input_error(py, &format!("{what}: nulls among them: {nulls}"))) } else { Ok(()) }
 }
 
-/// The numbers of an array. With `signed`, those of 64 bits are bit patterns.
+/// The numbers of an array. With `signed`, numbers of 64 bits are bit patterns.
 fn numbers(py: Python<'_>, array: &ArrowArrays, what: &str, signed: bool) -> PyResult<Vec<u64>> {
     let mut all = Vec::new();
     for chunk in &array.chunks {

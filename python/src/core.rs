@@ -3,25 +3,30 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nearprint::{Fingerprint, Result, Width, Writer};
+use nearprint::erased::{AnyStream, AnyWriter, Columns as Found, Shape};
+use nearprint::{Query, Result, Width};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::arguments::{Rows, Settings};
+use crate::columns::Columns;
 use crate::dicts;
 use crate::errors::OrRaise;
-use crate::handle::{AnyHandle, Handle, typed};
-use crate::stream::{Search, Stream};
+use crate::handle::Handle;
+use crate::stream::Stream;
 use crate::watch::{Ticker, watch};
+use crate::words::Words;
 
 /// Changes of fewer rows run on the calling thread: they end before a signal would be checked.
 const FEW_ROWS: usize = 256;
+/// The number of rows inserted, or ids deleted, between two checks for cancellation.
+pub(crate) const ROWS_BETWEEN_CHECKS: usize = 1 << 14;
 
 /// An open database.
 #[pyclass(frozen, module = "nearprint._nearprint")]
 pub(crate) struct Core {
-    handle: AnyHandle,
+    handle: Handle,
 }
 
 /// Does short work without the interpreter's lock.
@@ -41,9 +46,9 @@ fn run_watched<T: Send>(
 
 /// Does work with the writer on a number of rows. Few rows take long only while another call is
 /// writing.
-fn run_change<F: Fingerprint, T: Send>(
+fn run_change<T: Send>(
     py: Python<'_>,
-    handle: &Handle<F>,
+    handle: &Handle,
     num_rows: usize,
     work: impl FnOnce(&Arc<Ticker>) -> Result<T> + Send,
 ) -> PyResult<T> {
@@ -54,15 +59,48 @@ fn run_change<F: Fingerprint, T: Send>(
     }
 }
 
-/// Starts a search.
+/// Starts a search. `group` names the column of groups.
 fn stream(
     py: Python<'_>,
+    group: &'static str,
     listener: Option<Py<PyAny>>,
-    prepare: impl FnOnce(&Arc<Ticker>) -> Result<Search> + Send,
+    start: impl FnOnce(&Arc<Ticker>) -> Result<AnyStream> + Send,
 ) -> PyResult<Stream> {
     let ticker = Arc::new(Ticker::default());
-    let search = run(py, || prepare(&ticker))?;
-    Ok(Stream::start(ticker, listener, search))
+    let rows = run(py, || start(&ticker))?;
+    Ok(Stream::new(rows, group, ticker, listener))
+}
+
+impl Core {
+    /// Answers queries, with progress.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        words: &[u64],
+        query: Query,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = run_watched(py, listener, |ticker| {
+            let snapshot = self.handle.watched_snapshot(ticker)?;
+            let mut all = Found::new(snapshot.width(), snapshot.match_shape());
+            snapshot.query_batch(words, query, |_, matches| {
+                all.append(matches);
+                ticker.check()
+            })?;
+            Ok(all)
+        })?;
+        Columns::of(found, "query").into_dict(py)
+    }
+
+    /// Does work with the writer that commits, with progress.
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        listener: Option<Py<PyAny>>,
+        work: impl FnOnce(&mut AnyWriter) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        run_watched(py, listener, |ticker| self.handle.write_through(ticker, work))
+    }
 }
 
 #[pymethods]
@@ -70,64 +108,58 @@ impl Core {
     /// Opens a database.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, settings: Settings) -> PyResult<Self> {
-        let opened = py.detach(|| AnyHandle::open(&path, settings.options()));
-        Ok(Self { handle: opened.or_raise(py)? })
+        let handle = run(py, || Handle::new(settings.options(), |options| options.open_any(&path)))?;
+        Ok(Self { handle })
     }
 
     /// Makes an empty database.
     #[staticmethod]
     fn create(py: Python<'_>, path: PathBuf, width: u32, settings: Settings) -> PyResult<Self> {
-        let created = py.detach(|| {
-            AnyHandle::create(&path, Width::try_from(width)?, settings.schema()?, settings.options())
-        });
-        Ok(Self { handle: created.or_raise(py)? })
+        let handle = run(py, || {
+            let (width, schema) = (Width::try_from(width)?, settings.schema()?);
+            Handle::new(settings.options(), |options| options.create_any(&path, width, &schema))
+        })?;
+        Ok(Self { handle })
     }
 
     fn width(&self) -> u32 {
-        self.handle.bits()
+        self.handle.database.width().bits()
     }
 
     /// The distance that the layout is tuned for, the bands of the fingerprints as text, and what is
-    /// stored with rows: `None` without keys, otherwise whether keys have texts. As they were read
-    /// last: to look at them takes no new snapshot.
-    fn settings(&self, py: Python<'_>) -> (u32, Option<String>, Option<bool>) {
-        let (k, bands, keys) = py.detach(|| {
-            typed!(&self.handle, handle => {
-                let snapshot = handle.last_snapshot();
-                (snapshot.default_k(), snapshot.bands(), snapshot.key_storage())
-            })
-        });
-        (k, bands.map(|bands| bands.to_string()), keys.has_keys().then_some(keys.has_texts()))
+    /// stored with rows, as in `stats()["keys"]`. As they were read last: to look at them takes no new
+    /// snapshot.
+    fn settings(&self, py: Python<'_>) -> (u32, Option<String>, String) {
+        let snapshot = py.detach(|| self.handle.last_snapshot());
+        let bands = snapshot.bands().map(|bands| bands.to_string());
+        (snapshot.default_k(), bands, snapshot.key_storage().to_string())
     }
 
     fn recipe(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.recipe().map(str::to_owned))))
+        run(py, || Ok(self.handle.snapshot()?.recipe().map(str::to_owned)))
     }
 
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let checkpoint = typed!(&self.handle, handle => {
-            run_change(py, handle, 1, |ticker| handle.checkpoint(ticker))
-        })?;
+        let checkpoint = run_change(py, &self.handle, 1, |ticker| self.handle.checkpoint(ticker))?;
         Ok(checkpoint.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.stats())))?;
+        let stats = run(py, || Ok(self.handle.snapshot()?.stats()))?;
         dicts::stats(py, &stats)
     }
 
     /// The text, and a dict for each run.
     fn explain<'py>(&self, py: Python<'py>, k: u32) -> PyResult<(String, Bound<'py, PyList>)> {
-        let explanation = typed!(&self.handle, handle => run(py, || Ok(handle.snapshot()?.explain(k))))?;
+        let explanation = run(py, || Ok(self.handle.snapshot()?.explain(k)))?;
         let runs = explanation.runs.iter().map(|run| dicts::run(py, run)).collect::<PyResult<Vec<_>>>()?;
         Ok((explanation.to_string(), PyList::new(py, runs)?))
     }
 
     /// The number of files and of bytes, and all damage.
     fn verify(&self, py: Python<'_>, listener: Option<Py<PyAny>>) -> PyResult<(u64, u64, Vec<Damage>)> {
-        let report = typed!(&self.handle, handle => {
-            run_watched(py, listener, |ticker| handle.verify(ticker))
-        })?;
+        let report =
+            run_watched(py, listener, |ticker| self.handle.database.with_progress(ticker.clone()).verify())?;
         let damage = report.damage.into_iter().map(|damage| {
             let file = damage.file.display().to_string();
             (file, damage.section, damage.offset, damage.expected, damage.found)
@@ -136,9 +168,10 @@ impl Core {
     }
 
     fn len(&self, py: Python<'_>) -> PyResult<u64> {
-        typed!(&self.handle, handle => run_watched(py, None, |ticker| handle.len(ticker)))
+        run_watched(py, None, |ticker| self.handle.len(ticker))
     }
 
+    /// The first `limit` rows of a query. Looks up no others, nor their keys.
     fn query<'py>(
         &self,
         py: Python<'py>,
@@ -146,8 +179,15 @@ impl Core {
         k: u32,
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (words, limit) = (words.as_slice()?, limit.unwrap_or(usize::MAX));
-        typed!(&self.handle, handle => run(py, || handle.query(words, k, limit)))?.into_dict(py)
+        let words = words.as_slice()?;
+        let found = run(py, || {
+            let snapshot = self.handle.snapshot()?;
+            let shape = Shape { groups: false, ..snapshot.match_shape() };
+            let mut found = Found::new(snapshot.width(), shape);
+            snapshot.query(words, within(k, limit), &mut found)?;
+            Ok(found)
+        })?;
+        Columns::of(found, "query").into_dict(py)
     }
 
     fn query_batch<'py>(
@@ -155,13 +195,10 @@ impl Core {
         py: Python<'py>,
         words: PyReadonlyArray1<'_, u64>,
         k: u32,
+        limit: Option<usize>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let words = words.as_slice()?;
-        let found = typed!(&self.handle, handle => {
-            run_watched(py, listener, |ticker| handle.query_batch(ticker, words, k))
-        })?;
-        found.into_dict(py)
+        self.answer(py, words.as_slice()?, within(k, limit), listener)
     }
 
     fn nearest<'py>(
@@ -172,20 +209,17 @@ impl Core {
         max_k: u32,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let words = words.as_slice()?;
-        let found = typed!(&self.handle, handle => {
-            run_watched(py, listener, |ticker| handle.nearest(ticker, words, count, max_k))
-        })?;
-        found.into_dict(py)
+        self.answer(py, words.as_slice()?, Query::nearest(count).max_k(max_k), listener)
     }
 
     fn fingerprints_of<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
-        let found = typed!(&self.handle, handle => {
-            run_watched(py, None, |ticker| handle.fingerprints_of(ticker, id))
-        })?;
-        found.into_array(py)
+        let width = self.handle.database.width();
+        let found =
+            run_watched(py, None, |ticker| self.handle.watched_snapshot(ticker)?.fingerprints_of(id))?;
+        Words::from_words(width, found).into_array(py)
     }
 
+    /// The keys of a row, each with what is stored beside it.
     fn texts_of<'py>(
         &self,
         py: Python<'py>,
@@ -193,8 +227,8 @@ impl Core {
         id: u64,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let words = words.as_slice()?;
-        let texts = typed!(&self.handle, handle => run(py, || handle.texts_of(words, id)))?;
-        Ok(texts.into_iter().map(|(key, text)| (key, PyBytes::new(py, &text))).collect())
+        let keys = run(py, || self.handle.snapshot()?.keys_of(words, id))?;
+        Ok(keys.into_iter().map(|key| (key.key, PyBytes::new(py, &key.text))).collect())
     }
 
     fn ids_of_key<'py>(
@@ -203,20 +237,26 @@ impl Core {
         key: &str,
         everywhere: bool,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let ids = typed!(&self.handle, handle => run(py, || handle.ids_of_key(key, everywhere)))?;
+        let ids = run(py, || {
+            let snapshot = self.handle.snapshot()?;
+            if everywhere { snapshot.ids_of_key_scan(key) } else { snapshot.ids_of_key(key) }
+        })?;
         Ok(ids.into_pyarray(py))
     }
 
     fn rows(&self, py: Python<'_>) -> PyResult<Stream> {
-        typed!(&self.handle, handle => stream(py, None, |_| handle.rows()))
+        stream(py, "", None, |ticker| self.handle.watched_snapshot(ticker)?.rows())
     }
 
     fn pairs(&self, py: Python<'_>, k: u32, ids: bool, listener: Option<Py<PyAny>>) -> PyResult<Stream> {
-        typed!(&self.handle, handle => stream(py, listener, |ticker| handle.pairs(ticker, k, ids)))
+        stream(py, "", listener, |ticker| {
+            let snapshot = self.handle.watched_snapshot(ticker)?;
+            if ids { snapshot.row_pairs(k) } else { snapshot.pairs(k) }
+        })
     }
 
     fn clusters(&self, py: Python<'_>, k: u32, listener: Option<Py<PyAny>>) -> PyResult<Stream> {
-        typed!(&self.handle, handle => stream(py, listener, |ticker| handle.clusters(ticker, k)))
+        stream(py, "cluster", listener, |ticker| self.handle.watched_snapshot(ticker)?.clusters(k))
     }
 
     fn cross(
@@ -227,62 +267,72 @@ impl Core {
         ids: bool,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<Stream> {
-        stream(py, listener, |ticker| self.handle.cross(&other.handle, ticker, k, ids))
-    }
-
-    fn backup(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        typed!(&self.handle, handle => {
-            run_watched(py, listener, |ticker| handle.watched_snapshot(ticker)?.backup(&dest))
+        stream(py, "", listener, |ticker| {
+            let (one, other) = (self.handle.watched_snapshot(ticker)?, other.handle.snapshot()?);
+            if ids { one.cross_row_pairs(&other, k) } else { one.cross(&other, k) }
         })
     }
 
-    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
-        typed!(&self.handle, handle => run(py, || handle.refresh()))
+    fn backup(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {
+        run_watched(py, listener, |ticker| self.handle.watched_snapshot(ticker)?.backup(&dest))
     }
 
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        run(py, || self.handle.refresh())
+    }
+
+    /// Inserts rows and returns their ids. With `upsert` each becomes the only row with its id.
     fn add<'py>(&self, py: Python<'py>, rows: Rows<'_>, upsert: bool) -> PyResult<Bound<'py, PyArray1<u64>>> {
         rows.check_keys(py)?;
-        let batch = rows.batch()?;
-        let ids = typed!(&self.handle, handle => {
-            run_change(py, handle, batch.words.len(), |ticker| handle.add(ticker, &batch, upsert))
+        let borrowed = rows.borrow()?;
+        let ids = run_change(py, &self.handle, borrowed.num_words(), |ticker| {
+            let mut ids = Vec::new();
+            let stored = &mut |id| {
+                ids.push(id);
+                if ids.len().is_multiple_of(ROWS_BETWEEN_CHECKS) { ticker.check() } else { Ok(()) }
+            };
+            self.handle.write(ticker, |writer| {
+                ticker.check()?;
+                let rows = borrowed.rows();
+                if upsert { writer.upsert(&rows, stored) } else { writer.insert(&rows, stored) }
+            })?;
+            Ok(ids)
         })?;
         Ok(ids.into_pyarray(py))
     }
 
     fn delete(&self, py: Python<'_>, ids: PyReadonlyArray1<'_, u64>) -> PyResult<()> {
         let ids = ids.as_slice()?;
-        typed!(&self.handle, handle => {
-            run_change(py, handle, ids.len(), |ticker| handle.delete(ticker, ids))
+        run_change(py, &self.handle, ids.len(), |ticker| {
+            self.handle.write(ticker, |writer| {
+                ids.chunks(ROWS_BETWEEN_CHECKS).try_for_each(|some| {
+                    ticker.check()?;
+                    writer.delete(some)
+                })
+            })
         })
     }
 
     fn set_checkpoint(&self, py: Python<'_>, checkpoint: &[u8]) -> PyResult<()> {
-        typed!(&self.handle, handle => {
-            let set = |writer: &mut Writer<_>| writer.set_checkpoint(checkpoint);
-            run_change(py, handle, 1, |ticker| handle.write(ticker, set))
+        run_change(py, &self.handle, 1, |ticker| {
+            self.handle.write(ticker, |writer| writer.set_checkpoint(checkpoint))
         })
     }
 
     fn set_recipe(&self, py: Python<'_>, recipe: &str) -> PyResult<()> {
-        typed!(&self.handle, handle => {
-            run_watched(py, None, |ticker| handle.write_through(ticker, |writer| writer.set_recipe(recipe)))
-        })
+        self.change(py, None, |writer| writer.set_recipe(recipe))
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        typed!(&self.handle, handle => run_watched(py, None, |ticker| handle.commit(ticker)))
+        run_watched(py, None, |ticker| self.handle.commit(ticker))
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        typed!(&self.handle, handle => {
-            run_watched(py, None, |ticker| handle.write_through(ticker, Writer::flush))
-        })
+        self.change(py, None, AnyWriter::flush)
     }
 
     fn compact(&self, py: Python<'_>, listener: Option<Py<PyAny>>) -> PyResult<()> {
-        typed!(&self.handle, handle => {
-            run_watched(py, listener, |ticker| handle.write_through(ticker, Writer::compact))
-        })
+        self.change(py, listener, AnyWriter::compact)
     }
 
     /// The numbers of ingested runs, of skipped runs and of ingested rows.
@@ -292,25 +342,27 @@ impl Core {
         folders: Vec<PathBuf>,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<(u64, u64, u64)> {
-        let report = typed!(&self.handle, handle => {
-            run_watched(py, listener, |ticker| handle.write_through(ticker, |writer| writer.ingest(&folders)))
-        })?;
+        let report = self.change(py, listener, |writer| writer.ingest(&folders))?;
         Ok((report.runs, report.skipped, report.rows))
     }
 
     /// Commits and releases the lock.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        typed!(&self.handle, handle => run_watched(py, None, |ticker| handle.close(ticker)))
+        run_watched(py, None, |ticker| self.handle.close(ticker))
     }
 
     /// Releases the lock and discards uncommitted changes.
     fn abandon(&self, py: Python<'_>) {
-        py.detach(|| typed!(&self.handle, handle => handle.abandon()));
+        py.detach(|| self.handle.abandon());
     }
 
     fn is_writing(&self, py: Python<'_>) -> bool {
-        py.detach(|| typed!(&self.handle, handle => handle.is_writing()))
+        py.detach(|| self.handle.is_writing())
     }
+}
+
+fn within(k: u32, limit: Option<usize>) -> Query {
+    limit.map_or(Query::within(k), |limit| Query::within(k).limit(limit))
 }
 
 /// File, section, offset, expected, found.

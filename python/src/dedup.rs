@@ -82,7 +82,7 @@ impl Deduplicator {
         call: impl FnOnce(&mut Option<Box<dyn Decider>>) -> Option<Result<T>> + Send,
     ) -> PyResult<T> {
         if std::process::id() != self.process {
-            return Err(fork_error(py, "was opened before a fork; open it anew in this process"));
+            return Err(fork_error(py, "was opened before a fork; open it again in this process"));
         }
         let called = watch(py, &self.ticker, None, || {
             let mut decider = self.decider.lock().unwrap_or_else(PoisonError::into_inner);

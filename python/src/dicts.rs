@@ -15,8 +15,9 @@ macro_rules! set_fields {
 pub(crate) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("width", stats.width.bits())?;
+    dict.set_item("layout", stats.layout.to_string())?;
     set_fields!(
-        dict, stats; k, layout, database_id, generation, rows, tombstones, fingerprints, largest_id, bytes
+        dict, stats; k, database_id, generation, rows, tombstones, fingerprints, largest_id, bytes
     );
     dict.set_item("keys", stats.keys.to_string())?;
     let sections = PyDict::new(py);
@@ -25,9 +26,8 @@ pub(crate) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
     let runs = PyList::empty(py);
     for run in &stats.runs {
         let dict = PyDict::new(py);
-        set_fields!(
-            dict, run; run, layout, rows, tombstones, fingerprints, smallest_id, largest_id, bytes
-        );
+        dict.set_item("layout", run.layout.to_string())?;
+        set_fields!(dict, run; run, rows, tombstones, fingerprints, smallest_id, largest_id, bytes);
         runs.append(dict)?;
     }
     dict.set_item("runs", runs)?;
@@ -37,8 +37,9 @@ pub(crate) fn stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, 
 /// How one run answers a query.
 pub(crate) fn run<'py>(py: Python<'py>, run: &RunExplanation) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
+    dict.set_item("layout", run.layout.to_string())?;
     set_fields!(
-        dict, run; run, layout, fingerprints, scan, probes, candidates, nanoseconds, scan_nanoseconds, table_bytes
+        dict, run; run, fingerprints, scan, probes, candidates, nanoseconds, scan_nanoseconds, table_bytes
     );
     let tables = PyList::empty(py);
     for table in &run.tables {

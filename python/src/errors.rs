@@ -61,37 +61,9 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::AlreadyExists { .. } => raise(py, &EXISTS, "ExistsError", (why,)),
         Error::NotADatabase { .. } => raise(py, &NOT_FOUND, "NotFoundError", (why,)),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-        error if is_input(error) => input_error(py, &why),
+        error if error.kind().is_argument() => input_error(py, &why),
         _ => general_error(py, &why),
     }
-}
-
-/// Whether an argument is the reason: it is invalid, or does not fit the database.
-fn is_input(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Distance { .. }
-            | Error::ForeignKey { .. }
-            | Error::InsideDatabase { .. }
-            | Error::InvalidLayout { .. }
-            | Error::InvalidRecipe { .. }
-            | Error::KeyTooLong { .. }
-            | Error::KeysNotStored { .. }
-            | Error::Mismatch { .. }
-            | Error::Incomparable { .. }
-            | Error::MountPoint { .. }
-            | Error::NotAHash { .. }
-            | Error::NotRunsOnly { .. }
-            | Error::Overlap { .. }
-            | Error::RecipeMismatch { .. }
-            | Error::RunsOnly { .. }
-            | Error::TextTooLong { .. }
-            | Error::TextsNotStored { .. }
-            | Error::TooLittleMemory { .. }
-            | Error::UnknownWidth { .. }
-            | Error::Unnamed { .. }
-            | Error::Width { .. }
-    )
 }
 
 /// The exception for an error of texts, documents or deduplication, with what an argument can do.
@@ -116,11 +88,17 @@ fn hint_of(error: &TextError) -> Option<&'static str> {
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("keys=True makes a database that has them")
         }
+        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
+            Some("nearprint.create(path, recipe=\"minhash\", texts=True) makes a database that keeps texts")
+        }
+        TextError::Database(DatabaseProblem::NoRecipe { .. }) => {
+            Some("nearprint.create(path, recipe=\"minhash\", keys=True) makes a database for documents")
+        }
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
-            Some("give its arguments again to go on with it, or restart=True to forget what it kept")
+            Some("call it again with its arguments to resume, or restart=True to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("restart=True forgets what the run that was cut off has kept, and begins anew")
+            Some("restart=True forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }

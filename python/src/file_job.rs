@@ -108,8 +108,8 @@ impl Description {
         Ok(job)
     }
 
-    /// The given recipe, or that of the database, if it exists, or the default. Units are compared
-    /// exactly by default.
+    /// The given recipe, or the recipe of the database, if it exists, or the default. Units are
+    /// compared exactly by default.
     fn recipe(&self) -> std::result::Result<Recipe, String> {
         if let (None, Some(path)) = (&self.recipe, &self.database)
             && path.exists()
@@ -160,7 +160,7 @@ pub(crate) fn dedup_files<'py>(
     let page = match page {
         Some(path) => {
             let page = DedupReport::of(&job, &path).or_raise(py)?;
-            let why = "report: shows what is in a file of duplicates, which is not written";
+            let why = "report: shows the file of duplicates, which is not written";
             Some(page.ok_or_else(|| input_error(py, why))?)
         }
         None => None,

@@ -1,88 +1,24 @@
 //! An open database: its snapshot, its writer, and the process that they belong to.
-//!
-//! [`AnyHandle`] erases the width. [`typed!`] and the `match` expressions here are the only code
-//! that lists the widths; everything else is generic over the fingerprint.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use nearprint::{
-    AnyDatabase, Database, Error, Fingerprint, Options, Progress, Result, Schema, Snapshot, Stage, U256,
-    Width, Writer,
-};
+use nearprint::erased::{AnyDatabase, AnySnapshot, AnyWriter};
+use nearprint::{Error, Options, Progress, Result, Stage};
 
-use crate::stream::Search;
+use crate::stream::BLOCK_ROWS;
 use crate::watch::Ticker;
 
 /// How often a call that waits for the writer tries again.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// A handle on a database of any width.
-pub(crate) enum AnyHandle {
-    W64(Handle<u64>),
-    W128(Handle<u128>),
-    W256(Handle<U256>),
-}
-
-/// Evaluates an expression on a handle, whatever its width.
-macro_rules! typed {
-    ($any:expr, $handle:ident => $result:expr) => {
-        match $any {
-            $crate::handle::AnyHandle::W64($handle) => $result,
-            $crate::handle::AnyHandle::W128($handle) => $result,
-            $crate::handle::AnyHandle::W256($handle) => $result,
-        }
-    };
-}
-pub(crate) use typed;
-
-impl AnyHandle {
-    /// Makes an empty database and opens it.
-    pub(crate) fn create(path: &Path, width: Width, schema: Schema, options: Options) -> Result<Self> {
-        Self::with_relay(options, |options| options.create_any(path, width, &schema))
-    }
-
-    /// Opens a database.
-    pub(crate) fn open(path: &Path, options: Options) -> Result<Self> {
-        Self::with_relay(options, |options| options.open_any(path))
-    }
-
-    fn with_relay(options: Options, open: impl FnOnce(Options) -> Result<AnyDatabase>) -> Result<Self> {
-        let relay = Arc::new(Relay::default());
-        Ok(match open(options.progress(relay.clone()))? {
-            AnyDatabase::W64(database) => Self::W64(Handle::new(database, relay)?),
-            AnyDatabase::W128(database) => Self::W128(Handle::new(database, relay)?),
-            AnyDatabase::W256(database) => Self::W256(Handle::new(database, relay)?),
-        })
-    }
-
-    /// The width in bits.
-    pub(crate) fn bits(&self) -> u32 {
-        typed!(self, handle => handle.bits())
-    }
-
-    /// A search for the pairs between this database and another one of the same width.
-    pub(crate) fn cross(&self, other: &Self, ticker: &Arc<Ticker>, k: u32, has_ids: bool) -> Result<Search> {
-        match (self, other) {
-            (Self::W64(one), Self::W64(other)) => one.cross(other, ticker, k, has_ids),
-            (Self::W128(one), Self::W128(other)) => one.cross(other, ticker, k, has_ids),
-            (Self::W256(one), Self::W256(other)) => one.cross(other, ticker, k, has_ids),
-            _ => {
-                let path = typed!(self, handle => handle.database.path().to_path_buf());
-                Err(Error::Width { path, database: self.bits(), requested: other.bits() })
-            }
-        }
-    }
-}
-
-/// A handle on a database of one width.
-pub(crate) struct Handle<F: Fingerprint> {
-    pub(crate) database: Database<F>,
+/// A handle on a database.
+pub(crate) struct Handle {
+    pub(crate) database: AnyDatabase,
     relay: Arc<Relay>,
-    writing: Mutex<Writing<F>>,
-    pub(crate) reading: Mutex<Reading<F>>,
+    writing: Mutex<Writing>,
+    reading: Mutex<Reading>,
     /// The process that opened the database.
     process: u32,
 }
@@ -107,21 +43,21 @@ impl Progress for Relay {
 }
 
 /// The writer, from the first change until the database is closed.
-struct Writing<F: Fingerprint> {
-    writer: Option<Writer<F>>,
+struct Writing {
+    writer: Option<AnyWriter>,
     closed: bool,
 }
 
 /// What reads see.
-pub(crate) struct Reading<F> {
-    snapshot: Snapshot<F>,
+struct Reading {
+    snapshot: AnySnapshot,
     /// Whether the next read takes a new snapshot: after a commit of this handle.
-    pub(crate) stale: bool,
+    stale: bool,
     /// The number of rows, once it was counted.
-    pub(crate) num_rows: Option<u64>,
+    num_rows: Option<u64>,
 }
 
-impl<F: Fingerprint> Reading<F> {
+impl Reading {
     /// Takes a new snapshot. After an error, reads have the old one.
     fn renew(&mut self) -> Result<()> {
         match self.snapshot.refresh() {
@@ -140,13 +76,17 @@ impl<F: Fingerprint> Reading<F> {
 }
 
 /// Locks a mutex. A panic of another call leaves nothing half done behind these mutexes.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<F: Fingerprint> Handle<F> {
-    fn new(database: Database<F>, relay: Arc<Relay>) -> Result<Self> {
-        let reading = Reading { snapshot: database.snapshot()?, stale: false, num_rows: None };
+impl Handle {
+    /// Opens a handle. `open` makes or opens the database.
+    pub(crate) fn new(options: Options, open: impl FnOnce(Options) -> Result<AnyDatabase>) -> Result<Self> {
+        let relay = Arc::new(Relay::default());
+        let database = open(options.progress(relay.clone()))?;
+        let snapshot = database.snapshot()?.with_keys().with_block_rows(BLOCK_ROWS);
+        let reading = Reading { snapshot, stale: false, num_rows: None };
         let writing = Writing { writer: None, closed: false };
         Ok(Self {
             database,
@@ -157,12 +97,8 @@ impl<F: Fingerprint> Handle<F> {
         })
     }
 
-    fn bits(&self) -> u32 {
-        F::BITS
-    }
-
     /// The database with everything that this handle has committed.
-    pub(crate) fn snapshot(&self) -> Result<Snapshot<F>> {
+    pub(crate) fn snapshot(&self) -> Result<AnySnapshot> {
         let mut reading = lock(&self.reading);
         if reading.stale {
             reading.renew()?;
@@ -171,13 +107,27 @@ impl<F: Fingerprint> Handle<F> {
     }
 
     /// What was read last, for settings.
-    pub(crate) fn last_snapshot(&self) -> Snapshot<F> {
+    pub(crate) fn last_snapshot(&self) -> AnySnapshot {
         lock(&self.reading).snapshot.clone()
     }
 
     /// The same, with progress.
-    pub(crate) fn watched_snapshot(&self, ticker: &Arc<Ticker>) -> Result<Snapshot<F>> {
+    pub(crate) fn watched_snapshot(&self, ticker: &Arc<Ticker>) -> Result<AnySnapshot> {
         Ok(self.snapshot()?.with_progress(ticker.clone()))
+    }
+
+    /// The number of rows. Rows are counted one by one where several runs or deletions overlap.
+    pub(crate) fn len(&self, ticker: &Arc<Ticker>) -> Result<u64> {
+        let snapshot = self.watched_snapshot(ticker)?;
+        if let Some(num_rows) = lock(&self.reading).num_rows {
+            return Ok(num_rows);
+        }
+        let num_rows = snapshot.count_rows()?;
+        let mut reading = lock(&self.reading);
+        if !reading.stale {
+            reading.num_rows = Some(num_rows);
+        }
+        Ok(num_rows)
     }
 
     /// Takes a new snapshot, with what other processes have committed.
@@ -188,7 +138,7 @@ impl<F: Fingerprint> Handle<F> {
     /// Waits for the writer until no other call uses it, or the ticker is cancelled.
     ///
     /// Fails after a fork: the child shares the lock and the log, and has none of the threads.
-    fn writing(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Writing<F>>> {
+    fn writing(&self, ticker: &Ticker) -> Result<MutexGuard<'_, Writing>> {
         if std::process::id() != self.process {
             // The mutex may be held for ever, by a thread that only the parent has.
             return Err(Error::Forked { path: self.database.path().to_path_buf() });
@@ -212,7 +162,7 @@ impl<F: Fingerprint> Handle<F> {
     pub(crate) fn write<T>(
         &self,
         ticker: &Arc<Ticker>,
-        work: impl FnOnce(&mut Writer<F>) -> Result<T>,
+        work: impl FnOnce(&mut AnyWriter) -> Result<T>,
     ) -> Result<T> {
         let mut writing = self.writing(ticker)?;
         if writing.closed {
@@ -232,7 +182,7 @@ impl<F: Fingerprint> Handle<F> {
     pub(crate) fn write_through<T>(
         &self,
         ticker: &Arc<Ticker>,
-        work: impl FnOnce(&mut Writer<F>) -> Result<T>,
+        work: impl FnOnce(&mut AnyWriter) -> Result<T>,
     ) -> Result<T> {
         self.write(ticker, |writer| {
             let done = work(writer);
@@ -246,7 +196,7 @@ impl<F: Fingerprint> Handle<F> {
         if self.writing(ticker)?.writer.is_none() {
             return Ok(());
         }
-        self.write_through(ticker, Writer::commit)
+        self.write_through(ticker, AnyWriter::commit)
     }
 
     /// The checkpoint, committed or not.
@@ -262,7 +212,7 @@ impl<F: Fingerprint> Handle<F> {
         let mut writing = self.writing(ticker)?;
         writing.closed = true;
         self.relay.forward_to(ticker.clone());
-        writing.writer.take().map_or(Ok(()), Writer::close)
+        writing.writer.take().map_or(Ok(()), AnyWriter::close)
     }
 
     /// Releases the lock and discards uncommitted changes.

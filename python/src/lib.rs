@@ -20,13 +20,11 @@ mod handle;
 mod kept;
 mod lists;
 mod numbers;
-mod reads;
 mod stream;
 mod tables;
 mod texts;
 mod watch;
 mod words;
-mod writes;
 
 /// The module.
 #[pyo3::pymodule]
@@ -41,7 +39,7 @@ mod _nearprint {
     #[pymodule_export]
     use crate::blocks::{block_keys, components, forest, join_between, join_blocks, split_blocks};
     #[pymodule_export]
-    use crate::build::AnyBuilder;
+    use crate::build::Builder;
     #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]
@@ -56,7 +54,8 @@ mod _nearprint {
     use crate::kept::KeptFingerprints;
     #[pymodule_export]
     use crate::lists::{
-        distances, fill_distance_matrix, find_all, find_clusters, pairs_of_short_list, simhash, tuples,
+        distances, fill_distance_matrix, find_all, find_clusters, pairs_of_short_list, simhash, sketches,
+        tuples,
     };
     #[pymodule_export]
     use crate::numbers::{num_differing_bits, simhash_of_list, words_of_list};

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use nearprint::internal::for_each;
-use nearprint::{
-    BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, visit_all, visit_all_clusters,
-};
+use nearprint::erased::{self, AnyStream};
+use nearprint::internal::{fingerprints, for_each, words};
+use nearprint::{BandLayout, Fingerprint, Near, Options, Result, Width, WidthVisitor, list};
 use nearprint_text::recipe::{Weight, compute, weighted};
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::columns::{ClusterCollector, PairCollector};
 use crate::errors::{OrRaise, input_error};
-use crate::stream::{Search, Stream};
+use crate::stream::{BLOCK_ROWS, Stream};
 use crate::watch::{Ticker, watch};
-use crate::words::{self, fingerprints};
 
 /// Lists up to this length are compared all with all. A search takes longer to prepare.
 const TINY_LIST: usize = 48;
@@ -31,8 +28,10 @@ pub(crate) fn find_all(
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
-    let (words, near) = (words.as_slice()?, near_of(py, near)?);
-    stream(py, width, threads, listener, |options| FindAll { words, near, options })
+    let words = words.as_slice()?;
+    search(py, (width, near, threads), listener, |width, near, options| {
+        erased::find_all(width, words, near, options, BLOCK_ROWS)
+    })
 }
 
 /// All clusters of a list, as a stream of `cluster`, `fingerprint`.
@@ -45,8 +44,10 @@ pub(crate) fn find_clusters(
     threads: usize,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<Stream> {
-    let (words, near) = (words.as_slice()?, near_of(py, near)?);
-    stream(py, width, threads, listener, |options| FindClusters { words, near, options })
+    let words = words.as_slice()?;
+    search(py, (width, near, threads), listener, |width, near, options| {
+        erased::find_clusters(width, words, near, options, BLOCK_ROWS)
+    })
 }
 
 /// A distance, and the text form of bands.
@@ -55,65 +56,21 @@ pub(crate) fn near_of(py: Python<'_>, (k, bands): (u32, Option<String>)) -> PyRe
     Ok(Near { k, bands: bands.or_raise(py)? })
 }
 
+/// The width, what is near, and the number of threads.
+pub(crate) type How = (u32, (u32, Option<String>), usize);
+
 /// Starts a search on a list, with progress.
-pub(crate) fn stream<V: WidthVisitor<Output = Search> + Send>(
+pub(crate) fn search(
     py: Python<'_>,
-    width: u32,
-    threads: usize,
+    (width, near, threads): How,
     listener: Option<Py<PyAny>>,
-    search: impl FnOnce(Options) -> V,
+    start: impl FnOnce(Width, Near, Options) -> Result<AnyStream> + Send,
 ) -> PyResult<Stream> {
-    let width = Width::try_from(width).or_raise(py)?;
+    let (width, near) = (Width::try_from(width).or_raise(py)?, near_of(py, near)?);
     let ticker = Arc::new(Ticker::default());
-    let search = search(Options::new().threads(threads).progress(ticker.clone()));
-    let search = py.detach(|| width.visit(search));
-    Ok(Stream::start(ticker, listener, search))
-}
-
-struct FindAll<'a> {
-    words: &'a [u64],
-    near: Near,
-    options: Options,
-}
-
-impl WidthVisitor for FindAll<'_> {
-    type Output = Search;
-
-    fn visit<F: Fingerprint>(self) -> Search {
-        let (list, near, options): (Vec<F>, _, _) =
-            (fingerprints(self.words).collect(), self.near, self.options);
-        Box::new(move |sink| {
-            let mut pairs = PairCollector::new::<F>(false);
-            visit_all(list, near, &options, |block| {
-                pairs.push(block);
-                sink.send_full(&mut pairs)
-            })?;
-            sink.send_rest(&mut pairs)
-        })
-    }
-}
-
-struct FindClusters<'a> {
-    words: &'a [u64],
-    near: Near,
-    options: Options,
-}
-
-impl WidthVisitor for FindClusters<'_> {
-    type Output = Search;
-
-    fn visit<F: Fingerprint>(self) -> Search {
-        let (list, near, options): (Vec<F>, _, _) =
-            (fingerprints(self.words).collect(), self.near, self.options);
-        Box::new(move |sink| {
-            let mut clusters = ClusterCollector::new::<F>();
-            visit_all_clusters(list, near, &options, |members| {
-                clusters.push(members);
-                sink.send_full(&mut clusters)
-            })?;
-            sink.send_rest(&mut clusters)
-        })
-    }
+    let options = Options::new().threads(threads).progress(ticker.clone());
+    let rows = py.detach(|| start(width, near, options)).or_raise(py)?;
+    Ok(Stream::new(rows, "cluster", ticker, listener))
 }
 
 /// The pairs of a block of 64-bit fingerprints as a list of tuples, the smaller number first.
@@ -144,7 +101,7 @@ pub(crate) fn pairs_of_short_list<'py>(
     }
     let mut pairs = Vec::new();
     let search = || {
-        visit_all(list, k, &Options::new().threads(1), |block| {
+        list::visit_pairs(list, k, &Options::new().threads(1), |block| {
             pairs.extend(block.iter().map(|pair| (pair.a, pair.b)));
             Ok::<(), nearprint::Error>(())
         })
@@ -173,25 +130,20 @@ pub(crate) fn distances<'py>(
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let (a, b) = (a.as_slice()?, b.as_slice()?);
     let width = Width::try_from(width).or_raise(py)?;
-    Ok(py.detach(|| width.visit(Distances { a, b })).into_pyarray(py))
+    Ok(py.detach(|| erased::distances(width, a, b)).into_pyarray(py))
 }
 
-struct Distances<'a> {
-    a: &'a [u64],
-    b: &'a [u64],
-}
-
-impl WidthVisitor for Distances<'_> {
-    type Output = Vec<u32>;
-
-    fn visit<F: Fingerprint>(self) -> Vec<u32> {
-        let (mut a, mut b) = (fingerprints::<F>(self.a), fingerprints::<F>(self.b));
-        match (a.len(), b.len()) {
-            (1, _) => a.next().map_or_else(Vec::new, |one| b.map(|other| one.distance(other)).collect()),
-            (_, 1) => b.next().map_or_else(Vec::new, |one| a.map(|other| one.distance(other)).collect()),
-            _ => a.zip(b).map(|(one, other)| one.distance(other)).collect(),
-        }
-    }
+/// The sketches of fingerprints with bands, which have the other bits 0.
+#[pyfunction]
+pub(crate) fn sketches<'py>(
+    py: Python<'py>,
+    words: PyReadonlyArray1<'_, u64>,
+    width: u32,
+    bands: &str,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let (words, bands) = (words.as_slice()?, bands.parse::<BandLayout>().or_raise(py)?);
+    let width = Width::try_from(width).or_raise(py)?;
+    Ok(py.detach(|| erased::sketches(width, words, bands)).or_raise(py)?.into_pyarray(py))
 }
 
 /// Writes the distances between all fingerprints into a matrix.
@@ -277,6 +229,6 @@ impl WidthVisitor for Simhash<'_> {
             Some(weights) => weighted(hashes.zip(weights.iter().copied())),
             None => compute(hashes),
         };
-        words::words(simhash).collect()
+        words(simhash).collect()
     }
 }

@@ -114,7 +114,7 @@ pub(crate) fn numbers_of_arrow(py: Python<'_>, array: ArrowArrays) -> PyResult<B
 /// one for the schema, and another one for the data.
 #[pyfunction]
 pub(crate) fn arrow_stream(py: Python<'_>, stream: Py<Stream>) -> PyResult<Bound<'_, PyCapsule>> {
-    let schema = stream.get().schema(py)?;
+    let schema = stream.get().schema();
     stream_capsule(py, Box::new(StreamReader { schema, stream }))
 }
 

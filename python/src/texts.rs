@@ -20,7 +20,7 @@ const TEXTS_AT_ONCE: usize = 1 << 13;
 /// The number of texts that a thread fingerprints between two checks for cancellation.
 const TEXTS_BETWEEN_CHECKS: usize = 64;
 
-/// Fingerprints, the positions of missing texts, and those of texts with few features: see [`How`].
+/// Fingerprints, and the positions of missing texts and of texts with few features: see [`How`].
 type Fingerprints<'py> = (Bound<'py, PyAny>, Vec<usize>, Vec<usize>);
 
 /// Whether fingerprints are those that a deduplication stores, and the number below which features are

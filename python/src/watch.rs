@@ -72,8 +72,6 @@ fn stage_name(stage: Stage) -> &'static str {
         Stage::Joining => "joining",
         Stage::Verifying => "verifying",
         Stage::Copying => "copying",
-        Stage::Fingerprinting => "fingerprinting",
-        Stage::Confirming => "confirming",
         Stage::Answering => "answering",
         _ => "working",
     }

@@ -1,7 +1,7 @@
 //! Fingerprints as Python passes them: rows of 64-bit words, the least significant word first.
 
 pub(crate) use nearprint::internal::{fingerprints, words, words_of};
-use nearprint::{Fingerprint, ParseFingerprintError, Radix, Width, WidthVisitor};
+use nearprint::{Radix, Width, erased};
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::prelude::*;
 
@@ -12,24 +12,9 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// No fingerprints.
-    pub(crate) fn new(width: Width) -> Self {
-        Self::from_words(width, Vec::new())
-    }
-
     /// Fingerprints whose words are there already.
     pub(crate) fn from_words(width: Width, words: Vec<u64>) -> Self {
         Self { width, words }
-    }
-
-    /// Appends a fingerprint, which must have the width.
-    pub(crate) fn push<F: Fingerprint>(&mut self, fingerprint: F) {
-        self.words.extend(words(fingerprint));
-    }
-
-    /// The fingerprints so far. None are left.
-    pub(crate) fn take(&mut self) -> Self {
-        Self::from_words(self.width, std::mem::take(&mut self.words))
     }
 
     /// The words row by row.
@@ -39,7 +24,7 @@ impl Words {
 
     /// The number of words of one fingerprint.
     pub(crate) fn num_words(&self) -> usize {
-        self.width.bits() as usize / 64
+        self.width.words()
     }
 
     /// A NumPy array of shape (n,) for 64 bits, (n, 2) for 128, (n, 4) for 256.
@@ -64,19 +49,7 @@ pub(crate) fn append_hex(width: Width, text: &str, words: &mut Vec<u64>) -> Resu
             text.chars().count(),
         ));
     }
-    width.visit(AppendHex { text, words }).map_err(|why| format!("{text:?}: {why}"))
-}
-
-struct AppendHex<'a> {
-    text: &'a str,
-    words: &'a mut Vec<u64>,
-}
-
-impl WidthVisitor for AppendHex<'_> {
-    type Output = Result<(), ParseFingerprintError>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        self.words.extend(words(F::parse_radix(self.text, Some(Radix::Hexadecimal))?));
-        Ok(())
-    }
+    let parsed = erased::parse(width, text, Some(Radix::Hexadecimal));
+    words.extend(parsed.map_err(|why| format!("{text:?}: {why}"))?);
+    Ok(())
 }

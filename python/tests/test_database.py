@@ -501,3 +501,29 @@ def test_regression_limits_come_before_keys(tmp_path: Path) -> None:
         everything = database.query(7, 0)
         assert [first["id"][row] for row in range(3)] == [everything["id"][row] for row in range(3)]
         assert len(database.query(7, 0, 5000)["id"]) == 1000
+
+
+def test_keys_have_hashes(tmp_path: Path) -> None:
+    digests = [bytes(range(32)), b"\xff\x00"]
+    with nearprint.create(tmp_path / "made.np", hashes=True) as database:
+        assert (database.keeps_keys, database.keeps_texts, database.keeps_hashes) == (True, False, True)
+        assert database.stats()["keys"] == "keys and hashes"
+        database.add([7, 8], keys=["a", "b"], texts=digests)
+        with pytest.raises(nearprint.InputError, match="hashes of texts"):
+            database.add([9], keys=["c"], texts=[bytes(33)])
+        database.commit()
+        (id_of_b,) = database.ids_of_key("b").tolist()
+        assert database.hashes_of(8, id_of_b) == {"b": digests[1]}
+    with nearprint.build(tmp_path / "built.np", [7, 8], keys=["a", "b"], texts=digests, hashes=True) as database:
+        assert database.keeps_hashes
+        assert database.hashes_of(7, database.ids_of_key("a").tolist()[0]) == {"a": digests[0]}
+    with pytest.raises(nearprint.InputError, match="one of them"):
+        nearprint.create(tmp_path / "both.np", texts=True, hashes=True)
+
+
+def test_batches_have_a_limit_for_each_query(tmp_path: Path) -> None:
+    with nearprint.build(tmp_path / "many.np", np.full(100, 7, np.uint64), kind="hamming") as database:
+        found = database.query_batch([7, 6], 3, limit=2)
+        assert (found["query"].tolist(), found["id"].tolist()) == ([0, 0, 1, 1], [0, 1, 0, 1])
+        with pytest.raises(nearprint.InputError, match="limit"):
+            database.query_batch([7], 3, limit=-1)

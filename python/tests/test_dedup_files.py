@@ -159,7 +159,7 @@ def test_wrong_combinations_are_refused(pages: Path, tmp_path: Path) -> None:
     refused("file of duplicates, which is not written", report=tmp_path / "page")
     refused("file of duplicates, which is not written", report=tmp_path / "page", duplicates="-")
     refused("which is not written", report=tmp_path / "page", duplicates=duplicates, dry_run=True)
-    refused("is read, and cannot be written to", report=pages, duplicates=duplicates)
+    refused("is also an input", report=pages, duplicates=duplicates)
     refused("are the same file", report=duplicates, duplicates=duplicates)
 
 

@@ -165,8 +165,7 @@ def test_texts_are_found_by_the_recipe(tmp_path: Path) -> None:
         assert (found["query"].tolist(), found["id"].tolist()) == ([0, 1], [6, 5])
         with pytest.raises(nearprint.InputError, match=r"find\(\) takes texts"):
             database.query(texts[0])
-        with pytest.raises(nearprint.InputError, match="limit"):
-            database.find(texts, limit=1)
+        assert database.find([texts[0]] * 2, similarity=0.0, limit=1)["query"].tolist() == [0, 1]
     with nearprint.create(tmp_path / "plain.np") as database, pytest.raises(nearprint.InputError, match="no recipe"):
         database.find("text")
 

@@ -73,7 +73,7 @@ impl<'a, F: Fingerprint> MergeInputs<'a, F> {
 /// Reads the entries of a segment and checks their order and their sum.
 struct EntryReader<'a, F> {
     segment: &'a Segment<F>,
-    cursor: Cursor<'a, F>,
+    cursor: Cursor,
     last: Option<F>,
     sum: u64,
 }
@@ -81,7 +81,7 @@ struct EntryReader<'a, F> {
 impl<F: Fingerprint> BlockReader<F> for EntryReader<'_, F> {
     fn next_block(&mut self, out: &mut Vec<F>) -> Result<()> {
         let Segment { file, info, table, .. } = self.segment;
-        if self.cursor.next_block(out)? == BlockRead::End {
+        if self.cursor.next_block(self.segment, out)? == BlockRead::End {
             return file.check_equal("hi", info.fingerprint_sum, self.sum);
         }
         for &value in out.iter() {
@@ -105,7 +105,7 @@ pub(super) struct TaggedRow<F> {
 /// Reads the rows of a run and checks their order and their sum.
 struct RowReader<'a, F> {
     run: &'a Run<F>,
-    cursor: RowCursor<'a, F>,
+    cursor: RowCursor<F>,
     newer: NewerTombstones<'a>,
     last: Option<Row<F>>,
     sum: u64,
@@ -115,7 +115,7 @@ struct RowReader<'a, F> {
 impl<F: Fingerprint> BlockReader<TaggedRow<F>> for RowReader<'_, F> {
     fn next_block(&mut self, out: &mut Vec<TaggedRow<F>>) -> Result<()> {
         let file = &self.run.postings.file;
-        if self.cursor.next_block(&mut self.block)? == BlockRead::End {
+        if self.cursor.next_block(self.run, &mut self.block)? == BlockRead::End {
             return file.check_equal("ids", self.run.record.row_sum, self.sum);
         }
         for &row in &self.block {

@@ -38,7 +38,7 @@ pub(super) fn write_keys_file<F: Fingerprint>(
         return Ok(None);
     }
     let file = write_keys(storage, spec, info, |visit| source.for_each(visit))?;
-    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, file }))
+    Ok(Some(KeysRecord { count: info.count, key_sum: info.key_sum, value_sum: info.value_sum, file }))
 }
 
 /// A keys file, and the tombstones that apply to its rows.
@@ -94,7 +94,7 @@ pub(crate) struct KeySorter<F> {
     last_piece: u32,
 }
 
-/// A record in memory. Its order is that of records, with the earliest of several first.
+/// A record in memory. It is ordered as records are, with the earliest of several first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HeldKey<F> {
     id: u64,
@@ -146,9 +146,9 @@ impl<F: Fingerprint> KeySorter<F> {
 
     fn write_piece(&mut self, target: Target<'_>, source: &dyn KeySource<F>) -> Result<()> {
         self.last_piece += 1;
-        let mut spec = Keys::file_spec(target.database_id, target.run, target.width);
+        let mut spec = Keys::file_spec(target.owner);
         spec.header.table = self.last_piece;
-        spec.name = names::spill(target.run, NO_TABLE, u64::from(self.last_piece));
+        spec.name = names::spill(target.owner.run, NO_TABLE, u64::from(self.last_piece));
         let record = write_keys_file(&**target.storage, &spec, source)?;
         self.pieces.extend(record.map(|record| (spec, record)));
         Ok(())

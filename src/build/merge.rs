@@ -87,7 +87,7 @@ impl<F: Fingerprint> Ledger<F> {
         self.removed = self.removed.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
     }
 
-    /// The sum of the written rows must be that of the inputs minus that of the removed rows.
+    /// The sum of the written rows must be the sum of the inputs minus the sum of the removed rows.
     fn check(&self, inputs: MergeInputs<'_, F>, row_sum: u64) -> Result<()> {
         let given = inputs.0.iter().fold(0u64, |sum, run| sum.wrapping_add(run.record.row_sum));
         inputs.0[0].postings.file.check_equal("ids", given.wrapping_sub(self.removed), row_sum)

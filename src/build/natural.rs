@@ -36,8 +36,8 @@ impl NaturalTable {
         let RowCounts { entries, rows, smallest_id, largest_id } = counts;
         let table = layout.table::<F>(0);
         let bits = directory_bits(table.prefix_bits, entries);
-        let spec = Segment::<F>::file_spec(target.database_id, target.run, 0);
-        let postings_spec = Postings::file_spec(target.database_id, target.run, F::BITS);
+        let spec = Segment::<F>::file_spec(target.owner, &layout, 0);
+        let postings_spec = Postings::file_spec(target.owner);
         let info = PostingsInfo { entries, rows, row_sum: 0, smallest_id, largest_id };
         let mut segment = SegmentWriter::create(storage, &spec, table, entries, bits)?;
         let mut postings = PostingsWriter::create(storage, &postings_spec, info)?;
@@ -49,9 +49,8 @@ impl NaturalTable {
 
     /// Opens the table to read it from front to back.
     pub(super) fn open<F: Fingerprint>(&self, target: Target<'_>) -> Result<Segment<F>> {
-        let (storage, spec) = (&**target.storage, Segment::<F>::file_spec(target.database_id, target.run, 0));
-        let postings_spec = Postings::file_spec(target.database_id, target.run, F::BITS);
-        let values = Values::written::<F>(storage, &postings_spec, self.postings_file)?;
+        let (storage, spec) = (&**target.storage, Segment::<F>::file_spec(target.owner, &self.layout, 0));
+        let values = Values::written::<F>(storage, &Postings::file_spec(target.owner), self.postings_file)?;
         Segment::map(storage, &spec, self.layout.table(0), self.segment_file, Access::Sequential, values)
     }
 }

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Bits, Fingerprint, Payload, Stored};
 use crate::format::Flaw;
 use crate::format::manifest::FileRecord;
-use crate::layout::Table;
 use crate::layout::cost::directory_bits;
+use crate::layout::{Layout, Table};
 use crate::progress::Stage;
 use crate::run::{BlockRead, Segment, SegmentWriter};
 use crate::util::parallel;
@@ -50,6 +50,7 @@ pub(super) fn write_others<F: Fingerprint>(
         target,
         source,
         natural: &natural.open(target)?,
+        layout: &natural.layout,
         memory_bytes: options.memory_bytes / at_once,
         threads: options.threads.div_ceil(at_once),
         done: AtomicU64::new(0),
@@ -102,6 +103,7 @@ struct TableWork<'a, F> {
     target: Target<'a>,
     source: TableSource<'a, F>,
     natural: &'a Segment<F>,
+    layout: &'a Layout,
     memory_bytes: usize,
     threads: usize,
     done: AtomicU64,
@@ -110,9 +112,9 @@ struct TableWork<'a, F> {
 
 impl<F: Fingerprint> TableWork<'_, F> {
     fn write(&self, index: usize, table: &Table<F>) -> Result<FileRecord> {
-        let Target { storage, database_id, run, .. } = self.target;
+        let Target { storage, owner, .. } = self.target;
         let entries = self.natural.info.entries;
-        let spec = Segment::<F>::file_spec(database_id, run, index);
+        let spec = Segment::<F>::file_spec(owner, self.layout, index);
         let path = storage.path(&spec.name);
         let bits = directory_bits(table.prefix_bits, entries);
         let mut left = entries;
@@ -165,12 +167,12 @@ impl<F: Fingerprint> TableWork<'_, F> {
 
     /// Sorts what `record` returns for each fingerprint of table 0 and its number.
     fn sorted<T: Sortable>(&self, index: usize, record: impl Fn(F, u32) -> T) -> Result<Sorted<T>> {
-        let names = SpillNames::new(self.target.run, index);
+        let names = SpillNames::new(self.target.owner.run, index);
         let mut sorter = Sorter::new(self.target.storage.clone(), names, self.memory_bytes, self.threads);
         let mut cursor = self.natural.cursor();
         let mut block = Vec::new();
         let mut numbers = 0u32..;
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(self.natural, &mut block)? == BlockRead::Filled {
             for (&natural, number) in block.iter().zip(&mut numbers) {
                 sorter.push(record(natural, number))?;
             }

@@ -3,24 +3,22 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::format::header::Owner;
 use crate::options::Options;
 use crate::storage::{Storage, names};
 
-/// The folder, the database and the number of a run that is being written.
+/// The folder of a run that is being written, and what its files belong to.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) storage: &'a Arc<dyn Storage>,
     pub(crate) options: &'a Options,
-    pub(crate) database_id: [u8; 16],
-    /// Width of a fingerprint in bits.
-    pub(crate) width: u32,
-    pub(crate) run: u64,
+    pub(crate) owner: Owner,
 }
 
 impl Target<'_> {
     /// Runs `work`. If it fails, removes the files that it has written.
     pub(super) fn or_remove<T>(&self, tables: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().inspect_err(|_| remove_run(&**self.storage, self.run, tables))
+        work().inspect_err(|_| remove_run(&**self.storage, self.owner.run, tables))
     }
 }
 

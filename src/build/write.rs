@@ -51,7 +51,7 @@ impl<'a, F: Fingerprint> RunContent<'a, F> {
 /// Writes a run. Removes its files after an error.
 pub(crate) fn write_run<F: Fingerprint>(target: Target<'_>, content: RunContent<'_, F>) -> Result<RunRecord> {
     let RunContent { layout, counts, rows, tables, deleted, keys } = content;
-    let Target { storage, database_id, run, width, .. } = target;
+    let Target { storage, owner, .. } = target;
     target.or_remove(layout.table_count(), || {
         let natural = NaturalTable::write(target, layout, &*rows, counts)?;
         // The other tables need the memory.
@@ -59,13 +59,13 @@ pub(crate) fn write_run<F: Fingerprint>(target: Target<'_>, content: RunContent<
         let mut segments = vec![natural.segment_file];
         segments.extend(write_others(target, &natural, tables)?);
         let tombstones_file = deleted.as_ref().map(|Deleted { info, visit_all }| {
-            let spec = Tombstones::file_spec(database_id, run, width);
-            write_tombstones(&**storage, &spec, *info, visit_all)
+            write_tombstones(&**storage, &Tombstones::file_spec(owner), *info, visit_all)
         });
-        let keys = write_keys_file(&**storage, &Keys::file_spec(database_id, run, width), keys)?;
+        let keys = write_keys_file(&**storage, &Keys::file_spec(owner), keys)?;
         Ok(RunRecord {
-            run,
+            run: owner.run,
             identity: random_id()?,
+            salt: owner.salt,
             layout: natural.layout,
             entries: counts.entries,
             rows: counts.rows,

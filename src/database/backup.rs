@@ -31,19 +31,24 @@ impl<F: Fingerprint> Snapshot<F> {
     /// each case nothing of the copy stays.
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
         refuse_inside(dest.as_ref(), &self.folder())?;
+        manifest::check_writable(self.storage(), self.manifest())?;
         let mut staging = Staging::begin(dest.as_ref())?;
         staging.copy_permissions(self.storage())?;
         let options = self.options();
         let mut manifest = self.manifest_in_runs();
-        let total = self.runs().map(|run| run.record.len_bytes()).sum();
+        let ingested = manifest.ingested.iter().map(|file| file.file.len_bytes);
+        let total = self.runs().map(|run| run.record.len_bytes()).chain(ingested).sum();
         let mut done = 0;
         let mut report = |bytes| {
             done += bytes;
             options.report(Stage::Copying, done, Some(total))
         };
         for run in self.runs() {
-            let copy = run.copy(staging.folder(), manifest.database_id, run.record.run, &mut report)?;
+            let copy = run.copy(staging.folder(), &manifest, run.record.run, &mut report)?;
             manifest.runs.push(copy);
+        }
+        for (file, record) in self.identities().iter().zip(&manifest.ingested) {
+            file.copy(staging.folder(), &manifest, record, &mut report)?;
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()

@@ -5,6 +5,7 @@
 //! postings. Every other table is made from table 0 by sorting its permuted fingerprints the same
 //! way.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,12 +13,14 @@ use crate::build::{KeySorter, RowCounts, RunContent, Sorter, SpillNames, Target,
 use crate::database::new_row::NewRow;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
+use crate::format::header::Owner;
 use crate::format::keys::KeyRecord;
 use crate::format::manifest::{IdRanges, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
 use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
+use crate::run::write_identities;
 use crate::storage::{Staging, Storage};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -56,6 +59,8 @@ pub struct Builder<F: Fingerprint> {
     next_sequence: u64,
     /// The manifest of the empty database.
     manifest: Manifest,
+    /// The owner of the files of its run.
+    owner: Owner,
     options: Options,
     /// The folder of `staging`.
     storage: Arc<dyn Storage>,
@@ -64,7 +69,7 @@ pub struct Builder<F: Fingerprint> {
     /// The caller's name for the run.
     identity: Option<String>,
     automatic: IdRanges,
-    ingested: Vec<[u8; 16]>,
+    ingested: BTreeSet<[u8; 16]>,
     largest_id: Option<u64>,
     next_id: Option<u64>,
     rows: u64,
@@ -79,11 +84,13 @@ impl<F: Fingerprint> Builder<F> {
         // Keys need more memory than rows.
         let memory = if schema.keys.has_keys() { options.memory_bytes / 3 } else { options.memory_bytes };
         let names = SpillNames::new(FIRST_RUN, 0);
+        let manifest = manifest::fresh(F::BITS, schema)?;
         Ok(Self {
             sorter: Sorter::new(storage.clone(), names, memory, options.threads),
             keys: KeySorter::new(options.memory_bytes / 3),
             next_sequence: 0,
-            manifest: manifest::fresh(F::BITS, schema)?,
+            owner: manifest.new_owner(FIRST_RUN)?,
+            manifest,
             next_id: Some(0),
             options,
             storage,
@@ -91,18 +98,18 @@ impl<F: Fingerprint> Builder<F> {
             runs_only: false,
             identity: None,
             automatic: IdRanges::default(),
-            ingested: Vec::new(),
+            ingested: BTreeSet::new(),
             largest_id: None,
             rows: 0,
         })
     }
 
-    /// Takes over everything but rows from a database that this one replaces: assigned ids,
-    /// ingested runs, the checkpoint, the history.
-    pub(crate) fn take_over(&mut self, old: &Manifest) {
+    /// Takes over everything but rows from a database that this one replaces: assigned ids, the
+    /// identities of ingested runs, the checkpoint, the history.
+    pub(crate) fn take_over(&mut self, old: &Manifest, ingested: BTreeSet<[u8; 16]>) {
         self.largest_id = self.largest_id.max(old.largest_id);
         old.automatic.iter().for_each(|(first, last)| self.automatic.add(first, last));
-        self.ingested.clone_from(&old.ingested);
+        self.ingested = ingested;
         self.runs_only |= old.runs_only;
         if let Some(kept) = old.keys {
             self.next_sequence = self.next_sequence.max(kept.next_sequence);
@@ -143,25 +150,25 @@ impl<F: Fingerprint> Builder<F> {
     /// Makes a folder of runs instead, for databases to [ingest](crate::Writer::ingest). It can be
     /// read like a database, but not written to.
     ///
-    /// A database adopts a run once. If all rows come with ids or keys, runs with equal rows are the
-    /// same run, wherever they were built; texts do not count. A run with automatic ids is like no
-    /// other.
+    /// A database ingests a run once. If all rows come with ids or keys, runs with equal rows are
+    /// the same run, wherever they were built; texts do not count. A run with automatic ids differs
+    /// from every other.
     #[must_use]
     pub fn runs_only(mut self) -> Self {
         self.runs_only = true;
         self
     }
 
-    /// Makes a [run](Self::runs_only) that is the same as every other one with this name, whatever
-    /// their rows: of those that several attempts at a task have built, a database adopts one. A new
-    /// name makes a database adopt rows again that were deleted since.
+    /// Makes a [run](Self::runs_only) that counts as the same as every other one with this name,
+    /// even with other rows: of several attempts at a task, a database ingests one. With a new
+    /// name, a database ingests rows again that were deleted since.
     #[must_use]
     pub fn identity(mut self, name: &str) -> Self {
         self.identity = Some(name.to_string());
         self
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
@@ -208,7 +215,7 @@ impl<F: Fingerprint> Builder<F> {
     pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
         self.push_row(record.row.fingerprint, Some(record.row.id))?;
         self.next_sequence = self.next_sequence.max(record.last.saturating_add(1));
-        let target = target(&self.storage, &self.options, &self.manifest, F::BITS, FIRST_RUN);
+        let target = Target { storage: &self.storage, options: &self.options, owner: self.owner };
         self.keys.push(target, record)
     }
 
@@ -227,6 +234,7 @@ impl<F: Fingerprint> Builder<F> {
             storage,
             staging,
             mut manifest,
+            owner,
             runs_only,
             identity,
             automatic,
@@ -239,18 +247,22 @@ impl<F: Fingerprint> Builder<F> {
             kept.next_sequence = self.next_sequence;
         }
         (manifest.largest_id, manifest.automatic, manifest.runs_only) = (largest_id, automatic, runs_only);
-        manifest.ingested = ingested;
         let sorted = sorter.finish()?;
         let counts = RowCounts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
             let run = manifest.take_run_number();
-            let to = target(&storage, &options, &manifest, F::BITS, run);
+            let to = Target { storage: &storage, options: &options, owner: Owner { run, ..owner } };
             let (layout, keys) = (manifest.layout_for(counts.entries)?, keys.sorted(to)?);
             let mut record = write_run(to, RunContent::new(layout, (Box::new(sorted), counts), &[], &keys))?;
             if runs_only && let Some(known) = identity_of(identity.as_deref(), &manifest, &record) {
                 record.identity = known;
             }
             manifest.runs.push(record);
+        }
+        if !ingested.is_empty() {
+            let number = manifest.take_run_number();
+            let ascending: Vec<[u8; 16]> = ingested.into_iter().collect();
+            manifest.ingested = vec![write_identities(staging.folder(), &manifest, number, &ascending)?];
         }
         manifest::replace(staging.folder(), &manifest)?;
         staging.publish()?;
@@ -274,16 +286,6 @@ fn identity_of(name: Option<&str>, manifest: &Manifest, record: &RunRecord) -> O
     hash(&[b"rows", &words[..]].concat())
 }
 
-fn target<'a>(
-    storage: &'a Arc<dyn Storage>,
-    options: &'a Options,
-    manifest: &Manifest,
-    width: u32,
-    run: u64,
-) -> Target<'a> {
-    Target { storage, options, database_id: manifest.database_id, width, run }
-}
-
 /// Writes a database of several runs with different layouts, oldest first.
 #[cfg(test)]
 pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<crate::Database<u64>> {
@@ -297,8 +299,8 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         rows.dedup();
         let counts = RowCounts::of(&&rows[..], 0, &options)?;
         let storage = folder(&staging);
-        let (database_id, run) = (manifest.database_id, manifest.take_run_number());
-        let to = Target { storage: &storage, options: &options, database_id, width: 64, run };
+        let run = manifest.take_run_number();
+        let to = Target { storage: &storage, options: &options, owner: manifest.new_owner(run)? };
         let layout = layout.layout(64, manifest.k, counts.entries)?;
         let record = write_run(to, RunContent::new(layout, (Box::new(&rows[..]), counts), &[], &()))?;
         manifest.runs.push(record);
@@ -315,7 +317,7 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::mix64;
-    use crate::{Match, Pair, find_all, num_differing_bits};
+    use crate::{Fingerprint, Match, Pair, list};
 
     fn some_rows(count: u64, seed: u64) -> Vec<Row<u64>> {
         let near = |i: u64| 1u64 << (mix64(i ^ seed) % 64) | 1u64 << (mix64(i + seed) % 64);
@@ -337,7 +339,7 @@ mod tests {
             for query in rows.iter().step_by(97).map(|row| row.fingerprint ^ 0b101) {
                 for k in [0, 2, 5, 30] {
                     let near = |row: &Row<u64>| {
-                        let distance = num_differing_bits(row.fingerprint, query);
+                        let distance = row.fingerprint.distance(query);
                         let Row { fingerprint, id } = *row;
                         (distance <= k).then_some(Match { distance, fingerprint, id })
                     };
@@ -353,7 +355,7 @@ mod tests {
         let values: Vec<u64> = all.iter().map(|row| row.fingerprint).collect();
         let rows: Vec<Row<u64>> = all.iter().copied().collect();
         for k in [0, 3, 6] {
-            let expected: BTreeSet<Pair<u64>> = find_all(&values, k).unwrap().into_iter().collect();
+            let expected: BTreeSet<Pair<u64>> = list::find_all(&values, k).unwrap().into_iter().collect();
             let pairs: Vec<Pair<u64>> = snapshot.pairs(k).unwrap().collect::<Result<_>>().unwrap();
             assert_eq!(pairs.len(), expected.len());
             assert_eq!(pairs.into_iter().collect::<BTreeSet<_>>(), expected);

@@ -25,11 +25,11 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// Costs a walk over the smaller database, and a [query](Snapshot::query_batch) of the larger
     /// one for each of its fingerprints. Memory: 24 bytes for each row of 262,144 fingerprints, and
-    /// that of the queries.
+    /// the memory of the queries.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`; [`Error::Incomparable`]
-    /// where only one database has bands, or the other has others.
+    /// [`Error::Corrupt`], [`Error::Interrupted`], and errors of `visit`; [`Error::Incomparable`]
+    /// if only one database has bands, or they have different ones.
     ///
     /// ```
     /// use nearprint::{Database, Pair, Schema};
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// Visits all pairs of a row of this database and a row of another one within `k` bits, as
     /// `visit(a, b, distance)`, in the order of [`visit_cross`](Snapshot::visit_cross). Pairs of
-    /// the same two fingerprints are ordered by the ids of the smaller database, then by those of
+    /// the same two fingerprints are ordered by the ids of the smaller database, then by the ids of
     /// the other.
     ///
     /// # Errors
@@ -100,13 +100,11 @@ impl<F: Fingerprint> Snapshot<F> {
         if self.bands() == other.bands() {
             return Ok(());
         }
-        let layout = |of: &Self| of.manifest().layout.to_string();
-        let (path, other_path) = (self.folder(), other.folder());
         Err(Error::Incomparable {
-            path,
-            layout: layout(self),
-            other: other_path,
-            other_layout: layout(other),
+            path: self.folder(),
+            layout: self.manifest().layout.to_string(),
+            other: other.folder(),
+            other_layout: other.manifest().layout.to_string(),
         })
     }
 

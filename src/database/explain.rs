@@ -30,8 +30,8 @@ pub struct Explanation {
 pub struct RunExplanation {
     /// The run's number; `None` for an imagined run.
     pub run: Option<u64>,
-    /// Its layout: `rotations:T`, `blocks:M,S` or `bands:BxN`.
-    pub layout: String,
+    /// Its layout.
+    pub layout: LayoutChoice,
     /// Distinct fingerprints.
     pub fingerprints: u64,
     /// Whether queries compare every entry instead of probing tables.
@@ -92,9 +92,9 @@ impl Explanation {
     /// have.
     ///
     /// ```
-    /// use nearprint::{Explanation, Schema, Width};
+    /// use nearprint::{Explanation, LayoutChoice, Schema, Width};
     /// let explanation = Explanation::imagine(Width::W64, 10_000_000, 3, &Schema::new())?;
-    /// assert_eq!(explanation.runs[0].layout, "rotations:4");
+    /// assert_eq!(explanation.runs[0].layout, LayoutChoice::Rotations { tables: 4 });
     /// # Ok::<(), nearprint::Error>(())
     /// ```
     pub fn imagine(width: Width, entries: u64, k: u32, schema: &Schema) -> Result<Self> {
@@ -141,7 +141,7 @@ impl RunExplanation {
         let Estimate { probes, candidates, nanoseconds } = choice.estimate;
         Self {
             run,
-            layout: layout.to_string(),
+            layout: LayoutChoice::from(layout),
             fingerprints: entries,
             scan: choice.strategy == Strategy::Scan,
             tables: shapes.iter().enumerate().map(explain).collect(),
@@ -169,7 +169,12 @@ impl fmt::Display for Explanation {
         for (choice, run) in CHOICES.iter().zip(&self.choices) {
             let RunExplanation { layout, table_bytes, nanoseconds, .. } = run;
             let cost = time(*nanoseconds);
-            writeln!(f, "  {:<8}  {layout:<12}  {table_bytes:>10.1}  {cost}", choice.to_string())?;
+            writeln!(
+                f,
+                "  {:<8}  {:<12}  {table_bytes:>10.1}  {cost}",
+                choice.to_string(),
+                layout.to_string()
+            )?;
         }
         Ok(())
     }
@@ -213,25 +218,25 @@ impl RunExplanation {
         }
         let used: Vec<u32> = self.tables.iter().filter_map(|table| table.radius).collect();
         let (count, all) = (used.len(), self.tables.len());
-        if self.layout.starts_with("bands") {
-            writeln!(
+        match self.layout {
+            LayoutChoice::Bands(_) => writeln!(
                 f,
                 "  why: near fingerprints agree in a band, so that one of the {all} bands is equal, and a look-up \
                  in each table finds them; comparing all would take about {scan}"
-            )
-        } else if self.layout.starts_with("rotations") {
-            let sum: u32 = used.iter().map(|radius| radius + 1).sum();
-            writeln!(
-                f,
-                "  why: {count} of {all} prefixes do not overlap, so {k} errors leave one of them within its radius \
-                 (the radii + 1 add up to {sum} > {k}); the cheapest such plan; comparing all would take about {scan}"
-            )
-        } else {
-            writeln!(
+            ),
+            LayoutChoice::Rotations { .. } => {
+                let sum: u32 = used.iter().map(|radius| radius + 1).sum();
+                writeln!(
+                    f,
+                    "  why: {count} of {all} prefixes do not overlap, so {k} errors leave one of them within its radius \
+                     (the radii + 1 add up to {sum} > {k}); the cheapest such plan; comparing all would take about {scan}"
+                )
+            }
+            _ => writeln!(
                 f,
                 "  why: however {k} errors fall on the blocks, one of these {count} of {all} prefixes stays within its \
                  radius; the cheapest such plan; comparing all would take about {scan}"
-            )
+            ),
         }
     }
 }

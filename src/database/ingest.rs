@@ -3,19 +3,20 @@
 //! All folders are checked before anything is written. Then their runs are copied, and one
 //! replacement of the manifest makes all of them live.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::database::writer::Writer;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, IdentitiesRecord, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::KeyStorage;
 use crate::layout::LayoutChoice;
 use crate::log::manifest;
 use crate::options::Options;
 use crate::progress::Stage;
-use crate::run::{Run, verify};
-use crate::storage::Folder;
+use crate::run::{Identities, Run, verify, write_identities};
+use crate::storage::{Folder, Storage, names};
 
 /// The result of [`Writer::ingest`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,11 +56,12 @@ impl<F: Fingerprint> Writer<F> {
         self.check_poison()?;
         let read = |folder: &_| RunFolder::read::<F>(AsRef::as_ref(folder), self.manifest());
         let mut sources: Vec<RunFolder> = folders.iter().map(read).collect::<Result<_>>()?;
-        let skipped = skip_known(&mut sources, self.manifest());
+        let skipped = skip_known(&mut sources, &*self.storage(), self.manifest())?;
         if sources.is_empty() {
             return Ok(IngestReport { skipped, ..IngestReport::default() });
         }
         check_ids(self.path(), &self.automatic(), &sources)?;
+        check_room(self.manifest(), &sources)?;
         sources.iter().try_for_each(|source| source.verify::<F>(self.options()))?;
         // Rows that were inserted before are older than the runs.
         self.flush()?;
@@ -76,14 +78,34 @@ impl<F: Fingerprint> Writer<F> {
         for run in sources.iter().flat_map(RunFolder::runs) {
             numbers.push((self.take_run_number(), run.segments.len()));
         }
-        let copied = self.copy(sources, &numbers);
-        let ingested = copied.and_then(|runs| {
-            let mut next = self.next_manifest();
-            take_over(&mut next, sources);
-            next.runs.extend(runs);
-            self.publish(next)
-        });
-        ingested.inspect_err(|_| numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables)))
+        let identities = self.take_run_number();
+        let ingested = self.copy_runs(sources, &numbers, identities);
+        if ingested.is_err() {
+            numbers.iter().for_each(|&(number, tables)| self.forget_run(number, tables));
+        }
+        let unused = ingested.as_ref().map_or_else(|_| vec![identities], Clone::clone);
+        unused.into_iter().for_each(|number| self.forget(&names::identities(number)));
+        ingested.map(drop)
+    }
+
+    /// Copies all runs, writes their identities, and makes both live. Returns the numbers of the
+    /// files of identities that this replaces.
+    fn copy_runs(
+        &mut self,
+        sources: &[RunFolder],
+        numbers: &[(u64, usize)],
+        identities: u64,
+    ) -> Result<Vec<u64>> {
+        let runs = self.copy(sources, numbers)?;
+        let (kept, record) = merge_identities(&*self.storage(), self.manifest(), sources, identities)?;
+        let replaced = self.manifest().ingested.iter().skip(kept).map(|file| file.number).collect();
+        let mut next = self.next_manifest();
+        next.ingested.truncate(kept);
+        next.ingested.push(record);
+        take_over(&mut next, sources);
+        next.runs.extend(runs);
+        self.publish(next)?;
+        Ok(replaced)
     }
 
     fn copy(&self, sources: &[RunFolder], numbers: &[(u64, usize)]) -> Result<Vec<RunRecord>> {
@@ -97,7 +119,7 @@ impl<F: Fingerprint> Writer<F> {
         let runs = sources.iter().flat_map(|source| source.runs().map(move |run| (source, run)));
         let copies = runs.zip(numbers).map(|((source, run), &(number, _))| {
             let run = Run::<F>::open(&source.storage, &source.manifest, run)?;
-            run.copy(&*storage, self.manifest().database_id, number, &mut report)
+            run.copy(&*storage, self.manifest(), number, &mut report)
         });
         copies.collect()
     }
@@ -150,10 +172,11 @@ fn layout_settings(manifest: &Manifest) -> String {
 }
 
 /// Removes runs that the database has, and repeated ones. Returns their number.
-fn skip_known(sources: &mut Vec<RunFolder>, database: &Manifest) -> u64 {
-    let live = database.runs.iter().map(|run| run.identity);
-    let mut known: std::collections::HashSet<[u8; 16]> =
-        database.ingested.iter().copied().chain(live).collect();
+fn skip_known(sources: &mut Vec<RunFolder>, storage: &dyn Storage, database: &Manifest) -> Result<u64> {
+    let mut known: HashSet<[u8; 16]> = database.runs.iter().map(|run| run.identity).collect();
+    for file in &database.ingested {
+        known.extend(Identities::open(storage, database, file)?.all()?);
+    }
     let mut skipped = 0;
     for source in &mut *sources {
         let given = source.manifest.runs.len();
@@ -161,7 +184,43 @@ fn skip_known(sources: &mut Vec<RunFolder>, database: &Manifest) -> u64 {
         skipped += (given - source.manifest.runs.len()) as u64;
     }
     sources.retain(|source| !source.manifest.runs.is_empty());
-    skipped
+    Ok(skipped)
+}
+
+/// Bytes of a manifest that runs to ingest must leave free for further runs of the database.
+const ROOM_FOR_RUNS: usize = 256 << 10;
+
+/// Refuses more runs than the manifest can hold.
+fn check_room(database: &Manifest, sources: &[RunFolder]) -> Result<()> {
+    let mut next = database.clone();
+    next.runs.extend(sources.iter().flat_map(RunFolder::runs).cloned());
+    if next.encode().len() + next.reserved_bytes() + ROOM_FOR_RUNS > MAX_MANIFEST_BYTES {
+        return Err(Error::Limit("a manifest of 4 MiB holds no more runs; compact the database"));
+    }
+    Ok(())
+}
+
+/// Writes the identities of the sources, together with the identities of younger files that have at
+/// most twice as many. So there are few files, and each identity is rewritten a logarithmic number
+/// of times. Returns how many of the older files stay.
+fn merge_identities(
+    storage: &dyn Storage,
+    database: &Manifest,
+    sources: &[RunFolder],
+    number: u64,
+) -> Result<(usize, IdentitiesRecord)> {
+    let mut all: Vec<[u8; 16]> = sources.iter().flat_map(RunFolder::runs).map(|run| run.identity).collect();
+    let mut kept = database.ingested.len();
+    for file in database.ingested.iter().rev() {
+        if file.count > 2 * all.len() as u64 {
+            break;
+        }
+        all.extend(Identities::open(storage, database, file)?.all()?);
+        kept -= 1;
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok((kept, write_identities(storage, database, number, &all)?))
 }
 
 /// Refuses automatic ids that two folders, or a folder and the database, have assigned.
@@ -205,7 +264,6 @@ fn take_over(manifest: &mut Manifest, sources: &[RunFolder]) {
         if let Some((kept, more)) = manifest.keys.as_mut().zip(source.manifest.keys) {
             kept.next_sequence = kept.next_sequence.max(more.next_sequence);
         }
-        manifest.ingested.extend(source.runs().map(|run| run.identity));
         source.manifest.automatic.iter().for_each(|(first, last)| manifest.automatic.add(first, last));
     }
 }
@@ -232,7 +290,7 @@ mod tests {
         Options::new().threads(1).background_merges(false)
     }
 
-    /// Two folders of runs, beside those of the row 0 in [`disk`].
+    /// Two folders of runs, without the row 0 of [`disk`].
     fn folders(home: &Path) -> [PathBuf; 2] {
         [(0, 3), (1, 4)].map(|(folder, count)| {
             let path = home.join(format!("{folder}"));

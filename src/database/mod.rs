@@ -1,7 +1,6 @@
 //! A database: a folder that can be created, opened and read.
 
 mod answers;
-pub(crate) mod any;
 mod backup;
 pub(crate) mod bulk;
 mod compaction;
@@ -65,7 +64,7 @@ impl Options {
     /// one, or `fallback` if the manifest is lost. It is as accessible to other users, and does not
     /// reuse the automatic ids of the old one.
     ///
-    /// Memory, beside that of the options: 16 bytes for every fingerprint that table 0 has lost, 8
+    /// Memory, in addition to the options': 16 bytes for every fingerprint that table 0 has lost, 8
     /// for every deleted id, twice the log, 1/2048 of the largest file.
     ///
     /// # Errors
@@ -131,8 +130,8 @@ impl<F: Fingerprint> Database<F> {
     /// a snapshot.
     ///
     /// # Errors
-    /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage other than
-    /// that of the manifest is no error here; it is listed.
+    /// As [`open`](Database::open); [`Error::Io`] where a file cannot be read. Damage outside the
+    /// manifest is no error here; it is listed.
     pub fn verify(&self) -> Result<Verification> {
         let storage = self.storage()?;
         let last = RefCell::new(None);
@@ -149,7 +148,7 @@ impl<F: Fingerprint> Database<F> {
     }
 }
 
-/// The width of a database's fingerprints. [`AnyDatabase`](any::AnyDatabase) opens one of any
+/// The width of a database's fingerprints. [`AnyDatabase`](crate::AnyDatabase) opens one of any
 /// width.
 ///
 /// # Errors
@@ -159,7 +158,7 @@ pub fn width_of(path: impl AsRef<Path>) -> Result<Width> {
         .and_then(|manifest| manifest.width.try_into())
 }
 
-/// The width of a database that may be damaged: where the manifest cannot be read, that of its
+/// The width of a database that may be damaged: if the manifest cannot be read, the width of its
 /// other files.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ use crate::progress::{Progress, ProgressFn};
 use crate::query::batch::Workers;
 use crate::query::merged::MergedView;
 use crate::query::view::View;
-use crate::run::{Run, Verification, verify};
+use crate::run::{Identities, Run, Verification, verify};
 use crate::storage::Storage;
 
 /// A stable view of a database. Cheap to clone, and shared freely between threads.
@@ -36,6 +36,8 @@ struct Shared<F> {
     published: Option<Arc<Manifest>>,
     /// Includes the ids, sequence numbers, checkpoint and history of unflushed operations.
     manifest: Manifest,
+    /// The identities of ingested runs. Only copies need them, and the files may be removed.
+    identities: Arc<[Identities]>,
     /// What was read of the log.
     unflushed: Option<Unflushed<F>>,
     options: Options,
@@ -70,12 +72,14 @@ impl<F: Fingerprint> Snapshot<F> {
             {
                 return Ok(same.clone());
             }
+            let identities = Identities::open_all(&**storage, &manifest)?.into();
             let view = View::open(&**storage, &manifest, known.map(Self::view))?;
             let view = view.and(unflushed.iter().flat_map(Unflushed::runs).cloned());
             let shared = Shared {
                 storage: storage.clone(),
                 published: Some(Arc::new(manifest)),
                 manifest: noted,
+                identities,
                 unflushed,
                 options: options.clone(),
                 kernel: Kernel::detect(),
@@ -94,10 +98,12 @@ impl<F: Fingerprint> Snapshot<F> {
         changes: &ChangeSet<F>,
     ) -> Result<Self> {
         changes.note_in(&mut manifest);
+        let identities = Identities::open_all(&*storage, &manifest)?.into();
         let newest = changes.to_run(&manifest, std::iter::empty(), &options)?;
         let view = view.clone().and(newest.into_iter());
         let kernel = Kernel::detect();
-        let shared = Shared { storage, published: None, manifest, unflushed: None, options, kernel, view };
+        let shared =
+            Shared { storage, published: None, manifest, identities, unflushed: None, options, kernel, view };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -137,11 +143,13 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     #[must_use]
     pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
-        let Shared { storage, published, manifest, unflushed, options, kernel, view } = &*self.shared;
+        let Shared { storage, published, manifest, identities, unflushed, options, kernel, view } =
+            &*self.shared;
         let shared = Shared {
             storage: storage.clone(),
             published: published.clone(),
             manifest: manifest.clone(),
+            identities: identities.clone(),
             unflushed: unflushed.clone(),
             options: options.clone().progress(progress),
             kernel: *kernel,
@@ -163,7 +171,7 @@ impl<F: Fingerprint> Snapshot<F> {
         self.shared.manifest.layout.bands()
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.shared.manifest.keys)
@@ -219,7 +227,7 @@ impl<F: Fingerprint> Snapshot<F> {
 
     #[cfg(test)]
     pub(crate) fn all_rows(&self) -> Vec<crate::Row<F>> {
-        self.rows().and_then(Iterator::collect).expect("a sound database")
+        self.merged().rows().and_then(Iterator::collect).expect("a sound database")
     }
 
     #[cfg(test)]
@@ -233,6 +241,11 @@ impl<F: Fingerprint> Snapshot<F> {
 
     pub(super) fn kernel(&self) -> Kernel {
         self.shared.kernel
+    }
+
+    /// The files with the identities of ingested runs, in the order of the manifest.
+    pub(crate) fn identities(&self) -> &[Identities] {
+        &self.shared.identities
     }
 
     pub(crate) fn manifest(&self) -> &Manifest {
@@ -278,8 +291,11 @@ pub(crate) fn verify_all<F: Fingerprint>(
         report.files += 1;
         let checked = Log::open(storage, manifest).and_then(|log| {
             log.map_or(Ok(()), |log| {
-                report.bytes += log.len_bytes()?;
-                log.read(log.start())?.visit::<F>(&mut |_| ())
+                let len_bytes = log.len_bytes()?;
+                report.bytes += len_bytes;
+                let frames = log.read(log.start())?;
+                report.ignored_log_bytes = len_bytes.saturating_sub(frames.end().offset);
+                frames.visit::<F>(&mut |_| ())
             })
         });
         match checked {

@@ -5,7 +5,7 @@ use crate::format::Hex;
 use crate::format::manifest::Manifest;
 use crate::format::schema::KeyStorage;
 use crate::format::{keys, postings, segment, tombstones};
-use crate::layout::BandLayout;
+use crate::layout::LayoutChoice;
 use crate::run::Run;
 
 /// Counts and sizes of a database.
@@ -16,10 +16,8 @@ pub struct Stats {
     pub width: Width,
     /// The distance that layouts are tuned for.
     pub k: u32,
-    /// The layout of the schema, in one of the forms of [`LayoutChoice`](crate::LayoutChoice::FORMS).
-    pub layout: String,
-    /// The bands of the fingerprints, if it is a layout of bands.
-    pub bands: Option<BandLayout>,
+    /// The layout of the schema.
+    pub layout: LayoutChoice,
     /// Whether rows have keys, and what keys have beside them.
     pub keys: KeyStorage,
     /// The database's random identity, in hexadecimal.
@@ -50,8 +48,8 @@ pub struct Stats {
 pub struct RunStats {
     /// The run's number, which its file names start with.
     pub run: u64,
-    /// The run's layout: `rotations:T`, `blocks:M,S` or `bands:BxN`.
-    pub layout: String,
+    /// The run's layout.
+    pub layout: LayoutChoice,
     /// Number of rows.
     pub rows: u64,
     /// Number of ids that the run deletes from older ones.
@@ -77,8 +75,7 @@ impl Stats {
         let mut stats = Self {
             width: F::WIDTH,
             k: manifest.k,
-            layout: manifest.layout.to_string(),
-            bands: manifest.layout.bands(),
+            layout: manifest.layout,
             keys: KeyStorage::of(manifest.keys),
             database_id: Hex(manifest.database_id).to_string(),
             generation: manifest.generation,
@@ -102,7 +99,7 @@ impl Stats {
             stats.bytes += bytes;
             stats.runs.push(RunStats {
                 run: run.record.run,
-                layout: run.record.layout.to_string(),
+                layout: LayoutChoice::from(&run.record.layout),
                 rows: run.record.rows,
                 tombstones: run.record.tombstones,
                 fingerprints: run.record.entries,

@@ -8,13 +8,16 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::options::Options;
 use crate::progress::{Progress, Stage};
-use crate::query::{Match, Near, Pair, Query, visit_all};
+use crate::query::{Match, Near, Pair, Query, visit_pairs};
 use crate::util::channel::{self, Receiver};
 use crate::util::process::Process;
 
@@ -22,13 +25,23 @@ use crate::util::process::Process;
 const BLOCKS_AHEAD: usize = 4;
 /// Items in one block, except the last.
 const BLOCK_ITEMS: usize = 1024;
+/// The name of a list in messages.
+pub(crate) const LIST: &str = "a list";
 
 /// Results that a thread computes while they are consumed. Each item is a `Result`; an error is the
 /// last. In the child of a fork, where the thread is missing, items fail with [`Error::Forked`].
+/// A panic of the thread is passed on.
 #[derive(Debug)]
 pub struct Stream<T> {
-    blocks: Option<Receiver<Result<Vec<T>>>>,
+    blocks: Ahead<Vec<T>>,
     block: VecDeque<T>,
+}
+
+/// Blocks of results, which a thread computes a few ahead.
+#[derive(Debug)]
+pub(crate) struct Ahead<B> {
+    blocks: Option<Receiver<Result<B>>>,
+    thread: Option<JoinHandle<()>>,
     cancelled: Arc<AtomicBool>,
     /// The process that has the thread.
     process: Process,
@@ -39,8 +52,8 @@ pub struct Stream<T> {
 /// Two rows within k bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowPair<F> {
-    /// The row of the smaller fingerprint, or of the smaller id; between two databases, that of the
-    /// first.
+    /// The row of the smaller fingerprint, or of the smaller id; between two databases, the row of
+    /// the first.
     pub a: Row<F>,
     /// The other row.
     pub b: Row<F>,
@@ -53,28 +66,50 @@ impl<T> Iterator for Stream<T> {
 
     fn next(&mut self) -> Option<Result<T>> {
         while self.block.is_empty() {
-            if let Err(error) = self.process.check(|| self.source.clone()) {
-                return Some(Err(Error::io("read", &self.source)(error)));
-            }
-            match self.blocks.as_mut()?.next() {
-                Some(Ok(block)) => self.block = block.into(),
-                Some(Err(error)) => {
-                    self.blocks = None;
-                    return Some(Err(error));
-                }
-                None => self.blocks = None,
+            match self.blocks.next()? {
+                Ok(block) => self.block = block.into(),
+                Err(error) => return Some(Err(error)),
             }
         }
         self.block.pop_front().map(Ok)
     }
 }
 
-impl<T> Drop for Stream<T> {
+impl<B> Iterator for Ahead<B> {
+    type Item = Result<B>;
+
+    fn next(&mut self) -> Option<Result<B>> {
+        match self.next_within(None) {
+            Poll::Ready(next) => next,
+            Poll::Pending => unreachable!("without a timeout there is a block or an end"),
+        }
+    }
+}
+
+impl<B> Ahead<B> {
+    /// The next block, if it comes within a time.
+    pub(crate) fn next_within(&mut self, timeout: Option<Duration>) -> Poll<Option<Result<B>>> {
+        if let Err(error) = self.process.check(|| self.source.clone()) {
+            return Poll::Ready(Some(Err(Error::io("read", &self.source)(error))));
+        }
+        let Some(blocks) = &mut self.blocks else { return Poll::Ready(None) };
+        let next = blocks.next_within(timeout);
+        if let Poll::Ready(None | Some(Err(_))) = next {
+            self.blocks = None;
+            if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        next
+    }
+}
+
+impl<B> Drop for Ahead<B> {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
         if !self.process.is_current() {
             // The child of a fork has no such thread. It may have held the lock of the channel.
-            std::mem::forget(self.blocks.take());
+            std::mem::forget((self.blocks.take(), self.thread.take()));
         }
     }
 }
@@ -94,13 +129,23 @@ impl Progress for UntilDropped {
     }
 }
 
+/// Passes blocks to the consumer.
+pub(crate) struct BlockSender<B>(channel::Sender<Result<B>>);
+
+impl<B> BlockSender<B> {
+    /// Fails once the stream is dropped.
+    pub(crate) fn send(&self, block: B) -> Result<()> {
+        self.0.send(Ok(block)).map_err(|_| Error::Interrupted)
+    }
+}
+
 /// Collects items into blocks for the consumer.
-struct Sender<T> {
-    blocks: channel::Sender<Result<Vec<T>>>,
+struct Sender<'a, T> {
+    blocks: &'a BlockSender<Vec<T>>,
     block: Vec<T>,
 }
 
-impl<T> Sender<T> {
+impl<T> Sender<'_, T> {
     /// Adds an item. Fails once the stream is dropped.
     fn push(&mut self, item: T) -> Result<()> {
         self.block.push(item);
@@ -108,11 +153,32 @@ impl<T> Sender<T> {
     }
 
     fn send(&mut self) -> Result<()> {
-        self.blocks.send(Ok(std::mem::take(&mut self.block))).map_err(|_| Error::Interrupted)
+        self.blocks.send(std::mem::take(&mut self.block))
     }
 }
 
 impl<F: Fingerprint> Snapshot<F> {
+    /// Every row, by (fingerprint, id).
+    ///
+    /// # Errors
+    /// [`Error::Io`] where no thread can be started; items fail with [`Error::Corrupt`].
+    ///
+    /// ```
+    /// # use nearprint::{Database, Row, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
+    /// # (builder.push(Row { fingerprint: 9, id: 1 })?, builder.push(Row { fingerprint: 7, id: 2 })?);
+    /// # let snapshot = builder.finish()?.snapshot()?;
+    /// for row in snapshot.rows()? {
+    ///     let row = row?;
+    ///     println!("{} {}", row.fingerprint, row.id);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rows(&self) -> Result<Stream<Row<F>>> {
+        self.stream(move |snapshot, sender| snapshot.visit_rows(|row| sender.push(row)))
+    }
+
     /// All pairs of distinct fingerprints within `k` bits, in the order of
     /// [`visit_pairs`](Snapshot::visit_pairs).
     ///
@@ -227,59 +293,71 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Runs `work` on a thread of its own, with a snapshot of its own.
     fn stream<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Self, &mut Sender<T>) -> Result<()> + Send + 'static,
+        work: impl FnOnce(&Self, &mut Sender<'_, T>) -> Result<()> + Send + 'static,
     ) -> Result<Stream<T>> {
         let snapshot = self.clone();
-        start(self.options().progress.clone(), self.folder(), move |until, sender| {
+        items(self.options().progress.clone(), self.folder(), move |until, sender| {
             work(&snapshot.with_progress(until), sender)
         })
     }
 }
 
 /// All pairs of distinct values of a list that are near, in the order of
-/// [`visit_all`](crate::visit_all). Memory: three times the list, however many pairs there are.
+/// [`visit_pairs`](crate::list::visit_pairs). Memory: three times the list, however many pairs there are.
 ///
 /// # Errors
-/// Items fail as [`visit_all`](crate::visit_all) does; [`Error::Io`] where no thread can be started.
+/// Items fail as [`visit_pairs`](crate::list::visit_pairs) does; [`Error::Io`] where no thread can be started.
 ///
 /// ```
 /// let values = vec![0b0000u64, 0b0111, 0b1111];
-/// let mut pairs = nearprint::stream_all(values, 3, &nearprint::Options::new())?;
+/// let mut pairs = nearprint::list::pairs(values, 3, &nearprint::Options::new())?;
 /// assert_eq!(pairs.next().transpose()?.map(|pair| pair.distance), Some(3));
 /// # Ok::<(), nearprint::Error>(())
 /// ```
-pub fn stream_all<F: Fingerprint>(
+pub fn pairs<F: Fingerprint>(
     values: Vec<F>,
     near: impl Into<Near>,
     options: &Options,
 ) -> Result<Stream<Pair<F>>> {
     let (near, options) = (near.into(), options.clone());
-    start(options.progress.clone(), "a list".into(), move |until, sender| {
+    items(options.progress.clone(), LIST.into(), move |until, sender| {
         let options = options.progress(until);
-        visit_all(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
+        visit_pairs(values, near, &options, |block| block.iter().try_for_each(|&pair| sender.push(pair)))
     })
 }
 
-/// Runs `work` on a thread of its own. It receives the progress to report, which ends the work once
-/// the stream is dropped. `source` is what is read, for messages.
-fn start<T: Send + 'static>(
+/// Runs `work`, which makes items, on a thread of its own: see [`start`].
+fn items<T: Send + 'static>(
     progress: Option<Arc<dyn Progress>>,
     source: PathBuf,
-    work: impl FnOnce(Arc<dyn Progress>, &mut Sender<T>) -> Result<()> + Send + 'static,
+    work: impl FnOnce(Arc<dyn Progress>, &mut Sender<'_, T>) -> Result<()> + Send + 'static,
 ) -> Result<Stream<T>> {
+    let blocks = start(progress, source, move |until, blocks| {
+        let mut sender = Sender { blocks, block: Vec::new() };
+        work(until, &mut sender).and_then(|()| sender.send())
+    })?;
+    Ok(Stream { blocks, block: VecDeque::new() })
+}
+
+/// Runs `work`, which makes blocks, on a thread of its own. It receives the progress to report, which
+/// ends the work once the stream is dropped. `source` is what is read, for messages.
+pub(crate) fn start<B: Send + 'static>(
+    progress: Option<Arc<dyn Progress>>,
+    source: PathBuf,
+    work: impl FnOnce(Arc<dyn Progress>, &BlockSender<B>) -> Result<()> + Send + 'static,
+) -> Result<Ahead<B>> {
     let cancelled = Arc::new(AtomicBool::new(false));
     let until = Arc::new(UntilDropped { cancelled: cancelled.clone(), progress });
     let (blocks, receiver) = channel::bounded(BLOCKS_AHEAD);
-    let mut sender = Sender { blocks, block: Vec::new() };
+    let sender = BlockSender(blocks);
     let run: Box<dyn FnOnce() + Send> = Box::new(move || {
-        let end = work(until, &mut sender).and_then(|()| sender.send());
-        if let Err(error) = end {
+        if let Err(error) = work(until, &sender) {
             // A dropped stream needs no error.
-            let _ = sender.blocks.send(Err(error));
+            let _ = sender.0.send(Err(error));
         }
     });
     let thread = std::thread::Builder::new().name("nearprint-stream".into());
-    thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
+    let thread = thread.spawn(run).map_err(Error::io("start", "a thread for results"))?;
     let process = Process::current();
-    Ok(Stream { blocks: Some(receiver), block: VecDeque::new(), cancelled, process, source })
+    Ok(Ahead { blocks: Some(receiver), thread: Some(thread), cancelled, process, source })
 }

@@ -6,46 +6,25 @@
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint, Row};
+use crate::query::Pair;
 use crate::query::clusters::{by_cluster, members};
 use crate::query::join::Wanted;
 use crate::query::union_find::UnionFind;
-use crate::query::{Pair, Rows};
 use crate::util::visitor::CallerError;
 
 /// Number of cluster members ahead whose ids are prefetched.
 const MEMBERS_AHEAD: usize = 32;
 
 impl<F: Fingerprint> Snapshot<F> {
-    /// Every row, by (fingerprint, id).
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`]; so does each item.
-    ///
-    /// ```
-    /// # use nearprint::{Database, Row, Schema};
-    /// # let home = tempfile::tempdir()?;
-    /// # let mut builder = Database::<u64>::build(home.path().join("corpus.np"), &Schema::new())?;
-    /// # (builder.push(Row { fingerprint: 9, id: 1 })?, builder.push(Row { fingerprint: 7, id: 2 })?);
-    /// # let snapshot = builder.finish()?.snapshot()?;
-    /// for row in snapshot.rows()? {
-    ///     let row = row?;
-    ///     println!("{} {}", row.fingerprint, row.id);
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn rows(&self) -> Result<Rows<'_, F>> {
-        self.merged().rows()
-    }
-
     /// Visits every row, by (fingerprint, id). An error of `visit` ends the walk and is returned.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], and those of `visit`.
+    /// [`Error::Corrupt`], and errors of `visit`.
     pub fn visit_rows<E: From<Error>>(
         &self,
         mut visit: impl FnMut(Row<F>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.rows()?.try_for_each(|row| visit(row?))
+        self.merged().rows()?.try_for_each(|row| visit(row?))
     }
 
     /// Visits all pairs of distinct fingerprints within `k` bits, in blocks, each pair once, in an
@@ -56,7 +35,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// have different layouts, all distinct fingerprints are held in memory, twice.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Interrupted`], and those of `visit`.
+    /// [`Error::Corrupt`], [`Error::Interrupted`], and errors of `visit`.
     pub fn visit_pairs<E: From<Error>>(
         &self,
         k: u32,
@@ -84,7 +63,10 @@ impl<F: Fingerprint> Snapshot<F> {
     ) -> Result<(), E> {
         let mut group: Vec<Row<F>> = Vec::new();
         let metric = self.view().metric();
-        for row in self.rows()?.filter(|row| row.as_ref().map_or(true, |row| metric.admits(row.fingerprint)))
+        for row in self
+            .merged()
+            .rows()?
+            .filter(|row| row.as_ref().map_or(true, |row| metric.admits(row.fingerprint)))
         {
             let row = row?;
             if group.first().is_some_and(|first| first.fingerprint != row.fingerprint) {
@@ -114,7 +96,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// smallest fingerprint. An error of `visit` ends the walk and is returned.
     ///
     /// Memory: 5 bytes per distinct fingerprint (14 where the database has several runs), 24 per
-    /// fingerprint in a cluster, the rows of one cluster, and that of
+    /// fingerprint in a cluster, the rows of one cluster, and the memory of
     /// [`visit_pairs`](Snapshot::visit_pairs).
     ///
     /// # Errors

@@ -110,16 +110,6 @@ pub struct Row<F> {
     pub id: u64,
 }
 
-/// The number of bits in which two fingerprints differ.
-///
-/// ```
-/// assert_eq!(nearprint::num_differing_bits(0b1100u64, 0b1010), 2);
-/// ```
-#[must_use]
-pub fn num_differing_bits<F: Fingerprint>(a: F, b: F) -> u32 {
-    a.distance(b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@ use super::text::ParseFingerprintError;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct U256 {
-    /// The most significant word first, so that the derived order is that of numbers.
+    /// The most significant word first, so that the derived order is the order of numbers.
     words: [u64; 4],
 }
 

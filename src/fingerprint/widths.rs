@@ -57,6 +57,12 @@ impl Width {
         }
     }
 
+    /// The number of 64-bit words of a fingerprint.
+    #[must_use]
+    pub const fn words(self) -> usize {
+        self.bits() as usize / 64
+    }
+
     /// Runs generic code with the type of this width.
     pub fn visit<V: WidthVisitor>(self, visitor: V) -> V::Output {
         match self {

@@ -5,6 +5,8 @@
 //! Sequence numbers order keys by insertion.
 
 use super::paged::{ATTRIBUTES, Footer};
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::{Decoder, Encoder, Flaw};
 use crate::fingerprint::{Fingerprint, Row, mix64};
 
@@ -54,6 +56,13 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
         Self { last: self.last.max(other.last), ..first }
     }
 
+    /// The hash of a record with its sequence numbers and its text. [`KeysInfo::value_sum`] is the
+    /// sum of these hashes.
+    pub(crate) fn value_hash(&self) -> u64 {
+        let inserted = [self.sequence, self.last, xxh3_64(self.text)];
+        inserted.iter().fold(self.hash(), |hash, number| mix64(hash.wrapping_add(*number)))
+    }
+
     fn is_inserted_again(&self) -> bool {
         self.last != self.sequence
     }
@@ -99,7 +108,7 @@ impl<'a, F: Fingerprint> KeyRecord<'a, F> {
 /// The 64-bit xxh3 of a key. It is also the id of a row that is inserted with a key and without an
 /// id.
 pub(crate) fn hash_key(key: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(key)
+    xxh3_64(key)
 }
 
 /// The content of a keys file's footer.
@@ -109,6 +118,8 @@ pub(crate) struct KeysInfo {
     pub(crate) count: u64,
     /// Wrapping sum of the records' 64-bit hashes.
     pub(crate) key_sum: u64,
+    /// Wrapping sum of the records' hashes with their sequence numbers and texts.
+    pub(crate) value_sum: u64,
     /// Length of the section `records`.
     pub(crate) record_bytes: u64,
 }
@@ -118,11 +129,12 @@ impl KeysInfo {
     pub(crate) fn add<F: Fingerprint>(&mut self, record: &KeyRecord<'_, F>) {
         self.count += 1;
         self.key_sum = self.key_sum.wrapping_add(record.hash());
+        self.value_sum = self.value_sum.wrapping_add(record.value_hash());
         self.record_bytes += record.len_bytes();
     }
 
     pub(crate) fn attributes(&self) -> [u64; ATTRIBUTES] {
-        [self.count, self.key_sum, self.record_bytes, 0, 0, 0, 0, 0]
+        [self.count, self.key_sum, self.record_bytes, self.value_sum, 0, 0, 0, 0]
     }
 
     /// The lengths of the sections, in order.
@@ -133,12 +145,12 @@ impl KeysInfo {
 
     /// Reads the footer at `offset`, and checks its sections against its counts.
     pub(crate) fn from_footer(footer: &Footer, offset: u64) -> Result<Self, Flaw> {
-        let [count, key_sum, record_bytes, zeros @ ..] = footer.attributes;
+        let [count, key_sum, record_bytes, value_sum, zeros @ ..] = footer.attributes;
         if count == 0 {
             return Err(Flaw::new("footer", offset, "at least one key", count));
         }
-        Flaw::unless_equal("footer", offset, [0; 5], zeros)?;
-        let info = Self { count, key_sum, record_bytes };
+        Flaw::unless_equal("footer", offset, [0; 4], zeros)?;
+        let info = Self { count, key_sum, value_sum, record_bytes };
         let lens: Vec<u64> = footer.sections.iter().map(|section| section.len_bytes).collect();
         Flaw::unless_equal("footer", offset, &info.section_lens()[..], &lens)?;
         Ok(info)

@@ -6,6 +6,8 @@
 
 #![warn(clippy::indexing_slicing)]
 
+pub(crate) mod header;
+pub(crate) mod identities;
 pub(crate) mod keys;
 pub(crate) mod manifest;
 pub(crate) mod paged;
@@ -43,6 +45,8 @@ pub(crate) enum Problem {
     Flaw(Flaw),
     /// The checksum is correct and the version is newer than [`VERSION`].
     Newer(u32),
+    /// The checksum is correct, and the file needs something that this program lacks.
+    NewerFeature(String),
 }
 
 impl Problem {
@@ -51,6 +55,7 @@ impl Problem {
         match self {
             Self::Flaw(flaw) => flaw.of(file),
             Self::Newer(found) => Error::NewerVersion { path: file.to_path_buf(), found, supported: VERSION },
+            Self::NewerFeature(feature) => Error::NewerFeature { path: file.to_path_buf(), feature },
         }
     }
 }

@@ -2,15 +2,18 @@
 //! footer page, each of [`PAGE_BYTES`].
 //!
 //! In a page of 8 KiB, CRC-32 detects every error of up to three bits.
+//!
+//! Checksum pages form a tree: each holds the CRCs of data pages, or of the checksum pages of the
+//! level below. The footer holds the CRC of the root, and the manifest holds the CRC of the footer.
 
-use super::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
+use super::{Decoder, Encoder, Flaw, Hex, check_crc};
 use crate::util::cast::to_usize;
 
 /// The unit of checksums, and of the alignment of sections.
 pub(crate) const PAGE_BYTES: usize = 8192;
 /// Offset of the CRC-32 in a header, checksum or footer page: its last four bytes.
 pub(crate) const PAGE_CRC_OFFSET: usize = PAGE_BYTES - 4;
-/// CRCs of data pages in one checksum page.
+/// CRCs in one checksum page.
 pub(crate) const CRCS_PER_PAGE: usize = 2047;
 /// The first bytes of every footer page.
 pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\x89NPF\r\n\x1a\n";
@@ -18,17 +21,6 @@ pub(crate) const FOOTER_MAGIC: [u8; 8] = *b"\x89NPF\r\n\x1a\n";
 pub(crate) const ATTRIBUTES: usize = 8;
 /// The most sections of a file.
 pub(crate) const MAX_SECTIONS: usize = 8;
-
-/// The content of a header page: the database, run and table that a file belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) magic: [u8; 8],
-    pub(crate) database_id: [u8; 16],
-    pub(crate) run: u64,
-    /// Table number of a segment; 0 in other files.
-    pub(crate) table: u32,
-    pub(crate) width: u32,
-}
 
 /// A part of the data pages. Starts on a page boundary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,41 +34,10 @@ pub(crate) struct Section {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) data_pages: u64,
+    /// The CRC of the root of the checksum pages; 0 without data pages.
+    pub(crate) root_crc: u32,
     pub(crate) attributes: [u64; ATTRIBUTES],
     pub(crate) sections: Vec<Section>,
-}
-
-impl Header {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut page = Encoder::default();
-        page.put(&self.magic).u32(VERSION).u32(self.table).put(&self.database_id);
-        page.u64(self.run).u32(self.width);
-        seal(page)
-    }
-
-    /// Decodes a header page of one kind of file. Checks only checksum and version.
-    pub(crate) fn decode(magic: [u8; 8], page: &[u8]) -> Result<Self, Problem> {
-        let mut fields = unseal("header", 0, page)?;
-        Flaw::unless_equal("header", 0, Hex(magic), Hex(fields.array()?))?;
-        let version = fields.u32()?;
-        if version > VERSION {
-            return Err(Problem::Newer(version));
-        }
-        Flaw::unless_equal("header", 8, VERSION, version)?;
-        let (table, database_id) = (fields.u32()?, fields.array()?);
-        let (run, width) = (fields.u64()?, fields.u32()?);
-        fields.rest_is_zero()?;
-        Ok(Self { magic, database_id, run, table, width })
-    }
-
-    /// Checks that a header page is sound and equal to `self`.
-    pub(crate) fn check(&self, page: &[u8]) -> Result<(), Problem> {
-        let found = Self::decode(self.magic, page)?;
-        Flaw::unless_same("header", 12, "table", self.table, found.table)?;
-        Flaw::unless_same("header", 16, "database", Hex(self.database_id), Hex(found.database_id))?;
-        Flaw::unless_same("header", 32, "run", self.run, found.run)?;
-        Ok(Flaw::unless_same("header", 40, "width", self.width, found.width)?)
-    }
 }
 
 impl Footer {
@@ -91,7 +52,7 @@ impl Footer {
                 section
             })
             .collect();
-        Self { data_pages: page - 1, attributes: [0; ATTRIBUTES], sections }
+        Self { data_pages: page - 1, root_crc: 0, attributes: [0; ATTRIBUTES], sections }
     }
 
     /// The length of the whole file.
@@ -101,7 +62,8 @@ impl Footer {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut page = Encoder::default();
-        page.put(&FOOTER_MAGIC).u64(self.data_pages).u64s(&self.attributes).u64(self.sections.len() as u64);
+        page.put(&FOOTER_MAGIC).u64(self.data_pages).u32(self.root_crc).u32(0);
+        page.u64s(&self.attributes).u64(self.sections.len() as u64);
         for section in &self.sections {
             page.u64(section.offset).u64(section.len_bytes);
         }
@@ -114,6 +76,11 @@ impl Footer {
         let mut fields = unseal("footer", offset, page)?;
         Flaw::unless_equal("footer", offset, Hex(FOOTER_MAGIC), Hex(fields.array()?))?;
         let data_pages = fields.u64()?;
+        let root_crc = fields.u32()?;
+        match fields.u32()? {
+            0 => {}
+            other => return Err(fields.flaw("0 after the root's CRC", other)),
+        }
         let mut attributes = [0; ATTRIBUTES];
         for value in &mut attributes {
             *value = fields.u64()?;
@@ -127,7 +94,7 @@ impl Footer {
             sections.push(Section { offset: fields.u64()?, len_bytes: fields.u64()? });
         }
         fields.rest_is_zero()?;
-        let found = Self { data_pages, attributes, sections };
+        let found = Self { data_pages, root_crc, attributes, sections };
         found.check_arrangement(offset, file_len)?;
         Ok(found)
     }
@@ -146,31 +113,80 @@ impl Footer {
     }
 }
 
-/// Number of pages that hold the CRCs of `data_pages` data pages.
+/// The numbers of pages in each level of the checksum pages, the lowest first. Each level has a CRC
+/// for each page of the level below; the last level is one page.
+fn checksum_levels(data_pages: u64) -> impl Iterator<Item = u64> {
+    let lowest = (data_pages > 0).then(|| data_pages.div_ceil(CRCS_PER_PAGE as u64));
+    std::iter::successors(lowest, |&pages| (pages > 1).then(|| pages.div_ceil(CRCS_PER_PAGE as u64)))
+}
+
+/// The number of checksum pages for `data_pages` data pages.
 pub(crate) fn checksum_pages(data_pages: u64) -> u64 {
-    data_pages.div_ceil(CRCS_PER_PAGE as u64)
+    checksum_levels(data_pages).sum()
 }
 
-/// The checksum pages for data pages with these CRCs.
-pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> Vec<u8> {
-    let page = |chunk: &[u32]| {
-        let mut page = Encoder::default();
-        page.u32s(chunk);
-        seal(page)
-    };
-    crcs.chunks(CRCS_PER_PAGE).map(page).collect::<Vec<_>>().concat()
+/// The number of data pages of a file with this length. `None` for an impossible length.
+pub(crate) fn data_pages(len_bytes: u64) -> Option<u64> {
+    let inner = (len_bytes / PAGE_BYTES as u64).checked_sub(2)?;
+    // More data pages never have fewer checksum pages.
+    let (mut least, mut most) = (0, inner);
+    while least < most {
+        let middle = least + (most - least) / 2;
+        if middle + checksum_pages(middle) < inner {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    let fits = len_bytes.is_multiple_of(PAGE_BYTES as u64) && least + checksum_pages(least) == inner;
+    fits.then_some(least)
 }
 
-/// The place of a data page's CRC: the number of a page in the file, and an offset within that
-/// page. Page 0 is the header, so data pages are numbered from 1.
-pub(crate) fn crc_place(data_page: u64, data_pages: u64) -> (u64, usize) {
-    let index = data_page - 1;
-    let slot = to_usize(index % CRCS_PER_PAGE as u64);
-    (1 + data_pages + index / CRCS_PER_PAGE as u64, slot * 4)
+/// The checksum pages for data pages with these CRCs, level by level, and the CRC of the root.
+pub(crate) fn encode_checksum_pages(crcs: &[u32]) -> (Vec<u8>, u32) {
+    let (mut bytes, mut crcs) = (Vec::new(), crcs.to_vec());
+    let mut root = 0;
+    while !crcs.is_empty() {
+        let pages: Vec<Vec<u8>> = crcs.chunks(CRCS_PER_PAGE).map(encode_checksum_page).collect();
+        crcs = pages.iter().map(|page| page_crc(page)).collect();
+        pages.iter().for_each(|page| bytes.extend_from_slice(page));
+        if let [only] = crcs[..] {
+            root = only;
+            break;
+        }
+    }
+    (bytes, root)
+}
+
+fn encode_checksum_page(crcs: &[u32]) -> Vec<u8> {
+    let mut page = Encoder::default();
+    page.u32s(crcs);
+    seal(page)
+}
+
+/// The place of a data or checksum page's CRC: the number of a page in the file, and an offset
+/// within that page. `None` for the root, whose CRC stands in the footer. Page 0 is the header, so
+/// data pages are numbered from 1, and checksum pages follow them.
+pub(crate) fn crc_place(page: u64, data_pages: u64) -> Option<(u64, usize)> {
+    let (mut first, mut pages) = (1, data_pages);
+    for above in checksum_levels(data_pages) {
+        if page < first + pages {
+            let index = page - first;
+            let slot = to_usize(index % CRCS_PER_PAGE as u64);
+            return Some((first + pages + index / CRCS_PER_PAGE as u64, slot * 4));
+        }
+        (first, pages) = (first + pages, above);
+    }
+    None
+}
+
+/// The CRC at the end of a header, checksum or footer page.
+pub(crate) fn page_crc(page: &[u8]) -> u32 {
+    page.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc))
 }
 
 /// Pads to a page and appends its CRC.
-fn seal(mut page: Encoder) -> Vec<u8> {
+pub(super) fn seal(mut page: Encoder) -> Vec<u8> {
     page.bytes.reserve_exact(PAGE_BYTES - page.bytes.len());
     page.zeros_up_to(PAGE_CRC_OFFSET);
     let crc = crc32fast::hash(&page.bytes);
@@ -191,29 +207,6 @@ pub(crate) fn unseal<'a>(section: &'static str, offset: u64, page: &'a [u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HEADER: Header =
-        Header { magic: *b"\x89NPS\r\n\x1a\n", database_id: [7; 16], run: 3, table: 1, width: 64 };
-
-    #[test]
-    fn headers_are_accepted_only_in_their_own_file() {
-        let page = HEADER.encode();
-        assert_eq!(page.len(), PAGE_BYTES);
-        assert_eq!(HEADER.check(&page), Ok(()));
-        for other in [
-            Header { magic: *b"\x89NPR\r\n\x1a\n", ..HEADER },
-            Header { database_id: [8; 16], ..HEADER },
-            Header { run: 4, ..HEADER },
-            Header { table: 0, ..HEADER },
-            Header { width: 128, ..HEADER },
-        ] {
-            assert!(matches!(other.check(&page), Err(Problem::Flaw(_))), "{other:?}");
-        }
-        let mut newer = Encoder { bytes: page[..PAGE_CRC_OFFSET].to_vec() };
-        newer.bytes[8] = 2;
-        assert_eq!(HEADER.check(&seal(newer)), Err(Problem::Newer(2)));
-        assert!(HEADER.check(&page[..100]).is_err());
-    }
 
     #[test]
     fn footers_survive_the_round_trip_and_other_arrangements_are_rejected() {
@@ -238,12 +231,38 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_of_a_sealed_page_is_detected() {
-        let page = HEADER.encode();
-        for bit in 0..page.len() * 8 {
-            let mut flipped = page.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(HEADER.check(&flipped).is_err(), "bit {bit}");
+    fn the_length_determines_the_number_of_data_pages() {
+        let square = 2047 * 2047;
+        for pages in [0, 1, 2, 2046, 2047, 2048, 4094, 4095, square, square + 1, 1 << 30, 1 << 40] {
+            let planned = Footer::plan(&[pages * PAGE_BYTES as u64]);
+            assert_eq!(data_pages(planned.file_len()), Some(pages), "{pages}");
+        }
+        // Two pages more than 2,047 data pages need: 2,048 data pages have three checksum pages.
+        for len in [0, 8192, 8193, 3 * 8192, 16_385, 2051 * 8192, 2052 * 8192] {
+            assert_eq!(data_pages(len), None, "{len}");
+        }
+    }
+
+    #[test]
+    fn checksum_pages_form_a_tree() {
+        assert_eq!(encode_checksum_pages(&[]), (vec![], 0));
+        for data_pages in [1, 2047, 2048, 5000] {
+            let crcs: Vec<u32> = (0..data_pages).map(|page| page * 7 + 1).collect();
+            let data_pages = u64::from(data_pages);
+            let (bytes, root) = encode_checksum_pages(&crcs);
+            assert_eq!(bytes.len() as u64, checksum_pages(data_pages) * PAGE_BYTES as u64);
+            let page = |number: u64| &bytes[to_usize(number - 1 - data_pages) * PAGE_BYTES..][..PAGE_BYTES];
+            for number in 1..=data_pages + checksum_pages(data_pages) {
+                let own = match crcs.get(to_usize(number - 1)) {
+                    Some(&crc) => crc,
+                    None => page_crc(page(number)),
+                };
+                let held = match crc_place(number, data_pages) {
+                    Some((above, at)) => page_crc(&page(above)[at..at + 4]),
+                    None => root,
+                };
+                assert_eq!(held, own, "page {number} of {data_pages}");
+            }
         }
     }
 }

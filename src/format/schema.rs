@@ -8,7 +8,7 @@ use std::fmt;
 
 /// What a database is: fixed when it is created, and stored in it. The width comes from the type.
 ///
-/// How a handle works, such as threads and memory, says [`Options`](crate::Options).
+/// Settings of a handle, such as threads and memory, are in [`Options`](crate::Options).
 ///
 /// ```
 /// use nearprint::{KeyStorage, LayoutChoice, Schema};
@@ -71,7 +71,7 @@ impl KeyStorage {
         matches!(self, Self::KeysAndTexts)
     }
 
-    /// Whether keys have anything beside them: texts, or hashes of texts.
+    /// Whether keys have texts, or hashes of texts.
     #[must_use]
     pub const fn has_values(self) -> bool {
         matches!(self, Self::KeysAndHashes | Self::KeysAndTexts)
@@ -117,7 +117,7 @@ impl Schema {
         self
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn keys(mut self, keys: KeyStorage) -> Self {
         self.keys = keys;

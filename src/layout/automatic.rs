@@ -28,8 +28,8 @@ pub(super) fn fast(width: u32, k: u32, entries: u64) -> Layout {
     cheapest(rotations(width).chain(families), k, entries)
 }
 
-/// The rotations with the fewest tables whose queries cost at most eight times as much as those of
-/// the cheapest ones.
+/// The rotations with the fewest tables whose queries cost at most eight times as much as with the
+/// cheapest rotations.
 pub(super) fn small(width: u32, k: u32, entries: u64) -> Layout {
     let best = balanced(width, k, entries);
     let most = SMALL_COST * typical(&best, entries, k);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn large_databases_gain_from_coverings_and_from_fewer_tables() {
-        let name = |layout: Layout| layout.to_string();
+        let name = |layout: Layout| crate::LayoutChoice::from(&layout).to_string();
         assert_eq!(name(balanced(64, 3, 10_000_000)), "rotations:4");
         assert_eq!(name(balanced(64, 3, 50_000_000)), "rotations:3");
         assert_eq!(name(fast(64, 3, 50_000_000)), "blocks:6,2");

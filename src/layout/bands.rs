@@ -9,12 +9,12 @@ use crate::fingerprint::{Fingerprint, HI_BITS, Payload, Width};
 use crate::util::cast::to_u32;
 
 /// The most bands of a layout.
-const MAX_BANDS: u32 = 32;
+pub(crate) const MAX_BANDS: u32 = 32;
 /// The bits that a band may have.
-const BAND_BITS: std::ops::RangeInclusive<u32> = 8..=32;
+pub(crate) const BAND_BITS: std::ops::RangeInclusive<u32> = 8..=32;
 
 /// How a fingerprint divides into bands and a sketch: `6x24` is 6 bands of 24 bits each. The other
-/// bits of the fingerprint are the sketch, which stands behind the first band.
+/// bits of the fingerprint are the sketch, which follows the first band.
 ///
 /// Two fingerprints are near if at least one band is equal, and their sketches differ in at most k
 /// bits. A fingerprint of 0 stands for a text without content, and is near nothing, itself
@@ -109,7 +109,7 @@ impl BandLayout {
     }
 
     /// The fingerprint made of the bands and the bits of the sketch, in order. Missing ones are 0;
-    /// bits above those of a band are ignored.
+    /// higher bits than a band has are ignored.
     #[must_use]
     pub fn assemble<F: Fingerprint>(
         self,
@@ -143,7 +143,7 @@ impl BandLayout {
     }
 
     /// Ones at the bits of the sketch.
-    pub(super) fn sketch_mask<F: Fingerprint>(self) -> F {
+    pub(crate) fn sketch_mask<F: Fingerprint>(self) -> F {
         F::ones(self.bits, self.sketch_of(F::BITS))
     }
 
@@ -155,17 +155,16 @@ impl BandLayout {
         (distance <= k && a != zero && b != zero && self.shares_band(a, b)).then_some(distance)
     }
 
-    /// The Jaccard similarity that the distance of two sketches suggests: 1 - 2 d / S for S bits,
+    /// The estimated Jaccard similarity for a distance of two sketches: 1 - 2 d / S for S bits,
     /// at least 0. Its standard error is 2 sqrt(S q (1 - q)) / S, with q = d / S.
     #[must_use]
     pub fn similarity(self, width: Width, distance: u32) -> f64 {
         (1.0 - 2.0 * f64::from(distance) / f64::from(self.sketch_bits(width))).max(0.0)
     }
 
-    /// The largest distance of sketches of texts that should count as near from a similarity of 0 to
-    /// 1 on: nine tenths of the expected distance. Texts have many others that are a little less
-    /// similar, and few that are a little more, so that errors of the estimate do more harm on one
-    /// side.
+    /// The largest distance of sketches for a minimum similarity of 0 to 1: 90% of the expected
+    /// distance. This favours precision, because most texts have more neighbours a little below a
+    /// similarity than above it.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to the bits of a sketch")]
     pub fn distance_of(self, width: Width, similarity: f64) -> u32 {

@@ -7,11 +7,12 @@ use super::automatic;
 use super::bands::BandLayout;
 use super::scheme::Layout;
 use crate::error::{Error, Result};
+use crate::util::cast::to_u32;
 
-/// The layout that a database is created with.
+/// The layout that a database is created with, or that a run has.
 ///
-/// Its text form is one of [`FORMS`](LayoutChoice::FORMS). The first three choose a layout for each run
-/// by its size and k; [`Explanation`](crate::Explanation) has their costs.
+/// Its text form is `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or `bands:BxN`. The first three choose a layout for each run
+/// by its size and k; [`Explanation`](crate::Explanation) has their costs. A run has one of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {
@@ -19,8 +20,8 @@ pub enum LayoutChoice {
     #[default]
     Auto,
     /// The layout with the cheapest queries: rotations, or a covering family of at most 16 tables,
-    /// each of 6 to 8 bytes a fingerprint of 64 bits. More tables than those of
-    /// [`Auto`](LayoutChoice::Auto) pay for databases that are larger than the processor's caches.
+    /// each of 6 to 8 bytes a fingerprint of 64 bits. More tables than [`Auto`](LayoutChoice::Auto)
+    /// has pay for databases that are larger than the processor's caches.
     Fast,
     /// `rotations:T` with the fewest tables whose queries cost at most eight times as much as with
     /// [`Auto`](LayoutChoice::Auto).
@@ -58,6 +59,18 @@ impl fmt::Display for LayoutChoice {
     }
 }
 
+/// The layout of a run.
+impl From<&Layout> for LayoutChoice {
+    fn from(layout: &Layout) -> Self {
+        let (tables, blocks) = (layout.table_count(), layout.block_count());
+        match (layout.band_layout(), layout.prefixes()[0].count_ones()) {
+            (Some(bands), _) => Self::Bands(bands),
+            (None, 1) if tables == blocks => Self::Rotations { tables: to_u32(tables) },
+            (None, prefix) => Self::Blocks { blocks: to_u32(blocks), prefix },
+        }
+    }
+}
+
 impl FromStr for LayoutChoice {
     type Err = Error;
 
@@ -86,7 +99,7 @@ impl FromStr for LayoutChoice {
 
 impl LayoutChoice {
     /// The text forms of all choices, for messages. A run has a layout of one of the last three forms.
-    pub const FORMS: &str = "auto, fast, small, rotations:T, blocks:M,S or bands:BxN";
+    const FORMS: &str = "auto, fast, small, rotations:T, blocks:M,S or bands:BxN";
 
     /// The layout for a run of `entries` distinct fingerprints of `width` bits, which most queries
     /// search at distance `k`.
@@ -98,6 +111,15 @@ impl LayoutChoice {
             Self::Rotations { tables } => Layout::rotations(width, tables),
             Self::Blocks { blocks, prefix } => Layout::covering(width, blocks, prefix, k),
             Self::Bands(bands) => Layout::bands(width, bands),
+        }
+    }
+
+    /// The layout for a run of a stored database. Where its blocks do not cover `k`, which only
+    /// other writers allow, it is one table, which queries scan.
+    pub(crate) fn of_run(self, width: u32, k: u32, entries: u64) -> Result<Layout> {
+        match self {
+            Self::Blocks { .. } => self.layout(width, k, entries).or_else(|_| Layout::rotations(width, 1)),
+            _ => self.layout(width, k, entries),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The cost model of queries, and the choice of the cheapest plan.
 //!
 //! The model counts probes (directory look-ups) and candidates (entries that the filter reads in
-//! order). All look-ups of a query go on side by side, so their latency is waited for once. The
+//! order). The look-ups of a query overlap, so it waits for their latency once. The
 //! constants are fitted to `cargo bench --bench model`; see ARCHITECTURE.md, "The cost model".
 
 use super::plan::{MAX_PROOF_STEPS, Plan};
@@ -28,7 +28,7 @@ const NUMBERED_SURVIVOR_NS: f64 = 43.0;
 const SCAN_NS: f64 = 0.8;
 /// Nanoseconds per entry of a scan that passes the `hi` filter.
 const SCAN_SURVIVOR_NS: f64 = 5.0;
-/// A table of which the caches keep as much as a query needs.
+/// The size of a table whose needed parts stay in the caches.
 const CACHE_BYTES: f64 = 4e6;
 
 /// The cost of the parts of a query on one run.

@@ -1,13 +1,13 @@
-//! How a fingerprint is split into blocks, and which blocks form the prefix of which table.
+//! How a fingerprint is split into blocks, and which blocks are the prefix of each table.
 //!
 //! Pure arithmetic, no I/O. A manifest stores a [`Layout`]; a [`Table`] is one of its permutations.
-//! [`Metric`] says what near means: the bits that count as distance.
+//! [`Metric`] defines distance: the bits that count.
 //! [`plan`] decides which tables a query probes and at which radius, [`cost`] models what that
 //! costs, `covering` finds small families of tables for `blocks:M,S`, and `automatic` chooses a
 //! layout by the number of fingerprints.
 
 mod automatic;
-mod bands;
+pub(crate) mod bands;
 mod block;
 mod choice;
 pub(crate) mod cost;

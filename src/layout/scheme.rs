@@ -1,7 +1,5 @@
 //! Layouts: the blocks of a width, and the blocks that form the prefix of each table.
 
-use std::fmt;
-
 use super::bands::BandLayout;
 use super::block::{Block, MAX_TABLES, split};
 use super::covering;
@@ -89,6 +87,10 @@ impl Layout {
         self.bands.is_some()
     }
 
+    pub(super) fn band_layout(&self) -> Option<BandLayout> {
+        self.bands
+    }
+
     /// What near means under this layout.
     pub(crate) fn metric<F: Fingerprint>(&self) -> Metric<F> {
         self.bands.map_or_else(Metric::hamming, |bands| Metric::sketch(bands.sketch_mask()))
@@ -157,19 +159,6 @@ impl Layout {
     }
 }
 
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = self.prefixes[0].count_ones();
-        if let Some(bands) = self.bands {
-            write!(f, "bands:{bands}")
-        } else if prefix == 1 && self.prefixes.len() == self.blocks.len() {
-            write!(f, "rotations:{}", self.prefixes.len())
-        } else {
-            write!(f, "blocks:{},{prefix}", self.blocks.len())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +174,10 @@ mod tests {
             .collect::<Vec<_>>();
         assert_eq!(orders, [0xab12_3456_7890_cdef, 0xcd12_3456_7890_efab, 0xef12_3456_7890_cdab]);
         assert_eq!(layout.metric::<u64>().compared(), 0x00ff_ffff_ffff_0000);
-        assert_eq!((layout.to_string().as_str(), layout.block_count()), ("bands:3x8", 4));
+        assert_eq!(
+            (crate::LayoutChoice::from(&layout), layout.block_count()),
+            ("bands:3x8".parse().unwrap(), 4)
+        );
     }
 
     fn check_tables<F: Fingerprint>(layout: &Layout, x: F, y: F) {

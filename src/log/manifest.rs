@@ -5,16 +5,14 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
-use crate::format::manifest::{IdRanges, Manifest, RunRecord};
+use crate::format::header::Owner;
+use crate::format::manifest::{IdRanges, LiveWal, MAX_MANIFEST_BYTES, Manifest, RunRecord};
 use crate::format::schema::{KeyStorage, Schema};
+use crate::format::wal::WalHeader;
 use crate::layout::Layout;
 use crate::storage::{Storage, names, read_small};
 use crate::util::random::random_id;
 use crate::util::sabotage;
-
-/// The longest manifest. It has room for the most ranges of automatic ids and a hundred thousand
-/// ingested runs.
-const MAX_BYTES: u64 = 4 << 20;
 
 /// The manifest of a database without runs.
 pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
@@ -37,23 +35,30 @@ pub(crate) fn fresh(width: u32, schema: &Schema) -> Result<Manifest> {
         recipe: schema.recipe.clone(),
         checkpoint: Vec::new(),
         history: Vec::new(),
+        needed_to_write: 0,
+        skipped: Vec::new(),
     })
 }
 
 /// Reads and decodes the manifest. `None` if there is none.
 pub(crate) fn read(storage: &dyn Storage) -> Result<Option<Manifest>> {
     let path = storage.path(names::MANIFEST);
-    match read_small(storage, names::MANIFEST, MAX_BYTES) {
+    match read_small(storage, names::MANIFEST, MAX_MANIFEST_BYTES as u64) {
         Ok(None) => Ok(None),
         Ok(Some(bytes)) => Manifest::decode(&bytes).map(Some).map_err(|problem| problem.of(&path)),
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-            Err(Flaw::new("length", 0, format!("at most {MAX_BYTES} bytes"), "more").of(&path))
+            Err(Flaw::new("length", 0, format!("at most {MAX_MANIFEST_BYTES} bytes"), "more").of(&path))
         }
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             Err(Flaw::new("file", 0, "a regular file", "something else").of(&path))
         }
         Err(error) => Err(Error::io("read", &path)(error)),
     }
+}
+
+/// Refuses a database that only a newer program can write to, or copy.
+pub(crate) fn check_writable(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    manifest.check_writable().map_err(|problem| problem.of(&storage.path(names::MANIFEST)))
 }
 
 /// Reads the manifest of a database of a given width.
@@ -83,9 +88,9 @@ fn same<F: Fingerprint>(storage: &dyn Storage, database_id: Option<[u8; 16]>) ->
     Ok(manifest)
 }
 
-/// Does work that needs the files a manifest names, those of the database with this id, if one is
-/// given. If the work fails and the manifest has been replaced meanwhile, a writer may have removed
-/// the files. The work is then repeated with the new manifest.
+/// Does work that needs the files of a manifest. If an id is given, the manifest must have it. If
+/// the work fails and the manifest has been replaced meanwhile, a writer may have removed the
+/// files. The work is then repeated with the new manifest.
 pub(crate) fn with_current<F: Fingerprint, T>(
     storage: &dyn Storage,
     database_id: Option<[u8; 16]>,
@@ -113,9 +118,36 @@ impl Manifest {
         Schema { k: self.k, layout: self.layout, keys, recipe: self.recipe.clone() }
     }
 
+    /// The expected header of the live log.
+    pub(crate) fn wal_header(&self) -> Option<WalHeader> {
+        self.live_wal.map(|live| self.header_of(live))
+    }
+
+    /// The header of the live log, or of the next one.
+    pub(crate) fn header_of(&self, LiveWal { number, salt }: LiveWal) -> WalHeader {
+        let Self { database_id, width, next_frame: first_frame, .. } = *self;
+        WalHeader { database_id, width, number, salt, first_frame }
+    }
+
+    /// The owner of the files of a run.
+    pub(crate) fn owner(&self, run: u64, salt: u64) -> Owner {
+        let Self { database_id, width, k, layout, keys, .. } = *self;
+        Owner { database_id, width, k, layout, keys: KeyStorage::of(keys), run, salt }
+    }
+
+    /// The owner of the files of a run that is there.
+    pub(crate) fn owner_of(&self, record: &RunRecord) -> Owner {
+        self.owner(record.run, record.salt)
+    }
+
+    /// The owner of the files of a new run.
+    pub(crate) fn new_owner(&self, run: u64) -> Result<Owner> {
+        Ok(self.owner(run, random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt))))
+    }
+
     /// The layout for a run of so many distinct fingerprints.
     pub(crate) fn layout_for(&self, entries: u64) -> Result<Layout> {
-        self.layout.layout(self.width, self.k, entries)
+        self.layout.of_run(self.width, self.k, entries)
     }
 
     /// The names of all files of the database.
@@ -127,7 +159,9 @@ impl Manifest {
             segments.chain([names::rows(record.run)]).chain(tombstones).chain(keys).collect::<Vec<_>>()
         };
         let whole = [names::LOCK.to_string(), names::MANIFEST.to_string()];
-        whole.into_iter().chain(self.live_wal.map(names::wal)).chain(self.runs.iter().flat_map(of_run))
+        let ingested = self.ingested.iter().map(|file| names::identities(file.number));
+        let runs = self.runs.iter().flat_map(of_run);
+        whole.into_iter().chain(self.live_wal.map(|live| names::wal(live.number))).chain(ingested).chain(runs)
     }
 
     /// Returns an error for another database than the one with this id, if one is given.
@@ -177,8 +211,11 @@ pub(crate) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Resu
 
 fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
     let bytes = manifest.encode();
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::Limit("a manifest of 4 MiB holds no more ingested runs"));
+    if bytes.len() + manifest.reserved_bytes() > MAX_MANIFEST_BYTES {
+        return Err(Error::Limit("a manifest of 4 MiB holds no more runs; compact the database"));
+    }
+    if manifest.exceeds_numbers() {
+        return Err(Error::Limit("a database has at most 2^63 changes, runs, logs, commits and keys"));
     }
     // A manifest that cannot be decoded must not be written.
     Manifest::decode(&bytes).map_err(|problem| problem.of(path))?;

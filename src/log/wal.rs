@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::Flaw;
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{LiveWal, MAX_NUMBER, Manifest};
 use crate::format::wal::{
     Content, Frames, HEADER_BYTES, LogPlace, MAX_LOG_BYTES, Operation, WalHeader, operations,
 };
@@ -20,36 +20,26 @@ use crate::util::sabotage;
 pub(crate) struct Wal {
     file: Box<dyn WriteFile>,
     path: PathBuf,
-    pub(crate) number: u64,
-    salt: u64,
+    pub(crate) live: LiveWal,
     end: u64,
     pub(crate) next_frame: u64,
 }
 
 impl Wal {
-    /// Creates a log, durable and empty. It becomes live when a manifest names it.
-    pub(crate) fn create(
-        storage: &dyn Storage,
-        manifest: &Manifest,
-        number: u64,
-        next_frame: u64,
-    ) -> Result<Self> {
-        let name = names::wal(number);
-        let path = storage.path(&name);
+    /// Creates the log with the number `manifest.next_wal`, durable and empty. It becomes live when
+    /// a manifest names it.
+    pub(crate) fn create(storage: &dyn Storage, manifest: &Manifest) -> Result<Self> {
         let salt = random_id()?.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt));
-        let header = WalHeader {
-            database_id: manifest.database_id,
-            width: manifest.width,
-            number,
-            salt,
-            first_frame: next_frame,
-        };
+        let live = LiveWal { number: manifest.next_wal, salt };
+        let name = names::wal(live.number);
+        let path = storage.path(&name);
+        let header = manifest.header_of(live);
         let mut file = storage.create(&name).map_err(Error::io("create", &path))?;
         file.write_all_at(&header.encode(), 0)
             .map_err(Error::io("write", &path))
             .and_then(|()| file.sync().map_err(Error::io("sync", &path)))
             .inspect_err(|_| drop(storage.remove(&name)))?;
-        Ok(Self { file, path, number, salt, end: HEADER_BYTES as u64, next_frame })
+        Ok(Self { file, path, live, end: HEADER_BYTES as u64, next_frame: manifest.next_frame })
     }
 
     /// Whether a frame fits into a log: this one, or a new one if there is none.
@@ -62,8 +52,11 @@ impl Wal {
     /// A frame that cannot be written is truncated away, durably, before any other write. A bad
     /// frame is therefore always the last.
     pub(crate) fn append(&mut self, content: &Content) -> Result<()> {
+        if self.next_frame >= MAX_NUMBER {
+            return Err(Error::Limit("a database has at most 2^63 commits"));
+        }
         let frame = content
-            .frame(self.salt, self.next_frame)
+            .frame(self.live.salt, self.next_frame)
             .ok_or(Error::Limit("a commit to the log holds at most 4 GiB; flush instead"))?;
         if let Err(error) = self.file.write_all_at(&frame, self.end) {
             // The guarded storage records a failure here, which poisons the writer.
@@ -92,8 +85,8 @@ pub(crate) struct Log {
 impl Log {
     /// Opens the log that a manifest names, and checks its header. `None` if it names none.
     pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest) -> Result<Option<Self>> {
-        let Some(number) = manifest.live_wal else { return Ok(None) };
-        let name = names::wal(number);
+        let Some(header) = manifest.wal_header() else { return Ok(None) };
+        let name = names::wal(header.number);
         let path = storage.path(&name);
         let file = storage.open(&name).map_err(|error| {
             let flaw = |found| Flaw::new("file", 0, "a file that the manifest names", found).of(&path);
@@ -111,9 +104,7 @@ impl Log {
         let mut bytes = [0; HEADER_BYTES];
         let bytes = &mut bytes[..to_usize(len_bytes)];
         file.read_exact_at(bytes, 0).map_err(io)?;
-        let Manifest { database_id, width, next_frame, .. } = *manifest;
-        let header = WalHeader::decode(bytes, database_id, width, number, next_frame)
-            .map_err(|problem| problem.of(&path))?;
+        header.check(bytes).map_err(|problem| problem.of(&path))?;
         Ok(Some(Self { path, file, header, keyed: manifest.keys.is_some() }))
     }
 
@@ -186,7 +177,7 @@ impl LogFrames<'_> {
                 has_keys |= matches!(operation, Operation::InsertKeyed(_));
                 visit(operation);
             })
-            .map_err(|flaw| flaw.of(&self.log.path))?;
+            .map_err(|problem| problem.of(&self.log.path))?;
             if has_keys && !self.log.keyed {
                 let flaw = Flaw::new("frame", offset, "rows without keys, as the database has", "keys");
                 return Err(flaw.of(&self.log.path));

@@ -237,8 +237,7 @@ impl<F: Fingerprint> ChangeSet<F> {
         };
         let storage: Arc<dyn Storage> = Arc::new(Memory::default());
         let options = if is_small { options.threads(1) } else { options };
-        let database_id = manifest.database_id;
-        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        let target = Target { storage: &storage, options: &options, owner: manifest.owner(run, 0) };
         let record = effect.write(target, |_| Ok(layout))?;
         Ok(Some(Arc::new(Searchable::new(Run::open(&*storage, manifest, &record)?))))
     }

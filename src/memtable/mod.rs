@@ -1,8 +1,8 @@
 //! The unflushed rows of a writer, with an index for its queries.
 //!
-//! Every inserted row enters a few permuted tables under the leading bits of its fingerprint. A bucket
-//! is a list of chunks of `hi` words, which the filter kernel reads like those of a segment. Plans
-//! and the report-once rule are those of runs.
+//! Every inserted row enters a few permuted tables under the leading bits of its fingerprint. A
+//! bucket is a list of chunks of `hi` words, which the filter kernel reads as in a segment. Plans
+//! and the report-once rule are the same as for runs.
 
 pub(crate) mod changes;
 
@@ -137,7 +137,7 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
-    /// In stages over all probes, each of which prefetches what the next one reads.
+    /// In stages over all probes. Each stage prefetches the data of the next one.
     fn probe(&self, query: F, prepared: &Prepared, plan: &Plan, kernel: Kernel, found: &mut Vec<Match<F>>) {
         let place_in = |index: usize| place(&self.tables[index], &self.shapes[index], query);
         let places: Vec<_> =

@@ -17,18 +17,19 @@ use crate::util::cast::to_usize;
 use crate::util::sort;
 use crate::util::visitor::CallerError;
 
-/// Blocks of bits, of which near fingerprints have one in common.
+/// Blocks of bits; near fingerprints have one in common.
 ///
-/// A list can be spread over many tasks, which need not know of each other: each fingerprint goes
+/// A list can be spread over many independent tasks: each fingerprint goes
 /// with each of its [keys](Self::keys) to the task of that key, and each task
 /// [joins](Self::visit_pairs) what it receives. All tasks together report the pairs of
-/// [`find_all`](crate::find_all), each once, however keys are assigned to tasks.
+/// [`find_all`](crate::list::find_all), each once, however keys are assigned to tasks.
 ///
 /// Within k bits, a fingerprint has k + 1 blocks, so that k errors miss one of them; with bands, it
 /// has those bands.
 ///
 /// ```
-/// use nearprint::{Blocks, Error, Options};
+/// use nearprint::list::Blocks;
+/// use nearprint::{Error, Options};
 ///
 /// let list = [0b0000_u64, 0b0111, 0b1111, u64::MAX];
 /// let blocks = Blocks::<u64>::new(3)?;
@@ -64,7 +65,7 @@ const VALUE_BITS: u32 = 33;
 const PART_BITS: u32 = 8;
 const TABLE_SHIFT: u32 = VALUE_BITS + 3 * PART_BITS;
 
-/// What a key says besides the content of its block.
+/// The information in a key besides the content of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
     table: usize,
@@ -132,12 +133,12 @@ impl<F: Fingerprint> Blocks<F> {
         })
     }
 
-    /// The keys that take the place of `key`, a [key](Self::keys) of this fingerprint that too many
-    /// have: the fingerprints of such a key fall into parts, each of two of which meet at a key of
-    /// their own. A fingerprint has `parts` of these keys, and at each key there are two parts.
+    /// The keys that replace `key`, a [key](Self::keys) of too many fingerprints. The fingerprints
+    /// of such a key fall into parts, and each two parts meet at a key of their own. A fingerprint
+    /// has `parts` of these keys.
     ///
-    /// Every fingerprint with the key has to be given the same number of parts. The number is at least
-    /// 1 and at most 256; other numbers are taken as the nearest one of these.
+    /// Give the same number of parts for every fingerprint with the key. Numbers outside 1 to 256
+    /// are clamped.
     pub fn split(&self, key: u64, fingerprint: F, parts: u32) -> impl Iterator<Item = u64> + use<F> {
         let parts = u64::from(parts.clamp(1, MAX_PARTS));
         let (own, table) = (part_of(fingerprint, parts), Head::of(key).table);
@@ -165,7 +166,7 @@ impl<F: Fingerprint> Blocks<F> {
     /// fingerprints.
     ///
     /// # Errors
-    /// [`Error::ForeignKey`] for a key of a table that these blocks do not have; those of `visit`;
+    /// [`Error::ForeignKey`] for a key of a table that these blocks do not have; errors of `visit`;
     /// [`Error::Interrupted`].
     pub fn visit_pairs<E: From<Error>>(
         &self,
@@ -176,9 +177,9 @@ impl<F: Fingerprint> Blocks<F> {
         self.join(rows, None, Wanted::All, options, visit)
     }
 
-    /// As [`visit_pairs`](Self::visit_pairs), but visits only some of the pairs: those of all tasks have
-    /// the same connected components as all pairs. Where many fingerprints are near each other, they
-    /// are few.
+    /// As [`visit_pairs`](Self::visit_pairs), but visits only some of the pairs. The visited pairs
+    /// of all tasks have the same connected components as all pairs, and are few even if many
+    /// fingerprints are near each other.
     ///
     /// # Errors
     /// As [`visit_pairs`](Self::visit_pairs).
@@ -285,8 +286,8 @@ impl<F: Fingerprint> Blocks<F> {
     }
 }
 
-/// Those of some pairs that connect all that the pairs connect: a spanning forest. Returns their
-/// indexes, which ascend. A pair is among them if those before it do not connect its ends.
+/// A spanning forest: some of the pairs, which connect everything that all pairs connect. Returns
+/// their indexes, ascending. A pair is among them if earlier pairs do not connect its ends.
 ///
 /// Time: a sort of the ends. Memory: three times the pairs.
 ///
@@ -295,7 +296,7 @@ impl<F: Fingerprint> Blocks<F> {
 ///
 /// ```
 /// let pairs = [(1_u64, 2), (2, 4), (1, 4), (8, 9)];
-/// assert_eq!(nearprint::spanning_forest(&pairs)?, [0, 1, 3]);
+/// assert_eq!(nearprint::list::spanning_forest(&pairs)?, [0, 1, 3]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
@@ -314,7 +315,7 @@ pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
 /// [`Error::Limit`] for more than 2^32 - 1 distinct ends.
 ///
 /// ```
-/// let labels = nearprint::components(&[(4_u64, 2), (1, 2), (8, 9)])?;
+/// let labels = nearprint::list::components(&[(4_u64, 2), (1, 2), (8, 9)])?;
 /// assert_eq!(labels, [(1, 1), (2, 1), (4, 1), (8, 8), (9, 8)]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```

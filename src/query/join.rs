@@ -25,9 +25,9 @@ use crate::util::parallel::{self, Sink};
 /// Two fingerprints and their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair<F> {
-    /// The smaller fingerprint; between two databases, that of the first one.
+    /// The smaller fingerprint; between two databases, the fingerprint of the first.
     pub a: F,
-    /// The larger fingerprint; between two databases, that of the second one.
+    /// The larger fingerprint; between two databases, the fingerprint of the second.
     pub b: F,
     /// Number of differing bits. At least 1, except between two databases, and where only the bits
     /// of a [sketch](crate::BandLayout) count.
@@ -269,7 +269,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         Ok(())
     }
 
-    /// All pairs between those of two sets that have the bits of `mask` in common.
+    /// All pairs between two sets that have the bits of `mask` in common.
     fn where_equal(
         &mut self,
         ones: &mut [F],
@@ -397,7 +397,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         ControlFlow::Continue(())
     }
 
-    /// All pairs between two groups, each of which shares `prefix_bits` bits. The prefixes differ by
+    /// All pairs between two groups with `prefix_bits` common bits each. The prefixes differ by
     /// `apart` bits.
     ///
     /// Inlined, it would take registers from the loop over groups.
@@ -413,7 +413,7 @@ impl<'a, F: Fingerprint> Worker<'a, F> {
         if group.len().min(other.len()) > LOOK_ABOVE && self.band_bits.is_none() {
             let (between, window) = (group[0] ^ other[0], self.words.bits());
             start = window_of(varying(group) | varying(other) | between, prefix_bits, window);
-            // The filter counts those of the prefixes' differences that it sees.
+            // The filter counts differences of the prefixes inside its window.
             let seen = between & F::ones(0, prefix_bits) & F::ones(start, window);
             unseen -= seen.count_ones();
         }

@@ -1,4 +1,4 @@
-//! Pairs and clusters of a plain list in memory.
+//! Pairs and clusters of a list in memory.
 
 use super::clusters::{self, LOOKED_UP_TOGETHER, Member, SortedIndex, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE, Wanted};
@@ -18,12 +18,13 @@ use crate::util::visitor::CallerError;
 
 /// When two fingerprints of a list are near.
 ///
-/// A number is the distance of whole fingerprints: `find_all(&values, 3)`.
+/// A number is the distance of whole fingerprints: `list::find_all(&values, 3)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Near {
     /// The largest distance, in bits.
     pub k: u32,
-    /// If there are bands: one of them must be equal, and the distance is that of the sketches.
+    /// If there are bands: one of them must be equal, and the distance is the distance of the
+    /// sketches.
     pub bands: Option<BandLayout>,
 }
 
@@ -148,7 +149,7 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 /// All pairs of distinct values of a list that are near, on all cores.
 ///
 /// Equal values count once. The order depends only on the set of values and on what is near.
-/// Memory: three times the list, and the pairs; [`visit_all`] does not collect them. Time: for k =
+/// Memory: three times the list, and the pairs; [`visit_pairs`] does not collect them. Time: for k =
 /// 3 and random values about 75 ns a value for a million values on one core, more where many values
 /// share long prefixes.
 ///
@@ -156,14 +157,14 @@ fn table_cost(len: usize, group_bits: u32, radius: u32, k: u32) -> f64 {
 /// [`Error::InvalidLayout`] for bands that leave no useful sketch.
 ///
 /// ```
-/// let mut pairs = nearprint::find_all(&[0b0000u64, 0b0111, 0b1111], 3)?;
+/// let mut pairs = nearprint::list::find_all(&[0b0000u64, 0b0111, 0b1111], 3)?;
 /// pairs.sort();
 /// assert_eq!(pairs.iter().map(|p| (p.a, p.b, p.distance)).collect::<Vec<_>>(), [(0, 7, 3), (7, 15, 1)]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<Vec<Pair<F>>> {
     let mut pairs = Vec::new();
-    visit_all(values.to_vec(), near, &Options::new(), |block| {
+    visit_pairs(values.to_vec(), near, &Options::new(), |block| {
         pairs.extend_from_slice(block);
         Ok::<(), Error>(())
     })?;
@@ -176,8 +177,8 @@ pub fn find_all<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<V
 /// ends the search and is returned. Progress is counted in fingerprints, over all tables in use.
 ///
 /// # Errors
-/// Those of `visit`; [`Error::Interrupted`].
-pub fn visit_all<F: Fingerprint, E: From<Error>>(
+/// Errors of `visit`; [`Error::Interrupted`].
+pub fn visit_pairs<F: Fingerprint, E: From<Error>>(
     mut values: Vec<F>,
     near: impl Into<Near>,
     options: &Options,
@@ -238,23 +239,22 @@ pub(super) fn group_bits(len: usize, shared_bits: u32) -> u32 {
     shared_bits.min(len.max(1).ilog2().saturating_sub(2)).min(24)
 }
 
-/// The connected components of the near pairs of a list, those of two values or more, on
-/// all cores.
+/// The connected components of the near pairs of a list, without single values, on all cores.
 ///
 /// Equal values count once. Values of a cluster ascend; clusters are ordered by their smallest
 /// value. Memory: three times the list, 6 bytes a value, 24 bytes for each value in a cluster, and
-/// the clusters; [`visit_all_clusters`] does not collect them.
+/// the clusters; [`visit_clusters`] does not collect them.
 ///
 /// # Errors
 /// [`Error::Limit`] for more than 2^32 - 1 distinct values.
 ///
 /// ```
-/// assert_eq!(nearprint::find_clusters(&[0u64, 7, 15, 0xffff_0000], 3)?, [[0, 7, 15]]);
+/// assert_eq!(nearprint::list::find_clusters(&[0u64, 7, 15, 0xffff_0000], 3)?, [[0, 7, 15]]);
 /// # Ok::<(), nearprint::Error>(())
 /// ```
 pub fn find_clusters<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Result<Vec<Vec<F>>> {
     let mut clusters = Vec::new();
-    visit_all_clusters(values.to_vec(), near, &Options::new(), |cluster| {
+    visit_clusters(values.to_vec(), near, &Options::new(), |cluster| {
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;
@@ -265,8 +265,8 @@ pub fn find_clusters<F: Fingerprint>(values: &[F], near: impl Into<Near>) -> Res
 /// search and is returned.
 ///
 /// # Errors
-/// As [`find_clusters`]; those of `visit`; [`Error::Interrupted`].
-pub fn visit_all_clusters<F: Fingerprint, E: From<Error>>(
+/// As [`find_clusters`]; errors of `visit`; [`Error::Interrupted`].
+pub fn visit_clusters<F: Fingerprint, E: From<Error>>(
     values: Vec<F>,
     near: impl Into<Near>,
     options: &Options,
@@ -290,21 +290,21 @@ pub fn visit_all_clusters<F: Fingerprint, E: From<Error>>(
 /// search and is returned.
 ///
 /// # Errors
-/// As [`visit_all_clusters`].
+/// As [`visit_clusters`].
 ///
 /// ```
-/// use nearprint::{Error, Options, Row, visit_all_row_clusters};
+/// use nearprint::{Error, Options, Row, list};
 ///
 /// let row = |fingerprint: u64, id| Row { fingerprint, id };
 /// let mut ids = Vec::new();
-/// visit_all_row_clusters(vec![row(7, 1), row(9, 2), row(7, 3)], 0, &Options::new(), |cluster| {
+/// list::visit_row_clusters(vec![row(7, 1), row(9, 2), row(7, 3)], 0, &Options::new(), |cluster| {
 ///     ids.extend(cluster.iter().map(|row| row.id));
 ///     Ok::<(), Error>(())
 /// })?;
 /// assert_eq!(ids, [1, 3]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn visit_all_row_clusters<F: Fingerprint, E: From<Error>>(
+pub fn visit_row_clusters<F: Fingerprint, E: From<Error>>(
     mut rows: Vec<Row<F>>,
     near: impl Into<Near>,
     options: &Options,

@@ -82,10 +82,11 @@ pub(super) fn entry_of<F: Fingerprint>(run: &Run<F>, hit: &Hit<F>) -> Result<usi
     if hit.entry != Hit::<F>::NOT_LOCATED {
         return Ok(hit.entry as usize);
     }
-    run.natural().find(hit.fingerprint)?.ok_or_else(|| one_less(run))
+    run.natural().find(hit.fingerprint)?.ok_or_else(|| lacks(run, hit.fingerprint))
 }
 
 /// The damage where table 0 lacks a fingerprint of another table.
-pub(super) fn one_less<F: Fingerprint>(run: &Run<F>) -> Error {
-    run.natural().file.flaw(0, "every fingerprint of the other tables", "one less")
+pub(super) fn lacks<F: Fingerprint>(run: &Run<F>, fingerprint: F) -> Error {
+    let found = format!("that table 0 lacks fingerprint {}", fingerprint.display());
+    run.natural().file.flaw(0, "every fingerprint of the other tables", found)
 }

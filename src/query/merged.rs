@@ -14,7 +14,7 @@ use crate::layout::cost::Strategy;
 use crate::layout::plan::Plan;
 use crate::options::Options;
 use crate::progress::Stage;
-use crate::run::{BlockRead, NewerTombstones, RowCursor, Run};
+use crate::run::{BlockRead, RowCursor, Run};
 use crate::util::cast::to_usize;
 
 /// Runs of another layout than the largest run are joined with it if they have few fingerprints in all:
@@ -34,10 +34,11 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     }
 
     /// Every row once, by (fingerprint, id).
-    pub(crate) fn rows(&self) -> Result<Rows<'a, F>> {
-        let runs = self.view.runs().enumerate();
-        let heads = runs.map(|(index, run)| Head::new(run, self.view.newer(index)));
-        Ok(Rows { heads: heads.collect::<Result<_>>()?, failed: None })
+    pub(crate) fn rows(&self) -> Result<Rows<F>> {
+        let view = self.view.clone();
+        let heads =
+            (0..view.searchables().len()).map(|index| Head::new(&view, index)).collect::<Result<_>>()?;
+        Ok(Rows { view, heads, failed: None })
     }
 
     /// The pairs of distinct fingerprints within `k` bits.
@@ -59,7 +60,7 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
         }
     }
 
-    /// Joins table by table. The fingerprints of runs with another layout than that of `largest` are
+    /// Joins table by table. The fingerprints of runs with another layout than `largest` has are
     /// held in memory.
     fn pairs_by_tables(
         &self,
@@ -114,12 +115,12 @@ impl<'a, F: Fingerprint> MergedView<'a, F> {
     }
 }
 
-/// The fingerprints of runs, in natural order, those of one run after those of another.
+/// The fingerprints of runs, one run after the other, each in natural order.
 fn values_of<'a, F: Fingerprint>(runs: impl Iterator<Item = &'a Run<F>>) -> Result<Vec<F>> {
     let (mut values, mut block) = (Vec::new(), Vec::new());
     for run in runs {
         let mut cursor = run.natural().cursor();
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(run.natural(), &mut block)? == BlockRead::Filled {
             values.extend_from_slice(&block);
         }
     }
@@ -141,23 +142,15 @@ fn remove_sorted<F: Fingerprint>(values: &mut Vec<F>, start: usize, removed: &[F
     values.truncate(kept);
 }
 
-/// Every row of a snapshot, by (fingerprint, id). Made by
-/// [`Snapshot::rows`](crate::Snapshot::rows).
-///
-/// Each item is a `Result`; after an error the iterator ends.
-pub struct Rows<'a, F> {
-    heads: Vec<Head<'a, F>>,
+/// Every row, by (fingerprint, id). Owns what it reads. After an error the iterator ends.
+pub(crate) struct Rows<F> {
+    view: View<F>,
+    heads: Vec<Head<F>>,
     /// Returned after the row that was read before it.
     failed: Option<Error>,
 }
 
-impl<F> std::fmt::Debug for Rows<'_, F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rows").field("runs", &self.heads.len()).finish_non_exhaustive()
-    }
-}
-
-impl<F: Fingerprint> Iterator for Rows<'_, F> {
+impl<F: Fingerprint> Iterator for Rows<F> {
     type Item = Result<Row<F>>;
 
     #[inline]
@@ -168,32 +161,35 @@ impl<F: Fingerprint> Iterator for Rows<'_, F> {
         }
         let least = self.heads.iter().filter_map(Head::row).min()?;
         for head in self.heads.iter_mut().filter(|head| head.row() == Some(least)) {
-            self.failed = head.advance().err().or(self.failed.take());
+            self.failed = head.advance(&self.view).err().or(self.failed.take());
         }
         Some(Ok(least))
     }
 }
 
 /// The next live row of a run.
-struct Head<'a, F> {
-    cursor: RowCursor<'a, F>,
-    newer: NewerTombstones<'a>,
+struct Head<F> {
+    /// The number of the run.
+    index: usize,
+    cursor: RowCursor<F>,
     block: Vec<Row<F>>,
     at: usize,
 }
 
-impl<'a, F: Fingerprint> Head<'a, F> {
-    fn new(run: &'a Run<F>, newer: NewerTombstones<'a>) -> Result<Self> {
-        let mut head = Self { cursor: run.row_cursor(), newer, block: Vec::new(), at: 0 };
-        head.refill()?;
+impl<F: Fingerprint> Head<F> {
+    fn new(view: &View<F>, index: usize) -> Result<Self> {
+        let cursor = view.searchables()[index].run.row_cursor();
+        let mut head = Self { index, cursor, block: Vec::new(), at: 0 };
+        head.refill(view)?;
         Ok(head)
     }
 
     /// Reads blocks until one has a live row, or to the end.
-    fn refill(&mut self) -> Result<()> {
+    fn refill(&mut self, view: &View<F>) -> Result<()> {
+        let (run, newer) = (&view.searchables()[self.index].run, view.newer(self.index));
         self.at = 0;
-        while self.cursor.next_block(&mut self.block)? == BlockRead::Filled {
-            self.newer.retain_behind(0, &mut self.block, |row| row.id)?;
+        while self.cursor.next_block(run, &mut self.block)? == BlockRead::Filled {
+            newer.retain_behind(0, &mut self.block, |row| row.id)?;
             if !self.block.is_empty() {
                 break;
             }
@@ -205,9 +201,9 @@ impl<'a, F: Fingerprint> Head<'a, F> {
         self.block.get(self.at).copied()
     }
 
-    fn advance(&mut self) -> Result<()> {
+    fn advance(&mut self, view: &View<F>) -> Result<()> {
         self.at += 1;
-        if self.at == self.block.len() { self.refill() } else { Ok(()) }
+        if self.at == self.block.len() { self.refill(view) } else { Ok(()) }
     }
 }
 

@@ -21,7 +21,6 @@ mod words;
 pub use blocks::{Blocks, components, spanning_forest};
 pub use join::Pair;
 pub use keys::RowKey;
-pub use lists::{Near, find_all, find_clusters, visit_all, visit_all_clusters, visit_all_row_clusters};
+pub use lists::{Near, find_all, find_clusters, visit_clusters, visit_pairs, visit_row_clusters};
 pub use locate::Match;
-pub use merged::Rows;
 pub use request::Query;

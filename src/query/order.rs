@@ -2,7 +2,7 @@
 
 use super::clusters::{LOOKED_UP_TOGETHER, Member, SortedIndex};
 use super::join::Pair;
-use super::locate::one_less;
+use super::locate::lacks;
 use super::merged::MergedView;
 use super::union_find::UnionFind;
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ impl<F: Fingerprint> Order<'_, F> {
         }
     }
 
-    /// Replaces `ids` by those of a fingerprint.
+    /// Replaces `ids` by the ids of a fingerprint.
     pub(crate) fn ids_of(
         &self,
         merged: &MergedView<'_, F>,
@@ -154,7 +154,7 @@ impl<F: Fingerprint> Numbers<'_, F> {
             Self::Values(values, oldest) => (values.index_of(value), *oldest),
         };
         match (found, run) {
-            (None, Some(run)) => Err(one_less(run)),
+            (None, Some(run)) => Err(lacks(run, value)),
             (found, _) => Ok(found.unwrap_or_default()),
         }
     }
@@ -163,7 +163,7 @@ impl<F: Fingerprint> Numbers<'_, F> {
 /// A walk over an [`Order`].
 pub(crate) struct NumberedWalk<'a, F> {
     values: &'a [F],
-    walk: Option<(&'a Run<F>, Cursor<'a, F>)>,
+    walk: Option<(&'a Run<F>, Cursor)>,
     block: Vec<F>,
     /// Number of fingerprints before the block.
     passed: usize,
@@ -175,7 +175,7 @@ impl<F: Fingerprint> NumberedWalk<'_, F> {
         let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };
         while index - self.passed >= self.block.len() {
             self.passed += self.block.len();
-            if cursor.next_block(&mut self.block)? == BlockRead::End {
+            if cursor.next_block(run.natural(), &mut self.block)? == BlockRead::End {
                 return Err(run.natural().file.flaw(0, format!("fingerprint {index}"), "fewer"));
             }
         }

@@ -90,7 +90,7 @@ struct Group<'a, F> {
 }
 
 impl<'a, F> Group<'a, F> {
-    /// The plan of a query: its own, or that of the run.
+    /// The plan of a query: its own, or the run's.
     #[inline]
     fn plan_of<'p>(&self, query: u32, own_plans: &'p [Option<Plan>]) -> &'p Plan
     where
@@ -304,8 +304,8 @@ impl<'a> Searcher<'a> {
             for segment in &run.segments {
                 own += prefix_entries(segment, segment.table.permute(query), 0)?.len();
             }
-            let dear = prepared.model.probes(0.0, own as f64) > expected;
-            self.own_plans.push(if dear { replan(run, prepared, query)? } else { None });
+            let expensive = prepared.model.probes(0.0, own as f64) > expected;
+            self.own_plans.push(if expensive { replan(run, prepared, query)? } else { None });
         }
         Ok(())
     }
@@ -397,8 +397,7 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
-    /// Compares with every entry of table 0, except those of buckets that differ in more than k
-    /// bits.
+    /// Compares with every entry of table 0, except in buckets that differ in more than k bits.
     fn scan<F: Fingerprint>(
         &mut self,
         run: &Run<F>,

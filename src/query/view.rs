@@ -170,7 +170,7 @@ impl<F: Fingerprint> View<F> {
                 continue;
             }
             let (mut cursor, mut block) = (run.row_cursor(), Vec::new());
-            while cursor.next_block(&mut block)? == BlockRead::Filled {
+            while cursor.next_block(run, &mut block)? == BlockRead::Filled {
                 for &Row { fingerprint, id } in &block {
                     if newer.hide(id)? {
                         doubtful.push(fingerprint);

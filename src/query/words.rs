@@ -88,8 +88,8 @@ pub(super) fn varying<F: Fingerprint>(values: &[F]) -> F {
     values.iter().fold(F::default(), |mask, &value| mask | (value ^ first))
 }
 
-/// Where the `len` neighbouring bits start of which the most vary: from `usual` on, if there are
-/// none better. Sequential numbers, for example, vary only in their last bits.
+/// Where the `len` neighbouring bits with the most variation start; `usual` if none are better.
+/// Sequential numbers, for example, vary only in their last bits.
 #[cold]
 #[inline(never)]
 pub(super) fn window_of<F: Fingerprint>(varying: F, usual: u32, len: u32) -> u32 {

@@ -1,6 +1,6 @@
 //! Copies a run to another folder, under another number or into another database.
 //!
-//! Only the header page names the database and run of a file. It is written anew; all other pages
+//! Only the header page names the database and run of a file. It is rewritten; all other pages
 //! are copied unchanged. Every page is checked as it is written, even if it was checked before: the
 //! copy may one day be the only one left.
 
@@ -14,8 +14,8 @@ use super::segment::Segment;
 use super::tombstones::Tombstones;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{FileRecord, RunRecord};
-use crate::format::paged::{PAGE_BYTES, encode_checksum_pages};
+use crate::format::manifest::{FileRecord, Manifest, RunRecord};
+use crate::format::paged::{PAGE_BYTES, encode_checksum_pages, page_crc};
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
 use crate::util::sabotage;
@@ -28,20 +28,21 @@ const BATCH_PAGES: usize = 128;
 pub(crate) type Report<'a> = &'a mut dyn FnMut(u64) -> Result<()>;
 
 impl<F: Fingerprint> Run<F> {
-    /// Writes all files as run `number` of a database, and syncs them. After an error the files
+    /// Writes all files as run `number` of a database with this manifest, and syncs them. After an error the files
     /// written so far remain.
     pub(crate) fn copy(
         &self,
         to: &dyn Storage,
-        database_id: [u8; 16],
+        manifest: &Manifest,
         number: u64,
         report: Report<'_>,
     ) -> Result<RunRecord> {
+        let owner = manifest.owner(number, self.record.salt);
         let tables = self.record.segments.len();
-        let segments = (0..tables).map(|table| Segment::<F>::file_spec(database_id, number, table));
-        let rows = Postings::file_spec(database_id, number, F::BITS);
-        let tombstones = Tombstones::file_spec(database_id, number, F::BITS);
-        let keys = Keys::file_spec(database_id, number, F::BITS);
+        let segments = (0..tables).map(|table| Segment::<F>::file_spec(owner, &self.record.layout, table));
+        let rows = Postings::file_spec(owner);
+        let tombstones = Tombstones::file_spec(owner);
+        let keys = Keys::file_spec(owner);
         let tombstones = self.tombstones.iter().map(|_| tombstones.clone());
         let keys = self.keys.iter().map(|_| keys.clone());
         let specs = segments.chain([rows]).chain(tombstones).chain(keys);
@@ -53,7 +54,7 @@ impl<F: Fingerprint> Run<F> {
 }
 
 /// Writes a file under another name and header, and syncs it.
-fn copy_file(
+pub(super) fn copy_file(
     file: &PageFile,
     to: &dyn Storage,
     spec: &FileSpec,
@@ -98,11 +99,11 @@ fn checked_pages(file: &PageFile, at: usize, crcs: &[u32]) -> Result<Vec<u8>> {
 /// Checksum pages and footer, encoded again from their decoded content. They have no unused bytes,
 /// so the result is the same.
 fn checked_tail(file: &PageFile, crcs: &[u32], record: FileRecord) -> Result<Vec<u8>> {
-    let mut tail = encode_checksum_pages(crcs);
+    let (mut tail, root_crc) = encode_checksum_pages(crcs);
     let footer = file.footer.encode();
-    let footer_crc = footer.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
     let describe = |crc: u32| format!("CRC-32 {crc:#010x}");
-    file.check_equal("footer", describe(record.footer_crc), describe(footer_crc))?;
+    file.check_equal("checksums", describe(file.footer.root_crc), describe(root_crc))?;
+    file.check_equal("footer", describe(record.footer_crc), describe(page_crc(&footer)))?;
     tail.extend_from_slice(&footer);
     Ok(tail)
 }

@@ -25,9 +25,8 @@ const AHEAD_ENTRIES: usize = 1 << 17;
 /// Values in a block, unless a single bucket holds more.
 const BLOCK: usize = 4096;
 
-/// Reads a segment from its first value to its last.
-pub(crate) struct Cursor<'a, F> {
-    segment: &'a Segment<F>,
+/// A place in a segment, which is read from its first value to its last.
+pub(crate) struct Cursor {
     bucket: usize,
     /// Buckets with a read-ahead.
     requested: usize,
@@ -36,23 +35,27 @@ pub(crate) struct Cursor<'a, F> {
 }
 
 impl<F: Fingerprint> Segment<F> {
-    /// Reads all values in order.
-    pub(crate) fn cursor(&self) -> Cursor<'_, F> {
+    /// The place before the first value.
+    pub(crate) fn cursor(&self) -> Cursor {
         let window = (self.buckets() * AHEAD_ENTRIES / self.entries().max(1)).max(1);
-        Cursor { segment: self, bucket: 0, requested: 0, window }
+        Cursor { bucket: 0, requested: 0, window }
     }
 }
 
-impl<F: Fingerprint> Cursor<'_, F> {
-    /// Replaces the content of `out` by the next values.
-    pub(crate) fn next_block(&mut self, out: &mut Vec<F>) -> Result<BlockRead> {
+impl Cursor {
+    /// Replaces the content of `out` by the next values of the segment that made the cursor.
+    pub(crate) fn next_block<F: Fingerprint>(
+        &mut self,
+        segment: &Segment<F>,
+        out: &mut Vec<F>,
+    ) -> Result<BlockRead> {
         out.clear();
-        while self.requested < (self.bucket + self.window).min(self.segment.buckets()) {
-            self.segment.will_need_buckets(self.requested, self.window)?;
+        while self.requested < (self.bucket + self.window).min(segment.buckets()) {
+            segment.will_need_buckets(self.requested, self.window)?;
             self.requested += self.window;
         }
-        while out.len() < BLOCK && self.bucket < self.segment.buckets() {
-            self.segment.read_buckets(self.bucket, 1, out)?;
+        while out.len() < BLOCK && self.bucket < segment.buckets() {
+            segment.read_buckets(self.bucket, 1, out)?;
             self.bucket += 1;
         }
         Ok(BlockRead::of(out))

@@ -52,8 +52,8 @@ impl<F: Fingerprint> Run<F> {
             .chain(self.keys.iter().map(|keys| &keys.file))
     }
 
-    /// Bytes of each kind of section: those of a segment, added up over all segments, those of the
-    /// postings file, of the tombstones file and of the keys file.
+    /// Bytes of each kind of section: of segments, added up over all of them, then of the postings,
+    /// tombstones and keys files.
     pub(crate) fn section_bytes(&self) -> Vec<u64> {
         let lens = |file: &PageFile| {
             file.footer.sections.iter().map(|section| section.len_bytes).collect::<Vec<_>>()
@@ -97,7 +97,7 @@ pub(super) fn open_segment_file<F: Fingerprint>(
     record: &RunRecord,
     table: usize,
 ) -> Result<(PageFile, SegmentInfo)> {
-    let spec = Segment::<F>::file_spec(manifest.database_id, record.run, table);
+    let spec = Segment::<F>::file_spec(manifest.owner_of(record), &record.layout, table);
     #[expect(clippy::indexing_slicing, reason = "callers iterate over the segments, one per table")]
     let file = record.segments[table];
     Segment::<F>::open_file(storage, &spec, file, record)
@@ -121,7 +121,7 @@ pub(super) fn open_postings<F: Fingerprint>(
     manifest: &Manifest,
     record: &RunRecord,
 ) -> Result<Postings> {
-    let spec = Postings::file_spec(manifest.database_id, record.run, F::BITS);
+    let spec = Postings::file_spec(manifest.owner_of(record));
     Postings::open(storage, &spec, record, manifest.largest_id)
 }
 
@@ -143,7 +143,7 @@ pub(super) fn open_tombstones<F: Fingerprint>(
     manifest: &Manifest,
     record: &RunRecord,
 ) -> Result<Option<Tombstones>> {
-    let spec = Tombstones::file_spec(manifest.database_id, record.run, F::BITS);
+    let spec = Tombstones::file_spec(manifest.owner_of(record));
     record.tombstones_file.map(|file| Tombstones::open(storage, &spec, record, file)).transpose()
 }
 
@@ -153,6 +153,6 @@ pub(super) fn open_keys<F: Fingerprint>(
     manifest: &Manifest,
     record: &RunRecord,
 ) -> Result<Option<Keys>> {
-    let spec = Keys::file_spec(manifest.database_id, record.run, F::BITS);
+    let spec = Keys::file_spec(manifest.owner_of(record));
     record.keys.map(|keys| Keys::open(storage, &spec, keys)).transpose()
 }

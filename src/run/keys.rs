@@ -7,9 +7,9 @@ use super::page_writer::PageFileWriter;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::Encoder;
+use crate::format::header::{Header, Owner};
 use crate::format::keys::{ENDS, IDS, KeyRecord, KeysInfo, MAGIC, RECORDS, SECTIONS};
 use crate::format::manifest::{FileRecord, KeysRecord};
-use crate::format::paged::Header;
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
 
@@ -25,9 +25,8 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// The expected name and header of the keys file of a run.
-    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
-        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        FileSpec { name: names::keys(run), header, section_names: &SECTIONS }
+    pub(crate) fn file_spec(owner: Owner) -> FileSpec {
+        FileSpec { name: names::keys(owner.run), header: Header::new(MAGIC, owner), section_names: &SECTIONS }
     }
 
     /// Maps a keys file and checks it against its record.
@@ -35,9 +34,9 @@ impl Keys {
         let file = PageFile::open(storage, spec, Access::Random, record.file)?;
         let info =
             KeysInfo::from_footer(&file.footer, file.footer_offset()).map_err(|flaw| flaw.of(file.path()))?;
-        let describe = |count, sum| format!("{count} keys, key sum {sum}");
-        let expected = describe(record.count, record.key_sum);
-        file.check_equal("footer", expected, describe(info.count, info.key_sum))?;
+        let describe = |[count, keys, values]: [u64; 3]| format!("{count} keys, sums {keys} and {values}");
+        let expected = describe([record.count, record.key_sum, record.value_sum]);
+        file.check_equal("footer", expected, describe([info.count, info.key_sum, info.value_sum]))?;
         Ok(Self { file, info })
     }
 
@@ -99,9 +98,9 @@ impl Keys {
         Ok(self.file.bytes(at..at + 8)?.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
-    /// Reads all records in order. Checks their order and sum.
+    /// Reads all records in order. Checks their order and sums.
     pub(crate) fn cursor<F: Fingerprint>(&self) -> KeyCursor<'_, F> {
-        KeyCursor { keys: self, next: 0, sum: 0, last: None }
+        KeyCursor { keys: self, seen: KeysInfo::default(), last: None }
     }
 
     /// Starts read-ahead of records.
@@ -122,8 +121,8 @@ impl Keys {
 /// Reads the records of a keys file in order.
 pub(crate) struct KeyCursor<'a, F> {
     keys: &'a Keys,
-    next: u64,
-    sum: u64,
+    /// The counts of the records so far.
+    seen: KeysInfo,
     last: Option<KeyRecord<'a, F>>,
 }
 
@@ -131,20 +130,20 @@ impl<'a, F: Fingerprint> KeyCursor<'a, F> {
     /// The next record; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<KeyRecord<'a, F>>> {
         let Keys { file, info } = self.keys;
-        if self.next == info.count {
-            return file.check_equal("key_ids", info.key_sum, self.sum).map(|()| None);
+        let next = self.seen.count;
+        if next == info.count {
+            return file.check_equal("key_ids", *info, self.seen).map(|()| None);
         }
-        if self.next.is_multiple_of(AHEAD_RECORDS) {
-            self.keys.will_need(self.next)?;
+        if next.is_multiple_of(AHEAD_RECORDS) {
+            self.keys.will_need(next)?;
         }
-        let record = self.keys.record::<F>(self.next)?;
+        let record = self.keys.record::<F>(next)?;
         if self.last.is_some_and(|last| last.place() >= record.place()) {
-            let place = file.section(IDS).offset + self.next * 8;
+            let place = file.section(IDS).offset + next * 8;
             return Err(file.flaw(place, "ascending ids, fingerprints and keys", record.row.id));
         }
         self.last = Some(record);
-        self.sum = self.sum.wrapping_add(record.hash());
-        self.next += 1;
+        self.seen.add(&record);
         Ok(Some(record))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`page_file`] checks pages on first use. On top of it, each kind of file has a module:
 //! [`segment`], [`postings`], [`tombstones`] and [`keys`]. [`files`] opens them together as a
-//! [`Run`].
+//! [`Run`]. [`identities`] belongs to the database as a whole.
 
 #![warn(clippy::indexing_slicing)]
 
@@ -10,6 +10,7 @@ mod copy;
 mod cursor;
 mod files;
 mod hi_words;
+mod identities;
 mod keys;
 mod page_file;
 mod page_writer;
@@ -25,6 +26,7 @@ mod verify;
 
 pub(crate) use cursor::{BlockRead, Cursor};
 pub(crate) use files::Run;
+pub(crate) use identities::{Identities, write_identities};
 pub(crate) use keys::{KeyCursor, Keys, write_keys};
 pub(crate) use page_file::FileSpec;
 pub(crate) use postings::Postings;
@@ -35,6 +37,6 @@ pub(crate) use segment_writer::SegmentWriter;
 pub(crate) use tombstones::{NewerTombstones, Tombstones, write_tombstones};
 pub(crate) use values::Values;
 pub use verify::Verification;
-pub(crate) use verify::verify;
 #[cfg(test)]
 pub(crate) use verify::verify_file;
+pub(crate) use verify::{verify, verify_identities};

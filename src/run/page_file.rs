@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+use crate::format::header::Header;
 use crate::format::manifest::FileRecord;
 use crate::format::paged::{
-    CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, Section, checksum_pages, crc_place, unseal,
+    CRCS_PER_PAGE, Footer, PAGE_BYTES, Section, checksum_pages, crc_place, encode_checksum_pages, page_crc,
+    unseal,
 };
 use crate::format::{Flaw, check_crc};
 use crate::kernel::prefetch;
@@ -62,7 +64,7 @@ impl PageSet {
 
 /// Bytes in a cache line of the processor.
 const LINE_BYTES: usize = 64;
-/// Lines to prefetch: those of a page. The processor fetches the lines after them by itself.
+/// Lines to prefetch: one page. The processor fetches the lines after them by itself.
 const LINES_AHEAD: usize = PAGE_BYTES / LINE_BYTES;
 
 /// The pages that a range of bytes touches.
@@ -105,8 +107,7 @@ impl PageFile {
         spec.header.check(first).map_err(|problem| problem.of(&path))?;
         let footer_offset = found_len - PAGE_BYTES as u64;
         let footer = Footer::decode(last, footer_offset, found_len).map_err(flaw)?;
-        let footer_crc = last.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
-        check_crc("footer", footer_offset, record.footer_crc, footer_crc).map_err(flaw)?;
+        check_crc("footer", footer_offset, record.footer_crc, page_crc(last)).map_err(flaw)?;
         Flaw::unless_equal("footer", footer_offset, spec.section_names.len(), footer.sections.len())
             .map_err(flaw)?;
         let pages = bytes.len() / PAGE_BYTES;
@@ -227,11 +228,12 @@ impl PageFile {
     #[cold]
     fn prefetch_pages(&self, first: usize, last: usize) {
         self.will_need(first * PAGE_BYTES..(last + 1) * PAGE_BYTES);
-        let data_pages = self.footer.data_pages;
         for page in [first, last] {
-            if (1..=data_pages).contains(&(page as u64)) {
-                let crc_page = to_usize(crc_place(page as u64, data_pages).0);
-                self.will_need(crc_page * PAGE_BYTES..(crc_page + 1) * PAGE_BYTES);
+            let mut page = page as u64;
+            while let Some((crc_page, _)) = crc_place(page, self.footer.data_pages) {
+                let start = to_usize(crc_page) * PAGE_BYTES;
+                self.will_need(start..start + PAGE_BYTES);
+                page = crc_page;
             }
         }
     }
@@ -254,22 +256,21 @@ impl PageFile {
             .bytes
             .get(start..start + PAGE_BYTES)
             .ok_or_else(|| self.out_of_bounds(start..start + PAGE_BYTES))?;
-        let number = page as u64;
-        let data_pages = self.footer.data_pages;
         if sabotage::skips("page-check") {
             return Ok(());
         }
-        let section = self.section_at(start as u64);
-        if (1..=data_pages).contains(&number) {
-            let (crc_page, crc_at) = crc_place(number, data_pages);
-            let crc_start = to_usize(crc_page) * PAGE_BYTES + crc_at;
-            let stored =
-                self.bytes(crc_start..crc_start + 4)?.first_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
-            check_crc(section, start as u64, stored, crc32fast::hash(content))
-                .map_err(|flaw| flaw.of(&self.path))?;
+        let (section, offset) = (self.section_at(start as u64), start as u64);
+        let number = page as u64;
+        let checked = if number == 0 || offset == self.footer_offset() {
+            unseal(section, offset, content).map(drop)
+        } else if number <= self.footer.data_pages {
+            check_crc(section, offset, self.expected_crc(page)?, crc32fast::hash(content))
         } else {
-            unseal(section, start as u64, content).map_err(|flaw| flaw.of(&self.path))?;
-        }
+            let expected = self.expected_crc(page)?;
+            unseal(section, offset, content)
+                .and_then(|_| check_crc(section, offset, expected, page_crc(content)))
+        };
+        checked.map_err(|flaw| flaw.of(&self.path))?;
         self.checked.insert(page);
         Ok(())
     }
@@ -291,21 +292,39 @@ impl PageFile {
         index.and_then(|index| self.section_names.get(index)).copied().unwrap_or("data")
     }
 
-    /// Reads the CRCs of all data pages from the checksum pages, with the reads of `source`.
+    /// The CRC of a data or checksum page, from the checksum page or the footer that holds it.
+    fn expected_crc(&self, page: usize) -> Result<u32> {
+        let Some((crc_page, at)) = crc_place(page as u64, self.footer.data_pages) else {
+            return Ok(self.footer.root_crc);
+        };
+        let start = to_usize(crc_page) * PAGE_BYTES + at;
+        Ok(page_crc(self.bytes(start..start + 4)?))
+    }
+
+    /// Reads the CRCs of all data pages from the checksum pages, with the reads of `source`. Checks
+    /// all checksum pages.
     pub(super) fn read_crcs(&self, source: &dyn ReadFile) -> Result<Vec<u32>> {
-        let data_pages = self.footer.data_pages;
-        let mut crcs = Vec::new();
-        for number in 0..checksum_pages(data_pages) {
-            let offset = (1 + data_pages + number) * PAGE_BYTES as u64;
-            let mut page = vec![0; PAGE_BYTES];
-            source.read_exact_at(&mut page, offset).map_err(Error::io("read", &self.path))?;
-            let of_file = |flaw: Flaw| flaw.of(&self.path);
-            let mut fields = unseal("checksums", offset, &page).map_err(of_file)?;
-            let left = to_usize(data_pages) - crcs.len();
-            for _ in 0..left.min(CRCS_PER_PAGE) {
-                crcs.push(fields.u32().map_err(of_file)?);
-            }
-            fields.rest_is_zero().map_err(of_file)?;
+        let first = to_usize(1 + self.footer.data_pages);
+        let mut bytes = vec![0; to_usize(checksum_pages(self.footer.data_pages)) * PAGE_BYTES];
+        let offset = |index: usize| ((first + index) * PAGE_BYTES) as u64;
+        source.read_exact_at(&mut bytes, offset(0)).map_err(Error::io("read", &self.path))?;
+        for (index, page) in bytes.chunks(PAGE_BYTES).enumerate() {
+            let expected = match crc_place((first + index) as u64, self.footer.data_pages) {
+                None => self.footer.root_crc,
+                Some((page, at)) => {
+                    let start = (to_usize(page) - first) * PAGE_BYTES + at;
+                    page_crc(bytes.get(start..start + 4).unwrap_or_default())
+                }
+            };
+            unseal("checksums", offset(index), page)
+                .and_then(|_| check_crc("checksums", offset(index), expected, page_crc(page)))
+                .map_err(|flaw| flaw.of(&self.path))?;
+        }
+        let all = bytes.chunks(PAGE_BYTES).flat_map(|page| &page.as_chunks::<4>().0[..CRCS_PER_PAGE]);
+        let crcs: Vec<u32> =
+            all.take(to_usize(self.footer.data_pages)).map(|crc| u32::from_le_bytes(*crc)).collect();
+        if encode_checksum_pages(&crcs).0 != bytes {
+            return Err(self.flaw(offset(0), "zero padding", "another byte"));
         }
         Ok(crcs)
     }

@@ -7,7 +7,7 @@ use super::page_file::FileSpec;
 use crate::error::{Error, Result};
 use crate::format::manifest::FileRecord;
 use crate::format::paged::{
-    CRCS_PER_PAGE, Footer, PAGE_BYTES, PAGE_CRC_OFFSET, Section, encode_checksum_pages,
+    CRCS_PER_PAGE, Footer, PAGE_BYTES, PAGE_CRC_OFFSET, Section, encode_checksum_pages, page_crc,
 };
 use crate::storage::{Storage, WriteFile};
 use crate::util::cast::to_usize;
@@ -78,17 +78,16 @@ impl PageFileWriter {
             section.write_out(&mut *self.file).map_err(Error::io("write", &self.path))?;
             crcs.append(&mut section.crcs);
         }
-        self.footer.attributes = attributes;
+        let (mut tail, root_crc) = encode_checksum_pages(&crcs);
+        (self.footer.attributes, self.footer.root_crc) = (attributes, root_crc);
         let footer = self.footer.encode();
-        let mut tail = encode_checksum_pages(&crcs);
         tail.extend_from_slice(&footer);
         let at = (1 + self.footer.data_pages) * PAGE_BYTES as u64;
         self.file.write_all_at(&tail, at).map_err(Error::io("write", &self.path))?;
         if !sabotage::skips("run-sync") {
             self.file.sync().map_err(Error::io("sync", &self.path))?;
         }
-        let footer_crc = footer.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
-        Ok(FileRecord { len_bytes: self.footer.file_len(), footer_crc })
+        Ok(FileRecord { len_bytes: self.footer.file_len(), footer_crc: page_crc(&footer) })
     }
 }
 

@@ -7,8 +7,8 @@ use super::page_file::{FileSpec, PageFile};
 use super::values::Values;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::format::header::{Header, Owner};
 use crate::format::manifest::RunRecord;
-use crate::format::paged::Header;
 use crate::format::postings::{
     IDS, MAGIC, PostingsInfo, RANK_ROWS, RANKS, SAMPLE_ENTRIES, SAMPLES, STARTS, sections,
 };
@@ -31,9 +31,12 @@ pub(crate) struct Postings {
 
 impl Postings {
     /// The expected name and header of the postings file of a run.
-    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
-        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        FileSpec { name: names::rows(run), header, section_names: sections(width) }
+    pub(crate) fn file_spec(owner: Owner) -> FileSpec {
+        FileSpec {
+            name: names::rows(owner.run),
+            header: Header::new(MAGIC, owner),
+            section_names: sections(owner.width),
+        }
     }
 
     /// Maps a postings file and checks it against the manifest's record of its run.
@@ -46,7 +49,7 @@ impl Postings {
         largest_id: Option<u64>,
     ) -> Result<Self> {
         let file = PageFile::open(storage, spec, Access::Random, run.postings_file)?;
-        let info = PostingsInfo::from_footer(&file.footer, file.footer_offset(), spec.header.width)
+        let info = PostingsInfo::from_footer(&file.footer, file.footer_offset(), spec.header.owner.width)
             .map_err(|flaw| flaw.of(file.path()))?;
         let describe = |entries, rows, sum| format!("{entries} entries, {rows} rows, row sum {sum}");
         let expected = describe(run.entries, run.rows, run.row_sum);

@@ -25,7 +25,7 @@ pub(crate) struct PostingsWriter {
 impl PostingsWriter {
     /// Starts a postings file with the counts and id range of `info`. The writer computes the sum.
     pub(crate) fn create(storage: &dyn Storage, spec: &FileSpec, info: PostingsInfo) -> Result<Self> {
-        let file = PageFileWriter::create(storage, spec, &info.section_lens(spec.header.width))?;
+        let file = PageFileWriter::create(storage, spec, &info.section_lens(spec.header.owner.width))?;
         Ok(Self { file, info, entries: 0, rows: 0, row_sum: 0, starts: 0, bytes: Vec::new() })
     }
 

@@ -8,12 +8,12 @@ use super::rest::{LoPlane, RestPlane};
 use super::values::Values;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, HI_BITS, Printed, Stored};
+use crate::format::header::{Header, Owner};
 use crate::format::manifest::{FileRecord, RunRecord};
-use crate::format::paged::Header;
 use crate::format::segment::{DIRECTORY, HI, MAGIC, SegmentInfo, sections};
 use crate::kernel::Kernel;
-use crate::layout::Table;
 use crate::layout::cost::TableShape;
+use crate::layout::{Layout, Table};
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
 
@@ -32,15 +32,16 @@ pub(crate) struct Segment<F> {
 
 impl<F: Fingerprint> Segment<F> {
     /// The expected name and header of the segment of a table.
-    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, table: usize) -> FileSpec {
+    pub(crate) fn file_spec(owner: Owner, layout: &Layout, table: usize) -> FileSpec {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let header = Header {
             magic: MAGIC,
-            database_id,
-            run,
-            table: u32::try_from(table).unwrap_or(u32::MAX),
-            width: F::BITS,
+            owner,
+            table: number(table),
+            blocks: number(layout.block_count()),
+            prefix: layout.prefixes().get(table).copied().unwrap_or_default(),
         };
-        FileSpec { name: names::segment(run, table), header, section_names: sections(F::BITS) }
+        FileSpec { name: names::segment(owner.run, table), header, section_names: sections(F::BITS) }
     }
 
     /// Maps the file of a segment and checks it against the manifest's record of its run.
@@ -55,6 +56,12 @@ impl<F: Fingerprint> Segment<F> {
         file.check_equal("footer", tag("entries", run.entries), tag("entries", info.entries))?;
         let sum = |sum| tag("fingerprint sum", sum);
         file.check_equal("footer", sum(run.fingerprint_sum), sum(info.fingerprint_sum))?;
+        // Bits of other bands are no part of the sketch.
+        let band = run.layout.prefix_bits(to_usize(u64::from(spec.header.table)));
+        if run.layout.is_bands() && info.directory_bits > band {
+            let expected = format!("at most {band} directory bits, as a band has");
+            return Err(file.flaw(file.footer_offset(), expected, info.directory_bits));
+        }
         Ok((file, info))
     }
 
@@ -186,8 +193,8 @@ impl<F: Fingerprint> Segment<F> {
         self.known_bits
     }
 
-    /// The known difference between a value and an entry of which only bucket and `hi` word are
-    /// known; in this table's order.
+    /// The difference between a value and an entry in its bucket and `hi` word, the only known
+    /// bits; in this table's order.
     #[inline]
     pub(crate) fn leading_difference(&self, bucket: u32, hi: u32, permuted: F) -> F {
         let leading = F::ones(0, self.info.directory_bits + HI_BITS);
@@ -307,7 +314,7 @@ impl<F: Fingerprint> Segment<F> {
         hi_word(permuted, self.info.directory_bits, 0)
     }
 
-    /// The indexes in a bucket whose `hi` words are within `radius` bits of those of a value.
+    /// The indexes in a bucket whose `hi` words are within `radius` bits of a value's.
     #[inline]
     pub(crate) fn near(
         &self,
@@ -375,7 +382,7 @@ impl<F: Fingerprint> Segment<F> {
         Ok(())
     }
 
-    /// Starts read-ahead of those of the buckets `first..first + count` that exist.
+    /// Starts read-ahead of the existing buckets in `first..first + count`.
     pub(crate) fn will_need_buckets(&self, first: usize, count: usize) -> Result<()> {
         let end = (first + count).min(self.buckets());
         if first < end {

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use super::page_file::{FileSpec, PageFile};
 use super::page_writer::PageFileWriter;
 use crate::error::Result;
+use crate::format::header::{Header, Owner};
 use crate::format::manifest::{FileRecord, RunRecord};
-use crate::format::paged::Header;
 use crate::format::tombstones::{DELETED, MAGIC, SECTIONS, TombstonesInfo};
 use crate::storage::{Access, Storage, names};
 use crate::util::cast::to_usize;
@@ -22,9 +22,12 @@ pub(crate) struct Tombstones {
 
 impl Tombstones {
     /// The expected name and header of the tombstones file of a run.
-    pub(crate) fn file_spec(database_id: [u8; 16], run: u64, width: u32) -> FileSpec {
-        let header = Header { magic: MAGIC, database_id, run, table: 0, width };
-        FileSpec { name: names::tombstones(run), header, section_names: &SECTIONS }
+    pub(crate) fn file_spec(owner: Owner) -> FileSpec {
+        FileSpec {
+            name: names::tombstones(owner.run),
+            header: Header::new(MAGIC, owner),
+            section_names: &SECTIONS,
+        }
     }
 
     /// Maps a tombstones file and checks it against the manifest's record of its run.

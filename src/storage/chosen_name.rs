@@ -15,7 +15,7 @@ use super::folder::Folder;
 const PREFIX: &str = "nearprint-";
 /// The characters behind the prefix, one for each five bits.
 const ALPHABET: [u8; 32] = *b"abcdefghijklmnopqrstuvwxyz234567";
-/// The characters of the seed, and those of the hash.
+/// The numbers of characters of the seed and of the hash.
 const HALF: usize = 8;
 
 /// The lowest 40 bits of a number.

@@ -2,7 +2,7 @@
 //!
 //! A folder is opened once. All work on its files goes through that handle and follows no links. It
 //! therefore stays in this folder, even if another one takes its path. Only the process that opened
-//! a folder changes it through the handle; the child of a fork opens it anew.
+//! a folder changes it through the handle; the child of a fork opens it again.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};

@@ -29,6 +29,11 @@ pub(crate) fn keys(run: u64) -> String {
     format!("{run:08}.keys")
 }
 
+/// A file of identities of ingested runs.
+pub(crate) fn identities(number: u64) -> String {
+    format!("{number:08}.ings")
+}
+
 /// A write-ahead log.
 pub(crate) fn wal(number: u64) -> String {
     format!("wal-{number:08}.log")
@@ -49,7 +54,7 @@ pub(crate) fn is_ours(name: &str) -> bool {
         Some((stem, "seg")) => {
             stem.split_once("-t").is_some_and(|(run, table)| is_number(run, 8) && is_number(table, 1))
         }
-        Some((stem, "rows" | "dels" | "keys")) => is_number(stem, 8),
+        Some((stem, "rows" | "dels" | "keys" | "ings")) => is_number(stem, 8),
         Some((stem, "log")) => stem.strip_prefix("wal-").is_some_and(|number| is_number(number, 8)),
         _ => is_spill(name),
     }
@@ -71,13 +76,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_names_are_recognised_and_others_are_not() {
+    fn own_names_are_recognized_and_others_are_not() {
         for name in [
             segment(0, 0),
             segment(123_456_789, 63),
             rows(7),
             tombstones(7),
             keys(7),
+            identities(7),
             wal(3),
             spill(1, 63, 0),
             LOCK.into(),

@@ -100,8 +100,8 @@ pub fn remove_own_folders() {
     made.iter().rev().for_each(|made| made.remove());
 }
 
-/// What nearprint did not make and has found in folders that it made, since the last call. Because
-/// of it, these folders stayed as they were.
+/// Foreign files in folders that nearprint made, found since the last call. Because of them, these
+/// folders were not removed.
 pub fn take_occupants() -> Vec<PathBuf> {
     std::mem::take(&mut *locked(&OCCUPANTS)).into_iter().collect()
 }
@@ -380,7 +380,7 @@ fn mark(folder: &Folder, id: &str, name: &OsStr, contents: Contents) -> io::Resu
     }
     let text = marker_text(UNFINISHED, id, std::process::id(), folder, &marker, name, contents)?;
     marker.write_all_at(&text, 0)?;
-    // After a power cut, too, the folder can be recognised.
+    // After a power cut, too, the folder can be recognized.
     marker.sync_data()?;
     Ok(Some(marker))
 }

@@ -39,7 +39,7 @@ const MAX_NAME_BYTES: usize = 255;
 pub(crate) struct Staging {
     target: PathBuf,
     pub(super) folder: OwnFolder,
-    /// Those of the database of which this is a copy.
+    /// The permissions of the source, if this is a copy.
     permissions: Option<Permissions>,
 }
 

@@ -1,4 +1,4 @@
-//! Folders that are made, left and removed, beside those of others.
+//! Folders that are made, left and removed, beside folders of others.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -11,15 +11,14 @@ use crate::util::random::random_bytes;
 /// A folder for temporary files that only this user can read.
 ///
 /// It is removed when its value is dropped, or, after a kill, when this user makes the next one. It
-/// stays where it holds anything that nearprint has not put there; see
-/// [`take_occupants`](super::take_occupants).
+/// stays if it holds any foreign file; see [`take_occupants`](super::take_occupants).
 #[derive(Debug)]
 pub struct WorkFolder {
     pub(super) folder: OwnFolder,
 }
 
 impl WorkFolder {
-    /// Makes a folder, and removes those that processes of this user have left. It may hold spilled
+    /// Makes a folder, and removes the folders of ended processes of this user. It may hold spilled
     /// pieces, files of the given names, and databases of the given names.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use crate::storage::{Storage, names};
 use crate::testing::short_or_full;
 use crate::testing::simulated::SimulatedDisk;
 
-/// Flips of which one is also tried on queries.
+/// One of so many flips is also tried on queries.
 const FLIPS_PER_QUERY: u64 = 61;
 
 /// A pseudo-random fingerprint for a number.

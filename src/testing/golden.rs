@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::format::{VERSION, keys, manifest, paged, postings, segment, tombstones, wal};
-use crate::layout::{BandLayout, Layout, MAX_TABLES, cost};
+use crate::format::{VERSION, identities, keys, manifest, paged, postings, segment, tombstones, wal};
+use crate::layout::{BandLayout, Layout, MAX_TABLES, bands, cost};
 use crate::{Database, Fingerprint, KeyStorage, NewRow, Options, Row, Schema, U256, Writer};
 
 /// A golden database: name, layout, rows.
@@ -18,7 +18,7 @@ fn mixed(count: u64, id: fn(u64) -> u64) -> Vec<Row<u64>> {
     (0..count).map(|i| Row { fingerprint: value(i), id: id(i) }).collect()
 }
 
-/// Rows of wider fingerprints, some of which share their first 64 bits.
+/// Rows of wider fingerprints; some share their first 64 bits.
 fn widened<F: Fingerprint>() -> Vec<Row<F>> {
     let word = |value: u64, word: u32| {
         F::from_bits(crate::fingerprint::mix64(value + u64::from(word)), word * 64, 64)
@@ -325,7 +325,12 @@ fn constants_in_the_document_equal_those_in_the_code() {
         ("SAMPLE_ENTRIES", postings::SAMPLE_ENTRIES),
         ("RANK_ROWS", postings::RANK_ROWS),
         ("MAX_TABLES", MAX_TABLES as u64),
+        ("IDENTITY_BYTES", identities::IDENTITY_BYTES as u64),
+        ("MAX_BANDS", u64::from(bands::MAX_BANDS)),
+        ("MIN_BAND_BITS", u64::from(*bands::BAND_BITS.start())),
+        ("MAX_BAND_BITS", u64::from(*bands::BAND_BITS.end())),
         ("PREFIX_BYTES", manifest::PREFIX_BYTES as u64),
+        ("MAX_MANIFEST_BYTES", manifest::MAX_MANIFEST_BYTES as u64),
         ("MAX_RANGES", manifest::MAX_RANGES as u64),
         ("MAX_RECIPE_BYTES", manifest::MAX_RECIPE_BYTES as u64),
         ("MAX_CHECKPOINT_BYTES", manifest::MAX_CHECKPOINT_BYTES as u64),
@@ -351,6 +356,7 @@ fn constants_in_the_document_equal_those_in_the_code() {
         ("POSTINGS", postings::MAGIC),
         ("TOMBSTONES", tombstones::MAGIC),
         ("KEYS", keys::MAGIC),
+        ("IDENTITIES", identities::MAGIC),
         ("LOG", wal::MAGIC),
         ("FOOTER", paged::FOOTER_MAGIC),
     ]);
@@ -402,7 +408,7 @@ fn hashes_and_permutations_in_the_document_equal_those_of_the_code() {
 #[test]
 fn fields_in_the_document_follow_each_other_without_a_gap() {
     let tables = table_rows(&document(), "| offset | size | field |");
-    assert_eq!(tables.len(), 11);
+    assert_eq!(tables.len(), 12);
     for table in tables {
         for pair in table.windows(2) {
             let number = |text: &String| text.parse::<u64>().ok();

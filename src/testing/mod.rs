@@ -1,5 +1,5 @@
 //! Tests that need internals: power cuts and failing calls on a simulated disk, flipped bits, the
-//! format document, and the bodies of the fuzz targets.
+//! format document, databases of later programs, and the bodies of the fuzz targets.
 
 #[cfg(test)]
 mod crash;
@@ -8,6 +8,8 @@ mod flips;
 pub mod fuzzing;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod growth;
 pub(crate) mod simulated;
 
 /// A choice between the short and the long form of a test. `NEARPRINT_FULL=1` selects the long one.

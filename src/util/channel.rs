@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 /// A channel for at most `capacity` waiting items.
 pub(crate) fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
@@ -37,11 +39,22 @@ struct Queue<T> {
 }
 
 impl<T> Shared<T> {
-    /// The queue, once `is_ready` holds or an end is gone.
-    fn wait(&self, is_ready: impl Fn(&Queue<T>) -> bool) -> MutexGuard<'_, Queue<T>> {
+    /// The queue, once `is_ready` holds, an end is gone, or the timeout has passed.
+    fn wait(
+        &self,
+        timeout: Option<Duration>,
+        is_ready: impl Fn(&Queue<T>) -> bool,
+    ) -> MutexGuard<'_, Queue<T>> {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         while !queue.is_closed && !is_ready(&queue) {
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => break,
+                Some(left) => {
+                    self.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            }
         }
         queue
     }
@@ -57,7 +70,7 @@ impl<T> Shared<T> {
 impl<T> Sender<T> {
     /// Sends an item, once there is room.
     pub(crate) fn send(&self, item: T) -> Result<(), Closed> {
-        let mut queue = self.0.wait(|queue| queue.items.len() < self.0.capacity);
+        let mut queue = self.0.wait(None, |queue| queue.items.len() < self.0.capacity);
         if queue.is_closed {
             return Err(Closed);
         }
@@ -74,13 +87,28 @@ impl<T> Drop for Sender<T> {
     }
 }
 
+impl<T> Receiver<T> {
+    /// The next item, if it comes within a time.
+    pub(crate) fn next_within(&mut self, timeout: Option<Duration>) -> Poll<Option<T>> {
+        let mut queue = self.0.wait(timeout, |queue| !queue.items.is_empty());
+        let item = queue.items.pop_front();
+        if item.is_none() && !queue.is_closed {
+            return Poll::Pending;
+        }
+        drop(queue);
+        self.0.changed.notify_one();
+        Poll::Ready(item)
+    }
+}
+
 impl<T> Iterator for Receiver<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        let item = self.0.wait(|queue| !queue.items.is_empty()).items.pop_front();
-        self.0.changed.notify_one();
-        item
+        match self.next_within(None) {
+            Poll::Ready(item) => item,
+            Poll::Pending => unreachable!("without a timeout there is an item or an end"),
+        }
     }
 }
 
@@ -122,6 +150,17 @@ mod tests {
             }
         });
         assert_eq!(sent.into_inner(), 1000);
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_timeout_and_loses_nothing() {
+        let (sender, mut receiver) = bounded(2);
+        assert_eq!(receiver.next_within(Some(Duration::ZERO)), Poll::Pending);
+        assert_eq!(receiver.next_within(Some(Duration::from_millis(1))), Poll::Pending);
+        sender.send(1).unwrap();
+        assert_eq!(receiver.next_within(Some(Duration::ZERO)), Poll::Ready(Some(1)));
+        drop(sender);
+        assert_eq!(receiver.next_within(Some(Duration::from_secs(60))), Poll::Ready(None));
     }
 
     #[test]

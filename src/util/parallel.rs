@@ -1,6 +1,6 @@
 //! Parallel work, and parallel work whose results arrive in the order of the work items.
 //!
-//! Where the system refuses to start a thread, the work goes on with those that were started.
+//! If the system refuses a thread, the work continues with the threads that have started.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,8 +41,8 @@ fn beside(threads: usize, worker: &(dyn Fn() + Sync), main: &mut dyn FnMut(usize
 }
 
 /// Runs `work(item, state, sink)` for every item on `threads` threads, and passes the blocks of
-/// each item to `consume` on the calling thread: all blocks of item 0 in order, then those of item
-/// 1, and so on.
+/// each item to `consume` on the calling thread: all blocks of item 0 in order, then of item 1, and
+/// so on.
 ///
 /// The consumer sees the same blocks for any number of threads. Only a few blocks per thread are in
 /// memory. `state` runs once per thread.

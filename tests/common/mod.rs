@@ -8,9 +8,7 @@ mod widths;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use nearprint::{
-    Database, Fingerprint, Match, Options, Pair, Row, Schema, Snapshot, Writer, num_differing_bits, visit_all,
-};
+use nearprint::{Database, Fingerprint, Match, Options, Pair, Row, Schema, Snapshot, Writer, list};
 
 pub use skips::{Need, skip};
 pub(crate) use widths::for_each_width;
@@ -107,7 +105,7 @@ pub fn rows<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>
     rows
 }
 
-/// Rows of which every third fingerprint has several ids.
+/// Rows; every third fingerprint has several ids.
 pub fn several_ids<F: Fingerprint>(shape: Shape, count: usize, seed: u64) -> Vec<Row<F>> {
     let mut random = Random(seed);
     let mut found = rows(shape, count, seed);
@@ -195,7 +193,7 @@ pub fn all_rows<F: Fingerprint>(snapshot: &Snapshot<F>) -> Vec<Row<F>> {
 /// All pairs of a list, found on a number of threads, in the order of the blocks.
 pub fn listed_pairs<F: Fingerprint>(values: &[F], k: u32, threads: usize) -> Vec<Pair<F>> {
     let mut found = Vec::new();
-    visit_all(values.to_vec(), k, &Options::new().threads(threads), |block| {
+    list::visit_pairs(values.to_vec(), k, &Options::new().threads(threads), |block| {
         found.extend_from_slice(block);
         Ok::<(), nearprint::Error>(())
     })
@@ -206,7 +204,7 @@ pub fn listed_pairs<F: Fingerprint>(values: &[F], k: u32, threads: usize) -> Vec
 /// All matches by comparing with everything, in the order of answers.
 pub fn matches<F: Fingerprint>(rows: &[Row<F>], query: F, k: u32) -> Vec<Match<F>> {
     let near = |row: &Row<F>| {
-        let distance = num_differing_bits(row.fingerprint, query);
+        let distance = row.fingerprint.distance(query);
         (distance <= k).then_some(Match { distance, fingerprint: row.fingerprint, id: row.id })
     };
     let mut found: Vec<Match<F>> = rows.iter().filter_map(near).collect();
@@ -226,7 +224,7 @@ pub fn pairs<F: Fingerprint>(rows: &[Row<F>], k: u32) -> Vec<Pair<F>> {
     let mut found = Vec::new();
     for (index, &a) in distinct.iter().enumerate() {
         for &b in &distinct[index + 1..] {
-            let distance = num_differing_bits(a, b);
+            let distance = a.distance(b);
             if distance <= k {
                 found.push(Pair { a, b, distance });
             }

@@ -196,7 +196,7 @@ fn a_damaged_database_is_not_copied<F: Fingerprint>() {
         }
         let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let pages = file.metadata().unwrap().len() / 8192;
-        // Header and footer are written anew from what the snapshot has checked.
+        // Header and footer are rewritten from the data that the snapshot has checked.
         for page in 1..pages - 1 {
             let mut byte = [0];
             file.read_exact_at(&mut byte, page * 8192 + 40).unwrap();

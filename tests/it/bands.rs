@@ -9,7 +9,7 @@ use crate::common::{
 };
 use nearprint::{
     BandLayout, Database, Error, Fingerprint, LayoutChoice, Match, Near, Options, Pair, Query, Row, Schema,
-    Snapshot, find_all, visit_all_row_clusters,
+    Snapshot, list,
 };
 
 for_each_width!(
@@ -174,11 +174,11 @@ fn listed<F: Fingerprint>(bands: BandLayout, rows: &[Row<F>]) {
     let model: BTreeSet<Row<F>> = rows.iter().copied().collect();
     for k in distances::<F>(bands) {
         let near = Near { k, bands: Some(bands) };
-        let mut found = find_all(&values, near).unwrap();
+        let mut found = list::find_all(&values, near).unwrap();
         found.sort_unstable();
         assert!(found == pairs(bands, rows, k), "{bands}, k = {k}");
         let mut found = Vec::new();
-        visit_all_row_clusters(rows.to_vec(), near, &Options::new(), |cluster| {
+        list::visit_row_clusters(rows.to_vec(), near, &Options::new(), |cluster| {
             found.push(cluster.to_vec());
             Ok::<(), Error>(())
         })

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::Random;
-use nearprint::{
-    BandLayout, Blocks, Error, Fingerprint, Near, Options, Pair, find_all, find_clusters, visit_all,
-};
+use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Pair, list};
 
 /// Values near each other, some equal, and a dense group that shares a block.
 fn list<F: Fingerprint>(random: &mut Random, len: usize) -> Vec<F> {
@@ -31,7 +29,7 @@ fn into<F: Fingerprint>(all: &mut Vec<Pair<F>>, some: &[Pair<F>]) -> Result<(), 
 
 /// The rows of each of some tasks; keys that more than `most` fingerprints have are split.
 fn tasks<F: Fingerprint>(
-    blocks: &Blocks<F>,
+    blocks: &list::Blocks<F>,
     list: &[F],
     num: u64,
     most: Option<usize>,
@@ -55,10 +53,10 @@ fn tasks<F: Fingerprint>(
 }
 
 fn check<F: Fingerprint>(near: Near, list: &[F]) {
-    let blocks = Blocks::<F>::new(near).unwrap();
-    let mut expected = find_all(list, near).unwrap();
+    let blocks = list::Blocks::<F>::new(near).unwrap();
+    let mut expected = list::find_all(list, near).unwrap();
     expected.sort();
-    let clusters = find_clusters(list, near).unwrap();
+    let clusters = list::find_clusters(list, near).unwrap();
     for (num, most) in [(1, None), (4, None), (16, Some(20)), (3, Some(7))] {
         let (mut pairs, mut forest): (Vec<Pair<F>>, Vec<Pair<F>>) = (Vec::new(), Vec::new());
         for rows in tasks(&blocks, list, num, most) {
@@ -80,12 +78,12 @@ fn check_labels<F: Fingerprint>(forest: &[Pair<F>], clusters: &[Vec<F>]) {
     let mut labels: Vec<(F, F)> =
         clusters.iter().flat_map(|cluster| cluster.iter().map(|&member| (member, cluster[0]))).collect();
     labels.sort();
-    assert_eq!(nearprint::components(&ends).unwrap(), labels);
+    assert_eq!(nearprint::list::components(&ends).unwrap(), labels);
 }
 
 /// The pairs between two parts of a list, which have some values in common.
 fn check_between<F: Fingerprint>(near: Near, list: &[F]) {
-    let blocks = Blocks::<F>::new(near).unwrap();
+    let blocks = list::Blocks::<F>::new(near).unwrap();
     let ones: BTreeSet<F> = list.iter().step_by(2).copied().collect();
     let others: BTreeSet<F> = list.iter().skip(1).step_by(2).chain(list.first()).copied().collect();
     let is_admitted = |value: &F| near.bands.is_none() || *value != F::default();
@@ -163,17 +161,17 @@ fn long_paths_and_dense_balls_are_joined() {
 
 #[test]
 fn keys_are_below_two_to_the_63rd_and_never_change() {
-    let blocks = Blocks::<u64>::new(3).unwrap();
+    let blocks = list::Blocks::<u64>::new(3).unwrap();
     let keys: Vec<u64> = blocks.keys(0xfedc_ba98_7654_3210).collect();
     assert_eq!(keys, [0xfedc, 1 << 57 | 0xba98, 2 << 57 | 0x7654, 3 << 57 | 0x3210]);
     let split: Vec<u64> = blocks.split(keys[1], 0xfedc_ba98_7654_3210, 3).collect();
     assert!(split.len() == 3 && split.iter().all(|key| key >> 57 == 1 && key & 0xffff == 0xba98));
     let whole: Vec<u64> =
-        Blocks::<nearprint::U256>::new(0).unwrap().keys(nearprint::U256::default()).collect();
+        list::Blocks::<nearprint::U256>::new(0).unwrap().keys(nearprint::U256::default()).collect();
     assert!(whole.len() == 1 && whole[0] < 1 << 33);
-    let most = Blocks::<u64>::new(63).unwrap();
+    let most = list::Blocks::<u64>::new(63).unwrap();
     assert!(most.keys(u64::MAX).count() == 64 && most.keys(u64::MAX).all(|key| key < 1 << 63));
-    assert!(matches!(Blocks::<u128>::new(64), Err(Error::InvalidLayout { .. })));
+    assert!(matches!(list::Blocks::<u128>::new(64), Err(Error::InvalidLayout { .. })));
 
     let foreign = blocks.visit_pairs(vec![(4 << 57, 1)], &Options::new(), |_| Ok::<(), Error>(()));
     assert!(matches!(foreign, Err(Error::ForeignKey { key }) if key == 4 << 57));
@@ -187,9 +185,9 @@ fn large_blocks_are_joined_in_parts() {
     let mut random = Random(3);
     let values: Vec<u64> =
         (0..6000).map(|_| 0xabcd << 48 | random.next() >> 16 & 0xffff_f000_0000 | random.below(4)).collect();
-    let blocks = Blocks::<u64>::new(2).unwrap();
+    let blocks = list::Blocks::<u64>::new(2).unwrap();
     let mut expected = Vec::new();
-    visit_all(values.clone(), 2, &Options::new(), |some| into(&mut expected, some)).unwrap();
+    list::visit_pairs(values.clone(), 2, &Options::new(), |some| into(&mut expected, some)).unwrap();
     expected.sort();
     assert!(expected.len() > 100);
     for most in [None, Some(2500)] {

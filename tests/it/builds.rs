@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{
     Shape, all_rows, build, build_with, collected, files, for_each_width, layout, low, rows,
 };
-use nearprint::{Database, Error, Fingerprint, NewRow, Options, Query, Row, Schema, find_all};
+use nearprint::{Database, Error, Fingerprint, NewRow, Options, Query, Row, Schema, list};
 
 for_each_width!(
     rows_come_back_sorted_and_once_whatever_the_memory_and_the_ids,
@@ -73,7 +73,7 @@ fn an_empty_database_answers<F: Fingerprint>() {
     assert_eq!(collected(snapshot.clusters(F::BITS)), Vec::<Vec<Row<F>>>::new());
     assert_eq!(snapshot.verify().unwrap().damage, []);
     assert_eq!(snapshot.explain(3).to_string(), "The database is empty: every answer is empty.\n");
-    assert_eq!(find_all::<F>(&[], F::BITS).unwrap(), []);
+    assert_eq!(list::find_all::<F>(&[], F::BITS).unwrap(), []);
 }
 
 /// More spilled pieces than are merged at once. Sorting does not depend on the width.

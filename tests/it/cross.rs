@@ -7,7 +7,7 @@ use crate::common::{
     Random, SHAPES, Shape, build, by_width, collected, distinct, folder_in_memory, for_each_width, layout,
     open_on, rows, short_or_full,
 };
-use nearprint::{Error, Fingerprint, Options, Pair, Row, Schema, Snapshot, num_differing_bits};
+use nearprint::{Error, Fingerprint, Options, Pair, Row, Schema, Snapshot};
 
 for_each_width!(
     cross_is_exact_for_all_shapes_sizes_and_threads,
@@ -23,7 +23,7 @@ fn expected<F: Fingerprint>(first: &[Row<F>], second: &[Row<F>], k: u32) -> Vec<
     let mut found = Vec::new();
     for &a in &first {
         for &b in &second {
-            let distance = num_differing_bits(a, b);
+            let distance = a.distance(b);
             if distance <= k {
                 found.push(Pair { a, b, distance });
             }
@@ -40,7 +40,7 @@ fn expected_rows<F: Fingerprint>(
     second: &[Row<F>],
     k: u32,
 ) -> BTreeSet<(Row<F>, Row<F>, u32)> {
-    let near = |a: &Row<F>, b: &Row<F>| num_differing_bits(a.fingerprint, b.fingerprint);
+    let near = |a: &Row<F>, b: &Row<F>| a.fingerprint.distance(b.fingerprint);
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b, near(a, b))));
     pairs.filter(|(_, _, distance)| *distance <= k).collect()
 }
@@ -64,7 +64,7 @@ fn crossed_rows<F: Fingerprint>(
     found
 }
 
-/// Rows near those of another list, and others.
+/// Rows near the rows of another list, and others.
 fn relatives<F: Fingerprint>(of: &[Row<F>], count: usize, seed: u64) -> Vec<Row<F>> {
     let mut random = Random(seed);
     let near = |random: &mut Random| {

@@ -7,6 +7,7 @@ use crate::common::{
     Shape, all_rows, bit, build, files, folder_in_memory, for_each_width, layout, open_on, rows, several_ids,
     short_or_full,
 };
+use crate::forge::forge;
 use nearprint::{Corruption, Database, Error, Fingerprint, Options, Row, Schema};
 
 for_each_width!(
@@ -169,23 +170,6 @@ fn zeroed_and_swapped_pages_are_named<F: Fingerprint>() {
     }
 }
 
-/// Overwrites some bytes of a page and makes all checksums right again.
-fn mislead(bytes: &mut [u8], page: usize, at: usize, value: u8) {
-    let pages = bytes.len() / PAGE;
-    let start = page * PAGE;
-    bytes[start + at..(start + at + 8).min(start + PAGE)].fill(value);
-    reseal(bytes, page, pages - 2);
-}
-
-/// Makes the checksum of a data page right, and that of the first page of checksums.
-fn reseal(bytes: &mut [u8], page: usize, checksums: usize) {
-    let crcs = checksums * PAGE;
-    let crc = crc32fast::hash(&bytes[page * PAGE..(page + 1) * PAGE]);
-    bytes[crcs + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
-    let crc = crc32fast::hash(&bytes[crcs..crcs + PAGE - 4]);
-    bytes[crcs + PAGE - 4..crcs + PAGE].copy_from_slice(&crc.to_le_bytes());
-}
-
 /// Pages with misleading content and sound checksums: an error or some answer, without a panic or a
 /// hang. `verify` reports them, and repairs end.
 fn hostile_pages_with_good_checksums_are_noticed_and_never_panic<F: Fingerprint>() {
@@ -201,9 +185,10 @@ fn hostile_pages_with_good_checksums_are_noticed_and_never_panic<F: Fingerprint>
         for page in 1..sound.len() / PAGE - 2 {
             for (step, value) in [0u8, 1, 0x7f, 0x80, 0xff].into_iter().enumerate() {
                 for at in (step * 3..PAGE).step_by(short_or_full(2047, 411)) {
-                    let mut hostile = sound.clone();
-                    mislead(&mut hostile, page, at, value);
-                    fs::write(&file, &hostile).unwrap();
+                    let start = page * PAGE;
+                    let changed = start + at..(start + at + 8).min(start + PAGE);
+                    let _restored = forge(&path, name, |bytes| bytes[changed].fill(value));
+                    let hostile = fs::read(&file).unwrap();
                     sound_answers += u32::from(answers(&path, &rows).is_ok());
                     let is_noticed = hostile == sound || !verdict::<F>(&path).is_empty();
                     assert!(is_noticed, "{name} page {page} byte {at}");
@@ -219,7 +204,6 @@ fn hostile_pages_with_good_checksums_are_noticed_and_never_panic<F: Fingerprint>
                 }
             }
         }
-        fs::write(&file, &sound).unwrap();
     }
     assert!(sound_answers > 0, "padding misleads nobody");
 }
@@ -242,7 +226,7 @@ fn newer_versions_and_other_widths_have_errors_of_their_own() {
     fs::write(&manifest, with_crc(newer)).unwrap();
     assert!(matches!(Database::<u64>::open(&path), Err(Error::NewerVersion { found: 9, supported: 1, .. })));
     let mut wide = sound.clone();
-    wide[56] = 128;
+    wide[64] = 128;
     fs::write(&manifest, with_crc(wide)).unwrap();
     assert!(matches!(
         Database::<u64>::open(&path),
@@ -320,16 +304,14 @@ fn regression_verify_looks_at_all_bits_of_lo() {
     let home = folder_in_memory();
     let (path, _) = small::<u64>(home.path(), "db", 8);
     let file = path.join("00000001-t0.seg");
-    let mut bytes = fs::read(&file).unwrap();
+    let bytes = fs::read(&file).unwrap();
     let footer = bytes.len() - PAGE;
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let (data_pages, lo, lo_len) = (number(footer + 8), number(footer + 88 + 32), number(footer + 88 + 40));
-    let directory_bits = number(footer + 16 + 3 * 8);
-    let width = lo_len / number(footer + 16);
+    let (lo, lo_len) = (number(footer + 96 + 32), number(footer + 96 + 40));
+    let directory_bits = number(footer + 24 + 3 * 8);
+    let width = lo_len / number(footer + 24);
     assert!(width * 8 > 32 - directory_bits, "there are bits to spare");
-    bytes[lo + width - 1] |= 0x80;
-    reseal(&mut bytes, lo / PAGE, 1 + data_pages);
-    fs::write(&file, bytes).unwrap();
+    let _restored = forge(&path, "00000001-t0.seg", |bytes| bytes[lo + width - 1] |= 0x80);
     let damage = verdict::<u64>(&path);
     assert!(damage.iter().any(|damage| damage.section == "lo"), "{damage:?}");
 }

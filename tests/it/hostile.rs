@@ -345,7 +345,7 @@ fn regression_a_log_of_absurd_length_is_damage_and_not_allocated() {
         }
         assert_eq!(database.verify().unwrap().damage.len(), 1);
         if len_bytes > 8 << 30 {
-            // Its repair reads as much as that of the others.
+            // Its repair reads as much as the others.
             continue;
         }
         let report = Options::new().repair::<u64>(&path, &repaired, &Schema::new()).unwrap();

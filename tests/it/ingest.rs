@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{Shape, all_rows, build_with, folder_in_memory, for_each_width, low, matches, rows};
-use nearprint::{Database, Error, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer};
+use crate::forge::forge;
+use nearprint::{
+    Database, Error, FindingKind, Fingerprint, LayoutChoice, Options, Row, Schema, Snapshot, Writer,
+};
 
 for_each_width!(
     runs_built_elsewhere_are_ingested,
@@ -193,10 +196,7 @@ fn regression_equal_rows_built_twice_are_one_run<F: Fingerprint>() {
         path
     });
     writer.ingest(&[&automatic[0]]).unwrap();
-    assert!(
-        matches!(writer.ingest(&[&automatic[1]]), Err(Error::Overlap { .. })),
-        "other rows, for all one knows"
-    );
+    assert!(matches!(writer.ingest(&[&automatic[1]]), Err(Error::Overlap { .. })), "they may be other rows");
 }
 
 fn folders_without_runs_change_nothing<F: Fingerprint>() {
@@ -300,21 +300,6 @@ fn damage_is_refused_and_leaves_nothing_behind<F: Fingerprint>() {
     holds(&database.snapshot().unwrap(), &all);
 }
 
-/// Changes a byte of a data page and makes all checksums fit.
-fn forge(file: &Path, at: usize) {
-    const PAGE: usize = 8192;
-    let mut bytes = fs::read(file).unwrap();
-    let data_pages = bytes.len() / PAGE - 3;
-    bytes[at] ^= 1;
-    let page = at / PAGE;
-    let checksums = (1 + data_pages) * PAGE;
-    let crc = crc32fast::hash(&bytes[page * PAGE..(page + 1) * PAGE]);
-    bytes[checksums + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
-    let crc = crc32fast::hash(&bytes[checksums..checksums + PAGE - 4]);
-    bytes[checksums + PAGE - 4..checksums + PAGE].copy_from_slice(&crc.to_le_bytes());
-    fs::write(file, bytes).unwrap();
-}
-
 #[test]
 fn good_checksums_are_not_enough() {
     let home = folder_in_memory();
@@ -326,7 +311,7 @@ fn good_checksums_are_not_enough() {
         ("00000001-t2.seg", 8192 * 2 - 1, "directory"),
     ] {
         let folder = runs(home.path(), &format!("for {name}"), &two, schema());
-        forge(&folder.join(name), at);
+        let _restored = forge(&folder, name, |bytes| bytes[at] ^= 1);
         let error = refused(&database, &[&folder]);
         let damage = error.corruption().unwrap_or_else(|| panic!("{error}"));
         assert_eq!((&damage.file, damage.section), (&folder.join(name), section), "{error}");
@@ -337,7 +322,7 @@ fn good_checksums_are_not_enough() {
 fn widen(folder: &Path) {
     let file = folder.join("MANIFEST");
     let mut bytes = fs::read(&file).unwrap();
-    bytes[56..60].copy_from_slice(&128u32.to_le_bytes());
+    bytes[64..68].copy_from_slice(&128u32.to_le_bytes());
     let body = bytes.len() - 4;
     let crc = crc32fast::hash(&bytes[..body]).to_le_bytes();
     bytes[body..].copy_from_slice(&crc);
@@ -429,4 +414,47 @@ fn many_runs_at_once_are_merged_as_the_policy_says<F: Fingerprint>() {
     let snapshot = database.snapshot().unwrap();
     assert!(snapshot.stats().runs.len() <= 6);
     holds(&snapshot, &all);
+}
+
+fn identities_files(folder: &Path) -> usize {
+    files(folder).iter().filter(|(name, _)| name.ends_with(".ings")).count()
+}
+
+/// The manifest listed every ingested run, and was full after 262,125 of them.
+#[test]
+fn regression_ingested_runs_do_not_fill_the_manifest() {
+    let home = folder_in_memory();
+    let database = database::<u64>(home.path(), &[]);
+    let manifest = || fs::metadata(database.path().join("MANIFEST")).unwrap().len();
+    let mut writer = database.writer().unwrap();
+    let mut folders = Vec::new();
+    for id in 0..40 {
+        let row = Row { fingerprint: low::<u64>(id), id };
+        folders.push(runs(home.path(), &format!("{id}"), &[row], schema()));
+        assert_eq!(ingest(&mut writer, &[&folders[id as usize]]), (1, 0, 1));
+        writer.compact().unwrap();
+        assert!(identities_files(database.path()) <= 6, "{id}");
+    }
+    assert!(manifest() < 1024, "{}", manifest());
+    assert!(identities_files(database.path()) > 1, "they are not rewritten each time");
+    writer.close().unwrap();
+    assert_eq!(database.verify().unwrap().damage, []);
+    // Copies know the runs, too, and a damaged file is reported by its name.
+    let (copy, repaired) = (home.path().join("copy"), home.path().join("repaired"));
+    database.snapshot().unwrap().backup(&copy).unwrap();
+    assert!(options().repair::<u64>(database.path(), &repaired, &schema()).unwrap().is_complete());
+    assert_eq!(identities_files(&repaired), 1);
+    let all: Vec<&PathBuf> = folders.iter().collect();
+    for path in [database.path(), &copy, &repaired] {
+        let mut writer = Database::<u64>::open(path).unwrap().writer().unwrap();
+        assert_eq!(ingest(&mut writer, &all), (0, 40, 0), "{}", path.display());
+    }
+    let file = files(&copy).into_iter().find(|(name, _)| name.ends_with(".ings")).unwrap().0;
+    let mut bytes = fs::read(copy.join(&file)).unwrap();
+    bytes[8192] ^= 1;
+    fs::write(copy.join(&file), bytes).unwrap();
+    let damage = Database::<u64>::open(&copy).unwrap().verify().unwrap().damage;
+    assert!(damage.len() == 1 && damage[0].file.ends_with(&file) && damage[0].section == "identities");
+    let report = options().repair::<u64>(&copy, home.path().join("saved"), &schema()).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.file == file && finding.kind == FindingKind::Lost));
 }

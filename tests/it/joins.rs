@@ -6,7 +6,7 @@ use crate::common::{
     Random, SHAPES, Shape, build, by_width, clusters, collected, distinct, fingerprints, folder_in_memory,
     for_each_width, layout, leading, listed_pairs, low, open_on, pairs, rows, short_or_full,
 };
-use nearprint::{Fingerprint, Pair, Row, Schema, find_all, find_clusters, num_differing_bits};
+use nearprint::{Fingerprint, Pair, Row, Schema, list};
 
 for_each_width!(
     pairs_equal_brute_force_in_databases_and_lists,
@@ -56,7 +56,7 @@ fn pairs_equal_brute_force_in_databases_and_lists<F: Fingerprint>() {
         let snapshots: Vec<_> = layouts.iter().map(opened).collect();
         for &k in ks {
             let expected = pairs(&rows, k);
-            check(find_all(&values, k).unwrap(), &expected, &format!("list {shape:?} {k}"));
+            check(list::find_all(&values, k).unwrap(), &expected, &format!("list {shape:?} {k}"));
             for (name, snapshot) in &snapshots {
                 check(collected(snapshot.pairs(k)), &expected, &format!("{name} {shape:?} {k}"));
             }
@@ -81,7 +81,7 @@ fn clusters_equal_brute_force_in_databases_and_lists<F: Fingerprint>() {
                 let snapshot = build(&path, &rows, layout(name).k(k));
                 assert_eq!(collected(snapshot.clusters(k)), expected, "{name} {shape:?} {k}");
             }
-            let found = find_clusters(&fingerprints(&rows), k).unwrap();
+            let found = list::find_clusters(&fingerprints(&rows), k).unwrap();
             let expected = clusters(&once, k).iter().map(|cluster| fingerprints(cluster)).collect::<Vec<_>>();
             assert_eq!(found, expected, "list {shape:?} {k}");
         }
@@ -172,7 +172,7 @@ fn row_pairs_are_all_pairs_of_rows<F: Fingerprint>() {
     let mut expected = Vec::new();
     for &a in &rows {
         for &b in &rows {
-            let distance = num_differing_bits(a.fingerprint, b.fingerprint);
+            let distance = a.fingerprint.distance(b.fingerprint);
             if distance <= 3 && a < b {
                 expected.push((a, b, distance));
             }

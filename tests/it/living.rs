@@ -17,6 +17,7 @@ for_each_width!(
     keyed_rows_come_and_go,
     rows_are_a_set_and_ids_may_have_several_fingerprints,
     uncommitted_changes_are_discarded_and_committed_ones_survive,
+    discarding_takes_back_what_was_not_committed,
 );
 
 fn options() -> Options {
@@ -333,4 +334,35 @@ fn readers_go_forward_while_a_writer_writes_and_merges() {
         done.store(true, Ordering::Relaxed);
     });
     assert_eq!(all_rows(&database.snapshot().unwrap()).len(), 20_000);
+}
+
+fn discarding_takes_back_what_was_not_committed<F: Fingerprint>() {
+    let home = tempfile::tempdir().unwrap();
+    let schema = Schema::new().keys(KeyStorage::Keys);
+    let database = options().create::<F>(home.path().join("db"), &schema).unwrap();
+    let mut writer = database.writer().unwrap();
+    writer.insert(low::<F>(1)).unwrap();
+    writer.discard().unwrap();
+    assert_eq!(all_rows(&writer.snapshot().unwrap()), []);
+    let rows = [Row { fingerprint: low(2), id: 0 }, Row { fingerprint: low(3), id: 7 }];
+    writer.insert(low::<F>(2)).unwrap();
+    writer.flush().unwrap();
+    writer.insert(NewRow { id: Some(7), ..NewRow::keyed(low::<F>(3), "of three") }).unwrap();
+    writer.set_checkpoint(b"two rows").unwrap();
+    writer.commit().unwrap();
+    for _ in 0..2 {
+        writer.delete(0).unwrap();
+        writer.upsert(NewRow { id: Some(7), ..NewRow::keyed(low::<F>(4), "of four") }).unwrap();
+        writer.set_checkpoint(b"").unwrap();
+        writer.discard().unwrap();
+        assert_eq!(all_rows(&writer.snapshot().unwrap()), rows);
+        assert_eq!(writer.query(low(3), 0).unwrap().len(), 1);
+        assert_eq!(writer.keys_of(rows[1]).unwrap()[0].key, "of three");
+        assert_eq!((writer.checkpoint(), writer.next_sequence()), (Some(&b"two rows"[..]), 1));
+    }
+    assert_eq!(writer.insert(low::<F>(5)).unwrap(), 8, "the id of a row that was taken back");
+    writer.close().unwrap();
+    let snapshot = database.snapshot().unwrap();
+    assert_eq!(all_rows(&snapshot)[..2], rows);
+    assert_eq!((all_rows(&snapshot).len(), snapshot.checkpoint()), (3, Some(&b"two rows"[..])));
 }

@@ -14,6 +14,8 @@ mod blocks;
 mod builds;
 mod cross;
 mod damage;
+mod erased;
+mod forge;
 mod hostile;
 mod ingest;
 mod joins;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Shape, build_with, fingerprints, listed_pairs, rows};
-use nearprint::{Error, Options, Progress, Query, Schema, Snapshot, Stage, visit_all, visit_all_clusters};
+use nearprint::{Error, Options, Progress, Query, Schema, Snapshot, Stage, list};
 
 /// Keeps the last report, and cancels from the first report on for which `cancels` holds.
 struct Listener {
@@ -42,7 +42,7 @@ fn lists_report_progress_and_can_be_cancelled() {
     let values = fingerprints(&rows::<u64>(Shape::Uniform, 100_000, 52));
     let (reported, options) = joining(|_| false);
     let mut found = Vec::new();
-    visit_all(values.clone(), 3, &options, |block| {
+    list::visit_pairs(values.clone(), 3, &options, |block| {
         found.extend_from_slice(block);
         Ok::<(), Error>(())
     })
@@ -53,9 +53,9 @@ fn lists_report_progress_and_can_be_cancelled() {
     assert!(done <= total && done > total / 10 * 9, "{done} of {total}");
 
     let (_, options) = joining(|done| done > 0);
-    let ended = visit_all(values.clone(), 3, &options, |_| Ok(()));
+    let ended = list::visit_pairs(values.clone(), 3, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
-    let ended = visit_all_clusters(values, 3, &options, |_| Ok(()));
+    let ended = list::visit_clusters(values, 3, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 
@@ -63,7 +63,7 @@ fn lists_report_progress_and_can_be_cancelled() {
 fn regression_a_join_of_all_with_all_is_cancelled_before_its_first_group_is_done() {
     let values = fingerprints(&rows::<u64>(Shape::Uniform, 20_000, 53));
     let (_, options) = joining(|done| done == 0);
-    let ended = visit_all(values, 20, &options, |_| Ok(()));
+    let ended = list::visit_pairs(values, 20, &options, |_| Ok(()));
     assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
 }
 

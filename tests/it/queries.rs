@@ -248,7 +248,7 @@ fn regression_many_entries_with_equal_leading_bits_are_found<F: Fingerprint>() {
     }
 }
 
-/// Finding the rows of a fingerprint walked over those of a heavy one before it.
+/// Finding the rows of a fingerprint walked over the rows of a heavy one before it.
 fn regression_rows_behind_a_heavy_fingerprint_are_found<F: Fingerprint>() {
     let near = |distance: u64| low::<F>(0x0123_4567_89ab_0000 + distance);
     let mut rows: Vec<Row<F>> = (0..100_000).map(|id| Row { fingerprint: near(300), id }).collect();

@@ -9,10 +9,13 @@ use crate::common::{
     Random, Shape, build, by_width, files, folder_in_memory, for_each_width, layout, low, rows, several_ids,
     short_or_full,
 };
+use crate::forge::forge;
 use crate::repair_support::{
     PAGE, Rows, all_rows, complete_layout, has, quick, repair, with_a_writer, with_damage, without,
 };
-use nearprint::{Database, Error, FindingKind, Fingerprint, Row, Schema, U256};
+use nearprint::{
+    Database, Error, FindingKind, Fingerprint, KeyStorage, LayoutChoice, NewRow, Row, Schema, Snapshot, U256,
+};
 
 for_each_width!(
     a_sound_database_comes_out_the_same,
@@ -55,7 +58,7 @@ fn the_new_database_has_the_same_schema_and_never_reuses_an_id<F: Fingerprint>()
     assert_eq!(all_rows::<F>(&dest).len(), 9);
     let stats = saved.snapshot().unwrap().stats();
     assert_eq!(stats.k, 7);
-    assert_eq!(stats.layout, "rotations:3");
+    assert_eq!(stats.layout, LayoutChoice::Rotations { tables: 3 });
     assert_eq!(saved.writer().unwrap().insert(low::<F>(77)).unwrap(), 10);
     let id = |path: &Path| fs::read(path.join("MANIFEST")).unwrap()[32..48].to_vec();
     assert_ne!(id(&path), id(&dest));
@@ -177,15 +180,11 @@ fn hostile_pages_beside_damaged_ones_never_panic<F: Fingerprint>() {
         for page in 1..pages - 2 {
             for value in [0u8, 1, 0x80, 0xff] {
                 let at = random.below(PAGE as u64 / 8) as usize * 4;
+                let start = page * PAGE;
+                let changed = start + at..(start + at + 16).min(start + PAGE);
+                let _restored = forge(&path, name, |bytes| bytes[changed].fill(value));
+                // And one that is plainly damaged, so that the counts are needed.
                 let hostile = |bytes: &mut Vec<u8>| {
-                    let start = page * PAGE;
-                    bytes[start + at..(start + at + 16).min(start + PAGE)].fill(value);
-                    let crc = crc32fast::hash(&bytes[start..start + PAGE]);
-                    let crcs = (pages - 2) * PAGE;
-                    bytes[crcs + (page - 1) * 4..][..4].copy_from_slice(&crc.to_le_bytes());
-                    let crc = crc32fast::hash(&bytes[crcs..crcs + PAGE - 4]);
-                    bytes[crcs + PAGE - 4..crcs + PAGE].copy_from_slice(&crc.to_le_bytes());
-                    // And one that is plainly damaged, so that the counts are needed.
                     bytes[(page % (pages - 3) + 1) * PAGE + 3] ^= u8::from(value > 1);
                 };
                 let (report, found) = with_damage(&file, hostile, || repair::<F>(&path));
@@ -232,7 +231,7 @@ fn rows_that_cannot_be_attributed_are_lost_and_the_others_are_right() {
     let mut blind: Vec<usize> = samples.collect();
     blind.push(ranks);
     assert_eq!(bad([&blind[..], &[starts + 1]].concat()), per_page, "counted from both ends");
-    assert_eq!(bad([&blind[..], &[starts, starts + 2]].concat()), 3 * per_page, "nothing tells the middle");
+    assert_eq!(bad([&blind[..], &[starts, starts + 2]].concat()), 3 * per_page, "the middle is unknown");
 }
 
 /// Where every row of the unreadable bits starts an entry, or none does, the ranks say so.
@@ -393,6 +392,39 @@ fn a_hostile_manifest_costs_no_time_and_no_memory() {
                 assert!(all_rows::<u64>(&dest).is_subset(&ever), "byte {at}");
                 fs::remove_dir_all(&dest).unwrap();
             }
+        }
+    }
+}
+
+/// A repair without a manifest took the default settings, which changes what near means.
+#[test]
+fn regression_the_settings_survive_the_manifest() {
+    let home = folder_in_memory();
+    for (name, text) in [("bands", "bands:3x10"), ("blocks", "blocks:6,2"), ("fast", "fast")] {
+        let (path, saved) = (home.path().join(name), home.path().join(format!("{name}-saved")));
+        let schema = Schema::new().layout(text.parse().unwrap()).k(4).keys(KeyStorage::KeysAndTexts);
+        let mut builder = quick().build::<u64>(&path, &schema).unwrap();
+        for id in 0..2000u64 {
+            let (key, fingerprint) = (format!("key {id}"), id.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            builder.push(NewRow { text: key.as_bytes(), ..NewRow::keyed(fingerprint, &key) }).unwrap();
+        }
+        builder.finish().unwrap();
+        let before = Database::<u64>::open(&path).unwrap().snapshot().unwrap();
+        fs::remove_file(path.join("MANIFEST")).unwrap();
+        let report = quick().repair::<u64>(&path, &saved, &Schema::new()).unwrap();
+        assert_eq!((report.rows, report.lost_rows), (2000, 0), "{report:?}");
+        let after = Database::<u64>::open(&saved).unwrap().snapshot().unwrap();
+        let settings = |snapshot: &Snapshot<u64>| {
+            let stats = snapshot.stats();
+            (stats.k, stats.layout, stats.keys)
+        };
+        assert_eq!(settings(&after), settings(&before));
+        for id in (0..2000u64).step_by(97) {
+            let key = format!("key {id}");
+            let ids = after.ids_of_key(&key).unwrap();
+            assert_eq!(ids, before.ids_of_key(&key).unwrap());
+            let row = Row { fingerprint: id.wrapping_mul(0x9e37_79b9_7f4a_7c15), id: ids[0] };
+            assert_eq!(after.keys_of(row).unwrap(), before.keys_of(row).unwrap());
         }
     }
 }

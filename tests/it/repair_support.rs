@@ -15,7 +15,7 @@ pub fn quick() -> Options {
     Options::new().threads(1).memory_bytes(4 << 20)
 }
 
-/// A layout whose tables together have all bits of a fingerprint: those of wide ones hold 104 bits
+/// A layout whose tables together have all bits of a fingerprint: tables of wide ones hold 104 bits
 /// each.
 pub fn complete_layout<F: Fingerprint>() -> &'static str {
     by_width::<F, _>("rotations:2", "rotations:4", "rotations:4")

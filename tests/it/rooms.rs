@@ -93,7 +93,7 @@ fn check_order(module: &[String], target: &[String], order: &[String]) -> Option
     }
 }
 
-/// Circles among files: groups of files each of which reaches the others.
+/// Circles among files: groups of files that reach each other.
 fn circles(uses: &BTreeMap<&ModulePath, BTreeSet<&ModulePath>>) -> Vec<String> {
     let reached = |from: &ModulePath| {
         let mut seen = BTreeSet::new();

@@ -181,19 +181,31 @@ fn a_dropped_iterator_cancels_its_thread() {
 
 #[test]
 fn regression_pairs_of_a_list_are_made_as_they_are_pulled() {
-    // 800 million pairs, of which few are pulled.
+    // Few of the 800 million pairs are pulled.
     let values = fingerprints::<u64>(&rows(Shape::Uniform, 40_000, 5));
     let started = Instant::now();
-    let mut pairs = nearprint::stream_all(values.clone(), 64, &nearprint::Options::new()).unwrap();
+    let mut pairs = nearprint::list::pairs(values.clone(), 64, &nearprint::Options::new()).unwrap();
     assert_eq!(pairs.by_ref().take(AHEAD).filter(Result::is_ok).count(), AHEAD);
     drop(pairs);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 
-    let expected = nearprint::find_all(&values, 12).unwrap();
-    let streamed = nearprint::stream_all(values, 12, &nearprint::Options::new());
+    let expected = nearprint::list::find_all(&values, 12).unwrap();
+    let streamed = nearprint::list::pairs(values, 12, &nearprint::Options::new());
     assert_eq!(collected(streamed), expected);
     let bands = nearprint::Near { k: 3, bands: Some("3x20".parse().unwrap()) };
-    let mut refused = nearprint::stream_all(vec![1u64, 2], bands, &nearprint::Options::new()).unwrap();
+    let mut refused = nearprint::list::pairs(vec![1u64, 2], bands, &nearprint::Options::new()).unwrap();
     assert!(matches!(refused.next(), Some(Err(Error::InvalidLayout { .. }))));
     assert!(refused.next().is_none());
+}
+
+#[test]
+fn visitors_may_fail_with_errors_of_io() {
+    let (home, values) = (tempfile::tempdir().unwrap(), vec![1u64, 2]);
+    let read = || -> Result<Vec<u8>, Error> { Ok(std::fs::read(home.path().join("missing"))?) };
+    let failed = nearprint::list::visit_pairs(values, 3, &nearprint::Options::new(), |_| read().map(drop));
+    let Err(error @ Error::Io { .. }) = failed else { panic!("{failed:?}") };
+    assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+    let full = Error::from(std::io::Error::from(std::io::ErrorKind::StorageFull));
+    assert!(matches!(full, Error::DiskFull { .. }), "{full}");
+    assert_eq!(full.to_string(), "no space left on the device");
 }

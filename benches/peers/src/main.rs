@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bk_tree::{BKTree, Metric};
 use gaoya::simhash::SimHashIndex;
 use mih_rs::Index;
-use nearprint::{Error as DatabaseError, Options, Schema, Snapshot, num_differing_bits, visit_all};
+use nearprint::{Error as DatabaseError, Options, Schema, Snapshot, list, Fingerprint};
 
 const K: u32 = 3;
 
@@ -126,7 +126,7 @@ fn nearprint(values: &[u64], queries: &[u64], report: &mut Report) -> Outcome {
     report.ask(queries, |query| snapshot.query(query, K).map_or(0, |found| found.len()));
     report.timed("pairs", || snapshot.visit_pairs(K, |_| done()))?;
     let one = Options::new().threads(1);
-    report.timed("pairs_in_memory", || visit_all(values.to_vec(), K, &one, |_| done()))?;
+    report.timed("pairs_in_memory", || list::visit_pairs(values.to_vec(), K, &one, |_| done()))?;
     Ok(())
 }
 
@@ -171,7 +171,7 @@ struct Hamming;
 
 impl Metric<u64> for Hamming {
     fn distance(&self, a: &u64, b: &u64) -> u32 {
-        num_differing_bits(*a, *b)
+        a.distance(*b)
     }
 
     fn threshold_distance(&self, a: &u64, b: &u64, threshold: u32) -> Option<u32> {

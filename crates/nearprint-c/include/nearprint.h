@@ -80,15 +80,15 @@ typedef enum {
   NEARPRINT_CORRUPT = 14,
   // Another writer holds the lock.
   NEARPRINT_LOCKED = 15,
-  // Fingerprints of another width, or databases of which near means different things.
+  // Fingerprints of another width, or databases with different definitions of distance.
   NEARPRINT_MISMATCH = 16,
   // A key or a text, where the database stores none.
   NEARPRINT_NOT_STORED = 17,
-  // A recipe that does not exist, or is not that of the database.
+  // A recipe that does not exist, or that the database does not have.
   NEARPRINT_RECIPE = 18,
   // A number would not fit the format.
   NEARPRINT_LIMIT = 19,
-  // A reason that this version of the interface has no code for. The message says it.
+  // A reason without a code in this version of the interface. The message has it.
   NEARPRINT_OTHER = 20,
   // The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
   // changed.
@@ -240,6 +240,28 @@ typedef struct {
 // the list.
 typedef int32_t (*nearprint_damage_fn)(void *context, const nearprint_damage *damage);
 
+// Counts and sizes of a database.
+typedef struct {
+  // The width of the fingerprints in bits.
+  uint32_t width;
+  // The distance that the layout is tuned for.
+  uint32_t k;
+  // Rows of all runs. Deleted and repeated rows count until a merge removes them.
+  uint64_t rows;
+  // Distinct fingerprints of each run, added up.
+  uint64_t fingerprints;
+  // Deleted ids that runs still store.
+  uint64_t tombstones;
+  // The largest id ever stored; 0 if there was none.
+  uint64_t largest_id;
+  // The version of the manifest; each change adds one.
+  uint64_t generation;
+  // The number of runs.
+  uint64_t runs;
+  // Bytes of all files.
+  uint64_t bytes;
+} nearprint_stats;
+
 // Where results go: arrays of the caller, one value a row. A column that is null is not filled.
 //
 // Not every result has every column: the function that makes the result says which. A column that
@@ -273,6 +295,20 @@ typedef int32_t (*nearprint_matches_fn)(void *context,
                                         const uint64_t *ids,
                                         const uint32_t *distances);
 
+// Receives a match of query number `query` with one of its keys. `fingerprint` has width / 64 words,
+// and lives until the function returns, as `key` does. `key` is null for a row without a key; a row
+// with several keys comes once with each. Another value than 0 ends the work with
+// NEARPRINT_STOPPED.
+//
+// Called on the thread of the caller. It must not throw.
+typedef int32_t (*nearprint_keyed_match_fn)(void *context,
+                                            size_t query,
+                                            const uint64_t *fingerprint,
+                                            uint64_t id,
+                                            uint32_t distance,
+                                            const char *key,
+                                            size_t key_len);
+
 // Receives a key and its text, both of which live until the function returns. `text_len` is 0 where
 // the database stores no texts. Another value than 0 ends the list with NEARPRINT_STOPPED.
 //
@@ -282,28 +318,6 @@ typedef int32_t (*nearprint_key_fn)(void *context,
                                     size_t key_len,
                                     const char *text,
                                     size_t text_len);
-
-// Counts and sizes of a database.
-typedef struct {
-  // The width of the fingerprints in bits.
-  uint32_t width;
-  // The distance that the layout is tuned for.
-  uint32_t k;
-  // Rows of all runs. Deleted and repeated rows count until a merge removes them.
-  uint64_t rows;
-  // Distinct fingerprints of each run, added up.
-  uint64_t fingerprints;
-  // Deleted ids that runs still store.
-  uint64_t tombstones;
-  // The largest id ever stored; 0 if there was none.
-  uint64_t largest_id;
-  // The version of the manifest; each change adds one.
-  uint64_t generation;
-  // The number of runs.
-  uint64_t runs;
-  // Bytes of all files.
-  uint64_t bytes;
-} nearprint_stats;
 
 #ifdef __cplusplus
 extern "C" {
@@ -505,6 +519,74 @@ nearprint_status nearprint_snapshot_refresh(const nearprint_snapshot *snapshot,
 // Threads: any, once no other call uses the handle.
 void nearprint_snapshot_free(nearprint_snapshot *snapshot);
 
+// Counts and sizes. Reads nothing.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
+                                          nearprint_stats *stats,
+                                          nearprint_error *error);
+
+// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
+// `bands:BxN`.
+//
+// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
+// length.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_layout(const nearprint_snapshot *snapshot,
+                                           char *buffer,
+                                           size_t capacity,
+                                           size_t *len,
+                                           nearprint_error *error);
+
+// The recipe of the fingerprints; empty if the database stores none. The buffer is as in
+// nearprint_snapshot_layout().
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_recipe(const nearprint_snapshot *snapshot,
+                                           char *buffer,
+                                           size_t capacity,
+                                           size_t *len,
+                                           nearprint_error *error);
+
+// How queries at `k` are answered, at what cost and why, as text for people. The buffer is as in
+// nearprint_snapshot_layout().
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_explain(const nearprint_snapshot *snapshot,
+                                            uint32_t k,
+                                            char *buffer,
+                                            size_t capacity,
+                                            size_t *len,
+                                            nearprint_error *error);
+
+// Copies the database as the snapshot has it to a new path, which must not exist, or be an empty
+// folder.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_backup(const nearprint_snapshot *snapshot,
+                                           const char *path,
+                                           size_t path_len,
+                                           nearprint_error *error);
+
+// The Jaccard similarity of two texts whose MinHash sketches differ in `distance` bits, as they
+// suggest it: 0 to 1. NEARPRINT_MISMATCH for a database without bands.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_similarity_of(const nearprint_snapshot *snapshot,
+                                                  uint32_t distance,
+                                                  double *similarity,
+                                                  nearprint_error *error);
+
+// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
+// NEARPRINT_MISMATCH for a database without bands.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_distance_of(const nearprint_snapshot *snapshot,
+                                                double similarity,
+                                                uint32_t *distance,
+                                                nearprint_error *error);
+
 // Finds every row within `k` bits of a fingerprint, by distance, fingerprint and id. Of a database
 // of bands, rows with an equal band whose sketch is within `k` bits.
 //
@@ -550,6 +632,19 @@ nearprint_status nearprint_snapshot_query_batch(const nearprint_snapshot *snapsh
                                                 size_t *count,
                                                 nearprint_error *error);
 
+// Finds the nearest rows of many fingerprints on all threads: for each one, the `limit` nearest rows
+// within `max_k` bits. Otherwise as nearprint_snapshot_query_batch().
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_nearest_batch(const nearprint_snapshot *snapshot,
+                                                  const uint64_t *fingerprints,
+                                                  size_t queries,
+                                                  uint32_t max_k,
+                                                  size_t limit,
+                                                  const nearprint_columns *columns,
+                                                  size_t *count,
+                                                  nearprint_error *error);
+
 // Answers queries as nearprint_snapshot_query_batch() does, and passes the matches of each one to
 // `visit`, in the order of the queries.
 //
@@ -562,6 +657,57 @@ nearprint_status nearprint_snapshot_visit_matches(const nearprint_snapshot *snap
                                                   nearprint_matches_fn visit,
                                                   void *context,
                                                   nearprint_error *error);
+
+// Answers queries as nearprint_snapshot_query_batch() does, and passes each match to `visit` with
+// each of its keys, in the order of the queries. `limit` counts rows, not keys.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_visit_keyed_matches(const nearprint_snapshot *snapshot,
+                                                        const uint64_t *fingerprints,
+                                                        size_t queries,
+                                                        uint32_t k,
+                                                        size_t limit,
+                                                        nearprint_keyed_match_fn visit,
+                                                        void *context,
+                                                        nearprint_error *error);
+
+// Passes the keys of a row to `visit`, ascending.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_visit_keys(const nearprint_snapshot *snapshot,
+                                               const uint64_t *fingerprint,
+                                               uint64_t id,
+                                               nearprint_key_fn visit,
+                                               void *context,
+                                               nearprint_error *error);
+
+// Finds the ids of a key. With `everywhere` 0, only the id that is the 64-bit xxh3 of the key is
+// looked up; otherwise all keys are read once.
+//
+// At most `capacity` ids are written to `ids`. `count` receives the number of all.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_ids_of_key(const nearprint_snapshot *snapshot,
+                                               const char *key,
+                                               size_t key_len,
+                                               int32_t everywhere,
+                                               uint64_t *ids,
+                                               size_t capacity,
+                                               size_t *count,
+                                               nearprint_error *error);
+
+// Finds the fingerprints of an id. Reads all rows: there is no index by id.
+//
+// At most `capacity` fingerprints are written to `fingerprints`, width / 64 words each. `count`
+// receives the number of all.
+//
+// Threads: any, several at once.
+nearprint_status nearprint_snapshot_fingerprints_of(const nearprint_snapshot *snapshot,
+                                                    uint64_t id,
+                                                    uint64_t *fingerprints,
+                                                    size_t capacity,
+                                                    size_t *count,
+                                                    nearprint_error *error);
 
 // All rows, by fingerprint and id. `stream` receives the handle.
 //
@@ -629,94 +775,6 @@ nearprint_status nearprint_snapshot_cross_rows(const nearprint_snapshot *snapsho
                                                uint32_t k,
                                                nearprint_stream **stream,
                                                nearprint_error *error);
-
-// Passes the keys of a row to `visit`, ascending.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_visit_keys(const nearprint_snapshot *snapshot,
-                                               const uint64_t *fingerprint,
-                                               uint64_t id,
-                                               nearprint_key_fn visit,
-                                               void *context,
-                                               nearprint_error *error);
-
-// Finds the ids of a key. With `everywhere` 0, only the id that is the 64-bit xxh3 of the key is
-// looked up; otherwise all keys are read once.
-//
-// At most `capacity` ids are written to `ids`. `count` receives the number of all.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_ids_of_key(const nearprint_snapshot *snapshot,
-                                               const char *key,
-                                               size_t key_len,
-                                               int32_t everywhere,
-                                               uint64_t *ids,
-                                               size_t capacity,
-                                               size_t *count,
-                                               nearprint_error *error);
-
-// Finds the fingerprints of an id. Reads all rows: there is no index by id.
-//
-// At most `capacity` fingerprints are written to `fingerprints`, width / 64 words each. `count`
-// receives the number of all.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_fingerprints_of(const nearprint_snapshot *snapshot,
-                                                    uint64_t id,
-                                                    uint64_t *fingerprints,
-                                                    size_t capacity,
-                                                    size_t *count,
-                                                    nearprint_error *error);
-
-// Counts and sizes. Reads nothing.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_stats(const nearprint_snapshot *snapshot,
-                                          nearprint_stats *stats,
-                                          nearprint_error *error);
-
-// The layout of the database as text: `auto`, `fast`, `small`, `rotations:T`, `blocks:M,S` or
-// `bands:BxN`.
-//
-// At most `capacity` bytes are written to `buffer`, without a null byte. `len` receives the whole
-// length.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_layout(const nearprint_snapshot *snapshot,
-                                           char *buffer,
-                                           size_t capacity,
-                                           size_t *len,
-                                           nearprint_error *error);
-
-// The recipe of the fingerprints; empty if the database stores none. The buffer is as in
-// nearprint_snapshot_layout().
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_recipe(const nearprint_snapshot *snapshot,
-                                           char *buffer,
-                                           size_t capacity,
-                                           size_t *len,
-                                           nearprint_error *error);
-
-// How queries at `k` are answered, at what cost and why, as text for people. The buffer is as in
-// nearprint_snapshot_layout().
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_explain(const nearprint_snapshot *snapshot,
-                                            uint32_t k,
-                                            char *buffer,
-                                            size_t capacity,
-                                            size_t *len,
-                                            nearprint_error *error);
-
-// Copies the database as the snapshot has it to a new path, which must not exist, or be an empty
-// folder.
-//
-// Threads: any, several at once.
-nearprint_status nearprint_snapshot_backup(const nearprint_snapshot *snapshot,
-                                           const char *path,
-                                           size_t path_len,
-                                           nearprint_error *error);
 
 // Fills the columns with the next rows of a stream, and sets `count` to their number. There are no
 // more once it is 0.
@@ -877,8 +935,7 @@ nearprint_status nearprint_find_all(uint32_t width,
                                     nearprint_error *error);
 
 // Finds the clusters of an array: values that are connected by pairs within `k` bits, two or more.
-// Clusters are numbered from 0 by their smallest value. The work is done when the function returns,
-// and the clusters, at most `count` values, are in memory. Otherwise as nearprint_find_all().
+// Clusters are numbered from 0 by their smallest value. Otherwise as nearprint_find_all().
 //
 // Columns: groups (the number of the cluster), fingerprints.
 //

@@ -2,7 +2,7 @@
 //
 // A fingerprint is a std::uint64_t, or a nearprint::fingerprint<128> or <256>: an array of words,
 // the least significant word first. Classes have it as their parameter, 64 bits by default. Handles
-// can be moved and not copied. The rules for threads are those of nearprint.h.
+// can be moved and not copied. The rules for threads are the same as in nearprint.h.
 
 #ifndef NEARPRINT_HPP
 #define NEARPRINT_HPP

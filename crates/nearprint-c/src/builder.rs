@@ -2,21 +2,19 @@
 
 use std::ffi::c_char;
 
-use nearprint::internal::{fingerprints, words_of};
-use nearprint::{Builder, Fingerprint, NewRow, Options, Result, Schema, WidthVisitor};
+use nearprint::erased::{AnyBuilder, NewRows};
 
 use crate::call::Call;
 use crate::error::nearprint_error;
 use crate::handle::{self, Guarded, Handle};
 use crate::settings::{self, nearprint_options, nearprint_schema};
 use crate::status::nearprint_status;
-use crate::text::optional_id;
-use crate::width;
+use crate::text::{First, KeyedRow};
 
 /// A database under construction: any number of rows, sorted in bounded memory. The path does not
 /// exist until nearprint_builder_finish() succeeds.
 pub struct nearprint_builder {
-    inner: Guarded<Box<dyn Building>>,
+    inner: Guarded<AnyBuilder>,
     words: usize,
 }
 
@@ -41,14 +39,13 @@ pub unsafe extern "C" fn nearprint_builder_new(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let builder = call.new_handle(builder, "builder")?;
         let path = call.path(path, path_len)?;
         let (width, schema) = settings::schema(call, schema)?;
         let options = settings::options(call, options)?;
-        let inner = width.visit(Begin { path, schema, options, first_id })?;
-        builder.give(nearprint_builder { inner: Guarded::new(inner), words: width::words_of(width) });
+        let inner = options.build_any(path, width, &schema)?.first_id(first_id);
+        builder.give(nearprint_builder { inner: Guarded::new(inner), words: width.words() });
         Ok(())
     })
 }
@@ -70,16 +67,13 @@ pub unsafe extern "C" fn nearprint_builder_push(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let builder = call.handle(builder, "builder")?;
-        let words = call.words(fingerprints, builder.words, count, "fingerprints")?;
-        let ids = call.optional_array(ids, count, "ids")?;
-        let first = builder.inner.with("builder", |inner| Ok(inner.push(words, ids)?))?;
-        if let Some(id) = first {
-            call.optional(assigned).set(id);
-        }
-        Ok(())
+        let fingerprints = call.words(fingerprints, builder.words, count, "fingerprints")?;
+        let rows =
+            NewRows { fingerprints, ids: call.optional_array(ids, count, "ids")?, ..NewRows::default() };
+        let mut first = First::new(call.optional(assigned));
+        builder.inner.with("builder", |inner| Ok(inner.push(&rows, &mut |id| first.note(id))?))
     })
 }
 
@@ -100,16 +94,12 @@ pub unsafe extern "C" fn nearprint_builder_push_keyed(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let builder = call.handle(builder, "builder")?;
-        let words = call.words(fingerprint, builder.words, 1, "fingerprint")?;
-        let id = optional_id(call, id)?;
-        let key = call.text(key, key_len, "key")?;
-        let text = call.array(text.cast::<u8>(), text_len, "text")?;
-        let pushed = builder.inner.with("builder", |inner| Ok(inner.push_keyed(words, id, key, text)?))?;
-        call.optional(assigned).set(pushed);
-        Ok(())
+        let row = KeyedRow { fingerprint, id, key: (key, key_len), text: (text, text_len) };
+        row.store(call, builder.words, assigned, |row, stored| {
+            builder.inner.with("builder", |inner| Ok(inner.push(row, stored)?))
+        })
     })
 }
 
@@ -123,8 +113,9 @@ pub unsafe extern "C" fn nearprint_builder_finish(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| call.handle(builder, "builder")?.inner.take("builder", |inner| Ok(inner.finish()?)))
+    unsafe { Call::of(error) }.run(|call| {
+        call.handle(builder, "builder")?.inner.take("builder", |inner| Ok(inner.finish().map(drop)?))
+    })
 }
 
 /// Frees the handle. A database that was not finished is removed. Null is allowed.
@@ -134,49 +125,4 @@ pub unsafe extern "C" fn nearprint_builder_finish(
 pub unsafe extern "C" fn nearprint_builder_free(builder: *mut nearprint_builder) {
     // SAFETY: The contract of the header.
     unsafe { handle::free(builder) }
-}
-
-/// A builder of any width.
-trait Building: Send {
-    /// Adds rows and returns the id of the first one.
-    fn push(&mut self, words: &[u64], ids: Option<&[u64]>) -> Result<Option<u64>>;
-    fn push_keyed(&mut self, words: &[u64], id: Option<u64>, key: &str, text: &[u8]) -> Result<u64>;
-    fn finish(self: Box<Self>) -> Result<()>;
-}
-
-impl<F: Fingerprint> Building for Builder<F> {
-    fn push(&mut self, words: &[u64], ids: Option<&[u64]>) -> Result<Option<u64>> {
-        let mut first = None;
-        for (index, fingerprint) in fingerprints::<F>(words).enumerate() {
-            let id = ids.and_then(|ids| ids.get(index)).copied();
-            let id = Self::push(self, NewRow { id, ..NewRow::from(fingerprint) })?;
-            first = first.or(Some(id));
-        }
-        Ok(first)
-    }
-
-    fn push_keyed(&mut self, words: &[u64], id: Option<u64>, key: &str, text: &[u8]) -> Result<u64> {
-        debug_assert_eq!(words.len(), words_of::<F>());
-        Self::push(self, NewRow { fingerprint: F::from_le_words(words), id, key: Some(key), text })
-    }
-
-    fn finish(self: Box<Self>) -> Result<()> {
-        (*self).finish().map(drop)
-    }
-}
-
-struct Begin<'a> {
-    path: &'a std::path::Path,
-    schema: Schema,
-    options: Options,
-    first_id: u64,
-}
-
-impl WidthVisitor for Begin<'_> {
-    type Output = Result<Box<dyn Building>>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let builder = self.options.build::<F>(self.path, &self.schema)?;
-        Ok(Box::new(builder.first_id(self.first_id)))
-    }
 }

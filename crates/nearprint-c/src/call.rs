@@ -172,7 +172,7 @@ impl Call {
     ) -> Outcome {
         let mut buffer = self.outputs(buffer.cast::<u8>(), capacity, "buffer")?;
         self.output(len, "len")?.set(text.len());
-        text.bytes().enumerate().for_each(|(index, byte)| buffer.set_at(index, byte));
+        buffer.set_all(text.bytes());
         Ok(())
     }
 }
@@ -196,6 +196,11 @@ impl<T> Output<'_, T> {
 
     pub(crate) fn set(&mut self, value: T) {
         self.set_at(0, value);
+    }
+
+    /// Writes values from the first place on. Those that have no place are dropped.
+    pub(crate) fn set_all(&mut self, values: impl IntoIterator<Item = T>) {
+        values.into_iter().enumerate().for_each(|(index, value)| self.set_at(index, value));
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Columns of the caller that results go to.
 
-use nearprint::internal::words;
-use nearprint::{Fingerprint, Match, Row};
+use nearprint::Result;
+use nearprint::erased::{AnyRow, Columns, Shape, Sink};
 
 use crate::call::{Call, Output};
 use crate::error::{Failure, Outcome};
@@ -29,54 +29,11 @@ pub struct nearprint_columns {
     pub other_ids: *mut u64,
 }
 
-/// The columns that a result has.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    /// What the result is, in messages.
-    pub(crate) name: &'static str,
-    pub(crate) groups: bool,
-    pub(crate) ids: bool,
-    pub(crate) distances: bool,
-    pub(crate) others: bool,
-}
-
-impl Shape {
-    const NOTHING: Self = Self { name: "", groups: false, ids: false, distances: false, others: false };
-    pub(crate) const ROWS: Self = Self { name: "rows", ids: true, ..Self::NOTHING };
-    pub(crate) const MATCHES: Self = Self { name: "matches", ids: true, distances: true, ..Self::NOTHING };
-    pub(crate) const BATCHES: Self = Self { groups: true, ..Self::MATCHES };
-    pub(crate) const CLUSTERS: Self = Self { name: "clusters", groups: true, ids: true, ..Self::NOTHING };
-    pub(crate) const LIST_CLUSTERS: Self = Self { ids: false, ..Self::CLUSTERS };
-    pub(crate) const PAIRS: Self = Self { name: "pairs", distances: true, others: true, ..Self::NOTHING };
-    pub(crate) const ROW_PAIRS: Self = Self { ids: true, ..Self::PAIRS };
-}
-
-/// One row of a result.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry<F> {
-    pub(crate) group: u64,
-    pub(crate) row: Row<F>,
-    pub(crate) distance: u32,
-    pub(crate) other: Row<F>,
-}
-
-impl<F: Fingerprint> Entry<F> {
-    pub(crate) fn of_row(group: u64, row: Row<F>) -> Self {
-        Self { group, row, distance: 0, other: Row { fingerprint: F::default(), id: 0 } }
-    }
-
-    pub(crate) fn of_match(group: u64, found: Match<F>) -> Self {
-        let Match { distance, fingerprint, id } = found;
-        Self { distance, ..Self::of_row(group, Row { fingerprint, id }) }
-    }
-
-    pub(crate) fn of_pair(row: Row<F>, other: Row<F>, distance: u32) -> Self {
-        Self { group: 0, row, distance, other }
-    }
-}
+/// The columns of the matches of one query.
+pub(crate) const MATCHES: Shape = Shape { groups: false, ..Shape::MATCHES };
 
 /// Checked columns, which are filled from the first row on.
-pub(crate) struct Columns<'c> {
+pub(crate) struct Outputs<'c> {
     capacity: usize,
     groups: Output<'c, u64>,
     fingerprints: Output<'c, u64>,
@@ -87,7 +44,7 @@ pub(crate) struct Columns<'c> {
     rows: usize,
 }
 
-impl<'c> Columns<'c> {
+impl<'c> Outputs<'c> {
     /// Checks the caller's columns for results of a shape, with fingerprints of some words.
     pub(crate) fn new(
         call: &'c Call,
@@ -127,33 +84,22 @@ impl<'c> Columns<'c> {
             ("other_ids", self.other_ids.is_there() && !(shape.others && shape.ids)),
         ];
         match superfluous.iter().find(|(_, is_superfluous)| *is_superfluous) {
-            Some((column, _)) => Err(Failure::argument(
-                &format!("columns.{column}"),
-                format_args!("these {} have no such column", shape.name),
-            )),
+            Some((column, _)) => {
+                Err(Failure::argument(&format!("columns.{column}"), "the result has no such column"))
+            }
             None => Ok(()),
         }
-    }
-
-    /// Adds a row. Rows beyond the capacity are only counted.
-    #[inline]
-    pub(crate) fn push<F: Fingerprint>(&mut self, entry: &Entry<F>) {
-        let row = self.rows;
-        self.rows += 1;
-        if row >= self.capacity {
-            return;
-        }
-        self.groups.set_at(row, entry.group);
-        set_words(&mut self.fingerprints, row, entry.row.fingerprint);
-        self.ids.set_at(row, entry.row.id);
-        self.distances.set_at(row, entry.distance);
-        set_words(&mut self.other_fingerprints, row, entry.other.fingerprint);
-        self.other_ids.set_at(row, entry.other.id);
     }
 
     /// The number of rows so far, including those that had no space.
     pub(crate) fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Adds all rows.
+    pub(crate) fn push_all(&mut self, rows: &Columns) -> Result<()> {
+        rows.rows().for_each(|row| self.push(&row));
+        Ok(())
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -165,9 +111,26 @@ impl<'c> Columns<'c> {
     }
 }
 
+impl Sink for Outputs<'_> {
+    /// Rows beyond the capacity are only counted.
+    #[inline]
+    fn push(&mut self, row: &AnyRow<'_>) {
+        let at = self.rows;
+        self.rows += 1;
+        if at >= self.capacity {
+            return;
+        }
+        self.groups.set_at(at, row.group);
+        set_words(&mut self.fingerprints, at, row.fingerprint);
+        self.ids.set_at(at, row.id);
+        self.distances.set_at(at, row.distance);
+        set_words(&mut self.other_fingerprints, at, row.other_fingerprint);
+        self.other_ids.set_at(at, row.other_id);
+    }
+}
+
 #[inline]
-fn set_words<F: Fingerprint>(column: &mut Output<'_, u64>, row: usize, fingerprint: F) {
-    let words = words(fingerprint);
+fn set_words(column: &mut Output<'_, u64>, row: usize, words: &[u64]) {
     let first = row * words.len();
-    words.enumerate().for_each(|(index, word)| column.set_at(first + index, word));
+    words.iter().enumerate().for_each(|(index, &word)| column.set_at(first + index, word));
 }

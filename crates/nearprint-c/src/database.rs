@@ -53,8 +53,7 @@ pub unsafe extern "C" fn nearprint_database_create(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let database = call.new_handle(database, "database")?;
         let path = call.path(path, path_len)?;
         let (width, schema) = settings::schema(call, schema)?;
@@ -79,8 +78,7 @@ pub unsafe extern "C" fn nearprint_database_open(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let database = call.new_handle(database, "database")?;
         let path = call.path(path, path_len)?;
         let inner = settings::options(call, options)?.open_any(path)?;
@@ -113,8 +111,7 @@ pub unsafe extern "C" fn nearprint_database_verify(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let mut verification = call.output(verification, "verification")?;
         let report = call.handle(database, "database")?.inner.verify()?;
         let damaged = report.damage.len() as u64;

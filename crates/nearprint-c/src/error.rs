@@ -212,7 +212,7 @@ impl Failure {
 
 impl From<nearprint::Error> for Box<Failure> {
     fn from(error: nearprint::Error) -> Self {
-        let (status, message) = (nearprint_status::of(&error), error.to_string());
+        let (status, message) = (nearprint_status::of(error.kind()), error.to_string());
         let damage = match error {
             nearprint::Error::Corrupt(damage) => Some(damage),
             _ => None,

@@ -11,7 +11,6 @@ use crate::call::{Call, Output};
 use crate::error::nearprint_error;
 use crate::handle::{self, Guarded, Handle};
 use crate::status::nearprint_status;
-use crate::width::words_of;
 
 /// Makes fingerprints of texts by a recipe. Each thread needs one of its own.
 pub struct nearprint_fingerprinter {
@@ -35,8 +34,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_new(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let fingerprinter = call.new_handle(fingerprinter, "fingerprinter")?;
         let recipe: Recipe = call.text(recipe, recipe_len, "recipe")?.parse()?;
         let inner = Guarded::new(recipe.width().visit(Begin(&recipe))?);
@@ -70,8 +68,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_recipe(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let recipe = call.handle(fingerprinter, "fingerprinter")?.recipe.to_string();
         call.write_text(&recipe, (buffer, capacity), len)
     })
@@ -90,8 +87,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_layout(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let bands = call.handle(fingerprinter, "fingerprinter")?.recipe.bands();
         let layout = bands.map_or("auto".to_string(), |bands| LayoutChoice::Bands(bands).to_string());
         call.write_text(&layout, (buffer, capacity), len)
@@ -123,11 +119,10 @@ pub unsafe extern "C" fn nearprint_fingerprinter_fingerprint(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let fingerprinter = call.handle(fingerprinter, "fingerprinter")?;
         let text = call.text(text, text_len, "text")?;
-        let mut words = call.required(fingerprint, words_of(fingerprinter.recipe.width()), "fingerprint")?;
+        let mut words = call.required(fingerprint, fingerprinter.recipe.width().words(), "fingerprint")?;
         fingerprinter.inner.with("fingerprinter", |inner| {
             inner.make(text, &mut words);
             Ok(())
@@ -152,8 +147,7 @@ pub unsafe extern "C" fn nearprint_fingerprinter_count_features(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let fingerprinter = call.handle(fingerprinter, "fingerprinter")?;
         let text = call.text(text, text_len, "text")?;
         let mut count = call.output(count, "count")?;
@@ -182,7 +176,7 @@ trait Making: Send {
 impl<F: Fingerprint> Making for Fingerprinter<F> {
     fn make(&mut self, text: &str, output: &mut Output<'_, u64>) {
         let fingerprint = self.fingerprint(text).value;
-        words(fingerprint).enumerate().for_each(|(index, word)| output.set_at(index, word));
+        output.set_all(words(fingerprint));
     }
 
     fn count_features(&mut self, text: &str) -> usize {

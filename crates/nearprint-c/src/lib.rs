@@ -1,7 +1,7 @@
 //! nearprint for C and everything that can call C.
 //!
 //! `include/nearprint.h` is generated from this crate: the comments of public items are the
-//! documentation of the header, and names are those of C.
+//! documentation of the header, and names are C names.
 //!
 //! - [`status`] and [`error`]: codes, the caller's error object, and the border that no panic
 //!   crosses.
@@ -9,8 +9,7 @@
 //!   the rows of [`stream`], and once in each function.
 //! - [`handle`]: the life of handles.
 //! - [`columns`]: where results go.
-//! - The other modules are the functions, by handle. Each hides the width behind a trait that it
-//!   implements for all fingerprints.
+//! - The other modules are the functions, by handle, on [`nearprint::erased`].
 
 #![expect(non_camel_case_types, reason = "the names of C")]
 #![expect(
@@ -20,8 +19,6 @@
 
 mod call;
 mod handle;
-mod reading;
-mod width;
 
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
@@ -41,6 +38,8 @@ pub mod database;
 pub mod builder;
 
 pub mod snapshot;
+
+pub mod query;
 
 pub mod stream;
 

@@ -1,17 +1,15 @@
 //! Pairs and clusters of arrays in memory.
 
-use nearprint::internal::fingerprints;
-use nearprint::visit_all_clusters;
-use nearprint::{BandLayout, Error, Fingerprint, Near, Options, Result, Row, WidthVisitor, stream_all};
 use std::ffi::c_char;
 
+use nearprint::erased::{self, AnyStream};
+use nearprint::{BandLayout, Near, Options, Result, Width};
+
 use crate::call::Call;
-use crate::columns::{Entry, Shape};
-use crate::error::{Outcome, nearprint_error};
-use crate::settings::{self, nearprint_options};
+use crate::error::nearprint_error;
+use crate::settings::{self, nearprint_options, width_of};
 use crate::status::nearprint_status;
 use crate::stream::nearprint_stream;
-use crate::width::{width_of, words_of};
 
 /// Finds all pairs of distinct values of an array within `k` bits, each once, the smaller value
 /// first. A thread searches a copy of the array, a few thousand pairs ahead of the caller: memory does
@@ -36,22 +34,13 @@ pub unsafe extern "C" fn nearprint_find_all(
     stream: *mut *mut nearprint_stream,
     error: *mut nearprint_error,
 ) -> nearprint_status {
+    let list = List { width, fingerprints, count, k, bands: (bands, bands_len), options };
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
-        let stream = call.new_handle(stream, "stream")?;
-        let width = width_of(width)?;
-        let words = call.words(fingerprints, words_of(width), count, "fingerprints")?;
-        let near = near(call, k, (bands, bands_len))?;
-        let options = settings::options(call, options)?;
-        stream.give(width.visit(FindAll { words, near, options })?);
-        Ok(())
-    })
+    unsafe { list.search(stream, error, erased::find_all) }
 }
 
 /// Finds the clusters of an array: values that are connected by pairs within `k` bits, two or more.
-/// Clusters are numbered from 0 by their smallest value. The work is done when the function returns,
-/// and the clusters, at most `count` values, are in memory. Otherwise as nearprint_find_all().
+/// Clusters are numbered from 0 by their smallest value. Otherwise as nearprint_find_all().
 ///
 /// Columns: groups (the number of the cluster), fingerprints.
 ///
@@ -68,56 +57,45 @@ pub unsafe extern "C" fn nearprint_find_clusters(
     stream: *mut *mut nearprint_stream,
     error: *mut nearprint_error,
 ) -> nearprint_status {
+    let list = List { width, fingerprints, count, k, bands: (bands, bands_len), options };
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
-        let stream = call.new_handle(stream, "stream")?;
-        let width = width_of(width)?;
-        let words = call.words(fingerprints, words_of(width), count, "fingerprints")?;
-        let near = near(call, k, (bands, bands_len))?;
-        let options = settings::options(call, options)?;
-        stream.give(width.visit(FindClusters { words, near, options })?);
-        Ok(())
-    })
+    unsafe { list.search(stream, error, erased::find_clusters) }
 }
 
-fn near(call: &Call, k: u32, (bands, bands_len): (*const c_char, usize)) -> Outcome<Near> {
-    let bands = call.optional_text(bands, bands_len, "bands")?;
-    Ok(Near { k, bands: bands.map(str::parse::<BandLayout>).transpose()? })
+/// The rows that a thread hands over at once.
+const BLOCK_ROWS: usize = 4096;
+
+/// The pointers of a list, and what is near.
+struct List {
+    width: u32,
+    fingerprints: *const u64,
+    count: usize,
+    k: u32,
+    bands: (*const c_char, usize),
+    options: *const nearprint_options,
 }
 
-struct FindAll<'a> {
-    words: &'a [u64],
-    near: Near,
-    options: Options,
-}
-
-impl WidthVisitor for FindAll<'_> {
-    type Output = Result<nearprint_stream>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let values = fingerprints::<F>(self.words).collect();
-        stream_all(values, self.near, &self.options).map(nearprint_stream::pairs)
-    }
-}
-
-struct FindClusters<'a> {
-    words: &'a [u64],
-    near: Near,
-    options: Options,
-}
-
-impl WidthVisitor for FindClusters<'_> {
-    type Output = Result<nearprint_stream>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let (mut members, mut cluster) = (Vec::new(), 0);
-        visit_all_clusters(fingerprints::<F>(self.words).collect(), self.near, &self.options, |values| {
-            members.extend(values.iter().map(|&value| (cluster, value)));
-            cluster += 1;
-            Ok::<(), Error>(())
-        })?;
-        let entry = |(cluster, fingerprint)| Ok(Entry::of_row(cluster, Row { fingerprint, id: 0 }));
-        Ok(nearprint_stream::new(Shape::LIST_CLUSTERS, members.into_iter().map(entry)))
+impl List {
+    /// Begins a search.
+    ///
+    /// # Safety
+    /// As [`Call::of`].
+    unsafe fn search(
+        self,
+        stream: *mut *mut nearprint_stream,
+        error: *mut nearprint_error,
+        search: impl FnOnce(Width, &[u64], Near, Options, usize) -> Result<AnyStream>,
+    ) -> nearprint_status {
+        // SAFETY: As this function demands.
+        unsafe { Call::of(error) }.run(|call| {
+            let stream = call.new_handle(stream, "stream")?;
+            let width = width_of(self.width)?;
+            let values = call.words(self.fingerprints, width.words(), self.count, "fingerprints")?;
+            let bands = call.optional_text(self.bands.0, self.bands.1, "bands")?;
+            let near = Near { k: self.k, bands: bands.map(str::parse::<BandLayout>).transpose()? };
+            let options = settings::options(call, self.options)?;
+            stream.give(search(width, values, near, options, BLOCK_ROWS)?.into());
+            Ok(())
+        })
     }
 }

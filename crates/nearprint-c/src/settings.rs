@@ -9,7 +9,6 @@ use nearprint::{KeyStorage, LayoutChoice, Options, Progress, Schema, Stage, Widt
 
 use crate::call::Call;
 use crate::error::{Failure, Outcome};
-use crate::width::width_of;
 
 /// Whether a database stores a key beside each row, such as a URL, and what with each key.
 #[repr(C)]
@@ -157,6 +156,11 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
         schema = schema.recipe(recipe);
     }
     Ok((width, schema))
+}
+
+/// A width in bits; 0 is the default.
+pub(crate) fn width_of(bits: u32) -> Outcome<Width> {
+    Ok(if bits == 0 { Width::default() } else { Width::try_from(bits)? })
 }
 
 /// The options of new handles.

@@ -1,6 +1,6 @@
 //! The codes that functions return.
 
-use nearprint::Error;
+use nearprint::ErrorKind;
 
 /// Version of the binary interface. It grows with every change that existing programs would notice;
 /// the name of the shared library contains it.
@@ -42,21 +42,21 @@ pub enum nearprint_status {
     /// The path cannot name a new database: it has no last component, is a mount point, lies in a
     /// database, or nearprint did not make what stands at `NAME.building`.
     NEARPRINT_BAD_PLACE = 12,
-    /// A valid file of a newer format version.
+    /// A valid file of a newer format version, or with something that only a newer program knows.
     NEARPRINT_NEWER_VERSION = 13,
     /// A file is damaged. nearprint_error_damage() says where.
     NEARPRINT_CORRUPT = 14,
     /// Another writer holds the lock.
     NEARPRINT_LOCKED = 15,
-    /// Fingerprints of another width, or databases of which near means different things.
+    /// Fingerprints of another width, or databases with different definitions of distance.
     NEARPRINT_MISMATCH = 16,
     /// A key or a text, where the database stores none.
     NEARPRINT_NOT_STORED = 17,
-    /// A recipe that does not exist, or is not that of the database.
+    /// A recipe that does not exist, or that the database does not have.
     NEARPRINT_RECIPE = 18,
     /// A number would not fit the format.
     NEARPRINT_LIMIT = 19,
-    /// A reason that this version of the interface has no code for. The message says it.
+    /// A reason without a code in this version of the interface. The message has it.
     NEARPRINT_OTHER = 20,
     /// The child of a fork has used a writer, a builder or a stream of its parent. Nothing was
     /// changed.
@@ -71,41 +71,26 @@ use nearprint_status::{
 };
 
 impl nearprint_status {
-    /// The code of an error of the engine.
-    pub(crate) fn of(error: &Error) -> Self {
-        match error {
-            Error::Io { .. } => NEARPRINT_IO,
-            Error::DiskFull { .. } => NEARPRINT_DISK_FULL,
-            Error::Poisoned { .. } => NEARPRINT_POISONED,
-            Error::Replaced { .. } => NEARPRINT_REPLACED,
-            Error::Forked { .. } => NEARPRINT_FORKED,
-            Error::NotADatabase { .. } => NEARPRINT_NOT_A_DATABASE,
-            Error::AlreadyExists { .. } => NEARPRINT_ALREADY_EXISTS,
-            Error::NotStaging { .. }
-            | Error::InsideDatabase { .. }
-            | Error::Unnamed { .. }
-            | Error::MountPoint { .. } => NEARPRINT_BAD_PLACE,
-            Error::NewerVersion { .. } => NEARPRINT_NEWER_VERSION,
-            Error::Corrupt(_) => NEARPRINT_CORRUPT,
-            Error::Locked { .. } => NEARPRINT_LOCKED,
-            Error::Width { .. }
-            | Error::Incomparable { .. }
-            | Error::Mismatch { .. }
-            | Error::Overlap { .. }
-            | Error::RunsOnly { .. }
-            | Error::NotRunsOnly { .. } => NEARPRINT_MISMATCH,
-            Error::KeysNotStored { .. } | Error::TextsNotStored { .. } | Error::NotAHash { .. } => {
-                NEARPRINT_NOT_STORED
-            }
-            Error::InvalidRecipe { .. } | Error::RecipeMismatch { .. } => NEARPRINT_RECIPE,
-            Error::InvalidLayout { .. }
-            | Error::Distance { .. }
-            | Error::UnknownWidth { .. }
-            | Error::TooLittleMemory { .. }
-            | Error::KeyTooLong { .. }
-            | Error::TextTooLong { .. } => NEARPRINT_INVALID_ARGUMENT,
-            Error::Limit(_) => NEARPRINT_LIMIT,
-            Error::Interrupted => NEARPRINT_STOPPED,
+    /// The code of a kind of errors.
+    pub(crate) fn of(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::InvalidArgument => NEARPRINT_INVALID_ARGUMENT,
+            ErrorKind::BadPlace | ErrorKind::NotStaging => NEARPRINT_BAD_PLACE,
+            ErrorKind::Mismatch => NEARPRINT_MISMATCH,
+            ErrorKind::NotStored => NEARPRINT_NOT_STORED,
+            ErrorKind::Recipe => NEARPRINT_RECIPE,
+            ErrorKind::Io => NEARPRINT_IO,
+            ErrorKind::DiskFull => NEARPRINT_DISK_FULL,
+            ErrorKind::Poisoned => NEARPRINT_POISONED,
+            ErrorKind::Replaced => NEARPRINT_REPLACED,
+            ErrorKind::Forked => NEARPRINT_FORKED,
+            ErrorKind::NotADatabase => NEARPRINT_NOT_A_DATABASE,
+            ErrorKind::AlreadyExists => NEARPRINT_ALREADY_EXISTS,
+            ErrorKind::NewerVersion | ErrorKind::NewerFeature => NEARPRINT_NEWER_VERSION,
+            ErrorKind::Corrupt => NEARPRINT_CORRUPT,
+            ErrorKind::Locked => NEARPRINT_LOCKED,
+            ErrorKind::Limit => NEARPRINT_LIMIT,
+            ErrorKind::Interrupted => NEARPRINT_STOPPED,
             _ => NEARPRINT_OTHER,
         }
     }

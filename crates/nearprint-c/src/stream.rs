@@ -1,24 +1,133 @@
 //! Results that the caller pulls.
 
-use std::sync::Arc;
-
-use nearprint::{Error, Fingerprint, Pair, Result, Row, RowPair, Rows, Snapshot, Stream};
+use nearprint::erased::{AnySnapshot, AnyStream, Columns, Shape, Sink};
+use nearprint::{Error, Result};
 
 use crate::call::Call;
-use crate::columns::{Columns, Entry, Shape, nearprint_columns};
+use crate::columns::{Outputs, nearprint_columns};
 use crate::error::{Failure, Outcome, nearprint_error};
 use crate::handle::{self, Guarded, Handle};
+use crate::snapshot::nearprint_snapshot;
 use crate::status::nearprint_status;
 
 /// Rows, pairs or clusters that the caller pulls. It needs no other handle to live on.
 pub struct nearprint_stream {
-    items: Guarded<Box<dyn Pull>>,
+    rows: Guarded<PulledRows>,
     shape: Shape,
     words: usize,
 }
 
 impl Handle for nearprint_stream {
     const NAME: &'static str = "nearprint_stream";
+}
+
+/// All rows, by fingerprint and id. `stream` receives the handle.
+///
+/// Columns: fingerprints, ids.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_rows(
+    snapshot: *const nearprint_snapshot,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { begin(snapshot, stream, error, |_, snapshot| Ok(snapshot.rows()?)) }
+}
+
+/// All pairs of distinct fingerprints within `k` bits, each once, the smaller fingerprint first.
+/// `stream` receives the handle. A thread of its own is a few thousand rows ahead.
+///
+/// Columns: fingerprints, other_fingerprints, distances.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_pairs(
+    snapshot: *const nearprint_snapshot,
+    k: u32,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { begin(snapshot, stream, error, |_, snapshot| Ok(snapshot.pairs(k)?)) }
+}
+
+/// All pairs of rows within `k` bits, equal fingerprints included. Otherwise as
+/// nearprint_snapshot_pairs().
+///
+/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_row_pairs(
+    snapshot: *const nearprint_snapshot,
+    k: u32,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { begin(snapshot, stream, error, |_, snapshot| Ok(snapshot.row_pairs(k)?)) }
+}
+
+/// The clusters of two rows or more: rows that are connected by pairs within `k` bits. Clusters are
+/// numbered from 0 by their smallest fingerprint; the rows of one follow each other. `stream`
+/// receives the handle.
+///
+/// Columns: groups (the number of the cluster), fingerprints, ids.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_clusters(
+    snapshot: *const nearprint_snapshot,
+    k: u32,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { begin(snapshot, stream, error, |_, snapshot| Ok(snapshot.clusters(k)?)) }
+}
+
+/// All pairs within `k` bits between two databases of the same width, the fingerprint of `snapshot`
+/// first. `stream` receives the handle.
+///
+/// Columns: fingerprints, other_fingerprints, distances.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_cross(
+    snapshot: *const nearprint_snapshot,
+    other: *const nearprint_snapshot,
+    k: u32,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe {
+        begin(snapshot, stream, error, |call, one| Ok(one.cross(&call.handle(other, "other")?.inner, k)?))
+    }
+}
+
+/// All pairs of rows within `k` bits between two databases. Otherwise as
+/// nearprint_snapshot_cross().
+///
+/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_cross_rows(
+    snapshot: *const nearprint_snapshot,
+    other: *const nearprint_snapshot,
+    k: u32,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe {
+        begin(snapshot, stream, error, |call, one| {
+            Ok(one.cross_row_pairs(&call.handle(other, "other")?.inner, k)?)
+        })
+    }
 }
 
 /// Fills the columns with the next rows of a stream, and sets `count` to their number. There are no
@@ -35,16 +144,15 @@ pub unsafe extern "C" fn nearprint_stream_next(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let mut count = call.output(count, "count")?;
         count.set(0);
         let stream = call.handle(stream, "stream")?;
-        let mut columns = Columns::new(call, columns, stream.shape, stream.words)?;
+        let mut columns = Outputs::new(call, columns, stream.shape, stream.words)?;
         if columns.is_full() {
             return Err(Failure::argument("columns.capacity", "0, which would look like the end"));
         }
-        stream.items.with("stream", |items| Ok(items.pull(&mut columns)?))?;
+        stream.rows.with("stream", |rows| Ok(rows.pull(&mut columns)?))?;
         count.set(columns.rows());
         Ok(())
     })
@@ -59,23 +167,44 @@ pub unsafe extern "C" fn nearprint_stream_free(stream: *mut nearprint_stream) {
     unsafe { handle::free(stream) }
 }
 
-/// The rows of a stream, of any width.
-trait Pull: Send {
-    /// Fills the columns.
-    fn pull(&mut self, columns: &mut Columns<'_>) -> Result<()>;
+/// Begins a stream.
+///
+/// # Safety
+/// As [`Call::of`].
+unsafe fn begin(
+    snapshot: *const nearprint_snapshot,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+    open: impl FnOnce(&Call, &AnySnapshot) -> Outcome<AnyStream>,
+) -> nearprint_status {
+    // SAFETY: As this function demands.
+    unsafe { Call::of(error) }.run(|call| {
+        let stream = call.new_handle(stream, "stream")?;
+        stream.give(open(call, &call.handle(snapshot, "snapshot")?.inner)?.into());
+        Ok(())
+    })
 }
 
-/// The entries of a stream. Those before a failure reach the caller before it.
-struct Entries<I> {
-    items: I,
+/// The rows of a stream. Those before a failure reach the caller before it.
+struct PulledRows {
+    stream: AnyStream,
+    block: Columns,
+    /// The next row of the block.
+    next: usize,
     failed: Option<Error>,
 }
 
-impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>> + Send> Pull for Entries<I> {
-    fn pull(&mut self, columns: &mut Columns<'_>) -> Result<()> {
+impl PulledRows {
+    /// Fills the caller's columns.
+    fn pull(&mut self, columns: &mut Outputs<'_>) -> Result<()> {
         while self.failed.is_none() && !columns.is_full() {
-            match self.items.next() {
-                Some(Ok(entry)) => columns.push(&entry),
+            if let Some(row) = self.block.get(self.next) {
+                columns.push(&row);
+                self.next += 1;
+                continue;
+            }
+            match self.stream.next() {
+                Some(Ok(block)) => (self.block, self.next) = (block, 0),
                 Some(Err(error)) => self.failed = Some(error),
                 None => break,
             }
@@ -84,66 +213,10 @@ impl<F: Fingerprint, I: Iterator<Item = Result<Entry<F>>> + Send> Pull for Entri
     }
 }
 
-impl nearprint_stream {
-    /// A stream of rows of some shape.
-    pub(crate) fn new<F: Fingerprint>(
-        shape: Shape,
-        items: impl Iterator<Item = Result<Entry<F>>> + Send + 'static,
-    ) -> Self {
-        let words = nearprint::internal::words_of::<F>();
-        let entries = Entries { items: items.fuse(), failed: None };
-        Self { items: Guarded::new(Box::new(entries)), shape, words }
-    }
-
-    pub(crate) fn rows<F: Fingerprint>(snapshot: Snapshot<F>) -> Outcome<Self> {
-        let rows = OwnedRows::new(snapshot)?;
-        Ok(Self::new(Shape::ROWS, rows.map(|row| row.map(|row| Entry::of_row(0, row)))))
-    }
-
-    pub(crate) fn pairs<F: Fingerprint>(pairs: Stream<Pair<F>>) -> Self {
-        Self::new(Shape::PAIRS, pairs.map(|pair| pair.map(entry_of_pair)))
-    }
-
-    pub(crate) fn row_pairs<F: Fingerprint>(pairs: Stream<RowPair<F>>) -> Self {
-        let entry = |pair: RowPair<F>| Entry::of_pair(pair.a, pair.b, pair.distance);
-        Self::new(Shape::ROW_PAIRS, pairs.map(move |pair| pair.map(entry)))
-    }
-
-    pub(crate) fn clusters<F: Fingerprint>(clusters: Stream<Vec<Row<F>>>) -> Self {
-        let entries = clusters.zip(0..).flat_map(|(cluster, number)| match cluster {
-            Ok(rows) => rows.into_iter().map(|row| Ok(Entry::of_row(number, row))).collect(),
-            Err(error) => vec![Err(error)],
-        });
-        Self::new(Shape::CLUSTERS, entries)
-    }
-}
-
-fn entry_of_pair<F: Fingerprint>(pair: Pair<F>) -> Entry<F> {
-    let row = |fingerprint| Row { fingerprint, id: 0 };
-    Entry::of_pair(row(pair.a), row(pair.b), pair.distance)
-}
-
-/// The rows of a snapshot, with the snapshot that they are read from.
-struct OwnedRows<F: Fingerprint> {
-    /// Dropped before the snapshot.
-    rows: Rows<'static, F>,
-    _snapshot: Arc<Snapshot<F>>,
-}
-
-impl<F: Fingerprint> OwnedRows<F> {
-    fn new(snapshot: Snapshot<F>) -> Result<Self> {
-        let snapshot = Arc::new(snapshot);
-        // SAFETY: The reference is used by `rows` only. The snapshot behind the `Arc` neither moves
-        // nor changes, and it is dropped after `rows`, which is the field before it.
-        let borrowed: &'static Snapshot<F> = unsafe { &*Arc::as_ptr(&snapshot) };
-        Ok(Self { rows: borrowed.rows()?, _snapshot: snapshot })
-    }
-}
-
-impl<F: Fingerprint> Iterator for OwnedRows<F> {
-    type Item = Result<Row<F>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.rows.next()
+impl From<AnyStream> for nearprint_stream {
+    fn from(stream: AnyStream) -> Self {
+        let (shape, words) = (stream.shape(), stream.width().words());
+        let rows = PulledRows { stream, block: Columns::default(), next: 0, failed: None };
+        Self { rows: Guarded::new(rows), shape, words }
     }
 }

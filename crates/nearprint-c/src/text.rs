@@ -2,14 +2,13 @@
 
 use std::ffi::c_char;
 
-use nearprint::internal::words;
-use nearprint::{Fingerprint, ParseFingerprintError, WidthVisitor};
+use nearprint::erased::{self, NewRows};
 
 use crate::call::{Call, Output};
 use crate::error::{Failure, Outcome, nearprint_error};
+use crate::settings::width_of;
 use crate::status::NEARPRINT_ABI_VERSION;
 use crate::status::nearprint_status::{self, NEARPRINT_STOPPED};
-use crate::width::{width_of, words_of};
 
 /// The version of the binary interface of the library that the program runs with. A program works
 /// with it if it was compiled with the same NEARPRINT_ABI_VERSION.
@@ -42,12 +41,12 @@ pub unsafe extern "C" fn nearprint_parse(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let width = width_of(width)?;
         let text = call.text(text, text_len, "text")?;
-        let output = call.required(fingerprint, words_of(width), "fingerprint")?;
-        Ok(width.visit(Parse { text, output })?)
+        let mut output = call.required(fingerprint, width.words(), "fingerprint")?;
+        output.set_all(erased::parse(width, text, None)?);
+        Ok(())
     })
 }
 
@@ -68,42 +67,54 @@ pub unsafe extern "C" fn nearprint_format(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let width = width_of(width)?;
-        let words = call.words(fingerprint, words_of(width), 1, "fingerprint")?;
-        call.write_text(&width.visit(Format(words)), (buffer, capacity), len)
+        let fingerprint = call.words(fingerprint, width.words(), 1, "fingerprint")?;
+        call.write_text(&erased::format(width, fingerprint), (buffer, capacity), len)
     })
 }
 
-struct Parse<'a> {
-    text: &'a str,
-    output: Output<'a, u64>,
-}
+/// Where the id of the first stored row goes.
+pub(crate) struct First<'c>(Option<Output<'c, u64>>);
 
-impl WidthVisitor for Parse<'_> {
-    type Output = Result<(), ParseFingerprintError>;
+impl<'c> First<'c> {
+    pub(crate) fn new(assigned: Output<'c, u64>) -> Self {
+        Self(Some(assigned))
+    }
 
-    fn visit<F: Fingerprint>(mut self) -> Self::Output {
-        let fingerprint = F::parse(self.text)?;
-        words(fingerprint).enumerate().for_each(|(index, word)| self.output.set_at(index, word));
+    /// Receives the id of a stored row.
+    pub(crate) fn note(&mut self, id: u64) -> nearprint::Result<()> {
+        if let Some(mut assigned) = self.0.take() {
+            assigned.set(id);
+        }
         Ok(())
     }
 }
 
-struct Format<'a>(&'a [u64]);
-
-impl WidthVisitor for Format<'_> {
-    type Output = String;
-
-    fn visit<F: Fingerprint>(self) -> String {
-        F::from_le_words(self.0).display().to_string()
-    }
+/// The pointers of a row with a key.
+pub(crate) struct KeyedRow {
+    pub(crate) fingerprint: *const u64,
+    pub(crate) id: *const u64,
+    pub(crate) key: (*const c_char, usize),
+    pub(crate) text: (*const c_char, usize),
 }
 
-/// An id that may be missing.
-pub(crate) fn optional_id(call: &Call, id: *const u64) -> Outcome<Option<u64>> {
-    Ok(call.structure(id, "id")?.copied())
+impl KeyedRow {
+    /// Checks the pointers, stores the row, and passes its id to the caller.
+    pub(crate) fn store(
+        self,
+        call: &Call,
+        words: usize,
+        assigned: *mut u64,
+        store: impl FnOnce(&NewRows<'_>, &mut dyn FnMut(u64) -> nearprint::Result<()>) -> Outcome,
+    ) -> Outcome {
+        let fingerprints = call.words(self.fingerprint, words, 1, "fingerprint")?;
+        let ids = call.structure(self.id, "id")?.map(std::slice::from_ref);
+        let keys = &[call.text(self.key.0, self.key.1, "key")?];
+        let texts = &[call.array(self.text.0.cast::<u8>(), self.text.1, "text")?];
+        let mut first = First::new(call.optional(assigned));
+        store(&NewRows { fingerprints, ids, keys: Some(keys), texts: Some(texts) }, &mut |id| first.note(id))
+    }
 }
 
 /// The failure of a callback that returned another value than 0.
@@ -125,6 +136,6 @@ pub(crate) fn write_numbers(
     let len = capacity.saturating_mul(unit);
     let mut output = call.outputs(array, len, "array")?;
     call.output(count, "count")?.set(numbers.len() / unit);
-    numbers.iter().enumerate().for_each(|(index, &number)| output.set_at(index, number));
+    output.set_all(numbers.iter().copied());
     Ok(())
 }

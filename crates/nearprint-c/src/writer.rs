@@ -2,23 +2,23 @@
 
 use std::ffi::c_char;
 
-use nearprint::internal::{fingerprints, words_of};
-use nearprint::{Database, DatabaseVisitor, Fingerprint, NewRow, Result, Row, Writer};
+use nearprint::Result;
+use nearprint::erased::{AnyWriter, NewRows};
 
 use crate::call::Call;
-use crate::columns::{Columns, Entry, Shape, nearprint_columns};
+use crate::columns::{MATCHES, Outputs, nearprint_columns};
 use crate::database::nearprint_database;
-use crate::error::{Outcome, nearprint_error};
+use crate::error::nearprint_error;
 use crate::handle::{self, Guarded, Handle};
 use crate::snapshot::nearprint_snapshot;
 use crate::status::nearprint_status;
-use crate::text::optional_id;
+use crate::text::{First, KeyedRow};
 
 /// The writer of a database: one at a time over all processes. It does not block readers. In the
 /// child of a fork, the writer of its parent fails with NEARPRINT_FORKED: at the first operation after
 /// a commit, and whenever something is to be made durable. Freeing it there changes nothing.
 pub struct nearprint_writer {
-    inner: Guarded<Box<dyn Writing>>,
+    inner: Guarded<AnyWriter>,
     words: usize,
 }
 
@@ -36,10 +36,11 @@ pub unsafe extern "C" fn nearprint_writer_open(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.new_handle(writer, "writer")?;
-        writer.give(call.handle(database, "database")?.inner.clone().visit(Open)?);
+        let database = &call.handle(database, "database")?.inner;
+        let inner = Guarded::new(database.writer()?);
+        writer.give(nearprint_writer { inner, words: database.width().words() });
         Ok(())
     })
 }
@@ -62,16 +63,13 @@ pub unsafe extern "C" fn nearprint_writer_insert(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let words = call.words(fingerprints, writer.words, count, "fingerprints")?;
-        let ids = call.optional_array(ids, count, "ids")?;
-        let first = writer.inner.with("writer", |inner| Ok(inner.insert(words, ids)?))?;
-        if let Some(id) = first {
-            call.optional(assigned).set(id);
-        }
-        Ok(())
+        let fingerprints = call.words(fingerprints, writer.words, count, "fingerprints")?;
+        let rows =
+            NewRows { fingerprints, ids: call.optional_array(ids, count, "ids")?, ..NewRows::default() };
+        let mut first = First::new(call.optional(assigned));
+        writer.inner.with("writer", |inner| Ok(inner.insert(&rows, &mut |id| first.note(id))?))
     })
 }
 
@@ -87,12 +85,11 @@ pub unsafe extern "C" fn nearprint_writer_upsert(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let words = call.words(fingerprints, writer.words, count, "fingerprints")?;
-        let ids = call.array(ids, count, "ids")?;
-        writer.inner.with("writer", |inner| Ok(inner.upsert(words, ids)?))
+        let fingerprints = call.words(fingerprints, writer.words, count, "fingerprints")?;
+        let rows = NewRows { fingerprints, ids: Some(call.array(ids, count, "ids")?), ..NewRows::default() };
+        writer.inner.with("writer", |inner| Ok(inner.upsert(&rows, &mut |_| Ok(()))?))
     })
 }
 
@@ -149,8 +146,7 @@ pub unsafe extern "C" fn nearprint_writer_delete(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
         let ids = call.array(ids, count, "ids")?;
         writer.inner.with("writer", |inner| Ok(inner.delete(ids)?))
@@ -170,8 +166,7 @@ pub unsafe extern "C" fn nearprint_writer_delete_key(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
         let key = call.text(key, key_len, "key")?;
         let number = writer.inner.with("writer", |inner| Ok(inner.delete_key(key)?))?;
@@ -193,12 +188,11 @@ pub unsafe extern "C" fn nearprint_writer_query(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
         let fingerprint = call.words(fingerprint, writer.words, 1, "fingerprint")?;
         let mut count = call.output(count, "count")?;
-        let mut columns = Columns::new(call, columns, Shape::MATCHES, writer.words)?;
+        let mut columns = Outputs::new(call, columns, MATCHES, writer.words)?;
         writer.inner.with("writer", |inner| Ok(inner.query(fingerprint, k, &mut columns)?))?;
         count.set(columns.rows());
         Ok(())
@@ -215,11 +209,11 @@ pub unsafe extern "C" fn nearprint_writer_snapshot(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let snapshot = call.new_handle(snapshot, "snapshot")?;
         let writer = call.handle(writer, "writer")?;
-        snapshot.give(writer.inner.with("writer", |inner| Ok(inner.snapshot()?))?);
+        snapshot
+            .give(nearprint_snapshot { inner: writer.inner.with("writer", |inner| Ok(inner.snapshot()?))? });
         Ok(())
     })
 }
@@ -234,7 +228,7 @@ pub unsafe extern "C" fn nearprint_writer_commit(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    unsafe { change(writer, error, |inner| inner.commit()) }
+    unsafe { change(writer, error, AnyWriter::commit) }
 }
 
 /// Commits, and writes all unflushed rows as a run.
@@ -246,7 +240,7 @@ pub unsafe extern "C" fn nearprint_writer_flush(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    unsafe { change(writer, error, |inner| inner.flush()) }
+    unsafe { change(writer, error, AnyWriter::flush) }
 }
 
 /// Merges all runs into one without deleted rows.
@@ -258,7 +252,7 @@ pub unsafe extern "C" fn nearprint_writer_compact(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    unsafe { change(writer, error, |inner| inner.compact()) }
+    unsafe { change(writer, error, AnyWriter::compact) }
 }
 
 /// Commits, flushes, waits for merges, and releases the lock. After a failure the writer is still
@@ -271,10 +265,9 @@ pub unsafe extern "C" fn nearprint_writer_close(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: The contract of the header.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        writer.inner.with("writer", |inner| Ok(inner.finish()?))?;
+        writer.inner.with("writer", |inner| Ok(inner.wait_for_merges()?))?;
         writer.inner.close("writer")
     })
 }
@@ -286,14 +279,6 @@ pub unsafe extern "C" fn nearprint_writer_close(
 pub unsafe extern "C" fn nearprint_writer_free(writer: *mut nearprint_writer) {
     // SAFETY: The contract of the header.
     unsafe { handle::free(writer) }
-}
-
-/// The pointers of a row with a key.
-struct KeyedRow {
-    fingerprint: *const u64,
-    id: *const u64,
-    key: (*const c_char, usize),
-    text: (*const c_char, usize),
 }
 
 /// Inserts or upserts a row with a key.
@@ -308,17 +293,13 @@ unsafe fn write_keyed(
     error: *mut nearprint_error,
 ) -> nearprint_status {
     // SAFETY: As this function demands.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| {
+    unsafe { Call::of(error) }.run(|call| {
         let writer = call.handle(writer, "writer")?;
-        let words = call.words(row.fingerprint, writer.words, 1, "fingerprint")?;
-        let id = optional_id(call, row.id)?;
-        let key = call.text(row.key.0, row.key.1, "key")?;
-        let text = call.array(row.text.0.cast::<u8>(), row.text.1, "text")?;
-        let written =
-            writer.inner.with("writer", |inner| Ok(inner.write_keyed(words, id, (key, text), upsert)?))?;
-        call.optional(assigned).set(written);
-        Ok(())
+        row.store(call, writer.words, assigned, |row, stored| {
+            writer.inner.with("writer", |inner| {
+                Ok(if upsert { inner.upsert(row, stored) } else { inner.insert(row, stored) }?)
+            })
+        })
     })
 }
 
@@ -329,109 +310,9 @@ unsafe fn write_keyed(
 unsafe fn change(
     writer: *mut nearprint_writer,
     error: *mut nearprint_error,
-    work: impl FnOnce(&mut dyn Writing) -> Result<()>,
+    work: impl FnOnce(&mut AnyWriter) -> Result<()>,
 ) -> nearprint_status {
     // SAFETY: As this function demands.
-    let call = unsafe { Call::of(error) };
-    call.run(|call| -> Outcome {
-        call.handle(writer, "writer")?.inner.with("writer", |inner| Ok(work(&mut **inner)?))
-    })
-}
-
-struct Open;
-
-impl DatabaseVisitor for Open {
-    type Output = Result<nearprint_writer>;
-
-    fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output {
-        let inner: Box<dyn Writing> = Box::new(database.writer()?);
-        Ok(nearprint_writer { inner: Guarded::new(inner), words: words_of::<F>() })
-    }
-}
-
-/// A writer of any width.
-trait Writing: Send {
-    /// Inserts rows and returns the id of the first one.
-    fn insert(&mut self, words: &[u64], ids: Option<&[u64]>) -> Result<Option<u64>>;
-    fn upsert(&mut self, words: &[u64], ids: &[u64]) -> Result<()>;
-    /// Inserts or upserts a row with a key and a text.
-    fn write_keyed(
-        &mut self,
-        words: &[u64],
-        id: Option<u64>,
-        key: (&str, &[u8]),
-        upsert: bool,
-    ) -> Result<u64>;
-    fn delete(&mut self, ids: &[u64]) -> Result<()>;
-    fn delete_key(&mut self, key: &str) -> Result<u64>;
-    fn query(&mut self, fingerprint: &[u64], k: u32, columns: &mut Columns<'_>) -> Result<()>;
-    fn snapshot(&mut self) -> Result<nearprint_snapshot>;
-    fn commit(&mut self) -> Result<()>;
-    fn flush(&mut self) -> Result<()>;
-    fn compact(&mut self) -> Result<()>;
-    /// Does everything that closing does, apart from releasing the lock.
-    fn finish(&mut self) -> Result<()>;
-}
-
-impl<F: Fingerprint> Writing for Writer<F> {
-    fn insert(&mut self, words: &[u64], ids: Option<&[u64]>) -> Result<Option<u64>> {
-        let mut first = None;
-        for (index, fingerprint) in fingerprints::<F>(words).enumerate() {
-            let id = ids.and_then(|ids| ids.get(index)).copied();
-            let id = Self::insert(self, NewRow { id, ..NewRow::from(fingerprint) })?;
-            first = first.or(Some(id));
-        }
-        Ok(first)
-    }
-
-    fn upsert(&mut self, words: &[u64], ids: &[u64]) -> Result<()> {
-        fingerprints::<F>(words)
-            .zip(ids)
-            .try_for_each(|(fingerprint, &id)| Self::upsert(self, Row { fingerprint, id }).map(drop))
-    }
-
-    fn write_keyed(
-        &mut self,
-        words: &[u64],
-        id: Option<u64>,
-        (key, text): (&str, &[u8]),
-        upsert: bool,
-    ) -> Result<u64> {
-        let row = NewRow { fingerprint: F::from_le_words(words), id, key: Some(key), text };
-        if upsert { Self::upsert(self, row) } else { Self::insert(self, row) }
-    }
-
-    fn delete(&mut self, ids: &[u64]) -> Result<()> {
-        ids.iter().try_for_each(|&id| Self::delete(self, id))
-    }
-
-    fn delete_key(&mut self, key: &str) -> Result<u64> {
-        Self::delete_key(self, key)
-    }
-
-    fn query(&mut self, fingerprint: &[u64], k: u32, columns: &mut Columns<'_>) -> Result<()> {
-        let matches = Self::query(self, F::from_le_words(fingerprint), k)?;
-        matches.into_iter().for_each(|found| columns.push(&Entry::of_match(0, found)));
-        Ok(())
-    }
-
-    fn snapshot(&mut self) -> Result<nearprint_snapshot> {
-        Self::snapshot(self).map(nearprint_snapshot::new)
-    }
-
-    fn commit(&mut self) -> Result<()> {
-        Self::commit(self)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Self::flush(self)
-    }
-
-    fn compact(&mut self) -> Result<()> {
-        Self::compact(self)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.wait_for_merges()
-    }
+    unsafe { Call::of(error) }
+        .run(|call| call.handle(writer, "writer")?.inner.with("writer", |inner| Ok(work(inner)?)))
 }

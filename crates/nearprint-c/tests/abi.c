@@ -202,8 +202,14 @@ static void every_width(uint32_t width) {
   CHECK(count == ROWS && batch.groups[17] == 17);
   OK(nearprint_snapshot_query_batch(snapshot, NULL, 0, 3, 1, &batch, &count, error));
   CHECK(count == 0);
+  OK(nearprint_snapshot_nearest_batch(snapshot, fingerprints, ROWS, 3, 1, &batch, &count, error));
+  CHECK(count == ROWS && batch.groups[17] == 17);
   free(batch.groups);
   free(batch.ids);
+  double similarity;
+  uint32_t distance;
+  FAILS(nearprint_snapshot_similarity_of(snapshot, 3, &similarity, error), NEARPRINT_MISMATCH, "bands");
+  FAILS(nearprint_snapshot_distance_of(snapshot, 0.5, &distance, error), NEARPRINT_MISMATCH, "bands");
   visited seen = {0, 0, 0};
   OK(nearprint_snapshot_visit_matches(snapshot, fingerprints, ROWS, 3, SIZE_MAX, count_matches, &seen, error));
   CHECK(seen.queries == ROWS && seen.matches == total);
@@ -312,6 +318,13 @@ static int32_t remember_key(void *context, const char *key, size_t key_len, cons
   return 0;
 }
 
+static int32_t remember_match(void *context, size_t query, const uint64_t *fingerprint, uint64_t id, uint32_t distance,
+                              const char *key, size_t key_len) {
+  CHECK(query == 0 && fingerprint != NULL && distance <= 64);
+  (void)id;
+  return key == NULL ? 0 : remember_key(context, key, key_len, "", 0);
+}
+
 static int32_t refuse_key(void *context, const char *key, size_t key_len, const char *text, size_t text_len) {
   (void)context, (void)key, (void)key_len, (void)text, (void)text_len;
   return -1;
@@ -364,6 +377,9 @@ static void living(void) {
   seen_keys seen = {0, "", ""};
   OK(nearprint_snapshot_visit_keys(after, prints, keyed, remember_key, &seen, error));
   CHECK(seen.keys == 1 && strcmp(seen.last, "https://a/") == 0 && strcmp(seen.text, "a text") == 0);
+  seen.keys = 0;
+  OK(nearprint_snapshot_visit_keyed_matches(after, prints, 1, 0, SIZE_MAX, remember_match, &seen, error));
+  CHECK(seen.keys == 2 && strcmp(seen.last, "https://a/") == 0);
   FAILS(nearprint_snapshot_visit_keys(after, prints, keyed, refuse_key, NULL, error), NEARPRINT_STOPPED, "-1");
   OK(nearprint_snapshot_ids_of_key(after, TEXT("https://a/"), 0, found, 8, &count, error));
   CHECK(count == 1 && found[0] == keyed);

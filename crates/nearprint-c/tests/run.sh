@@ -4,7 +4,7 @@
 # C++ wrapper with the header. Builds the examples against an installed library with pkg-config and with CMake.
 #
 #   crates/nearprint-c/tests/run.sh            runs everything
-#   crates/nearprint-c/tests/run.sh --write    writes the header anew
+#   crates/nearprint-c/tests/run.sh --write    rewrites the header
 #
 # With SIMHASH_CPP=FOLDER, a clone of https://github.com/seomoz/simhash-cpp, also compiles its tests against
 # simhash/simhash.h. They need Google Test. With cargo-deb 3.8, also makes the Debian packages. Without one of them,

@@ -255,6 +255,17 @@ void texts(const std::string& path) {
   CHECK(snapshot.query(prints[1], fingerprint.default_k()).size() == 2);
   CHECK((snapshot.ids_of_key("fox") == std::vector<std::uint64_t>{id}));
   CHECK(snapshot.keys(prints[0], 7).at(0).key == "again");
+  std::vector<std::string> keys;
+  snapshot.query_keyed(prints, fingerprint.default_k(), [&](std::size_t query, const auto& match, const auto& key) {
+    if (query == 1) keys.push_back(key.has_value() && match.distance < 64 ? std::string(*key) : "none");
+  });
+  CHECK((keys == std::vector<std::string>{"again", "fox"} || keys == std::vector<std::string>{"fox", "again"}));
+  CHECK(snapshot.similarity_of(0) == 1 && snapshot.distance_of(1) == 0 && snapshot.distance_of(0.5) > 0);
+  std::uint64_t nearest[2];
+  nearprint_columns columns = {};
+  columns.capacity = 2;
+  columns.ids = nearest;
+  CHECK(snapshot.nearest_columns(prints, 1, columns) == 2);
   CHECK(nearprint::find_all(prints, fingerprint.default_k(), "6x16").next().has_value() == (prints[0] != prints[1]));
   CHECK(refused([&] { nearprint::find_clusters(prints, 1, "7"); }));
 }

@@ -35,8 +35,8 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
 }
 
-/// Runs the program with some arguments, of which the first one is its name, and returns its exit
-/// code. Signals end the process.
+/// Runs the program with arguments, the first of them its name, and returns its exit code. Signals
+/// end the process.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install_handler();

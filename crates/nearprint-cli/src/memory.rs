@@ -1,4 +1,4 @@
-//! The end of memory is an error with a message, in the place of an abort.
+//! If memory ends, an error with a message instead of an abort.
 //!
 //! A limit such as `ulimit -v` can end memory in any allocation, most of them in libraries. What a
 //! process leaves behind then is what a kill leaves, and the next one deals with it.
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::terminal::failure;
 
-/// The allocator of the system, with an error in the place of a null pointer.
+/// The allocator of the system, with an error instead of a null pointer.
 struct Allocator;
 
 #[global_allocator]
@@ -20,7 +20,7 @@ static ALLOCATOR: Allocator = Allocator;
 // SAFETY: each call goes to the allocator of the system unchanged, and returns what it returned.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract is that of the system's allocator.
+        // SAFETY: the caller's contract is the contract of the system's allocator.
         checked(unsafe { System.alloc(layout) }, layout.size())
     }
 

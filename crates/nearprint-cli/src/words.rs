@@ -69,7 +69,7 @@ impl<'a> Replacement<'a> {
         !self.removed.is_empty() && !self.added.is_empty()
     }
 
-    /// Appends the changes, and starts anew.
+    /// Appends the changes, and starts again.
     fn close(&mut self, changes: &mut Vec<Change<'a>>) {
         let parts = [Change::Removed(self.removed), Change::Added(self.added)];
         changes.extend(parts.into_iter().filter(|part| !part.text().is_empty()));

@@ -14,9 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use common::Random;
-use nearprint::{
-    Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, visit_all, visit_all_clusters,
-};
+use nearprint::{Error, Fingerprint, LayoutChoice, Options, Pair, Schema, Snapshot, U256, list};
 use nearprint_text::documents::{Item, Reader, ReaderOptions};
 use nearprint_text::recipe::Recipe;
 
@@ -86,7 +84,7 @@ fn toggle_counting() {
     panic!("instructions are counted on x86-64 only");
 }
 
-/// Random fingerprints, of which one in twenty is near another one.
+/// Random fingerprints; one in twenty is near another one.
 fn values<F: Fingerprint>(count: usize) -> Vec<F> {
     let mut random = Random(42);
     let mut values: Vec<F> = (0..count).map(|_| random.value()).collect();
@@ -164,7 +162,7 @@ fn list_pairs(values: Vec<u64>) -> usize {
         found += block.len();
         Ok::<(), Error>(())
     };
-    visit_all(values, 3, &Options::new().threads(1), count).unwrap();
+    list::visit_pairs(values, 3, &Options::new().threads(1), count).unwrap();
     found
 }
 
@@ -174,7 +172,7 @@ fn list_clusters(values: Vec<u64>) -> usize {
         found += members.len();
         Ok::<(), Error>(())
     };
-    visit_all_clusters(values, 3, &Options::new().threads(1), count).unwrap();
+    list::visit_clusters(values, 3, &Options::new().threads(1), count).unwrap();
     found
 }
 

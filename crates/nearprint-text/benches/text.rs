@@ -48,7 +48,7 @@ fn measure(recipe: &str, what: &str, documents: &[String]) {
     });
 }
 
-/// Prints the speed of the fastest of several rounds, each of which returns its seconds.
+/// Prints the speed of the fastest of several rounds. Each round returns its seconds.
 fn print_fastest(name: &str, what: &str, documents: &[&String], mut round: impl FnMut() -> f64) {
     round();
     let fastest = (0..5).map(|_| round()).fold(f64::INFINITY, f64::min);

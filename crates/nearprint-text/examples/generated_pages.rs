@@ -1,4 +1,4 @@
-//! Generates pages of which some are copies with small changes: documents of any number, to measure
+//! Generates pages, some of them copies with small changes: documents of any number, to measure
 //! deduplication.
 //!
 //! ```sh
@@ -164,7 +164,7 @@ fn words(random: &mut Random) -> Vec<u64> {
     (0..20 + random.below(41)).map(|_| random.word()).collect()
 }
 
-/// Words of which some are replaced, left out, or have another one before them.
+/// Words; some are replaced, left out, or have another one before them.
 fn changed(words: &[u64], per_mille: u64, random: &mut Random) -> Vec<u64> {
     let mut out = Vec::new();
     for &word in words {

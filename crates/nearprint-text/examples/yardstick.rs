@@ -9,7 +9,7 @@
 //! deduplicated; the second one begins each line with the key of a document that was left out and,
 //! behind a tab, the key of the kept one that it is a copy of.
 //!
-//! The similarity is that of Jaccard, of the sets of three-word shingles: see
+//! The similarity is Jaccard's, of the sets of three-word shingles: see
 //! [`nearprint_text::jaccard`].
 //!
 //! - Precision: the share of documents left out whose kept one has a similarity of 0.4 or more.
@@ -24,7 +24,7 @@ use nearprint_text::jaccard::{Index, ShingleSet};
 
 /// The least similarity of a document rightly left out.
 const RIGHT: f64 = 0.4;
-/// The least similarity of documents of which one should be left out.
+/// The minimum similarity of two documents if one should be left out.
 const WANTED: f64 = 0.6;
 
 type Error = Box<dyn std::error::Error>;
@@ -38,7 +38,7 @@ struct Corpus {
 fn main() -> Result<(), Error> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(documents), Some(duplicates)) = (arguments.next(), arguments.next()) else {
-        return Err("expected the file of documents and that of duplicates".into());
+        return Err("expected the file of documents and the file of duplicates".into());
     };
     let corpus = Corpus::read(documents)?;
     let mut kept_of = vec![None; corpus.sets.len()];

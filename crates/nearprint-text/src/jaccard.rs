@@ -67,7 +67,7 @@ impl ShingleSet {
         self.hashes.is_empty()
     }
 
-    /// The size of the intersection divided by that of the union, from 0 to 1; of two empty sets 0,
+    /// The size of the intersection divided by the size of the union, from 0 to 1. For two empty sets 0,
     /// because texts without words have nothing in common.
     #[must_use]
     pub fn similarity(&self, other: &Self) -> f64 {
@@ -104,10 +104,10 @@ pub struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Indexes those of the sets with these numbers.
+    /// Indexes the sets at these positions.
     ///
     /// # Panics
-    /// If a number is that of no set.
+    /// If there is no set at a position.
     pub fn new(sets: &'a [ShingleSet], members: impl IntoIterator<Item = usize>) -> Self {
         let of_member = |number: usize| sets[number].hashes.iter().map(move |&hash| (hash, number));
         Self { sets, postings: Postings::new(members.into_iter().flat_map(of_member).collect()) }
@@ -133,12 +133,12 @@ impl<'a> Index<'a> {
     }
 }
 
-/// All pairs of sets with at least a similarity, above 0, of which at least one has one of the
-/// numbers in `members`; the smaller number first, in ascending order. A set without shingles is in
+/// All pairs of sets with at least a similarity, above 0, where `members` has the position of at least
+/// one of the two; the smaller position first, in ascending order. A set without shingles is in
 /// no pair.
 ///
 /// # Panics
-/// If a number is that of no set.
+/// If there is no set at a position.
 #[must_use]
 pub fn similar_pairs(
     sets: &[ShingleSet],

@@ -26,7 +26,7 @@
 pub mod dedup;
 pub mod documents;
 mod error;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(all(test, feature = "chinese"), fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod jaccard;

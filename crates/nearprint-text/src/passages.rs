@@ -33,7 +33,7 @@ const MAX_TEXTS: usize = 64;
 
 /// Texts that documents may contain.
 ///
-/// Words are those of [`jaccard`](crate::jaccard): runs of letters and digits, in lower case; each
+/// Words are the same as in [`jaccard`](crate::jaccard): runs of letters and digits, in lower case; each
 /// character of Chinese and Japanese. A text is found by its runs of n neighbouring words. One of
 /// fewer words is found as a whole, if it has at least [`MIN_WORDS`], or n. Takes 24 bytes for each
 /// n-gram and the words of all texts.
@@ -174,8 +174,8 @@ impl PassageIndex {
         PassageIndexBuilder { ngram: ngram.max(1), texts, num_grams, grams, lengths }
     }
 
-    /// The texts that a document contains, whole or in part: those of the largest share first, of
-    /// equal ones that with the smallest number.
+    /// The texts that a document contains, whole or in part. The text with the largest share comes
+    /// first; of equal shares the smallest number.
     ///
     /// Equal words decide, and not their hashes alone. Of more than 64 texts with the same n-gram, it
     /// counts for the first 64. Takes time in proportion to the words of the document, and memory for its

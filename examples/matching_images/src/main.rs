@@ -153,7 +153,7 @@ fn drawn(seed: u64) -> Vec<(String, RgbImage)> {
     images
 }
 
-/// An image of which each pixel has a colour by where it is, both from 0 to 1.
+/// An image whose colours follow from the place of each pixel, both from 0 to 1.
 fn image_of(colour: impl Fn(f32, f32) -> [f32; 3]) -> RgbImage {
     let (width, height) = SIZE;
     RgbImage::from_fn(width, height, |x, y| {

@@ -19,7 +19,7 @@ def fingerprint(df: DataFrame, text: str, *, recipe: str = "minhash", out: str =
     """The rows of ``df`` with the fingerprint of a column of texts; null for null, and for a text without tokens.
 
     As in a deduplication on one machine, a text without features, which are the shingles or keywords that the recipe
-    compares, has a fingerprint of all its tokens in the place of 0: only texts with the same tokens are near it.
+    compares, has a fingerprint of all its tokens instead of 0: only texts with the same tokens are near it.
 
     Raises ``InputError`` for an invalid recipe, a column that is missing or has no texts, and if there is a column
     ``out`` already.

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use crate::build::{Target, merge};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::format::header::Owner;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
 use crate::options::Options;
@@ -31,8 +32,7 @@ pub(crate) struct MergePlan<F> {
     /// Whether there are older runs, for which the result must keep the tombstones.
     pub(crate) has_older: bool,
     pub(crate) storage: Arc<dyn Storage>,
-    pub(crate) database_id: [u8; 16],
-    pub(crate) run: u64,
+    pub(crate) owner: Owner,
     /// The layout for a number of entries.
     pub(crate) layout: Box<dyn Fn(u64) -> Result<Layout> + Send>,
 }
@@ -58,8 +58,7 @@ impl<F: Fingerprint> MergePlan<F> {
     /// Merges on the calling thread.
     pub(crate) fn run(self, options: &Options) -> Result<Merged> {
         let runs: Vec<&Run<F>> = self.inputs.iter().map(|searchable| &searchable.run).collect();
-        let Self { storage, database_id, run, .. } = &self;
-        let target = Target { storage, options, database_id: *database_id, width: F::BITS, run: *run };
+        let target = Target { storage: &self.storage, options, owner: self.owner };
         let record = merge(target, &runs, self.has_older, &*self.layout)?;
         Ok(Merged { replaced: self.replaces(), record })
     }

@@ -25,8 +25,8 @@ pub(super) trait RunFingerprints<F> {
     fn discard_recovered(&mut self);
 }
 
-/// Checks the recovered fingerprints of a run: if none is lost, the sum over all must be that of
-/// the run. Then reports them.
+/// Checks the recovered fingerprints of a run: if none is lost, their sum must be the sum of the
+/// run. Then reports them.
 ///
 /// `file` is the file with the gaps, `readable_sum` the sum over its readable fingerprints, and
 /// `source` where the others come from.

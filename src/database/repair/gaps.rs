@@ -75,7 +75,7 @@ impl<F: Fingerprint> Gap<F> {
     }
 }
 
-/// The fingerprints of a run, each of which is in every table.
+/// The fingerprints of a run. Each is in every table.
 #[derive(Debug)]
 pub(super) struct TableFingerprints<F> {
     natural: DamagedTable<F>,

@@ -22,7 +22,7 @@ impl DamagedRun<'_> {
         let Self { storage, manifest, record } = self;
         let Some(known) = record.keys else { return Ok(()) };
         let name = names::keys(record.run);
-        let spec = Keys::file_spec(manifest.database_id, record.run, manifest.width);
+        let spec = Keys::file_spec(manifest.owner_of(record));
         // A damaged manifest may claim any number of keys. The length of the file bounds them.
         let count = known.count.min(known.file.len_bytes / 16);
         let opened = Pages::open(storage, &spec, known.file, report)?;
@@ -60,7 +60,7 @@ fn read(pages: &mut Pages, index: u64) -> Option<(u64, Vec<u8>)> {
 /// The footer of a keys file of this length. The exact length of the last section is unknown: the
 /// footer gives the largest possible one.
 fn footer(count: u64, len_bytes: u64) -> Footer {
-    let info = |record_bytes| KeysInfo { count, key_sum: 0, record_bytes };
+    let info = |record_bytes| KeysInfo { count, key_sum: 0, value_sum: 0, record_bytes };
     let mut footer = Footer::plan(&info(0).section_lens());
     let mut record_bytes = 0;
     while footer.file_len() < len_bytes {

@@ -1,13 +1,15 @@
 //! The write-ahead log of a damaged database.
 
+use std::path::PathBuf;
+
 use super::pages::open_file;
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::format::Problem;
 use crate::format::manifest::Manifest;
 use crate::format::wal::{
     FRAME_HEADER_BYTES, Frame, HEADER_BYTES, MAX_LOG_BYTES, Operation, WalHeader, operations, sound_frames,
-    sound_frames_without_salt,
 };
 use crate::storage::{Bytes, Storage, names, read_pieces};
 
@@ -17,6 +19,7 @@ const PIECE_BYTES: u64 = 8192;
 /// A log, read as far as the medium allows.
 pub(super) struct DamagedLog {
     name: String,
+    path: PathBuf,
     bytes: Bytes,
 }
 
@@ -41,8 +44,9 @@ impl DamagedLog {
                     Ok(())
                 };
                 let bytes = read_pieces(&*file, 0..len_bytes.min(MAX_LOG_BYTES), PIECE_BYTES, zeros);
-                let bytes = bytes.map_err(Error::io("read", storage.path(&name)))?;
-                Ok(Some(Self { name, bytes }))
+                let path = storage.path(&name);
+                let bytes = bytes.map_err(Error::io("read", &path))?;
+                Ok(Some(Self { name, path, bytes }))
             }
             Err(what) => {
                 let what = format!("{what}, with the commits since the last run");
@@ -63,41 +67,40 @@ impl DamagedLog {
         WalHeader::parse(&self.bytes).ok()
     }
 
-    /// All operations of sound frames, in order.
-    ///
-    /// Without a header, the manifest gives the number of the first frame, and only the frames up
-    /// to the first bad one are found.
+    /// All operations of sound frames, in order. [`Error::NewerFeature`] for operations of newer
+    /// programs.
     pub(super) fn operations<F: Fingerprint>(
         &self,
         manifest: &Manifest,
         report: &mut RepairReport,
-    ) -> Vec<Operation<'_, F>> {
-        let header = self.header(manifest.database_id, manifest.width);
-        let (frames, first) = match header {
-            Some(header) => (sound_frames(&self.bytes, &header), header.first_frame),
-            None if self.any_header().is_some() => {
-                report.add(FindingKind::Lost, &self.name, "another log in the place of this one");
-                return Vec::new();
+    ) -> Result<Vec<Operation<'_, F>>> {
+        let found = self.any_header();
+        // Without a manifest, logs with a damaged header are left out.
+        let Some(header) = manifest.wal_header().or(found) else { return Ok(Vec::new()) };
+        match found {
+            None => report.add(FindingKind::Damaged, &self.name, "the header cannot be read"),
+            Some(found) if found != header => {
+                report.add(FindingKind::Lost, &self.name, "another log has this name");
+                return Ok(Vec::new());
             }
-            None => {
-                report.add(FindingKind::Damaged, &self.name, "the header cannot be read");
-                (sound_frames_without_salt(&self.bytes, manifest.next_frame), manifest.next_frame)
-            }
-        };
-        self.report_missing(&frames, first, report);
-        self.report_rest(&frames, header.is_some(), report);
+            Some(_) => {}
+        }
+        let frames = sound_frames(&self.bytes, &header);
+        self.report_missing(&frames, header.first_frame, report);
+        self.report_rest(&frames, report);
         let mut found = Vec::new();
         for frame in &frames {
             let mut of_frame = Vec::new();
             match operations(frame.content, frame.offset as u64, &mut |operation| of_frame.push(operation)) {
                 Ok(()) => found.append(&mut of_frame),
-                Err(_) => {
+                Err(Problem::Flaw(_)) => {
                     let what = format!("commit {}: sound, and makes no sense", frame.number);
                     report.add(FindingKind::Lost, &self.name, what);
                 }
+                Err(newer) => return Err(newer.of(&self.path)),
             }
         }
-        found
+        Ok(found)
     }
 
     /// Reports lost frames before a sound one. The sound frame proves that they were durable.
@@ -117,18 +120,15 @@ impl DamagedLog {
     }
 
     /// Reports the bytes after the last sound frame. A damaged last commit looks the same as an
-    /// unfinished one. Without a header, more frames may follow a damaged one.
-    fn report_rest(&self, frames: &[Frame<'_>], has_header: bool, report: &mut RepairReport) {
+    /// unfinished one.
+    fn report_rest(&self, frames: &[Frame<'_>], report: &mut RepairReport) {
         let end = frames.last().map_or(HEADER_BYTES, |frame| frame.offset + frame.content.len());
         let rest = self.bytes.get(end..).unwrap_or_default();
         if rest.iter().all(|&byte| byte == 0) {
             return;
         }
-        let (kind, what) = if has_header {
-            (FindingKind::Damaged, "an unfinished commit, or a damaged last one")
-        } else {
-            (FindingKind::Lost, "a damaged commit and all behind it, or an unfinished one")
-        };
-        report.add(kind, &self.name, format!("{} bytes from offset {end} on: {what}", rest.len()));
+        let bytes = rest.len();
+        let what = format!("{bytes} bytes from offset {end} on: an unfinished commit, or a damaged last one");
+        report.add(FindingKind::Damaged, &self.name, what);
     }
 }

@@ -24,7 +24,7 @@ mod table;
 mod tests;
 mod wide;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 pub use report::{Finding, FindingKind, RepairReport};
@@ -41,6 +41,7 @@ use crate::layout::LayoutChoice;
 use crate::log::manifest;
 use crate::memtable::changes::ChangeSet;
 use crate::options::Options;
+use crate::run::{Verification, verify_identities};
 use crate::storage::{Folder, Storage, names, refuse_inside};
 use log::DamagedLog;
 use run::{DamagedRun, DeletedIds};
@@ -77,7 +78,29 @@ pub(crate) fn repair<F: Fingerprint>(
     }
     report_other_damage::<F>(&storage, &manifest, builder.options(), &mut report)?;
     changes.note_in(&mut manifest);
-    finish(builder, &manifest, report)
+    let ingested = recover_identities(&storage, &manifest, &mut report);
+    finish(builder, &manifest, ingested, report)
+}
+
+/// The identities of ingested runs. A damaged file of them is lost as a whole.
+fn recover_identities(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    report: &mut RepairReport,
+) -> BTreeSet<[u8; 16]> {
+    let mut found = BTreeSet::new();
+    for record in &manifest.ingested {
+        let sound = verify_identities(storage, manifest, record, &mut Verification::default());
+        match sound {
+            Ok(Some(identities)) if identities.all().map(|all| found.extend(all)).is_ok() => {}
+            _ => {
+                let what =
+                    format!("{} ingested runs are forgotten: they can be ingested again", record.count);
+                report.add(FindingKind::Lost, &names::identities(record.number), what);
+            }
+        }
+    }
+    found
 }
 
 /// Reports damage in files that the repair did not need, such as tables other than the first.
@@ -112,13 +135,14 @@ fn report_other_damage<F: Fingerprint>(
 fn finish<F: Fingerprint>(
     mut builder: Builder<F>,
     manifest: &Manifest,
+    ingested: BTreeSet<[u8; 16]>,
     mut report: RepairReport,
 ) -> Result<RepairReport> {
     report.sort();
     if builder.is_empty() && report.findings.iter().any(|finding| finding.kind == FindingKind::Lost) {
         return Ok(report);
     }
-    builder.take_over(manifest);
+    builder.take_over(manifest, ingested);
     let made = builder.finish()?;
     let runs = manifest::of::<F>(&Folder::of_database(made.path())?)?.runs;
     (report.made, report.rows) = (true, runs.iter().map(|run| run.rows).sum());
@@ -135,7 +159,7 @@ fn read_logs<F: Fingerprint>(
     let mut changes = ChangeSet::new();
     for &number in logs {
         let Some(log) = DamagedLog::read(storage, number, report)? else { continue };
-        for operation in log.operations::<F>(manifest, report) {
+        for operation in log.operations::<F>(manifest, report)? {
             if manifest.keys.is_some() || !matches!(operation, Operation::InsertKeyed(_)) {
                 changes.apply(operation);
             }

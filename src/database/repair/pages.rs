@@ -11,8 +11,9 @@ use std::io::ErrorKind;
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
 use crate::format::Hex;
+use crate::format::header::Header;
 use crate::format::manifest::FileRecord;
-use crate::format::paged::{CRCS_PER_PAGE, Footer, Header, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages};
+use crate::format::paged::{CRCS_PER_PAGE, Footer, PAGE_BYTES, PAGE_CRC_OFFSET, data_pages, page_crc};
 use crate::run::FileSpec;
 use crate::storage::{ReadFile, Storage};
 use crate::util::cast::to_usize;
@@ -89,7 +90,7 @@ impl Pages {
         if found_len != record.len_bytes {
             damaged(&format!("{found_len} bytes long, and was {}", record.len_bytes));
         }
-        // Checksums follow the data. Without them, damaged pages cannot be recognised. The check
+        // Checksums follow the data. Without them, damaged pages cannot be recognized. The check
         // also bounds the lengths that a damaged manifest may claim.
         if found_len <= (1 + data_pages) * PAGE_BYTES as u64 {
             return Ok(Opened::Missing);
@@ -97,7 +98,8 @@ impl Pages {
         let header = read_page(&*file, 0).unwrap_or_default();
         let known = spec.header.check(&header).is_ok();
         if !known && let Ok(foreign) = Header::decode(spec.header.magic, &header) {
-            damaged(&format!("is of database {}, run {}", Hex(foreign.database_id), foreign.run));
+            let owner = foreign.owner;
+            damaged(&format!("is of database {}, run {}", Hex(owner.database_id), owner.run));
             return Ok(Opened::Missing);
         }
         let footer = read_footer(&*file, record);
@@ -282,30 +284,5 @@ pub(super) fn footer_of(storage: &dyn Storage, name: &str, record: FileRecord) -
 fn read_footer(file: &dyn ReadFile, record: FileRecord) -> Option<Footer> {
     let last = read_page(file, (record.len_bytes / PAGE_BYTES as u64).checked_sub(1)?)?;
     let offset = record.len_bytes - PAGE_BYTES as u64;
-    let crc = u32::from_le_bytes(*last.last_chunk()?);
-    Footer::decode(&last, offset, record.len_bytes).ok().filter(|_| crc == record.footer_crc)
-}
-
-/// The number of data pages of a file with this length. `None` for an impossible length.
-fn data_pages(len_bytes: u64) -> Option<u64> {
-    let pages = len_bytes / PAGE_BYTES as u64;
-    let inner = pages.checked_sub(2)?;
-    let data = inner - inner.div_ceil(CRCS_PER_PAGE as u64 + 1);
-    (len_bytes.is_multiple_of(PAGE_BYTES as u64) && data + checksum_pages(data) == inner).then_some(data)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_length_determines_the_number_of_data_pages() {
-        for pages in [0, 1, 2, 2046, 2047, 2048, 4094, 4095, 1 << 30] {
-            let planned = Footer::plan(&[pages * PAGE_BYTES as u64]);
-            assert_eq!(data_pages(planned.file_len()), Some(pages), "{pages}");
-        }
-        for len in [0, 8192, 8193, 3 * 8192, 16_385] {
-            assert_eq!(data_pages(len), None, "{len}");
-        }
-    }
+    Footer::decode(&last, offset, record.len_bytes).ok().filter(|_| page_crc(&last) == record.footer_crc)
 }

@@ -60,7 +60,7 @@ impl DamagedPostings {
         record: &RunRecord,
         report: &mut RepairReport,
     ) -> Result<OpenedPostings> {
-        let spec = Postings::file_spec(manifest.database_id, record.run, manifest.width);
+        let spec = Postings::file_spec(manifest.owner_of(record));
         Ok(match Pages::open(storage, &spec, record.postings_file, report)? {
             Opened::Whole(pages) => match Self::of(pages, record, report) {
                 Some(postings) => OpenedPostings::Readable(postings),

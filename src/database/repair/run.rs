@@ -160,7 +160,7 @@ impl DamagedRun<'_> {
     pub(super) fn deleted(self, report: &mut RepairReport) -> Result<Vec<u64>> {
         let Self { storage, manifest, record } = self;
         let Some(file) = record.tombstones_file else { return Ok(Vec::new()) };
-        let spec = Tombstones::file_spec(manifest.database_id, record.run, manifest.width);
+        let spec = Tombstones::file_spec(manifest.owner_of(record));
         // A damaged manifest may claim any number of ids. The length of the file bounds them.
         let count = record.tombstones.min(file.len_bytes / 8);
         let opened = Pages::open(storage, &spec, file, report)?;

@@ -1,10 +1,9 @@
 //! The damaged database: its manifest, or what its files say without one.
 //!
-//! Without a manifest, a run is a segment of table 0 and a postings file with the same number and
-//! database. No other file of a run is used: the layout of the tables is unknown, as are the ages
-//! of the runs and which runs were live.
+//! Without a manifest, a run is a segment of table 0 and a postings file with the same number, salt
+//! and database, and what else has them. The headers of the files have the settings of the
+//! database. The ages of the runs are unknown, as is which runs were live.
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 use super::log::DamagedLog;
@@ -12,14 +11,16 @@ use super::pages::{is_medium_error, open_file, read_page};
 use super::report::{FindingKind, RepairReport};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::manifest::{FileRecord, Manifest, RunRecord};
-use crate::format::paged::{Footer, Header, PAGE_BYTES};
+use crate::format::header::{Header, Owner};
+use crate::format::keys::KeysInfo;
+use crate::format::manifest::{FileRecord, KeysRecord, Manifest, RunRecord};
+use crate::format::paged::{Footer, PAGE_BYTES, page_crc};
 use crate::format::postings::PostingsInfo;
-use crate::format::schema::Schema;
+use crate::format::schema::{KeyStorage, Schema};
 use crate::format::segment::SegmentInfo;
 use crate::format::wal::WalHeader;
-use crate::format::{postings, segment};
-use crate::layout::Layout;
+use crate::format::{keys, postings, segment};
+use crate::layout::{Layout, LayoutChoice};
 use crate::log::manifest;
 use crate::storage::{ReadFile, Storage, names};
 
@@ -40,7 +41,11 @@ impl DamagedDatabase {
         let why = match manifest::read(storage) {
             Ok(Some(manifest)) => {
                 manifest.check_width(F::BITS, &storage.path(""))?;
-                return Ok(Self { logs: manifest.live_wal.into_iter().collect(), manifest });
+                manifest::check_writable(storage, &manifest)?;
+                return Ok(Self {
+                    logs: manifest.live_wal.iter().map(|live| live.number).collect(),
+                    manifest,
+                });
             }
             Ok(None) => "missing".to_string(),
             Err(Error::Corrupt(damage)) => {
@@ -55,12 +60,12 @@ impl DamagedDatabase {
         };
         let database = Self::from_files::<F>(storage, fallback, report)?;
         report.add(FindingKind::Damaged, names::MANIFEST, why);
-        let what = "nothing tells which run is older: deleted rows may have come back";
+        let what = "the order of the runs is unknown: deleted rows may have come back";
         report.add(FindingKind::Note, names::MANIFEST, what);
-        let Schema { k, layout, keys, recipe } = fallback;
+        let Schema { k, layout, keys, recipe } = database.manifest.schema();
         let keys = if keys.has_keys() { "keys" } else { "no keys" };
         let recipe = recipe.as_ref().map_or("no recipe".into(), |recipe| format!("recipe {recipe}"));
-        let what = format!("the settings are lost: the copy has layout {layout}, k = {k}, {keys}, {recipe}");
+        let what = format!("the recipe is lost: the copy has layout {layout}, k = {k}, {keys}, {recipe}");
         report.add(FindingKind::Note, names::MANIFEST, what);
         Ok(database)
     }
@@ -73,12 +78,14 @@ impl DamagedDatabase {
         report: &mut RepairReport,
     ) -> Result<Self> {
         let FolderContent { files, runs, logs } = FolderContent::list(storage)?;
-        let (database_id, width) = most_common(storage, &runs, &logs)?;
-        let mut manifest = manifest::fresh(width, fallback)?;
+        let (database_id, width, settings) = most_common(storage, &runs, &logs)?;
+        let (k, layout, keys) = settings.unwrap_or((fallback.k, fallback.layout, fallback.keys));
+        let schema = Schema { k, layout, keys, recipe: fallback.recipe.clone() };
+        let mut manifest = manifest::fresh(width, &schema)?;
         manifest.database_id = database_id;
         manifest.check_width(F::BITS, &storage.path(""))?;
         for &run in &runs {
-            match record::<F>(storage, database_id, run)? {
+            match record::<F>(storage, &manifest, run)? {
                 Some((record, largest_id)) => {
                     manifest.runs.push(record);
                     manifest.largest_id = manifest.largest_id.max(Some(largest_id));
@@ -106,15 +113,15 @@ impl DamagedDatabase {
     }
 }
 
-/// The width of a database: that of its manifest, or of most of its files if the manifest is
+/// The width of a database, from its manifest, or from most of its files if the manifest is
 /// unreadable.
 pub(crate) fn width(storage: &dyn Storage) -> Result<u32> {
     match manifest::read(storage) {
         Ok(Some(manifest)) => Ok(manifest.width),
-        Err(newer @ Error::NewerVersion { .. }) => Err(newer),
+        Err(newer @ (Error::NewerVersion { .. } | Error::NewerFeature { .. })) => Err(newer),
         _ => {
             let FolderContent { runs, logs, .. } = FolderContent::list(storage)?;
-            most_common(storage, &runs, &logs).map(|(_, width)| width)
+            most_common(storage, &runs, &logs).map(|(_, width, _)| width)
         }
     }
 }
@@ -151,27 +158,42 @@ fn numbers(files: &[String], prefix: &str, suffix: &str, name: impl Fn(u64) -> S
     found
 }
 
-/// The database id and width of most files. [`Error::NotADatabase`] if there are none.
-fn most_common(storage: &dyn Storage, runs: &[u64], logs: &[u64]) -> Result<([u8; 16], u32)> {
-    let mut counts: BTreeMap<([u8; 16], u32), u64> = BTreeMap::new();
-    let mut count = |database_id, width| *counts.entry((database_id, width)).or_default() += 1;
+/// The database id and width of most files, and the settings in most of their headers.
+/// [`Error::NotADatabase`] if there are no files.
+fn most_common(
+    storage: &dyn Storage,
+    runs: &[u64],
+    logs: &[u64],
+) -> Result<([u8; 16], u32, Option<Settings>)> {
+    let (mut databases, mut settings) = (Vec::new(), Vec::new());
     for &run in runs {
         for (magic, name) in [(segment::MAGIC, names::segment(run, 0)), (postings::MAGIC, names::rows(run))] {
             if let Ok(file) = open_file(storage, &name)?
-                && let Some(header) = header(&*file, magic)
+                && let Some(Header { owner, .. }) = header(&*file, magic)
             {
-                count(header.database_id, header.width);
+                databases.push((owner.database_id, owner.width));
+                settings.push((owner.database_id, (owner.k, owner.layout, owner.keys)));
             }
         }
     }
     for &number in logs {
         let header = DamagedLog::read(storage, number, &mut RepairReport::default())?;
         if let Some(WalHeader { database_id, width, .. }) = header.and_then(|log| log.any_header()) {
-            count(database_id, width);
+            databases.push((database_id, width));
         }
     }
-    let found = counts.into_iter().max_by_key(|&(_, count)| count).map(|(found, _)| found);
-    found.ok_or_else(|| Error::NotADatabase { path: storage.path("") })
+    let most = most_frequent(&databases).ok_or_else(|| Error::NotADatabase { path: storage.path("") })?;
+    settings.retain(|(database_id, _)| *database_id == most.0);
+    Ok((most.0, most.1, most_frequent(&settings).map(|(_, settings)| settings)))
+}
+
+/// k, layout and keys of a database.
+type Settings = (u32, LayoutChoice, KeyStorage);
+
+/// The value that is there most often.
+fn most_frequent<T: Copy + PartialEq>(values: &[T]) -> Option<T> {
+    let frequency = |value: &&T| values.iter().filter(|other| other == value).count();
+    values.iter().max_by_key(frequency).copied()
 }
 
 fn header(file: &dyn ReadFile, magic: [u8; 8]) -> Option<Header> {
@@ -179,7 +201,11 @@ fn header(file: &dyn ReadFile, magic: [u8; 8]) -> Option<Header> {
 }
 
 /// Header and footer of a file, and its record for a manifest.
-type FileEnds = (Header, FileRecord, Footer);
+struct FileEnds {
+    header: Header,
+    record: FileRecord,
+    footer: Footer,
+}
 
 /// Header and footer of a file, if both are sound.
 fn ends(storage: &dyn Storage, name: &str, magic: [u8; 8]) -> Result<Option<FileEnds>> {
@@ -188,52 +214,81 @@ fn ends(storage: &dyn Storage, name: &str, magic: [u8; 8]) -> Result<Option<File
         let len_bytes = file.len_bytes().ok()?;
         let last = read_page(&*file, (len_bytes / PAGE_BYTES as u64).checked_sub(1)?)?;
         let footer = Footer::decode(&last, len_bytes - PAGE_BYTES as u64, len_bytes).ok()?;
-        let footer_crc = u32::from_le_bytes(*last.last_chunk()?);
-        Some((header(&*file, magic)?, FileRecord { len_bytes, footer_crc }, footer))
+        let record = FileRecord { len_bytes, footer_crc: page_crc(&last) };
+        Some(FileEnds { header: header(&*file, magic)?, record, footer })
     };
     Ok(read())
 }
 
-/// The record of a run for a manifest, if segment and postings file belong together, and its
-/// largest id.
+/// The record of a run for a manifest, if table 0 and postings file belong together and to the
+/// database, and its largest id.
 fn record<F: Fingerprint>(
     storage: &dyn Storage,
-    database_id: [u8; 16],
+    database: &Manifest,
     run: u64,
 ) -> Result<Option<(RunRecord, u64)>> {
     let natural = ends(storage, &names::segment(run, 0), segment::MAGIC)?;
     let postings = ends(storage, &names::rows(run), postings::MAGIC)?;
-    let Some((
-        (segment_header, segment_file, segment_footer),
-        (postings_header, postings_file, postings_footer),
-    )) = natural.zip(postings)
-    else {
-        return Ok(None);
-    };
-    let ours = |header: &Header| {
-        (header.database_id, header.run, header.table, header.width) == (database_id, run, 0, F::BITS)
-    };
-    let segment_info = SegmentInfo::from_footer(&segment_footer, 0, F::BITS, 0).ok();
-    let postings_info = PostingsInfo::from_footer(&postings_footer, 0, F::BITS).ok();
-    let infos = segment_info.zip(postings_info).filter(|_| ours(&segment_header) && ours(&postings_header));
-    let Some((segment_info, postings_info)) = infos else { return Ok(None) };
-    if segment_info.entries != postings_info.entries {
+    let Some((natural, postings)) = natural.zip(postings) else { return Ok(None) };
+    let salt = natural.header.owner.salt;
+    let owner = database.owner(run, salt);
+    let infos = SegmentInfo::from_footer(&natural.footer, 0, F::BITS, 0)
+        .and_then(|segment| Ok((segment, PostingsInfo::from_footer(&postings.footer, 0, F::BITS)?)));
+    let Ok((segment_info, postings_info)) = infos else { return Ok(None) };
+    let owned = [&natural, &postings].iter().all(|ends| ends.header.owner == owner);
+    if !owned || segment_info.entries != postings_info.entries {
         return Ok(None);
     }
+    let Some((layout, segments)) = tables(storage, owner, &natural)? else { return Ok(None) };
     let record = RunRecord {
         run,
         identity: [0; 16],
-        // Table 0 is the natural order in every layout.
-        layout: Layout::rotations(F::BITS, 1)?,
+        salt,
+        layout,
         entries: segment_info.entries,
         rows: postings_info.rows,
         fingerprint_sum: segment_info.fingerprint_sum,
         row_sum: postings_info.row_sum,
         tombstones: 0,
-        segments: vec![segment_file],
-        postings_file,
+        segments,
+        postings_file: postings.record,
         tombstones_file: None,
-        keys: None,
+        keys: keys_record(storage, owner)?,
     };
     Ok(Some((record, postings_info.largest_id)))
+}
+
+/// The layout of a run, and the records of its tables. A damaged table ends the list; with bands
+/// its record is one that no file has.
+fn tables(
+    storage: &dyn Storage,
+    owner: Owner,
+    natural: &FileEnds,
+) -> Result<Option<(Layout, Vec<FileRecord>)>> {
+    let blocks = natural.header.blocks;
+    let (mut prefixes, mut segments) = (vec![natural.header.prefix], vec![natural.record]);
+    while let Some(ends) = ends(storage, &names::segment(owner.run, segments.len()), segment::MAGIC)?
+        .filter(|ends| (ends.header.owner, ends.header.blocks) == (owner, blocks))
+    {
+        prefixes.push(ends.header.prefix);
+        segments.push(ends.record);
+    }
+    let layout = match owner.layout {
+        LayoutChoice::Bands(bands) => Layout::bands(owner.width, bands).ok(),
+        _ => Layout::from_parts(owner.width, blocks, prefixes),
+    };
+    Ok(layout.map(|layout| {
+        segments.resize(layout.table_count(), FileRecord { len_bytes: 0, footer_crc: 0 });
+        (layout, segments)
+    }))
+}
+
+/// The record of a run's keys, if the database has keys and their file is there.
+fn keys_record(storage: &dyn Storage, owner: Owner) -> Result<Option<KeysRecord>> {
+    let ends = ends(storage, &names::keys(owner.run), keys::MAGIC)?;
+    let owned = ends.filter(|ends| owner.keys.has_keys() && ends.header.owner == owner);
+    Ok(owned.and_then(|ends| {
+        let KeysInfo { count, key_sum, value_sum, .. } = KeysInfo::from_footer(&ends.footer, 0).ok()?;
+        Some(KeysRecord { count, key_sum, value_sum, file: ends.record })
+    }))
 }

@@ -87,7 +87,7 @@ impl<F: Fingerprint> DamagedTable<F> {
         number: usize,
         report: &mut RepairReport,
     ) -> Result<Self> {
-        let spec = Segment::<F>::file_spec(manifest.database_id, record.run, number);
+        let spec = Segment::<F>::file_spec(manifest.owner_of(record), &record.layout, number);
         let opened = match record.segments.get(number) {
             Some(&file) => Pages::open(storage, &spec, file, report)?,
             None => Opened::Missing,
@@ -107,8 +107,8 @@ impl<F: Fingerprint> DamagedTable<F> {
         self.file.is_none()
     }
 
-    /// The next entry of a table of whole fingerprints; `None` at the end. The number of entries is
-    /// always that of the run.
+    /// The next entry of a table of whole fingerprints; `None` at the end. The number of entries
+    /// always equals the run's.
     pub(super) fn next(&mut self, walk: &mut Walk<F>) -> Option<TableEntry<F>> {
         let entry = self.next_entry(walk)?;
         let Some((pages, info)) = &mut self.file else {

@@ -34,7 +34,7 @@ impl<F: Fingerprint> WideFingerprints<F> {
         record: &RunRecord,
         report: &mut RepairReport,
     ) -> Result<Self> {
-        let spec = Postings::file_spec(manifest.database_id, record.run, F::BITS);
+        let spec = Postings::file_spec(manifest.owner_of(record));
         // Reading the ids reports damage of the file as a whole. Here it is not reported again.
         let opened = Pages::open(storage, &spec, record.postings_file, &mut RepairReport::default())?;
         let pages = opened.or_arrange(DamagedPostings::footers(record, &[0]), |_| true);

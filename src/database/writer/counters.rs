@@ -21,9 +21,4 @@ impl Counters {
         self.next_run += 1;
         self.next_run - 1
     }
-
-    pub(super) fn take_wal(&mut self) -> u64 {
-        self.next_wal += 1;
-        self.next_wal - 1
-    }
 }

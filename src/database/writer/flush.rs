@@ -6,20 +6,28 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::log::wal::{Log, Wal};
+use crate::storage::names;
 
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
-        let wal = self.create_log()?;
-        self.publish(Manifest { live_wal: Some(wal.number), ..self.next_manifest() })
-            .inspect_err(|_| self.forget_log(wal.number))?;
+        let mut next = self.next_manifest();
+        let wal = self.create_log(&mut next)?;
+        self.publish(next).inspect_err(|_| self.forget_log(wal.live.number))?;
         self.wal = Some(wal);
         Ok(())
     }
 
-    fn create_log(&mut self) -> Result<Wal> {
-        let number = self.counters.take_wal();
-        Wal::create(&self.storage, &self.manifest, number, self.counters.next_frame)
+    /// Creates a log, and names it in the next manifest.
+    fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
+        let wal = Wal::create(&self.storage, next)?;
+        self.counters.next_wal += 1;
+        (next.live_wal, next.next_wal) = (Some(wal.live), self.counters.next_wal);
+        Ok(wal)
+    }
+
+    fn forget_log(&self, number: u64) {
+        self.forget(&names::wal(number));
     }
 
     /// Writes the memtable as a run and drops the log; starts a new one unless the writer closes.
@@ -35,7 +43,7 @@ impl<F: Fingerprint> Writer<F> {
             self.forget_run(run, tables);
         }
         self.wal = published?;
-        old.into_iter().for_each(|number| self.forget_log(number));
+        old.iter().for_each(|log| self.forget_log(log.number));
         self.memtable.clear();
         self.pending.clear();
         Ok(())
@@ -44,12 +52,12 @@ impl<F: Fingerprint> Writer<F> {
     /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
     fn publish_flush(&mut self, record: Option<RunRecord>, start_log: bool) -> Result<Option<Wal>> {
         self.counters.next_frame = self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame);
-        let wal = if start_log { Some(self.create_log()?) } else { None };
-        let (mut next, number) = (self.next_manifest(), wal.as_ref().map(|wal| wal.number));
+        let mut next = self.next_manifest();
+        (next.live_wal, next.next_frame) = (None, self.counters.next_frame);
         self.memtable.changes.note_in(&mut next);
-        (next.live_wal, next.next_frame) = (number, self.counters.next_frame);
         next.runs.extend(record);
-        self.publish(next).inspect_err(|_| number.into_iter().for_each(|number| self.forget_log(number)))?;
+        let wal = start_log.then(|| self.create_log(&mut next)).transpose()?;
+        self.publish(next).inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
         Ok(wal)
     }
 
@@ -59,9 +67,45 @@ impl<F: Fingerprint> Writer<F> {
         let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
         let run = self.counters.take_run();
         let options = self.options.clone().without_progress();
-        let (storage, database_id) = (self.storage(), self.manifest.database_id);
-        let target = Target { storage: &storage, options: &options, database_id, width: F::BITS, run };
+        let storage = self.storage();
+        let target = Target { storage: &storage, options: &options, owner: self.manifest.new_owner(run)? };
         effect.write(target, |entries| self.layout_of(entries, false)).map(Some)
+    }
+
+    /// Takes back all operations since the last commit, or since the writer was opened. Costs reading
+    /// the log: everything that was committed and is in no run yet.
+    ///
+    /// ```
+    /// use nearprint::{Database, Schema};
+    /// # let home = tempfile::tempdir()?;
+    /// let database = Database::<u64>::create(home.path().join("seen.np"), &Schema::new())?;
+    /// let mut writer = database.writer()?;
+    /// writer.insert(0x1f3a)?;
+    /// writer.commit()?;
+    /// writer.insert(0xffff)?;
+    /// writer.discard()?;
+    /// assert_eq!(writer.snapshot()?.stats().rows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`](crate::Error::Poisoned); [`Error::Io`](crate::Error::Io) and
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for the log. After an error the
+    /// operations are still there.
+    pub fn discard(&mut self) -> Result<()> {
+        self.check_poison()?;
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let log = Log::open(&self.storage, &self.manifest)?;
+        let frames = log.as_ref().map(|log| log.read(log.start())).transpose()?;
+        if let Some(frames) = &frames {
+            // Nothing is given up before everything can be read.
+            frames.visit::<F>(&mut |_| ())?;
+        }
+        self.pending.clear();
+        self.memtable.clear();
+        frames.map_or(Ok(()), |frames| frames.visit(&mut |operation| self.memtable.apply(operation)))
     }
 
     /// Writes the content of the log as a run. Recovery never appends to a log.

@@ -22,11 +22,11 @@ impl<F: Fingerprint> Writer<F> {
         while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge() else { return Ok(()) };
             let is_spawned = self.options.background_merges && self.options.threads > 1;
-            if is_spawned && let Some(job) = self.plan(range.clone()).spawn(&self.options) {
+            if is_spawned && let Some(job) = self.plan(range.clone())?.spawn(&self.options) {
                 self.merges.push(job);
                 continue;
             }
-            let merged = self.plan(range).run(&self.options.clone().without_progress());
+            let merged = self.plan(range)?.run(&self.options.clone().without_progress());
             if !self.take_over(merged)? {
                 return Ok(());
             }
@@ -73,24 +73,23 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    pub(super) fn plan(&mut self, range: Range<usize>) -> MergePlan<F> {
+    pub(super) fn plan(&mut self, range: Range<usize>) -> Result<MergePlan<F>> {
         let largest = self.largest_run().map(|record| record.run);
         let holds_largest =
             self.manifest.runs[range.clone()].iter().any(|record| Some(record.run) == largest);
         let beside = self.largest_run().filter(|_| !holds_largest).map(|record| record.layout.clone());
         let (choice, k) = (self.manifest.layout, self.manifest.k);
         let run = self.take_run_number();
-        MergePlan {
+        Ok(MergePlan {
             has_older: range.start > 0,
             inputs: self.view.searchables()[range].to_vec(),
             storage: self.storage(),
-            database_id: self.manifest.database_id,
-            run,
+            owner: self.manifest.new_owner(run)?,
             layout: Box::new(move |entries| match &beside {
                 Some(layout) => Ok(layout.clone()),
-                None => choice.layout(F::BITS, k, entries),
+                None => choice.of_run(F::BITS, k, entries),
             }),
-        }
+        })
     }
 
     /// Installs the results of finished merges.

@@ -42,8 +42,8 @@ use crate::storage::{Guarded, Lock, Storage};
 ///
 /// Operations are durable when [`commit`](Writer::commit) returns, and visible to every
 /// [`Snapshot`] taken afterwards. After a crash the database holds the effect of a prefix of the
-/// operations that includes everything committed. Dropping a writer discards uncommitted
-/// operations.
+/// operations that includes everything committed. Dropping a writer
+/// discards uncommitted operations, and so does [`discard`](Writer::discard).
 ///
 /// In the child of a fork, its parent's writer fails with [`Error::Forked`]: at the first operation
 /// after a commit, and whenever something is to be made durable. Dropping it there changes nothing.
@@ -109,6 +109,7 @@ impl<F: Fingerprint> Writer<F> {
         // Checked before the lock is taken, which creates a file.
         let found = manifest::read(&*storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
         found.check_id(database_id, &path)?;
+        manifest::check_writable(&*storage, &found)?;
         let lock: Arc<dyn Lock> = storage.lock()?.into();
         let storage = Guarded::new(storage, &lock).map_err(Error::io("read", &path))?;
         let manifest = manifest::read(&storage)?.ok_or_else(|| Error::NotADatabase { path: path.clone() })?;
@@ -209,7 +210,7 @@ impl<F: Fingerprint> Writer<F> {
         (!noted.is_empty()).then_some(noted)
     }
 
-    /// Stores records of the caller's finished jobs, in the caller's bytes, in the place of all
+    /// Stores records of the caller's finished jobs, in the caller's bytes, and replaces all
     /// earlier ones. The next commit makes them durable together with the operations before it. An
     /// empty history removes them.
     ///
@@ -238,7 +239,7 @@ impl<F: Fingerprint> Writer<F> {
         kept.max(self.memtable.changes.next_sequence())
     }
 
-    /// Whether rows have keys, and what keys have beside them.
+    /// Whether rows have keys, and keys texts or hashes of texts.
     #[must_use]
     pub fn key_storage(&self) -> KeyStorage {
         KeyStorage::of(self.manifest.keys)
@@ -360,7 +361,7 @@ impl<F: Fingerprint> Writer<F> {
             return Ok(());
         }
         let options = self.options.clone();
-        let merged = self.plan(range).run(&options)?;
+        let merged = self.plan(range)?.run(&options)?;
         self.install_merge(merged)
     }
 
@@ -438,7 +439,7 @@ impl<F: Fingerprint> Writer<F> {
         &self.manifest
     }
 
-    /// Automatically assigned ids, including those of unflushed rows.
+    /// Automatically assigned ids, unflushed rows included.
     pub(crate) fn automatic(&self) -> IdRanges {
         let mut all = self.manifest.automatic.clone();
         self.memtable.changes.automatic().iter().for_each(|(first, last)| all.add(first, last));

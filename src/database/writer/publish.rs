@@ -8,7 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::Manifest;
 use crate::log::manifest;
 use crate::query::view::View;
-use crate::storage::{Storage, names};
+use crate::storage::Storage;
 
 impl<F: Fingerprint> Writer<F> {
     /// The next manifest, for the caller to change.
@@ -39,11 +39,11 @@ impl<F: Fingerprint> Writer<F> {
         }
     }
 
-    /// The same for a log.
-    pub(super) fn forget_log(&self, number: u64) {
+    /// The same for a file.
+    pub(crate) fn forget(&self, name: &str) {
         if !self.storage.is_poisoned() {
             // If this fails, the next writer removes it.
-            let _ = self.storage.remove(&names::wal(number));
+            let _ = self.storage.remove(name);
         }
     }
 }

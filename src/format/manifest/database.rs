@@ -1,12 +1,16 @@
 //! The record about the database as a whole.
 
+use super::identities::IdentitiesRecord;
 use super::ids::IdRanges;
 use super::runs::RunRecord;
-use crate::format::{Decoder, Encoder, Flaw};
+use crate::format::schema::KeyStorage;
+use crate::format::{Decoder, Encoder, Flaw, Problem};
 use crate::layout::{BandLayout, LayoutChoice};
 
 /// The kind of a layout of bands.
 const KIND_BANDS: u32 = 3;
+/// The kind of a layout that is chosen for each run, small. The last kind.
+const KIND_SMALL: u32 = 5;
 /// Bit 0 of the flags: some id has been stored, and `largest_id` is the largest of all time.
 const FLAG_HAS_IDS: u32 = 1;
 /// Bit 1 of the flags: the folder holds runs for other databases to ingest.
@@ -19,7 +23,7 @@ const FLAG_TEXTS: u32 = 8;
 const FLAG_HASHES: u32 = 16;
 /// The largest generation, and the largest number of the next run, log, frame or key. Counters that
 /// start here never overflow.
-pub(super) const MAX_NUMBER: u64 = 1 << 63;
+pub(crate) const MAX_NUMBER: u64 = 1 << 63;
 
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,15 +42,16 @@ pub(crate) struct Manifest {
     /// Whether the folder holds runs for other databases to ingest. Such a folder has no writer.
     pub(crate) runs_only: bool,
     /// The write-ahead log whose operations are in no run yet.
-    pub(crate) live_wal: Option<u64>,
+    pub(crate) live_wal: Option<LiveWal>,
     /// The number of the next write-ahead log.
     pub(crate) next_wal: u64,
     /// The number of the first frame of the live write-ahead log, or of the next one.
     pub(crate) next_frame: u64,
     /// Oldest first.
     pub(crate) runs: Vec<RunRecord>,
-    /// Identities of ingested runs, including those merged since, in the order of ingestion.
-    pub(crate) ingested: Vec<[u8; 16]>,
+    /// The files with the identities of ingested runs, including runs that were merged since. The
+    /// youngest file is last.
+    pub(crate) ingested: Vec<IdentitiesRecord>,
     pub(crate) automatic: IdRanges,
     /// `None` if rows have no keys.
     pub(crate) keys: Option<KeysKept>,
@@ -55,6 +60,20 @@ pub(crate) struct Manifest {
     pub(crate) checkpoint: Vec<u8>,
     /// The records of finished jobs; empty if there are none.
     pub(crate) history: Vec<u8>,
+    /// Features that a program needs to write to the database, one a bit.
+    pub(crate) needed_to_write: u32,
+    /// Tags and bodies of records that this program does not know and may ignore. Writers keep
+    /// them.
+    pub(crate) skipped: Vec<([u8; 4], Vec<u8>)>,
+}
+
+/// The live write-ahead log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LiveWal {
+    /// At least 1.
+    pub(crate) number: u64,
+    /// Random, and in the log's header. It distinguishes the log from the log of a copy.
+    pub(crate) salt: u64,
 }
 
 /// What a database stores besides its rows.
@@ -97,12 +116,20 @@ impl Manifest {
         run
     }
 
+    /// Whether a counter is above [`MAX_NUMBER`].
+    pub(crate) fn exceeds_numbers(&self) -> bool {
+        let next_sequence = self.keys.map_or(0, |keys| keys.next_sequence);
+        let numbers = [self.generation, self.next_run, self.next_wal, self.next_frame, next_sequence];
+        numbers.iter().any(|&number| number > MAX_NUMBER)
+    }
+
     pub(super) fn encode_database(&self, body: &mut Encoder) {
         body.u64(self.generation).put(&self.database_id).u32(self.width).u32(self.k);
         encode_layout(self.layout, body);
         body.u32(self.flags());
         body.u64(self.next_run).u64(self.largest_id.unwrap_or(0));
-        body.u64(self.live_wal.unwrap_or(0)).u64(self.next_wal).u64(self.next_frame);
+        let LiveWal { number, salt } = self.live_wal.unwrap_or(LiveWal { number: 0, salt: 0 });
+        body.u64(number).u64(self.next_wal).u64(self.next_frame).u64(salt);
         if let Some(keys) = self.keys {
             body.u64(keys.next_sequence);
         }
@@ -116,37 +143,32 @@ impl Manifest {
     }
 
     /// Decodes the record. The fields of other records are empty.
-    pub(super) fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+    pub(super) fn decode_database(body: &mut Decoder<'_>) -> Result<Self, Problem> {
         let generation = body.u64()?;
         if generation == 0 {
-            return Err(body.flaw("a generation of at least 1", generation));
+            return Err(body.flaw("a generation of at least 1", generation).into());
         }
         let database_id = body.array()?;
         let (width, k) = decode_width(body)?;
         let layout = decode_layout(body, width)?;
         let most = layout.compared_bits(width);
         if k > most {
-            return Err(body.flaw(format!("k up to {most}"), k));
+            return Err(body.flaw(format!("k up to {most}"), k).into());
         }
         let (flags, beside) = decode_flags(body)?;
         let has = |flag| flags & flag != 0;
         let next_run = body.u64()?;
         if next_run == 0 {
-            return Err(body.flaw("a next run of at least 1", next_run));
+            return Err(body.flaw("a next run of at least 1", next_run).into());
         }
         let largest_id = body.u64()?;
         if !has(FLAG_HAS_IDS) && largest_id != 0 {
-            return Err(body.flaw("no largest id without its flag", largest_id));
+            return Err(body.flaw("no largest id without its flag", largest_id).into());
         }
-        let (live_wal, next_wal) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
-        let next_frame = body.u64()?;
+        let (live_wal, next_wal, next_frame) = decode_logs(body, has(FLAG_RUNS_ONLY))?;
         let next_sequence = if has(FLAG_KEYS) { body.u64()? } else { 0 };
-        let numbers = [generation, next_run, next_wal, next_frame, next_sequence];
-        if numbers.iter().any(|&number| number > MAX_NUMBER) {
-            return Err(body.flaw("numbers up to 2^63", "one that is larger"));
-        }
         body.end()?;
-        Ok(Self {
+        let manifest = Self {
             generation,
             database_id,
             width,
@@ -165,11 +187,18 @@ impl Manifest {
             recipe: None,
             checkpoint: vec![],
             history: vec![],
-        })
+            needed_to_write: 0,
+            skipped: vec![],
+        };
+        if manifest.exceeds_numbers() {
+            return Err(body.flaw("numbers up to 2^63", "one that is larger").into());
+        }
+        Ok(manifest)
     }
 }
 
-fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
+/// The width, and k.
+pub(in crate::format) fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
     let width = body.u32()?;
     if ![64, 128, 256].contains(&width) {
         return Err(body.flaw("a width of 64, 128 or 256", width));
@@ -177,19 +206,19 @@ fn decode_width(body: &mut Decoder<'_>) -> Result<(u32, u32), Flaw> {
     Ok((width, body.u32()?))
 }
 
-fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
+pub(in crate::format) fn encode_layout(layout: LayoutChoice, body: &mut Encoder) {
     let (kind, first, second) = match layout {
         LayoutChoice::Auto => (0, 0, 0),
         LayoutChoice::Rotations { tables } => (1, tables, 0),
         LayoutChoice::Blocks { blocks, prefix } => (2, blocks, prefix),
         LayoutChoice::Bands(bands) => (KIND_BANDS, bands.count(), bands.bits()),
         LayoutChoice::Fast => (4, 0, 0),
-        LayoutChoice::Small => (5, 0, 0),
+        LayoutChoice::Small => (KIND_SMALL, 0, 0),
     };
     body.u32(kind).u32(first).u32(second);
 }
 
-fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Flaw> {
+pub(in crate::format) fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Problem> {
     match (body.u32()?, body.u32()?, body.u32()?) {
         (0, 0, 0) => Ok(LayoutChoice::Auto),
         (1, tables @ 1..=64, 0) => Ok(LayoutChoice::Rotations { tables }),
@@ -197,26 +226,46 @@ fn decode_layout(body: &mut Decoder<'_>, width: u32) -> Result<LayoutChoice, Fla
             Ok(LayoutChoice::Blocks { blocks, prefix })
         }
         (4, 0, 0) => Ok(LayoutChoice::Fast),
-        (5, 0, 0) => Ok(LayoutChoice::Small),
+        (KIND_SMALL, 0, 0) => Ok(LayoutChoice::Small),
         (KIND_BANDS, count, bits) => BandLayout::new(count, bits)
             .and_then(|bands| bands.check_width(width).map(|()| LayoutChoice::Bands(bands)))
-            .map_err(|_| body.flaw("bands and a sketch", format!("{count} bands of {bits} bits"))),
-        (kind, first, second) => Err(body.flaw("a known layout", format!("kind {kind}, {first}, {second}"))),
+            .map_err(|_| body.flaw("bands and a sketch", format!("{count} bands of {bits} bits")).into()),
+        (0..=KIND_SMALL, first, second) => {
+            Err(body.flaw("a layout", format!("its numbers are {first} and {second}")).into())
+        }
+        (kind, ..) => Err(Problem::NewerFeature(format!("layouts of kind {kind}"))),
     }
 }
 
+/// The flags of a header page, which are the flags of keys.
+pub(in crate::format) fn keys_flags(keys: KeyStorage) -> u32 {
+    keys.kept().map_or(0, |keys| FLAG_KEYS | keys.beside.flag())
+}
+
+/// Reads the flags of a header page.
+pub(in crate::format) fn decode_keys_flags(fields: &mut Decoder<'_>) -> Result<KeyStorage, Problem> {
+    let (flags, beside) = decode_flags(fields)?;
+    if flags & (FLAG_HAS_IDS | FLAG_RUNS_ONLY) != 0 {
+        return Err(fields.flaw("flags of keys", flags).into());
+    }
+    Ok(KeyStorage::of((flags & FLAG_KEYS != 0).then_some(KeysKept { beside, next_sequence: 0 })))
+}
+
 /// The flags, and what they say is stored with each key.
-fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Flaw> {
+fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
     const KNOWN: u32 = FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS | FLAG_HASHES;
     let flags = body.u32()?;
+    if flags & !KNOWN != 0 {
+        return Err(Problem::NewerFeature(format!("flag {}", (flags & !KNOWN).trailing_zeros())));
+    }
     let beside = BesideKeys::of_flags(flags)
-        .filter(|beside| flags & !KNOWN == 0 && (flags & FLAG_KEYS != 0 || *beside == BesideKeys::Nothing))
-        .ok_or_else(|| body.flaw("known flags", flags))?;
+        .filter(|beside| flags & FLAG_KEYS != 0 || *beside == BesideKeys::Nothing)
+        .ok_or_else(|| body.flaw("flags that do not contradict each other", flags))?;
     Ok((flags, beside))
 }
 
-/// The number of the live log, if there is one, and that of the next one.
-fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<u64>, u64), Flaw> {
+/// The live log, if there is one, and the numbers of the next one and of the first frame.
+fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<LiveWal>, u64, u64), Flaw> {
     let (live, next) = (body.u64()?, body.u64()?);
     if live >= next {
         return Err(body.flaw("a live log below the next one", format!("{live} and {next}")));
@@ -224,5 +273,10 @@ fn decode_logs(body: &mut Decoder<'_>, runs_only: bool) -> Result<(Option<u64>, 
     if runs_only && live != 0 {
         return Err(body.flaw("no live log in a folder of runs", live));
     }
-    Ok(((live != 0).then_some(live), next))
+    let (next_frame, salt) = (body.u64()?, body.u64()?);
+    match live {
+        0 if salt != 0 => Err(body.flaw("no salt without a live log", salt)),
+        0 => Ok((None, next, next_frame)),
+        number => Ok((Some(LiveWal { number, salt }), next, next_frame)),
+    }
 }

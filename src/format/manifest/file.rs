@@ -1,19 +1,24 @@
 //! The manifest file: its prefix, its tagged records in their order, its checksum.
 
 use super::database::Manifest;
-use super::ids::IdRanges;
+use super::identities::IdentitiesRecord;
+use super::ids::{IdRanges, MAX_RANGES};
 use super::runs::{RunLimits, RunRecord};
 use crate::format::{Decoder, Encoder, Flaw, Hex, Problem, VERSION, check_crc};
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89NPM\r\n\x1a\n";
 /// Bytes before the first record.
-pub(crate) const PREFIX_BYTES: usize = 24;
+pub(crate) const PREFIX_BYTES: usize = 32;
+/// The features without which no program can read the database. This program supports none.
+const NEEDED_TO_READ: u32 = 0;
+/// The features without which a program may read the database, and not write to it.
+const NEEDED_TO_WRITE: u32 = 0;
 /// The record about the database as a whole: the first record, exactly once.
 const TAG_DATABASE: [u8; 4] = *b"DATA";
 /// One record per live run, oldest first.
 const TAG_RUN: [u8; 4] = *b"RUN ";
-/// The identities of runs that were built elsewhere and ingested; at most once.
-const TAG_ADOPTED: [u8; 4] = *b"ADPT";
+/// The files with the identities of ingested runs; at most once.
+const TAG_INGESTED: [u8; 4] = *b"INGS";
 /// The ranges of automatic ids; at most once.
 const TAG_AUTOMATIC: [u8; 4] = *b"AUTO";
 /// The recipe for the fingerprints of documents; at most once.
@@ -22,8 +27,10 @@ const TAG_RECIPE: [u8; 4] = *b"RECP";
 const TAG_CHECKPOINT: [u8; 4] = *b"CKPT";
 /// The records of finished jobs; at most once.
 const TAG_HISTORY: [u8; 4] = *b"HIST";
-/// The order of the records after `DATA`.
-const ORDER: [[u8; 4]; 6] = [TAG_RUN, TAG_ADOPTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT, TAG_HISTORY];
+/// The order of the known records after `DATA`.
+const ORDER: [[u8; 4]; 6] = [TAG_RUN, TAG_INGESTED, TAG_AUTOMATIC, TAG_RECIPE, TAG_CHECKPOINT, TAG_HISTORY];
+/// The longest manifest, in bytes.
+pub(crate) const MAX_MANIFEST_BYTES: usize = 4 << 20;
 /// The longest recipe, in bytes.
 pub(crate) const MAX_RECIPE_BYTES: usize = 4096;
 /// The longest checkpoint, in bytes.
@@ -39,9 +46,7 @@ impl Manifest {
             records.add(TAG_RUN, |body| run.encode(self.keys.is_some(), body));
         }
         if !self.ingested.is_empty() {
-            records.add(TAG_ADOPTED, |body| {
-                body.put(self.ingested.as_flattened());
-            });
+            records.add(TAG_INGESTED, |body| self.ingested.iter().for_each(|file| file.encode(body)));
         }
         if !self.automatic.is_empty() {
             records.add(TAG_AUTOMATIC, |body| self.automatic.encode(body));
@@ -58,7 +63,12 @@ impl Manifest {
                 });
             }
         }
-        records.into_file()
+        for (tag, body) in &self.skipped {
+            records.add(*tag, |encoded| {
+                encoded.put(body);
+            });
+        }
+        records.into_file(self.needed_to_write)
     }
 
     /// Decodes a whole manifest file. Verifies the checksum before anything else.
@@ -69,8 +79,7 @@ impl Manifest {
             .split_last_chunk::<4>()
             .ok_or_else(|| Flaw::new("checksum", 0, "a CRC-32", format!("{} bytes", file.len())))?;
         // A file that was cut short has no checksum. Its length says more.
-        let len =
-            file.get(16..PREFIX_BYTES).and_then(|len| len.first_chunk()).map(|len| u64::from_le_bytes(*len));
+        let len = file.get(16..24).and_then(|len| len.first_chunk()).map(|len| u64::from_le_bytes(*len));
         if let Some(len) = len.filter(|&len| len > file.len() as u64) {
             return Err(Flaw::new("length", 16, format!("{len} bytes"), file.len()).into());
         }
@@ -82,26 +91,56 @@ impl Manifest {
         Flaw::unless_equal("prefix", 8, VERSION, version)?;
         let count = prefix.u32()?;
         Flaw::unless_equal("prefix", 16, file.len() as u64, prefix.u64()?)?;
+        let (needed_to_read, needed_to_write) = (prefix.u32()?, prefix.u32()?);
+        if needed_to_read & !NEEDED_TO_READ != 0 {
+            return Err(unknown_features(needed_to_read & !NEEDED_TO_READ));
+        }
         let records = body.get(PREFIX_BYTES..).unwrap_or_default();
-        Ok(Self::decode_records(Decoder::new("records", PREFIX_BYTES as u64, records), count)?)
+        let manifest = Self::decode_records(Decoder::new("records", PREFIX_BYTES as u64, records), count)?;
+        Ok(Self { needed_to_write, ..manifest })
     }
 
-    fn decode_records(mut records: Decoder<'_>, count: u32) -> Result<Self, Flaw> {
+    /// Bytes by which the manifest may grow without a new run: up to the longest recipe, checkpoint
+    /// and history, and the most ranges of ids. They stay free, so that a database that has many
+    /// runs can be written to, and compacted.
+    pub(crate) fn reserved_bytes(&self) -> usize {
+        const MOST: usize = MAX_RECIPE_BYTES + MAX_CHECKPOINT_BYTES + MAX_HISTORY_BYTES + 16 * MAX_RANGES;
+        let recipe = self.recipe.as_ref().map_or(0, String::len);
+        let used = recipe + self.checkpoint.len() + self.history.len() + 16 * self.automatic.iter().count();
+        MOST.saturating_sub(used)
+    }
+
+    /// Refuses a database that only a newer program can write to.
+    pub(crate) fn check_writable(&self) -> Result<(), Problem> {
+        match self.needed_to_write & !NEEDED_TO_WRITE {
+            0 => Ok(()),
+            unknown => Err(unknown_features(unknown)),
+        }
+    }
+
+    fn decode_records(mut records: Decoder<'_>, count: u32) -> Result<Self, Problem> {
         let (tag, mut body) = next_record(&mut records)?;
         if count == 0 || tag != TAG_DATABASE {
-            return Err(records.flaw("record DATA", name(tag)));
+            return Err(records.flaw("record DATA", name(tag)).into());
         }
         let mut manifest = Self::decode_database(&mut body)?;
         let mut last = 0;
         for _ in 1..count {
             let (tag, mut body) = next_record(&mut records)?;
+            if !tag.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+                return Err(records.flaw("a tag of four printable characters", name(tag)).into());
+            }
+            if tag[0].is_ascii_lowercase() {
+                manifest.skipped.push((tag, body.take_rest().to_vec()));
+                continue;
+            }
             let place = ORDER.iter().position(|known| *known == tag);
+            let place = place.ok_or_else(|| Problem::NewerFeature(format!("record {}", name(tag))))?;
             // Only run records repeat.
-            let place =
-                place.filter(|&place| place > last || (place == 0 && last == 0)).ok_or_else(|| {
-                    let expected = "records DATA, RUN, ADPT, AUTO, RECP, CKPT, HIST in this order";
-                    records.flaw(expected, name(tag))
-                })?;
+            if place < last || (place == last && place > 0) || !manifest.skipped.is_empty() {
+                let expected = "records DATA, RUN, INGS, AUTO, RECP, CKPT, HIST in this order, then others";
+                return Err(records.flaw(expected, name(tag)).into());
+            }
             manifest.decode_record(tag, &mut body)?;
             last = place;
         }
@@ -116,7 +155,7 @@ impl Manifest {
                 let run = RunRecord::decode(body, &self.run_limits())?;
                 self.runs.push(run);
             }
-            TAG_ADOPTED => self.ingested = decode_adopted(body)?,
+            TAG_INGESTED => self.ingested = IdentitiesRecord::decode_all(body, self.next_run, &self.runs)?,
             TAG_AUTOMATIC => self.automatic = IdRanges::decode(body)?,
             TAG_RECIPE => self.recipe = Some(decode_recipe(body)?),
             TAG_CHECKPOINT => {
@@ -138,15 +177,6 @@ impl Manifest {
             older: &self.runs,
         }
     }
-}
-
-fn decode_adopted(body: &mut Decoder<'_>) -> Result<Vec<[u8; 16]>, Flaw> {
-    let offset = body.offset();
-    let (identities, rest) = body.take_rest().as_chunks::<16>();
-    if identities.is_empty() || !rest.is_empty() {
-        return Err(Flaw::new("record ADPT", offset, "identities of 16 bytes", "another length"));
-    }
-    Ok(identities.to_vec())
 }
 
 fn decode_recipe(body: &mut Decoder<'_>) -> Result<String, Flaw> {
@@ -185,11 +215,12 @@ impl Records {
     }
 
     /// The whole file.
-    fn into_file(self) -> Vec<u8> {
+    fn into_file(self, needed_to_write: u32) -> Vec<u8> {
         let records = self.encoded.bytes;
         let mut file = Encoder::default();
         file.put(&MAGIC).u32(VERSION).u32(self.count);
-        file.u64((PREFIX_BYTES + records.len() + 4) as u64).put(&records);
+        file.u64((PREFIX_BYTES + records.len() + 4) as u64);
+        file.u32(NEEDED_TO_READ).u32(needed_to_write).put(&records);
         let crc = crc32fast::hash(&file.bytes);
         file.u32(crc);
         file.bytes
@@ -203,7 +234,7 @@ fn next_record<'a>(records: &mut Decoder<'a>) -> Result<([u8; 4], Decoder<'a>), 
     let section = match tag {
         TAG_DATABASE => "record DATA",
         TAG_RUN => "record RUN",
-        TAG_ADOPTED => "record ADPT",
+        TAG_INGESTED => "record INGS",
         TAG_AUTOMATIC => "record AUTO",
         TAG_RECIPE => "record RECP",
         TAG_CHECKPOINT => "record CKPT",
@@ -211,6 +242,10 @@ fn next_record<'a>(records: &mut Decoder<'a>) -> Result<([u8; 4], Decoder<'a>), 
         _ => "records",
     };
     Ok((tag, Decoder::new(section, base, records.take(len)?)))
+}
+
+fn unknown_features(bits: u32) -> Problem {
+    Problem::NewerFeature(format!("feature {}", bits.trailing_zeros()))
 }
 
 fn name(tag: [u8; 4]) -> String {

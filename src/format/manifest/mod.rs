@@ -2,22 +2,26 @@
 //!
 //! A magic, a version and a length, then tagged records, then one CRC-32 over everything before it.
 //! [`database`] holds the record about the database as a whole, [`runs`] the record of a run,
-//! [`ids`] the ranges of automatic ids, and [`file`] the file that they form.
+//! [`identities`] the record of ingested runs, [`ids`] the ranges of automatic ids, and [`file`]
+//! the file that they form.
 
 mod database;
 mod file;
+mod identities;
 mod ids;
 mod runs;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use database::{BesideKeys, KeysKept, Manifest};
+pub(crate) use database::{BesideKeys, KeysKept, LiveWal, MAX_NUMBER, Manifest};
+pub(super) use database::{decode_keys_flags, decode_layout, decode_width, encode_layout, keys_flags};
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;
 #[cfg(any(test, fuzzing))]
 pub(crate) use file::PREFIX_BYTES;
-pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_RECIPE_BYTES};
+pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_MANIFEST_BYTES, MAX_RECIPE_BYTES};
+pub(crate) use identities::IdentitiesRecord;
 pub(crate) use ids::IdRanges;
 #[cfg(test)]
 pub(crate) use ids::MAX_RANGES;

@@ -10,6 +10,8 @@ pub(crate) struct RunRecord {
     pub(crate) run: u64,
     /// Random. Copies of a run keep it.
     pub(crate) identity: [u8; 16],
+    /// Random, and in the header page of each file.
+    pub(crate) salt: u64,
     pub(crate) layout: Layout,
     pub(crate) entries: u64,
     pub(crate) rows: u64,
@@ -31,6 +33,7 @@ pub(crate) struct RunRecord {
 pub(crate) struct KeysRecord {
     pub(crate) count: u64,
     pub(crate) key_sum: u64,
+    pub(crate) value_sum: u64,
     pub(crate) file: FileRecord,
 }
 
@@ -71,7 +74,7 @@ impl RunRecord {
     }
 
     pub(super) fn encode(&self, keyed: bool, body: &mut Encoder) {
-        body.u64(self.run).put(&self.identity);
+        body.u64(self.run).put(&self.identity).u64(self.salt);
         body.u64(self.entries).u64(self.rows).u64(self.fingerprint_sum).u64(self.row_sum);
         body.u64(self.tombstones);
         let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -90,7 +93,7 @@ impl RunRecord {
         if run >= limits.next_run || limits.older.iter().any(|known| known.run == run) {
             return Err(body.flaw(format!("a run below {}, each once", limits.next_run), run));
         }
-        let identity = body.array()?;
+        let (identity, salt) = (body.array()?, body.u64()?);
         let (entries, rows) = decode_counts(body, limits)?;
         let (fingerprint_sum, row_sum) = (body.u64()?, body.u64()?);
         let tombstones = body.u64()?;
@@ -110,6 +113,7 @@ impl RunRecord {
         Ok(Self {
             run,
             identity,
+            salt,
             layout,
             entries,
             rows,
@@ -154,27 +158,28 @@ fn decode_layout(body: &mut Decoder<'_>, limits: &RunLimits<'_>) -> Result<Layou
 
 impl KeysRecord {
     fn encode(keys: Option<Self>, body: &mut Encoder) {
-        body.u64(keys.map_or(0, |keys| keys.count)).u64(keys.map_or(0, |keys| keys.key_sum));
+        let numbers = keys.map_or([0; 3], |keys| [keys.count, keys.key_sum, keys.value_sum]);
+        body.u64s(&numbers);
         keys.iter().for_each(|keys| keys.file.encode(body));
     }
 
     /// `None` for a run without keys.
     fn decode(body: &mut Decoder<'_>) -> Result<Option<Self>, Flaw> {
-        let (count, key_sum) = (body.u64()?, body.u64()?);
+        let (count, key_sum, value_sum) = (body.u64()?, body.u64()?, body.u64()?);
         match count {
-            0 if key_sum == 0 => Ok(None),
-            0 => Err(body.flaw("a key sum of 0 for no keys", key_sum)),
-            _ => Ok(Some(Self { count, key_sum, file: FileRecord::decode(body)? })),
+            0 if (key_sum, value_sum) == (0, 0) => Ok(None),
+            0 => Err(body.flaw("sums of 0 for no keys", "others")),
+            _ => Ok(Some(Self { count, key_sum, value_sum, file: FileRecord::decode(body)? })),
         }
     }
 }
 
 impl FileRecord {
-    fn encode(&self, body: &mut Encoder) {
+    pub(super) fn encode(&self, body: &mut Encoder) {
         body.u64(self.len_bytes).u32(self.footer_crc).u32(0);
     }
 
-    fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
+    pub(super) fn decode(body: &mut Decoder<'_>) -> Result<Self, Flaw> {
         let record = Self { len_bytes: body.u64()?, footer_crc: body.u32()? };
         match body.u32()? {
             0 => Ok(record),

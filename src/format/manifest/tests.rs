@@ -1,6 +1,5 @@
 //! Tests of the whole manifest.
 
-use super::database::MAX_NUMBER;
 use super::*;
 use crate::format::Problem;
 use crate::layout::{Layout, LayoutChoice};
@@ -12,6 +11,7 @@ pub(crate) fn sample() -> Manifest {
     let run = |run| RunRecord {
         run,
         identity: [9; 16],
+        salt: 6,
         layout: layout.clone(),
         entries: 10,
         rows: 12,
@@ -21,7 +21,7 @@ pub(crate) fn sample() -> Manifest {
         segments: vec![file(6), file(7), file(8)],
         postings_file: file(9),
         tombstones_file: (run % 2 == 1).then(|| file(10)),
-        keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, file: file(11) }),
+        keys: (run % 2 == 0).then(|| KeysRecord { count: 13, key_sum: 79, value_sum: 80, file: file(11) }),
     };
     Manifest {
         generation: 5,
@@ -32,16 +32,21 @@ pub(crate) fn sample() -> Manifest {
         next_run: 9,
         largest_id: Some(u64::MAX),
         runs_only: false,
-        live_wal: Some(3),
+        live_wal: Some(LiveWal { number: 3, salt: 8 }),
         next_wal: 4,
         next_frame: 17,
         runs: vec![run(7), run(2)],
-        ingested: vec![[3; 16], [2; 16]],
+        ingested: vec![
+            IdentitiesRecord { number: 1, count: 9, file: file(4) },
+            IdentitiesRecord { number: 0, count: 1, file: file(4) },
+        ],
         automatic: IdRanges(vec![(0, 5), (7, u64::MAX)]),
         keys: Some(KeysKept { beside: BesideKeys::Texts, next_sequence: 50 }),
         recipe: Some("some words".into()),
         checkpoint: vec![1, 2, 3],
         history: vec![4, 5],
+        needed_to_write: 0,
+        skipped: vec![(*b"note", vec![6])],
     }
 }
 
@@ -68,6 +73,7 @@ fn survives_the_round_trip() {
         recipe: None,
         checkpoint: vec![],
         history: vec![],
+        skipped: vec![],
         ..manifest
     };
     assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
@@ -81,11 +87,14 @@ fn survives_the_round_trip() {
 fn unknown_flags_and_those_that_contradict_others_are_rejected() {
     /// Where the flags are.
     const FLAGS: usize = PREFIX_BYTES + 8 + 44;
-    for (flags, is_known) in [(0x0d, true), (0x15, true), (0x1d, false), (0x2d, false)] {
+    let with_flags = |flags| {
         let mut bytes = sample().encode();
         assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0x0d);
-        assert_eq!(Manifest::decode(&resealed(bytes)).is_ok(), is_known, "{flags:#x}");
-    }
+        Manifest::decode(&resealed(bytes))
+    };
+    assert!(with_flags(0x0d).is_ok() && with_flags(0x15).is_ok());
+    assert!(matches!(with_flags(0x1d), Err(Problem::Flaw(_))));
+    assert_eq!(with_flags(0x2d), Err(Problem::NewerFeature("flag 5".into())));
     let mut bytes = Manifest { keys: None, runs: vec![], ..sample() }.encode();
     assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0x11), 0x01, "hashes of texts, and no keys");
     assert!(Manifest::decode(&resealed(bytes)).is_err());
@@ -119,6 +128,10 @@ fn manifests_that_no_writer_writes_are_rejected() {
     rejected(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 0 });
     rejected(|manifest| manifest.layout = LayoutChoice::Blocks { blocks: 5, prefix: 6 });
     rejected(|manifest| manifest.next_run = 7);
+    rejected(|manifest| manifest.ingested[1].count = 0);
+    rejected(|manifest| manifest.ingested[1].number = 9);
+    rejected(|manifest| manifest.ingested[1].number = 1);
+    rejected(|manifest| manifest.ingested[1].number = 2);
     rejected(|manifest| (manifest.next_run, manifest.runs) = (0, Vec::new()));
     rejected(|manifest| manifest.runs[1].run = 7);
     rejected(|manifest| manifest.runs[1].entries = 0);
@@ -194,6 +207,35 @@ fn a_sound_newer_version_is_not_damage() {
     bytes[8] = 2;
     assert!(matches!(Manifest::decode(&bytes), Err(Problem::Flaw(_))), "the checksum comes first");
     assert_eq!(Manifest::decode(&resealed(bytes)), Err(Problem::Newer(2)));
+}
+
+#[test]
+fn what_only_a_newer_program_knows_is_not_damage() {
+    /// Where the features to read and to write, and the kind of the layout are.
+    const READ: usize = 24;
+    const WRITE: usize = 28;
+    const KIND: usize = PREFIX_BYTES + 8 + 32;
+    let changed = |at: usize, value| {
+        let mut bytes = sample().encode();
+        bytes[at] = value;
+        Manifest::decode(&resealed(bytes))
+    };
+    let newer = |feature: &str| Err(Problem::NewerFeature(feature.into()));
+    assert_eq!(changed(READ, 4), newer("feature 2"));
+    let readable = changed(WRITE, 2).unwrap();
+    assert_eq!(readable.check_writable(), Err(Problem::NewerFeature("feature 1".into())));
+    assert_eq!(Manifest::decode(&readable.encode()), Ok(readable), "the mask stays");
+    assert_eq!(sample().check_writable(), Ok(()));
+    assert_eq!(changed(KIND, 6), newer("layouts of kind 6"));
+    assert!(matches!(changed(KIND, 0), Err(Problem::Flaw(_))), "no numbers for an automatic layout");
+    let tagged = |tag: &[u8; 4]| {
+        let manifest = Manifest { skipped: vec![(*tag, vec![7; 9])], ..sample() };
+        (Manifest::decode(&manifest.encode()), manifest)
+    };
+    assert_eq!(tagged(b"FUTR").0, newer("record FUTR"));
+    let (decoded, manifest) = tagged(b"fUTR");
+    assert_eq!(decoded, Ok(manifest));
+    assert!(matches!(tagged(b"fut\n").0, Err(Problem::Flaw(_))));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The content of the next frame.
 
-use super::frames::{FRAME_HEADER_BYTES, header_crc};
+use super::frames::{FRAME_HEADER_BYTES, content_hash, header_crc};
 use super::operation::{CHECKPOINT, DELETE, HISTORY, INSERT, INSERT_AUTOMATIC, INSERT_KEYED, Operation};
 use crate::fingerprint::Fingerprint;
 use crate::format::Encoder;
@@ -91,7 +91,7 @@ impl Content {
     pub(crate) fn frame(&self, salt: u64, number: u64) -> Option<Vec<u8>> {
         let len = u32::try_from(self.bytes.bytes.len()).ok()?;
         let mut header = Encoder::default();
-        header.u32(len).u64(number).u32(crc32fast::hash(&self.bytes.bytes)).u32(0);
+        header.u32(len).u64(number).u64(content_hash(&self.bytes.bytes));
         let mut frame = Encoder::default();
         frame.u32(header_crc(salt, *header.bytes.first_chunk()?)).put(&header.bytes);
         debug_assert_eq!(frame.bytes.len(), FRAME_HEADER_BYTES);

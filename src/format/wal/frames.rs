@@ -16,12 +16,17 @@ pub(super) fn header_crc(salt: u64, rest: [u8; FRAME_HEADER_BYTES - 4]) -> u32 {
     crc32fast::hash(&covered)
 }
 
+/// The hash of a frame's content. CRC-32 would not do: a content may have 4 GiB.
+pub(crate) fn content_hash(content: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(content)
+}
+
 /// A decoded frame header.
 #[derive(Clone, Copy, Debug)]
 struct FrameHeader {
     len: usize,
     number: u64,
-    content_crc: u32,
+    content_hash: u64,
 }
 
 /// Decodes the frame header at an offset, if its checksum is correct.
@@ -30,19 +35,9 @@ fn sound_header(file: &[u8], offset: usize, salt: u64) -> Option<FrameHeader> {
     if u32::from_le_bytes(*stored) != header_crc(salt, *rest.first_chunk()?) {
         return None;
     }
-    unchecked_header(file, offset)
-}
-
-/// Decodes the frame header at an offset without its checksum.
-fn unchecked_header(file: &[u8], offset: usize) -> Option<FrameHeader> {
-    let bytes = file.get(offset..)?.get(4..FRAME_HEADER_BYTES)?;
-    let mut fields = Decoder::new("frame", offset as u64, bytes);
-    let (len, number, content_crc) = (fields.u32().ok()?, fields.u64().ok()?, fields.u32().ok()?);
-    fields.rest_is_zero().ok()?;
-    if !len.is_multiple_of(8) {
-        return None;
-    }
-    Some(FrameHeader { len: len as usize, number, content_crc })
+    let mut fields = Decoder::new("frame", offset as u64, rest);
+    let (len, number, content_hash) = (fields.u32().ok()?, fields.u64().ok()?, fields.u64().ok()?);
+    len.is_multiple_of(8).then_some(FrameHeader { len: len as usize, number, content_hash })
 }
 
 /// The first of the offsets `start`, `start + 8`, … where a frame header may start: one that is not
@@ -59,7 +54,7 @@ fn skip_zeros(file: &[u8], start: usize) -> usize {
 /// The content of a frame, if its checksum is correct.
 fn sound_content(file: &[u8], offset: usize, header: FrameHeader) -> Option<&[u8]> {
     let content = file.get(offset + FRAME_HEADER_BYTES..)?.get(..header.len)?;
-    (crc32fast::hash(content) == header.content_crc).then_some(content)
+    (content_hash(content) == header.content_hash).then_some(content)
 }
 
 /// The content of frame `number`, if it starts at `offset` and is sound.
@@ -133,24 +128,6 @@ pub(crate) fn sound_frames<'a>(file: &'a [u8], header: &WalHeader) -> Vec<Frame<
             least = found.number.saturating_add(1);
         }
         offset = (offset + FRAME_HEADER_BYTES).saturating_add(found.len.next_multiple_of(8));
-    }
-    frames
-}
-
-/// The frames up to the first bad one of a log whose header is damaged, and with it the salt.
-///
-/// The checksum of its content proves that a frame is sound. Its number proves that it belongs to
-/// this log: no two frames of a database have the same number.
-pub(crate) fn sound_frames_without_salt(file: &[u8], first_frame: u64) -> Vec<Frame<'_>> {
-    let mut frames: Vec<Frame<'_>> = Vec::new();
-    let (mut offset, mut number) = (HEADER_BYTES, first_frame);
-    while let Some(found) = unchecked_header(file, offset).filter(|found| found.number == number)
-        && let Some(content) = sound_content(file, offset, found)
-    {
-        offset += FRAME_HEADER_BYTES;
-        frames.push(Frame { number, offset, content });
-        offset += content.len();
-        number = number.saturating_add(1);
     }
     frames
 }

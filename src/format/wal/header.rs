@@ -47,20 +47,14 @@ impl WalHeader {
         out.bytes
     }
 
-    /// Decodes the header of log `number` of a database, whose first frame must be `first_frame`.
-    pub(crate) fn decode(
-        file: &[u8],
-        database_id: [u8; 16],
-        width: u32,
-        number: u64,
-        first_frame: u64,
-    ) -> Result<Self, Problem> {
+    /// Checks that a log begins with this header.
+    pub(crate) fn check(&self, file: &[u8]) -> Result<(), Problem> {
         let found = Self::parse(file)?;
-        Flaw::unless_same("header", 12, "width", width, found.width)?;
-        Flaw::unless_same("header", 16, "database", Hex(database_id), Hex(found.database_id))?;
-        Flaw::unless_same("header", 32, "log", number, found.number)?;
-        Flaw::unless_same("header", 48, "first frame", first_frame, found.first_frame)?;
-        Ok(found)
+        Flaw::unless_same("header", 12, "width", self.width, found.width)?;
+        Flaw::unless_same("header", 16, "database", Hex(self.database_id), Hex(found.database_id))?;
+        Flaw::unless_same("header", 32, "log", self.number, found.number)?;
+        Flaw::unless_same("header", 40, "salt", self.salt, found.salt)?;
+        Ok(Flaw::unless_same("header", 48, "first frame", self.first_frame, found.first_frame)?)
     }
 
     /// Decodes the header of any log.

@@ -13,7 +13,9 @@ mod operation;
 mod tests;
 
 pub(crate) use content::Content;
-pub(crate) use frames::{FRAME_HEADER_BYTES, Frame, Frames, sound_frames, sound_frames_without_salt};
+#[cfg(any(test, fuzzing))]
+pub(crate) use frames::content_hash;
+pub(crate) use frames::{FRAME_HEADER_BYTES, Frame, Frames, sound_frames};
 #[cfg(test)]
 pub(crate) use header::MAGIC;
 pub(crate) use header::{HEADER_BYTES, LogPlace, MAX_LOG_BYTES, WalHeader};

@@ -3,7 +3,7 @@
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
 use crate::format::manifest::{MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES};
-use crate::format::{Decoder, Flaw};
+use crate::format::{Decoder, Flaw, Problem};
 
 /// A batch of rows with ids of the caller.
 pub(super) const INSERT: u32 = 1;
@@ -15,7 +15,7 @@ pub(super) const INSERT_AUTOMATIC: u32 = 3;
 pub(super) const INSERT_KEYED: u32 = 4;
 /// The checkpoint of a job that the operations before it belong to. An empty one ends the job.
 pub(super) const CHECKPOINT: u32 = 5;
-/// The records of finished jobs, in the place of all earlier ones. An empty one removes them.
+/// The records of finished jobs, which replace all earlier ones. An empty one removes them.
 pub(super) const HISTORY: u32 = 6;
 
 /// One operation of a log.
@@ -40,12 +40,15 @@ pub(crate) fn operations<'a, F: Fingerprint>(
     content: &'a [u8],
     offset: u64,
     visit: &mut impl FnMut(Operation<'a, F>),
-) -> Result<(), Flaw> {
+) -> Result<(), Problem> {
     let mut fields = Decoder::new("frame", offset, content);
     while !fields.is_at_end() {
         let kind = fields.u32()?;
-        if !(INSERT..=HISTORY).contains(&kind) {
-            return Err(fields.flaw("a batch of kind 1 to 6", kind));
+        if kind == 0 {
+            return Err(fields.flaw("a kind of batch", kind).into());
+        }
+        if kind > HISTORY {
+            return Err(Problem::NewerFeature(format!("batches of kind {kind} in logs")));
         }
         let count = fields.u32()?;
         for _ in 0..count {

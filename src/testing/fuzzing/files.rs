@@ -8,9 +8,7 @@ use super::options;
 use crate::build::{RowCounts, RunContent, Target, write_run};
 use crate::fingerprint::Bits;
 use crate::format::manifest::{Manifest, RunRecord};
-use crate::format::paged::{
-    ATTRIBUTES, CRCS_PER_PAGE, PAGE_BYTES, PAGE_CRC_OFFSET, checksum_pages, crc_place,
-};
+use crate::format::paged::{ATTRIBUTES, PAGE_BYTES, PAGE_CRC_OFFSET, crc_place, data_pages};
 use crate::format::postings::row_hash;
 use crate::format::schema::Schema;
 use crate::format::wal::{Content, Operation};
@@ -22,6 +20,9 @@ use crate::storage::{Access, Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::util::cast::to_usize;
 use crate::{Result, Row};
+
+/// Offset in a footer page of the CRC of the checksum pages' root.
+const ROOT_CRC_OFFSET: usize = 16;
 
 /// The content of a run.
 pub(super) struct NewRun {
@@ -46,7 +47,7 @@ impl Files {
     pub(super) fn build(schema: &Schema, runs: &[NewRun], logged: &[Operation<u64>]) -> Result<Self> {
         let disk = SimulatedDisk::new();
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        // Fixes the ids, that of the database included.
+        // Fixes the ids, including the database id.
         let options = options();
         let mut manifest = manifest::fresh(64, schema)?;
         for run in runs {
@@ -55,11 +56,11 @@ impl Files {
             manifest.runs.push(record);
         }
         if !logged.is_empty() {
-            let mut log = Wal::create(&*storage, &manifest, manifest.next_wal, manifest.next_frame)?;
+            let mut log = Wal::create(&*storage, &manifest)?;
             let mut content = Content::default();
             logged.iter().for_each(|&operation| content.push(operation));
             log.append(&content)?;
-            (manifest.live_wal, manifest.next_wal) = (Some(log.number), log.number + 1);
+            (manifest.live_wal, manifest.next_wal) = (Some(log.live), log.live.number + 1);
         }
         manifest::replace(&*storage, &manifest)?;
         let content = |name: String| (name.clone(), disk.file_bytes(&name).unwrap_or_default());
@@ -158,12 +159,12 @@ impl Files {
         }
     }
 
-    /// Sets the sums of table 0 and of the rows to those of their data.
+    /// Sets the sums of table 0 and of the rows to the sums of their data.
     fn add_up(&mut self, record: &mut RunRecord) -> Result<()> {
-        let id = self.manifest.database_id;
+        let owner = self.manifest.owner_of(record);
         let natural = names::segment(record.run, 0);
         let disk = self.disk();
-        let spec = Segment::<u64>::file_spec(id, record.run, 0);
+        let spec = Segment::<u64>::file_spec(owner, &record.layout, 0);
         let open = |record: &RunRecord| {
             Segment::<u64>::map(
                 &disk,
@@ -176,7 +177,7 @@ impl Files {
         };
         let segment = open(record)?;
         let (mut cursor, mut block, mut sum) = (segment.cursor(), Vec::new(), 0u64);
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(&segment, &mut block)? == BlockRead::Filled {
             sum = block.iter().fold(sum, |sum, value| sum.wrapping_add(value.hash64()));
         }
         let mut squares = 0u64;
@@ -186,12 +187,12 @@ impl Files {
         self.set_attribute(&natural, 1, sum);
         self.set_attribute(&natural, 2, squares);
         record.fingerprint_sum = sum;
-        let spec = Postings::file_spec(id, record.run, 64);
+        let spec = Postings::file_spec(owner);
         let postings = Postings::open(&disk, &spec, record, Some(u64::MAX))?;
         let run =
             Run { record: record.clone(), segments: vec![segment], postings, tombstones: None, keys: None };
         let (mut cursor, mut block, mut sum) = (run.row_cursor(), Vec::new(), 0u64);
-        while cursor.next_block(&mut block)? == BlockRead::Filled {
+        while cursor.next_block(&run, &mut block)? == BlockRead::Filled {
             let hash = |row: &Row<u64>| row_hash(row.fingerprint.hash64(), row.id);
             sum = block.iter().fold(sum, |sum, row| sum.wrapping_add(hash(row)));
         }
@@ -213,8 +214,8 @@ fn write(
     rows.sort_unstable();
     rows.dedup();
     let counts = RowCounts::of(&&rows[..], 0, options)?;
-    let (database_id, number) = (manifest.database_id, manifest.take_run_number());
-    let target = Target { storage, options, database_id, width: 64, run: number };
+    let number = manifest.take_run_number();
+    let target = Target { storage, options, owner: manifest.new_owner(number)? };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;
     write_run(target, RunContent::new(layout, (Box::new(&rows[..]), counts), &run.deleted, &()))
 }
@@ -288,19 +289,24 @@ fn seal_pages(bytes: &mut [u8]) {
     if pages < 2 || !bytes.len().is_multiple_of(PAGE_BYTES) {
         return;
     }
-    let least = (pages - 2) * CRCS_PER_PAGE as u64 / (CRCS_PER_PAGE as u64 + 1);
-    let data_pages = (least..pages).rev().find(|&data| data + checksum_pages(data) + 2 <= pages);
-    let data_pages = data_pages.unwrap_or(0);
-    for number in 1..=data_pages {
-        let crc = crc32fast::hash(page(bytes, number));
-        let (crc_page, at) = crc_place(number, data_pages);
-        put(page(bytes, crc_page), at, &crc.to_le_bytes());
+    let data_pages = data_pages(bytes.len() as u64).unwrap_or(0);
+    // From the data up to the root of the checksum pages.
+    for number in 1..pages - 1 {
+        let content = page(bytes, number);
+        let crc = if number <= data_pages { crc32fast::hash(content) } else { seal(content) };
+        let (holder, at) = crc_place(number, data_pages).unwrap_or((pages - 1, ROOT_CRC_OFFSET));
+        put(page(bytes, holder), at, &crc.to_le_bytes());
     }
-    for number in [0].into_iter().chain(data_pages + 1..pages) {
-        let page = page(bytes, number);
-        let crc = crc32fast::hash(&page[..PAGE_CRC_OFFSET]);
-        put(page, PAGE_CRC_OFFSET, &crc.to_le_bytes());
+    for number in [0, pages - 1] {
+        seal(page(bytes, number));
     }
+}
+
+/// Corrects the CRC at the end of a page.
+fn seal(page: &mut [u8]) -> u32 {
+    let crc = crc32fast::hash(&page[..PAGE_CRC_OFFSET]);
+    put(page, PAGE_CRC_OFFSET, &crc.to_le_bytes());
+    crc
 }
 
 fn page(bytes: &mut [u8], number: u64) -> &mut [u8] {

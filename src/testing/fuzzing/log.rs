@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::input::Input;
 use super::options;
 use super::oracle::{Rows, rows_in_order};
-use crate::format::manifest::Manifest;
+use crate::format::manifest::{LiveWal, Manifest};
 use crate::format::wal::{
-    Content, FRAME_HEADER_BYTES, Frames, HEADER_BYTES, Operation, WalHeader, operations, sound_frames,
+    Content, FRAME_HEADER_BYTES, Frames, HEADER_BYTES, Operation, WalHeader, content_hash, operations,
+    sound_frames,
 };
 use crate::log::manifest;
 use crate::memtable::changes::ChangeSet;
@@ -15,8 +16,9 @@ use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Row, Schema, Snapshot, Writer};
 
+const LIVE: LiveWal = LiveWal { number: 1, salt: 0x5a17 };
 const HEADER: WalHeader =
-    WalHeader { database_id: [0xa0; 16], width: 64, number: 1, salt: 0x5a17, first_frame: 1 };
+    WalHeader { database_id: [0xa0; 16], width: 64, number: LIVE.number, salt: LIVE.salt, first_frame: 1 };
 
 /// Interprets bytes as a log, or builds a log and damages it. Then reads, opens and recovers it.
 pub fn wal_replay(bytes: &[u8]) {
@@ -35,7 +37,7 @@ fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
     if mode & 4 == 4 {
         seal_frames(&mut log);
     }
-    if WalHeader::decode(&log, HEADER.database_id, 64, HEADER.number, HEADER.first_frame).is_ok() {
+    if HEADER.check(&log).is_ok() {
         read(&log);
         let _ = sound_frames(&log, &HEADER);
     }
@@ -44,7 +46,7 @@ fn any_log(input: &mut Input<'_>, mode: u8) -> Vec<u8> {
 
 /// Makes all frames sound, following their lengths. Uses the salt and the first number of the
 /// header.
-pub(super) fn seal_frames(log: &mut [u8]) {
+pub(in crate::testing) fn seal_frames(log: &mut [u8]) {
     let Some((header, mut rest)) = log.split_at_mut_checked(HEADER_BYTES) else { return };
     let salt = header[40..48].to_vec();
     let mut number = u64::from_le_bytes(header[48..56].try_into().unwrap_or_default());
@@ -52,10 +54,10 @@ pub(super) fn seal_frames(log: &mut [u8]) {
         let len = usize::from(u16::from_le_bytes([rest[4], rest[5]])) / 8 * 8;
         let len = len.min((rest.len() - FRAME_HEADER_BYTES) / 8 * 8);
         let (frame, later) = rest.split_at_mut(FRAME_HEADER_BYTES + len);
-        let content_crc = crc32fast::hash(&frame[FRAME_HEADER_BYTES..]);
+        let content_hash = content_hash(&frame[FRAME_HEADER_BYTES..]);
         frame[4..8].copy_from_slice(&u32::try_from(len).unwrap_or_default().to_le_bytes());
         frame[8..16].copy_from_slice(&number.to_le_bytes());
-        frame[16..20].copy_from_slice(&content_crc.to_le_bytes());
+        frame[16..24].copy_from_slice(&content_hash.to_le_bytes());
         let crc = crc32fast::hash(&[&salt, &frame[4..FRAME_HEADER_BYTES]].concat());
         frame[..4].copy_from_slice(&crc.to_le_bytes());
         number = number.wrapping_add(1);
@@ -122,7 +124,7 @@ fn read(log: &[u8]) -> Vec<Operation<'_, u64>> {
 fn open(log: &[u8]) -> Result<()> {
     let options = options();
     let manifest =
-        Manifest { live_wal: Some(1), next_wal: 2, next_frame: 1, ..manifest::fresh(64, &Schema::new())? };
+        Manifest { live_wal: Some(LIVE), next_wal: 2, next_frame: 1, ..manifest::fresh(64, &Schema::new())? };
     let disk = SimulatedDisk::new();
     disk.set_file_bytes(names::MANIFEST, manifest.encode());
     disk.set_file_bytes(&names::wal(1), log.to_vec());

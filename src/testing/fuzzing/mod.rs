@@ -7,7 +7,7 @@
 mod files;
 mod hostile;
 mod input;
-mod log;
+pub(super) mod log;
 mod manifests;
 mod model;
 mod oracle;

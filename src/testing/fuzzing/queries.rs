@@ -8,8 +8,9 @@ use super::input::Input;
 use super::options;
 use super::oracle::{Rows, all_pairs, compare};
 use crate::fingerprint::mix64;
+use crate::query::visit_pairs;
 use crate::storage::Storage;
-use crate::{Result, Row, Schema, Snapshot, visit_all};
+use crate::{Result, Row, Schema, Snapshot};
 
 const LAYOUTS: [&str; 11] = [
     "auto",
@@ -101,7 +102,7 @@ fn join_a_list(input: &mut Input<'_>) -> Result<()> {
     let list: Vec<u64> = values.iter().rev().copied().collect();
     // Values of a few bits have millions of pairs, too many for a vector under the limit on allocations.
     let mut missing = all_pairs(&values, k.into());
-    visit_all(list, k, &options().threads(threads), |block| {
+    visit_pairs(list, k, &options().threads(threads), |block| {
         for pair in block {
             assert!(missing.remove(pair), "{pair:?} is no pair, or was found twice");
         }

@@ -1,8 +1,8 @@
 //! Deduplicates documents by gaoya: `gaoya_documents DOCUMENTS DUPLICATES`. The first file holds
-//! `{"key", "text"}` a line. The second one receives the key of each document left out and, behind
-//! a tab, that of the kept one that it is a copy of. `documents.py` measures it.
+//! `{"key", "text"}` a line. The second one receives the key of each document left out, a tab, and
+//! the key of the kept document. `documents.py` measures it.
 //!
-//! The words, the parameters and the index are those of gaoya's documentation; the signatures of a
+//! The words, the parameters and the index are as in gaoya's documentation; the signatures of a
 //! batch are made on all cores.
 
 use std::error::Error;

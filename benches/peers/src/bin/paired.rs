@@ -1,7 +1,7 @@
 //! nearprint and mih-rs in one process, five runs in turn: `paired [ROWS]...`. Prints the time of a
-//! query on one thread, and how often nearprint's fits into that of mih-rs in the same turn.
+//! query on one thread, and the ratio of mih-rs's time to nearprint's in the same turn.
 //!
-//! Values are random. Queries are random, or two bits from a value; or one of each in turn.
+//! Values are random. Queries are random, or two bits from a value, or alternate between both.
 
 use std::error::Error;
 use std::hint::black_box;

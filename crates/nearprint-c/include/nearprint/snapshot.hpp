@@ -68,6 +68,51 @@ class snapshot {
     return count;
   }
 
+  /// Writes the `limit` nearest rows within max_k bits of each query to columns, as query_columns()
+  /// does.
+  std::size_t nearest_columns(span<const F> fingerprints, std::size_t limit, const nearprint_columns& columns,
+                              std::uint32_t max_k = detail::width<F>) const {
+    std::size_t count = 0;
+    detail::call(nearprint_snapshot_nearest_batch, get(), detail::in(fingerprints.data()), fingerprints.size(), max_k,
+                 limit, &columns, &count);
+    return count;
+  }
+
+  /// Passes the matches of each query to visit(query, match, key) with each of their keys, in the
+  /// order of the queries. `key` is a std::optional<std::string_view> that lives until visit returns;
+  /// empty for a row without a key. An exception of visit ends the work and is thrown.
+  template <typename Visit>
+  void query_keyed(span<const F> fingerprints, std::uint32_t k, Visit visit, std::size_t limit = SIZE_MAX) const {
+    detail::callback<Visit> call(visit);
+    const auto receive = [](void* context, std::size_t query, const std::uint64_t* fingerprint, std::uint64_t id,
+                            std::uint32_t distance, const char* key, std::size_t key_len) -> std::int32_t {
+      match<F> found;
+      for (std::size_t word = 0; word < detail::words<F>; word++) {
+        detail::out(&found.fingerprint)[word] = fingerprint[word];
+      }
+      found.id = id;
+      found.distance = distance;
+      std::optional<std::string_view> optional;
+      if (key != nullptr) optional.emplace(key, key_len);
+      return (*static_cast<detail::callback<Visit>*>(context))(query, static_cast<const match<F>&>(found), optional);
+    };
+    call.call(nearprint_snapshot_visit_keyed_matches, get(), detail::in(fingerprints.data()), fingerprints.size(), k,
+              limit, +receive, static_cast<void*>(&call));
+  }
+
+  /// The Jaccard similarity that a distance of MinHash sketches suggests.
+  double similarity_of(std::uint32_t distance) const {
+    double similarity = 0;
+    detail::call(nearprint_snapshot_similarity_of, get(), distance, &similarity);
+    return similarity;
+  }
+  /// The distance to query with for texts from a Jaccard similarity of 0 to 1 on.
+  std::uint32_t distance_of(double similarity) const {
+    std::uint32_t distance = 0;
+    detail::call(nearprint_snapshot_distance_of, get(), similarity, &distance);
+    return distance;
+  }
+
   /// All rows, by fingerprint and id.
   range<F, row<F>> rows() const { return stream<row<F>>(nearprint_snapshot_rows); }
 
@@ -82,7 +127,7 @@ class snapshot {
   /// The clusters within k bits, each as its rows.
   range<F, cluster<F>> clusters(std::uint32_t k) const { return stream<cluster<F>>(nearprint_snapshot_clusters, k); }
 
-  /// All pairs of fingerprints within k bits between two databases, that of this one first.
+  /// All pairs of fingerprints within k bits between two databases, this one's first.
   range<F, pair<F>> cross(const snapshot& other, std::uint32_t k) const {
     return stream<pair<F>>(nearprint_snapshot_cross, static_cast<const nearprint_snapshot*>(other.get()), k);
   }

@@ -69,7 +69,7 @@ class Permutation {
     return result;
   }
 
-  /// The hash of which these are the permuted bits.
+  /// The hash with these permuted bits.
   hash_t reverse(hash_t hash) const {
     hash_t result = 0;
     for (const Move& move : moves_) result |= shift(hash, -move.left) & move.mask;

@@ -12,16 +12,21 @@ use crate::fingerprinter::{
     nearprint_fingerprinter_layout, nearprint_fingerprinter_new, nearprint_fingerprinter_recipe,
 };
 use crate::lists::{nearprint_find_all, nearprint_find_clusters};
+use crate::query::{
+    nearprint_snapshot_fingerprints_of, nearprint_snapshot_ids_of_key, nearprint_snapshot_nearest,
+    nearprint_snapshot_nearest_batch, nearprint_snapshot_query, nearprint_snapshot_query_batch,
+    nearprint_snapshot_visit_keyed_matches, nearprint_snapshot_visit_keys, nearprint_snapshot_visit_matches,
+};
 use crate::snapshot::{
-    nearprint_snapshot, nearprint_snapshot_backup, nearprint_snapshot_clusters, nearprint_snapshot_cross,
-    nearprint_snapshot_cross_rows, nearprint_snapshot_explain, nearprint_snapshot_fingerprints_of,
-    nearprint_snapshot_ids_of_key, nearprint_snapshot_layout, nearprint_snapshot_nearest,
-    nearprint_snapshot_pairs, nearprint_snapshot_query, nearprint_snapshot_query_batch,
-    nearprint_snapshot_recipe, nearprint_snapshot_refresh, nearprint_snapshot_row_pairs,
-    nearprint_snapshot_rows, nearprint_snapshot_visit_keys, nearprint_snapshot_visit_matches,
+    nearprint_snapshot, nearprint_snapshot_backup, nearprint_snapshot_distance_of,
+    nearprint_snapshot_explain, nearprint_snapshot_layout, nearprint_snapshot_recipe,
+    nearprint_snapshot_refresh, nearprint_snapshot_similarity_of,
 };
 use crate::status::nearprint_status::{NEARPRINT_OK, NEARPRINT_STOPPED};
-use crate::stream::nearprint_stream_next;
+use crate::stream::{
+    nearprint_snapshot_clusters, nearprint_snapshot_cross, nearprint_snapshot_cross_rows,
+    nearprint_snapshot_pairs, nearprint_snapshot_row_pairs, nearprint_snapshot_rows, nearprint_stream_next,
+};
 use crate::text::{nearprint_format, nearprint_parse};
 
 const RECIPES: [&[u8]; 4] = [b"minhash", b"simhash", b"seomoz-cpp short=none", b"unknown"];
@@ -65,6 +70,19 @@ unsafe extern "C" fn visit_matches(
     assert!(
         query < ROWS && (count == 0 || !fingerprints.is_null() && !ids.is_null() && !distances.is_null())
     );
+    Visits::next(context)
+}
+
+unsafe extern "C" fn visit_keyed_match(
+    context: *mut c_void,
+    query: usize,
+    fingerprint: *const u64,
+    _: u64,
+    _: u32,
+    key: *const c_char,
+    key_len: usize,
+) -> i32 {
+    assert!(query < ROWS && !fingerprint.is_null() && (key_len == 0 || !key.is_null()));
     Visits::next(context)
 }
 
@@ -129,18 +147,11 @@ impl World {
             0 => {
                 let (queries, limit) = (input.below(ROWS + 1), input.pick(&[usize::MAX, 0, 1, 2]));
                 let queries = length(input, queries);
-                call!(
-                    self,
-                    nearprint_snapshot_query_batch(
-                        snapshot,
-                        fingerprint,
-                        queries,
-                        k,
-                        limit,
-                        columns_at,
-                        count_at
-                    )
-                )
+                let batch = match input.flag() {
+                    false => nearprint_snapshot_query_batch,
+                    true => nearprint_snapshot_nearest_batch,
+                };
+                call!(self, batch(snapshot, fingerprint, queries, k, limit, columns_at, count_at))
             }
             1 => call!(self, nearprint_snapshot_nearest(snapshot, fingerprint, k, columns_at, count_at)),
             _ => call!(self, nearprint_snapshot_query(snapshot, fingerprint, k, columns_at, count_at)),
@@ -159,12 +170,20 @@ impl World {
             let id = u64::from(input.byte() % 16);
             call!(self, nearprint_snapshot_visit_keys(snapshot, fingerprints, id, Some(visit_key), context))
         } else {
-            let visit = if input.below(8) == 7 { None } else { Some(visit_matches as _) };
+            let is_missing = input.below(8) == 7;
             let limit = input.pick(&[usize::MAX, 0, 1]);
-            call!(
-                self,
-                nearprint_snapshot_visit_matches(snapshot, fingerprints, count, k, limit, visit, context)
-            )
+            match input.flag() {
+                false => {
+                    let visit = if is_missing { None } else { Some(visit_matches as _) };
+                    let ask = nearprint_snapshot_visit_matches;
+                    call!(self, ask(snapshot, fingerprints, count, k, limit, visit, context))
+                }
+                true => {
+                    let visit = if is_missing { None } else { Some(visit_keyed_match as _) };
+                    let ask = nearprint_snapshot_visit_keyed_matches;
+                    call!(self, ask(snapshot, fingerprints, count, k, limit, visit, context))
+                }
+            }
         };
         // Batches have progress, too.
         let stopped = visits.stopped || self.watch.stopped.load(Ordering::Relaxed);
@@ -210,7 +229,18 @@ impl World {
         let at = pointer(input, at).cast_mut();
         let given = length(input, capacity);
         let len_at = output(input, &mut len);
-        match input.below(4) {
+        match input.below(6) {
+            4 => {
+                let mut similarity = 0.0;
+                let similarity_at = output(input, &mut similarity);
+                call!(self, nearprint_snapshot_similarity_of(snapshot, k, similarity_at))
+            }
+            5 => {
+                let mut distance = 0;
+                let distance_at = output(input, &mut distance);
+                let similarity = input.pick(&[0.5, f64::NAN, -1.0, 2.0]);
+                call!(self, nearprint_snapshot_distance_of(snapshot, similarity, distance_at))
+            }
             0 => call!(self, nearprint_snapshot_layout(snapshot, at, given, len_at)),
             1 => call!(self, nearprint_snapshot_recipe(snapshot, at, given, len_at)),
             2 => call!(self, nearprint_snapshot_explain(snapshot, k, at, given, len_at)),

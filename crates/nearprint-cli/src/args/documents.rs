@@ -18,12 +18,12 @@ pub(crate) struct DocumentArgs {
     /// that is one document]
     #[arg(long, value_name = "NAME")]
     pub(crate) key_field: Option<String>,
-    /// Write bad records to FILE and continue, instead of stopping at the first one; of an endless
-    /// line, its first 64 KiB
+    /// Write bad records to FILE and continue, instead of stopping at the first one; an endless
+    /// line is cut after 64 KiB
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Cut each text at the first occurrence of TEXT. `dedup` and `fingerprint` also look for it in
-    /// what is left of HTML, if the recipe removes that
+    /// Cut each text at the first occurrence of TEXT. If the recipe removes HTML, `dedup` and
+    /// `fingerprint` also look for TEXT in the text without it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) cut_after: Option<String>,
 }

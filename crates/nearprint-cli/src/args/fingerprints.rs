@@ -19,7 +19,7 @@ pub(crate) enum FingerprintFormat {
     /// Raw 256-bit fingerprints, the least significant byte first
     U256,
     /// Comma-separated. The first line is a header unless it starts with a fingerprint. Without a
-    /// header, the columns are fingerprint, id and key, or those of --columns
+    /// header, the columns are fingerprint, id and key, or the names in --columns
     Csv,
     /// The same, tab-separated. In keys \t \n \r \\ stand for tab, line feed, carriage return,
     /// backslash

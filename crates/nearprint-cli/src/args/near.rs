@@ -20,12 +20,12 @@ pub(crate) fn limit(recipe: &Recipe, k: u32) -> String {
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct NearArgs {
-    /// How many bits may differ; for MinHash, bits of the sketch, and a band is equal [default: that of the database or
-    /// the recipe, else 3]
+    /// How many bits may differ; for MinHash, bits of the sketch, and a band is equal [default: the
+    /// k of the database or the recipe, else 3]
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
-    /// The similarity from which on texts are near, 0 to 1, instead of -k: the share of their
-    /// shingles in common (Jaccard), as MinHash fingerprints estimate it
+    /// The minimum similarity of near texts, 0 to 1, instead of -k: the share of their shingles in
+    /// common (Jaccard), as MinHash fingerprints estimate it
     #[arg(long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]
     similarity: Option<f64>,
 }

@@ -7,8 +7,8 @@ use nearprint_text::recipe::Recipe;
 #[command(next_help_heading = "Recipe options")]
 pub(crate) struct RecipeArgs {
     /// How texts become fingerprints: minhash, simhash, simhash-py, seomoz-cpp, notebook, chinese,
-    /// cjk, exact, or a complete recipe in its printed form [default: minhash, for `fingerprint` and where
-    /// another option is for simhashes alone simhash]
+    /// cjk, exact, or a complete recipe in its printed form [default: minhash; simhash for
+    /// `fingerprint`, or with options that only simhashes have]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
     /// Steps that clean a text first: none, or some of html,nfc,lower
@@ -37,7 +37,7 @@ pub(crate) struct RecipeArgs {
     /// instead of a simhash: B bands of N bits with R MinHash values each, and a sketch
     #[arg(long, value_name = "HASH")]
     hash: Option<String>,
-    /// Width of a fingerprint in bits: 64, 128 or 256 [default: that of the recipe]
+    /// Width of a fingerprint in bits: 64, 128 or 256 [default: the width of the recipe]
     #[arg(long, value_name = "BITS")]
     width: Option<String>,
 }

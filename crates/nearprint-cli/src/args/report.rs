@@ -22,7 +22,7 @@ pub(crate) struct ReportArgs {
 /// Parses the path of a page, which a browser opens: standard output is none.
 fn page() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
-        true => Err("a page is written to a file, and not to standard output"),
+        true => Err("a page is written to a file, not to standard output"),
         false => Ok(path),
     })
 }

@@ -5,13 +5,13 @@ use crate::terminal::failure::Failure;
 use nearprint::{KeyStorage, LayoutChoice, Schema, Width};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
-/// Notes that all bits of fingerprints of 256 bits are compared, unless an option `says` so: MinHash
-/// has this width as well.
+/// Notes that all bits of fingerprints of 256 bits are compared, unless an option (`says`) confirms
+/// it: MinHash has this width as well.
 pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
     if width == Width::W256 && !says {
         global.note(format_args!(
             "note: all bits are compared, and fingerprints within 3 bits are near; for MinHash, a database with \
-             --recipe minhash is needed; -k says that all bits are meant"
+             --recipe minhash is needed; -k confirms that all bits are meant"
         ));
     }
 }
@@ -20,16 +20,16 @@ pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
 #[command(next_help_heading = "Database options")]
 pub(crate) struct SchemaArgs {
     /// Distance in bits that the layout is tuned for; queries may use any other [default: 3; for
-    /// bands that of a similarity of 0.5]
+    /// bands the distance of a similarity of 0.5]
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
-    /// Width of a fingerprint in bits [default: that of the recipe, else 64]
+    /// Width of a fingerprint in bits [default: the width of the recipe, else 64]
     #[arg(long, value_name = "BITS", value_parser = values::width())]
     width: Option<Width>,
-    /// How the bits are split into sorted tables: small, auto or fast (by the number of rows; explain
-    /// -n shows bytes and time of each), rotations:T (T tables), blocks:M,S (M blocks, S of them
-    /// leading each table, as few tables as -k needs), or bands:BxN (MinHash: B bands of N bits, and
-    /// a sketch) [default: auto; with a recipe of MinHash its bands]
+    /// How the bits are split into sorted tables: small, auto or fast (by the number of rows;
+    /// explain -n shows bytes and time of each), rotations:T (T tables), blocks:M,S (M blocks, S of
+    /// them the prefix of each table, as few tables as -k needs), or bands:BxN (MinHash: B bands of
+    /// N bits, and a sketch) [default: auto; with a recipe of MinHash its bands]
     #[arg(long, value_name = "LAYOUT", value_parser = values::layout)]
     layout: Option<LayoutChoice>,
     /// Store a text key with each row, and print it with the row
@@ -38,7 +38,7 @@ pub(crate) struct SchemaArgs {
     /// Store keys and, compressed, the texts of documents, which --confirm compares
     #[arg(long)]
     texts: bool,
-    /// Store keys and hashes of the texts of documents, by which dedup recognizes exact copies
+    /// Store keys and hashes of the texts of documents, which identify exact copies
     #[arg(long, conflicts_with = "texts")]
     hashes: bool,
     /// How documents become fingerprints: the name of a recipe, or its parts. The database then
@@ -53,7 +53,7 @@ impl SchemaArgs {
         let of_recipe = self.recipe()?.map(|recipe| recipe.width());
         match (self.width, of_recipe) {
             (Some(width), Some(of_recipe)) if width != of_recipe => Err(Failure::Usage(format!(
-                "--width {width}: the recipe makes fingerprints of {of_recipe} bits, unless it says width={width}"
+                "--width {width}: the recipe makes fingerprints of {of_recipe} bits; width={width} in the recipe changes that"
             ))),
             (width, of_recipe) => Ok(width.or(of_recipe).unwrap_or_default()),
         }

@@ -11,7 +11,7 @@ use nearprint::{Fingerprint, width_of};
 /// Make a consistent copy of a database
 ///
 /// Works while another process writes, and does not disturb it. Verifies the checksum of every page
-/// that it copies. A wrong checksum fails the command; an incomplete copy is never left. DEST must
+/// that it copies. A wrong checksum is an error; an incomplete copy is removed. DEST must
 /// not exist. The copy is an independent database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint backup corpus.np /backup/corpus-monday.np")]
@@ -35,7 +35,7 @@ impl TypedCommand<()> for Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
-        // The printed counts are those of the copy only if both come from one snapshot.
+        // The printed counts belong to the copy only if both come from one snapshot.
         let snapshot = options.open::<F>(&self.database)?.snapshot()?;
         bars.run_cancellable(|| snapshot.backup(&self.dest))?;
         let stats = snapshot.stats();

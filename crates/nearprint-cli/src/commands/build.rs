@@ -44,7 +44,7 @@ pub(super) struct Args {
     /// be added
     #[arg(long)]
     runs_only: bool,
-    /// With --runs-only: `ingest` adopts one of all runs with this name. Without it, one of all runs
+    /// With --runs-only: of all runs with this name, `ingest` takes one. Without it, of all runs
     /// with the same rows, unless ids were given automatically
     #[arg(long, value_name = "NAME", requires = "runs_only")]
     identity: Option<String>,

@@ -10,14 +10,14 @@ use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, visit_all_row_clusters};
+use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
 
 /// Group the rows into clusters, connected by steps of at most K bits
 ///
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
 /// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
 /// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
-/// column, the key, and print one line for each key of a row. A report finds the clusters twice.
+/// column, the key, and print one line for each key of a row. A report takes a second search.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -124,7 +124,7 @@ impl<F: Fingerprint> Source<F> {
     fn visit(self, k: u32, visit: Visit<'_, F>) -> Result<(), Error> {
         match self {
             Self::Database(snapshot) => snapshot.visit_clusters(k, visit),
-            Self::List(rows, options) => visit_all_row_clusters(rows, k, &options, visit),
+            Self::List(rows, options) => list::visit_row_clusters(rows, k, &options, visit),
         }
     }
 

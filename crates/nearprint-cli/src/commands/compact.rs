@@ -9,7 +9,7 @@ use crate::terminal::failure::Failure;
 /// Merge all runs into one
 ///
 /// Queries are fastest on one run, and deleted rows no longer take space. Adding rows merges runs
-/// as well, but only as far as that keeps queries fast. Readers are not disturbed. Needs disk space
+/// as well, but only as far as queries need it. Readers are not disturbed. Needs disk space
 /// for a second copy of the database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint compact corpus.np")]

@@ -17,11 +17,12 @@ use nearprint_text::recipe::{Comparable, Fingerprinted, Recipe};
 /// Compare two texts: the distance of their fingerprints, and the words that differ
 ///
 /// Prints the distance; on a terminal also the similarity, whether the texts are near-duplicates,
-/// and the words in which they differ. With --quiet, only the exit code says it. The fingerprints are MinHash by default, of which the bits of the sketches are compared. The exit
-/// code says whether the texts are near-duplicates: 0 for a distance of at most K and, for MinHash,
-/// an equal band; 6 otherwise. A and B can also be fingerprints: of 64 or 128 bits in decimal or
-/// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe says that
-/// they are MinHash.
+/// and the words in which they differ. With --quiet, nothing is printed. The fingerprints are
+/// MinHash by default, and the distance is the number of differing bits of the sketches. The exit
+/// code is 0 if the texts are near-duplicates (a distance of at most K and, for MinHash, an equal
+/// band), and 6 otherwise. A and B can also be fingerprints: of 64 or 128 bits in decimal or
+/// hexadecimal, of 256 bits in hexadecimal. All their bits are compared, unless --recipe is a
+/// recipe of MinHash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +37,7 @@ pub(super) struct Args {
     /// The other text or fingerprint
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Print the words in which the texts differ, where standard output is no terminal, too
+    /// Print the words in which the texts differ, also if standard output is no terminal
     #[arg(long, conflicts_with = "format")]
     words: bool,
     /// Format of the result
@@ -223,7 +224,7 @@ enum Verdict {
     SameTokens,
 }
 
-/// The verdict on two texts of which one has no feature. `None` if both have some.
+/// The verdict on two texts if one has no feature; otherwise `None`.
 fn of_tokens<F: Fingerprint>(a: &Fingerprinted<F>, b: &Fingerprinted<F>) -> Option<Verdict> {
     match (a.comparable(), b.comparable()) {
         (Comparable::Features, Comparable::Features) => None,
@@ -268,7 +269,7 @@ impl Compared {
 }
 
 /// Prints two texts as one. Without colours, `[-` and `-]` are around words of the first one, `{+`
-/// and `+}` around those of the second.
+/// and `+}` around words of the second.
 fn write_words(out: &mut dyn Write, changes: &[Change<'_>], has_colours: bool) -> io::Result<()> {
     let around = |first: &'static str, last: &'static str, colour: &'static str| match has_colours {
         true => (colour, "\x1b[0m"),

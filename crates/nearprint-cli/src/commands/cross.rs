@@ -50,7 +50,7 @@ impl TypedCommand<()> for Args {
             let (first, second) = (open(&self.database)?, open(&self.other)?);
             if let Some((a, b)) = first.recipe().zip(second.recipe()).filter(|(a, b)| a != b) {
                 global.note(format_args!(
-                    "warning: distances between fingerprints of different recipes mean nothing: {a}; {b}"
+                    "warning: distances between fingerprints of different recipes are meaningless: {a}; {b}"
                 ));
             }
             let k = self.near.k(first.bands(), F::WIDTH)?.unwrap_or(first.default_k());

@@ -17,12 +17,13 @@ use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
 
 /// Leave out the documents that contain an evaluation text or a passage of it
 ///
-/// A document contains a passage if both have the same N neighbouring words (--ngram). Words are runs
-/// of letters and digits, in lower case; each character of Chinese and Japanese. Evaluation texts of
-/// fewer words, from 8 on, are found if a document has all of their words in a row; shorter ones occur
-/// by chance and are not looked for. Other documents are written unchanged, in input order.
+/// A document contains a passage if both have the same N neighbouring words (--ngram). Words are
+/// runs of letters and digits, in lower case; each character of Chinese and Japanese. An evaluation
+/// text of fewer words, but at least 8, is found if a document has all of its words in a row.
+/// Shorter ones occur by chance and are not looked for. Other documents are written unchanged, in
+/// input order.
 ///
-/// The evaluation texts are held in memory, 24 bytes a word and the words; the documents are not.
+/// Evaluation texts stay in memory, plus 24 bytes per word; documents do not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,16 +49,17 @@ pub(super) struct Args {
     /// The words of a passage, 8 to 13 as a rule
     #[arg(long, value_name = "N", default_value_t = DEFAULT_NGRAM, value_parser = ngram, help_heading = "Evaluation options")]
     ngram: usize,
-    /// The least share of the passages of an evaluation text that a document has to contain, 0 to 1; 0 for
-    /// any passage
+    /// The minimum share of the passages of an evaluation text in a document, 0 to 1; 0 for any
+    /// passage
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share, help_heading = "Evaluation options")]
     min_share: f64,
-    /// Write `key evaluation share words start passage` for each evaluation text in a document: the share of
-    /// its passages, and the longest one with the number of its words and of its first word in the document
+    /// Write `key evaluation share words start passage` for each evaluation text in a document: the
+    /// share of its passages in the document, then the longest passage with its length in words and
+    /// the number of its first word in the document
     #[arg(long, value_name = "FILE")]
     found: Option<PathBuf>,
-    /// Leave nothing out, and add the fields contaminated_by (the key of the evaluation text of which most
-    /// is contained, none if there is none) and contaminated_share to each document
+    /// Leave nothing out, and add the fields contaminated_by (the key of the evaluation text with
+    /// the largest share, or none) and contaminated_share to each document
     #[arg(long)]
     annotate: bool,
     #[command(flatten)]

@@ -6,8 +6,7 @@ use crate::args::GlobalArgs;
 use crate::input::fingerprints::read_ids;
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, Writer, width_of};
+use nearprint::erased::AnyWriter;
 
 /// Delete rows by id, or by key
 ///
@@ -26,7 +25,7 @@ pub(super) struct Args {
     /// A file with one id on each line; - or none for standard input
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
-    /// Delete the rows that have this key and no other, instead of ids from INPUT; may be repeated
+    /// Delete rows that have this key and no other, instead of ids from INPUT; may be repeated
     #[arg(long, value_name = "KEY", conflicts_with = "input")]
     key: Vec<String>,
 }
@@ -36,20 +35,14 @@ const BATCH: u64 = 50_000;
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(width_of(&self.database)?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let mut writer = global.options().open::<F>(&self.database)?.writer()?;
+        let mut writer = global.options().open_any(&self.database)?.writer()?;
         if !self.key.is_empty() {
             return self.delete_keys(writer, global);
         }
         let (mut ids, mut committed) = (0, 0);
         interrupt::set_committed_rows(0);
         let deleted = read_ids(&self.input, &mut |id| {
-            writer.delete(id)?;
+            writer.delete(&[id])?;
             ids += 1;
             if ids - committed == BATCH { commit(&mut writer, ids, &mut committed) } else { Ok(()) }
         });
@@ -60,11 +53,9 @@ impl TypedCommand<()> for Args {
         global.note(format_args!("deleted {ids} ids from {}", self.database.display()));
         Ok(())
     }
-}
 
-impl Args {
     /// Deletes the rows with the given keys.
-    fn delete_keys<F: Fingerprint>(&self, mut writer: Writer<F>, global: GlobalArgs) -> Result<(), Failure> {
+    fn delete_keys(&self, mut writer: AnyWriter, global: GlobalArgs) -> Result<(), Failure> {
         if !writer.key_storage().has_keys() {
             let why = format!("{}: the database was made without keys", self.database.display());
             return Err(Failure::Usage(why));
@@ -81,7 +72,7 @@ impl Args {
 }
 
 /// Commits the deletions of the first `ids` ids.
-fn commit<F: Fingerprint>(writer: &mut Writer<F>, ids: u64, committed: &mut u64) -> Result<(), Failure> {
+fn commit(writer: &mut AnyWriter, ids: u64, committed: &mut u64) -> Result<(), Failure> {
     writer.commit()?;
     *committed = ids;
     interrupt::set_committed_rows(ids);

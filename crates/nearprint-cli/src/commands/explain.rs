@@ -56,7 +56,7 @@ impl Args {
         if let Some(path) = &self.source.database {
             let database = AnyDatabase::open(path)?;
             let stats = database.stats()?;
-            let k = self.near.k(stats.bands, stats.width)?.unwrap_or(stats.k);
+            let k = self.near.k(stats.layout.bands(), stats.width)?.unwrap_or(stats.k);
             return Ok(database.explain(k)?);
         }
         let bands = self.layout.bands();

@@ -46,7 +46,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value = "0")]
     min_tokens: usize,
     /// The same for documents with fewer features, which are what the recipe compares: shingles, or
-    /// keywords. Without any, the fingerprint is 0: 1 sets such documents aside
+    /// keywords. The fingerprint of a document without features is 0; 1 sets it aside
     #[arg(long, value_name = "N", default_value = "0")]
     min_features: usize,
     /// Format of the results

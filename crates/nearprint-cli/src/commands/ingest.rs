@@ -8,14 +8,14 @@ use crate::terminal::failure::Failure;
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Fingerprint, width_of};
 
-/// Adopt runs that were built elsewhere
+/// Add runs that were built elsewhere
 ///
 /// A large load can be built as folders of runs, on other machines or in parallel, with `build
 /// --runs-only` and the -k and --layout of the database. `ingest` checks all folders completely and
 /// copies them. Then all their rows appear at once, or none after an error. Readers are not
-/// disturbed. Runs that the database has adopted before are skipped, so the command can be
-/// repeated: the same folder, a copy of it, or another one with the same rows or the same --identity.
-/// Folders with automatic ids need separate ranges of ids: --first-id.
+/// disturbed. Runs that were ingested before are skipped, so the command can be repeated: the same
+/// folder, a copy of it, or another one with the same rows or the same --identity. Folders with
+/// automatic ids need separate ranges of ids: --first-id.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -18,8 +18,8 @@ use nearprint_text::recipe::Recipe;
 /// Print the distances between all given texts as a table
 ///
 /// The table has a row and a column for each file, in the given order. Each cell is the number of
-/// bits in which the two fingerprints differ, for MinHash their sketches. A text without a feature of
-/// the recipe counts as far from all others, unless their tokens are the same.
+/// bits in which the two fingerprints differ, for MinHash their sketches. A text without a feature
+/// of the recipe has the largest distance from all others, unless their tokens are the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -32,11 +32,12 @@ use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
 pub use dedup::DedupReport;
 
-/// Exact, persistent database of fingerprints: finds all that differ from a query by at most k bits
+/// Find and remove near-duplicate documents, and search fingerprints in a database on disk
 ///
 /// Fingerprints are numbers of 64, 128 or 256 bits. Similar things have fingerprints that differ in
-/// few bits: simhashes of texts, perceptual hashes of images. A database is a folder of files that
-/// opens in milliseconds and is never loaded into memory.
+/// few bits: simhashes of texts, perceptual hashes of images. MinHash fingerprints, the default for
+/// texts, estimate the share of shingles that two texts have in common. A database is a folder of
+/// files that opens in milliseconds and is never loaded into memory.
 #[derive(Debug, Parser)]
 #[command(name = "nearprint", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -56,7 +57,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt, 4 locked by another writer, 5 bad input,
 6 `compare`: not near-duplicates, 7 `dedup -o - --db`: the reader has ended, and the next run delivers
-the rest, 130 interrupted.";
+the rest, 8 a newer program is needed, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

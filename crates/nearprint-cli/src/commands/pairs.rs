@@ -7,7 +7,7 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Options, Row, Snapshot, visit_all};
+use nearprint::{Error, Fingerprint, Options, Row, Snapshot, list};
 
 /// Find all pairs of fingerprints within K bits
 ///
@@ -93,7 +93,7 @@ impl Args {
         let format = self.format;
         if !self.ids {
             let fingerprints = read_fingerprints::<F>(&self.input, self.source.list())?;
-            return Ok(visit_all(fingerprints, k, options, |block| {
+            return Ok(list::visit_pairs(fingerprints, k, options, |block| {
                 out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
             })?);
         }
@@ -103,7 +103,7 @@ impl Args {
     }
 }
 
-/// Visits the pairs of rows in a sorted list: first those of equal fingerprints.
+/// Visits the pairs of rows in a sorted list: first pairs of equal fingerprints.
 fn visit_id_pairs<F: Fingerprint>(
     rows: &[Row<F>],
     mut visit: impl FnMut(u64, u64, u32) -> Result<(), Error>,
@@ -116,7 +116,7 @@ fn visit_id_pairs<F: Fingerprint>(
         }
     }
     let fingerprints: Vec<F> = rows.iter().map(|row| row.fingerprint).collect();
-    visit_all(fingerprints, k, options, |block| {
+    list::visit_pairs(fingerprints, k, options, |block| {
         for pair in block {
             for a in rows_of(rows, pair.a) {
                 rows_of(rows, pair.b).iter().try_for_each(|b| visit(a.id, b.id, pair.distance))?;

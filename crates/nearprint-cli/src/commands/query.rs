@@ -101,8 +101,9 @@ fn bands_of<F: Fingerprint>(
     match folders.iter().zip(snapshots).find(|(_, snapshot)| snapshot.bands() != bands) {
         None => Ok(bands),
         Some((other, snapshot)) => {
-            let (path, layout) = (folders[0].clone(), snapshots[0].stats().layout);
-            let (other, other_layout) = (other.clone(), snapshot.stats().layout);
+            let layout = |of: &Snapshot<F>| of.stats().layout.to_string();
+            let (path, layout, other_layout) = (folders[0].clone(), layout(&snapshots[0]), layout(snapshot));
+            let other = other.clone();
             Err(Error::Incomparable { path, layout, other, other_layout }.into())
         }
     }

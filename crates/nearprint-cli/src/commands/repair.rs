@@ -12,13 +12,13 @@ use nearprint::{
 };
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
-/// Recover what can be read of a damaged database into a new one
+/// Copy everything readable in a damaged database to a new one
 ///
 /// DB is not changed. Every row of DEST was in DB: rows that are not certain are left out and
-/// counted. What one table has lost is restored from the others. Prints a line `KIND FILE WHAT` for
-/// each finding, where KIND is damaged, recovered, lost or note. Then prints a line `total NAME
-/// NUMBER` for each of rows, lost_rows, lost_fingerprints and recovered. No other process should
-/// write to DB at the same time.
+/// counted. Fingerprints that one table has lost are restored from the others. Prints a line `KIND
+/// FILE WHAT` for each finding, where KIND is damaged, recovered, lost or note. Then prints a line
+/// `total NAME NUMBER` for each of rows, lost_rows, lost_fingerprints and recovered. No other
+/// process should write to DB at the same time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearprint repair corpus.np saved.np && nearprint verify saved.np")]
 pub(super) struct Args {
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
-    /// The layout, if MANIFEST is lost; bands:BxN also says what near means
+    /// The layout, if MANIFEST is lost; bands:BxN also changes the definition of distance
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
     layout: LayoutChoice,
     /// The recipe, if MANIFEST is lost; it determines the layout of MinHash fingerprints
@@ -87,7 +87,7 @@ impl Args {
 /// Repairs a database of any width.
 struct RepairVisitor<'a> {
     args: &'a Args,
-    /// The schema, if that of the database is lost.
+    /// The schema, if the database has lost its own.
     fallback: &'a Schema,
     options: Options,
 }

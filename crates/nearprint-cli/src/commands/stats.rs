@@ -74,7 +74,7 @@ fn write_json(out: &mut dyn Write, stats: &Stats, recipe: Option<&str>) -> io::R
         .map(|run| {
             json!({
                 "run": run.run,
-                "layout": run.layout,
+                "layout": run.layout.to_string(),
                 "rows": run.rows,
                 "fingerprints": run.fingerprints,
                 "smallest_id": run.smallest_id,
@@ -88,7 +88,7 @@ fn write_json(out: &mut dyn Write, stats: &Stats, recipe: Option<&str>) -> io::R
         "fingerprints": stats.fingerprints,
         "width": stats.width.bits(),
         "k": stats.k,
-        "layout": stats.layout,
+        "layout": stats.layout.to_string(),
         "keys": stats.keys.to_string(),
         "recipe": recipe,
         "largest_id": stats.largest_id,

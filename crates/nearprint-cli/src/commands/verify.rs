@@ -29,7 +29,17 @@ impl Args {
         let report = report?;
         if report.damage.is_empty() {
             let mut out = OutputStream::stdout();
-            out.write(|out| writeln!(out, "sound: {} files, {} bytes", report.files, report.bytes))?;
+            out.write(|out| {
+                write!(out, "sound: {} files, {} bytes", report.files, report.bytes)?;
+                match report.ignored_log_bytes {
+                    0 => writeln!(out),
+                    ignored => writeln!(
+                        out,
+                        "; {ignored} bytes behind the last commit of the log were ignored: an unfinished \
+                         commit, or a damaged one"
+                    ),
+                }
+            })?;
             return Ok(out.flush()?);
         }
         report.damage.iter().for_each(|damage| print_message(format_args!("nearprint: {damage}")));

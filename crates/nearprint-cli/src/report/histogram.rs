@@ -14,7 +14,7 @@ pub(super) type Drawn<T> = Result<T, Box<dyn Error>>;
 
 const SIZE: (u32, u32) = (480, 200);
 const FONT: (&str, u32) = ("sans-serif", 16);
-/// The page's style sheet replaces this colour by that of the theme.
+/// The page's style sheet replaces this colour by the theme's.
 const BAR: RGBColor = RGBColor(0, 100, 170);
 
 /// The last sizes of the bins of [`Histogram::of_sizes`].
@@ -55,7 +55,7 @@ impl Histogram {
         Self { caption: "Documents by similarity to the kept one".into(), bins }.without_ends()
     }
 
-    /// Without the empty bins before the first and behind the last that is not.
+    /// Without empty bins at both ends.
     fn without_ends(mut self) -> Self {
         let end = self.bins.iter().rposition(|(_, count)| *count > 0).map_or(0, |last| last + 1);
         self.bins.truncate(end);

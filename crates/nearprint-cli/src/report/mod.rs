@@ -17,7 +17,7 @@ mod writer;
 pub(crate) use texts::{MAX_CHARS as MAX_TEXT_CHARS, read_text};
 pub(crate) use writer::{DEFAULT_TEXT_BYTES, MAX_MEMBERS, ReportWriter};
 
-/// What a page says before its list of groups.
+/// The part of a page before its list of groups.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     /// The heading, such as "nearprint scan".
@@ -53,7 +53,7 @@ pub(crate) struct Chart {
 pub(crate) struct ReportGroup {
     /// The document with which the others are compared.
     pub(crate) kept: ReportMember,
-    /// Further members, of which nothing is known but their number.
+    /// The number of further members, about which nothing else is known.
     pub(crate) num_unlisted: usize,
     /// The other documents. The page lists at most [`writer::MAX_MEMBERS`] members of a group.
     pub(crate) others: Vec<ReportMember>,

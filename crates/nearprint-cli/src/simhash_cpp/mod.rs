@@ -1,8 +1,8 @@
 //! `simhash-find-all` and `simhash-find-clusters`: the command lines of simhash-cpp.
 //!
-//! Options, input, output, exit codes and the lines on standard error are those of simhash-cpp,
-//! but where it aborts. `docs/simhash-cpp.md` lists every difference. The algorithm is that of
-//! nearprint, and `--blocks` has no effect on it.
+//! Options, input, output, exit codes and lines on standard error are the same as in simhash-cpp,
+//! except where it aborts. `docs/simhash-cpp.md` lists every difference. The algorithm is
+//! nearprint's, and `--blocks` has no effect on it.
 
 mod numbers;
 mod options;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use crate::terminal::print_message;
 use crate::terminal::stdout::Stdout;
-use nearprint::{Error, Options, visit_all, visit_all_clusters};
+use nearprint::{Error, Options, list};
 use nearprint_text::documents::OutputFile;
 use numbers::Leading;
 use options::Settings;
@@ -142,10 +142,10 @@ fn write(
     let options = Options::new();
     let failed = |source| Error::Io { action: "write", path: settings.output.clone().into(), source };
     let result = match task {
-        Task::Pairs => visit_all(values, distance, &options, |block| {
+        Task::Pairs => list::visit_pairs(values, distance, &options, |block| {
             block.iter().try_for_each(|pair| writeln!(out, "[{}, {}]", pair.a, pair.b)).map_err(failed)
         }),
-        Task::Clusters => visit_all_clusters(values, distance, &options, |cluster| {
+        Task::Clusters => list::visit_clusters(values, distance, &options, |cluster| {
             let numbers: Vec<String> = cluster.iter().map(u64::to_string).collect();
             writeln!(out, "[{}]", numbers.join(", ")).map_err(failed)
         }),

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::{STDOUT, print_message};
-use nearprint::Error;
-use nearprint_text::recipe::RecipeError;
+use nearprint::{Error, ErrorKind};
+use nearprint_text::recipe::{Recipe, RecipeError};
 use nearprint_text::{DatabaseProblem, Error as TextError, InputSetProblem, OutputProblem, ResumeProblem};
 
 /// Exit code for I/O errors, and for databases that are missing, exist already or have a newer
@@ -20,6 +20,8 @@ const BAD_INPUT: u8 = 5;
 const NOT_NEAR: u8 = 6;
 /// Exit code of `dedup -o - --db` whose reader has ended: the next run delivers the rest.
 const NOT_DELIVERED: u8 = 7;
+/// Exit code for a database that only a newer program can read, or write to.
+const NEWER: u8 = 8;
 const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
@@ -44,13 +46,19 @@ pub(crate) enum Failure {
     NotDelivered,
     /// `repair` found no readable row. The damage is printed before this failure.
     NothingRecovered(PathBuf),
-    /// Ctrl-C after a number of records. `resumable`: the same command can resume there.
-    Interrupted { records: u64, resumable: bool },
+    /// Ctrl-C after a number of records.
+    Interrupted {
+        records: u64,
+        /// Whether a database has them: the same command can resume.
+        is_stored: bool,
+        /// The unfinished output that was left.
+        partial: Option<PathBuf>,
+    },
     /// A failure after `committed` rows had become durable.
     Partial { committed: u64, failure: Box<Failure> },
 }
 
-/// The problem with the names of options in the place of outputs.
+/// The problem with names of options instead of outputs.
 fn with_options(problem: OutputProblem) -> OutputProblem {
     let option = |name: String| if name.starts_with("--") { name } else { format!("--{name}") };
     match problem {
@@ -85,16 +93,23 @@ fn exit_code_of(error: &TextError) -> u8 {
 fn hint_of(error: &TextError) -> Option<&'static str> {
     match error {
         TextError::Output(OutputProblem::ChangedAfterEnd { .. } | OutputProblem::NotOfFinishedJob { .. }) => {
-            Some("--restart forgets what that job has kept, and runs again; --again runs beside it")
+            Some("--restart forgets what that job has kept, and starts over; --again runs anyway")
         }
         TextError::Database(DatabaseProblem::NoKeys { .. }) => {
             Some("`nearprint create --keys` makes a database that has them")
         }
+        TextError::Database(DatabaseProblem::NoTexts { .. }) => {
+            Some("`nearprint create NEW.np --recipe minhash --texts` makes a database that keeps texts")
+        }
+        TextError::Database(DatabaseProblem::NoRecipe { .. }) => Some(
+            "`nearprint create NEW.np --recipe minhash --keys` makes a database for documents; with --texts, it \
+             also keeps their texts",
+        ),
         TextError::Resume(ResumeProblem::OtherRun { .. }) => {
-            Some("give its command again to go on with it, or --restart to forget what it kept")
+            Some("rerun its command to resume, or give --restart to forget what it kept")
         }
         TextError::Resume(ResumeProblem::OtherRecords { .. } | ResumeProblem::Output(_)) => {
-            Some("--restart forgets what the run that was cut off has kept, and begins anew")
+            Some("--restart forgets what the interrupted run has kept, and starts over")
         }
         _ => None,
     }
@@ -157,15 +172,16 @@ impl Failure {
                 print_message(format_args!("{program}: {place}: {why}"))
             }
             Self::Corrupt | Self::NotNearDuplicates | Self::NotDelivered => {}
-            Self::Interrupted { records, resumable } => {
-                let consequence = match resumable {
-                    true => "rerun the command to resume",
-                    false => "the output is incomplete",
-                };
-                print_message(format_args!("{program}: interrupted after record {records}; {consequence}"));
+            Self::Interrupted { records, is_stored, partial } => {
+                let resume =
+                    if *is_stored { "; rerun the command to resume" } else { "; no output is complete" };
+                let partial =
+                    partial.as_ref().map(|partial| format!("; the output so far is {}", partial.display()));
+                let partial = partial.unwrap_or_default();
+                print_message(format_args!("{program}: interrupted after record {records}{partial}{resume}"));
             }
             Self::NothingRecovered(path) => {
-                print_message(format_args!("{program}: {}: not a row could be saved", path.display()));
+                print_message(format_args!("{program}: {}: no row could be recovered", path.display()));
             }
             Self::Partial { committed, failure } => {
                 failure.print(program);
@@ -178,38 +194,23 @@ impl Failure {
 
     fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_)
-            | Self::Engine(
-                Error::Distance { .. }
-                | Error::InsideDatabase { .. }
-                | Error::InvalidLayout { .. }
-                | Error::InvalidRecipe { .. }
-                | Error::KeyTooLong { .. }
-                | Error::KeysNotStored { .. }
-                | Error::Mismatch { .. }
-                | Error::Incomparable { .. }
-                | Error::MountPoint { .. }
-                | Error::NotAHash { .. }
-                | Error::NotRunsOnly { .. }
-                | Error::Overlap { .. }
-                | Error::RecipeMismatch { .. }
-                | Error::RunsOnly { .. }
-                | Error::TextTooLong { .. }
-                | Error::TextsNotStored { .. }
-                | Error::TooLittleMemory { .. }
-                | Error::UnknownWidth { .. }
-                | Error::Unnamed { .. }
-                | Error::Width { .. },
-            ) => USAGE,
+            Self::Usage(_) => USAGE,
+            Self::Engine(error) => match error.kind() {
+                kind if kind.is_argument() => USAGE,
+                ErrorKind::Corrupt => CORRUPT,
+                ErrorKind::NewerFeature => NEWER,
+                ErrorKind::Locked => LOCKED,
+                ErrorKind::Interrupted => INTERRUPTED,
+                _ => FAILED,
+            },
             Self::Text(error) => exit_code_of(error),
-            Self::Corrupt | Self::Engine(Error::Corrupt(_)) => CORRUPT,
-            Self::Engine(Error::Locked { .. }) => LOCKED,
+            Self::Corrupt => CORRUPT,
             Self::Input { .. } | Self::Record { .. } => BAD_INPUT,
             Self::NotNearDuplicates => NOT_NEAR,
             Self::NotDelivered => NOT_DELIVERED,
-            Self::Engine(Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
+            Self::Interrupted { .. } => INTERRUPTED,
             Self::Partial { failure, .. } => failure.exit_code(),
-            Self::NothingRecovered(_) | Self::Engine(_) => FAILED,
+            Self::NothingRecovered(_) => FAILED,
         }
     }
 
@@ -218,6 +219,17 @@ impl Failure {
             Self::Text(TextError::Compressed { program, .. }) => {
                 Some(format!("`{program} FILE | nearprint … -` reads it").into())
             }
+            Self::Text(TextError::Database(DatabaseProblem::NoTexts { .. })) => {
+                Some(format!("`nearprint create NEW.np --recipe {} --texts` makes a database that does", Recipe::DEFAULT).into())
+            }
+            Self::Text(TextError::Database(DatabaseProblem::NoRecipe { .. })) => Some(
+                format!(
+                    "`nearprint create NEW.np --recipe {} --keys` makes a database for documents, with --texts one \
+                     that also keeps their texts",
+                    Recipe::DEFAULT
+                )
+                .into(),
+            ),
             Self::Text(error) => hint_of(error).map(Into::into),
             Self::Partial { failure, .. } => failure.hint(),
             _ => self.fixed_hint().map(Into::into),
@@ -228,7 +240,7 @@ impl Failure {
         match self {
             Self::Engine(Error::NotADatabase { .. }) => Some("`nearprint build DB INPUT` creates one"),
             Self::Engine(Error::AlreadyExists { .. }) => {
-                Some("databases are never overwritten; choose another name or remove it first")
+                Some("databases are never overwritten; choose another name or remove the database first")
             }
             Self::Engine(Error::Corrupt(_)) => Some(
                 "`nearprint verify DB` lists all damage; `nearprint repair DB NEW` recovers what can be read",
@@ -247,10 +259,10 @@ impl Failure {
                 Some("only one process at a time can write; readers are not blocked")
             }
             Self::Engine(Error::NotRunsOnly { .. }) => {
-                Some("`nearprint build --runs-only` builds runs to be ingested")
+                Some("`nearprint build --runs-only` builds runs to ingest")
             }
             Self::Record { .. } => Some("`--rejects FILE` sets bad records aside and continues"),
-            Self::Engine(Error::NewerVersion { .. }) => {
+            Self::Engine(Error::NewerVersion { .. } | Error::NewerFeature { .. }) => {
                 Some("a newer version of nearprint wrote it; use that version")
             }
             _ => None,

@@ -25,8 +25,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Installs the signal handler. A signal then ends the program with exit code 130: after [`GRACE`]
 /// if the current work is cancellable, else at once.
 pub(crate) fn install_handler() {
-    // Without a handler a signal still ends the program. The next command that makes such a folder
-    // then removes those of this one.
+    // Without a handler a signal still ends the program. Its folders are then removed by the next
+    // command that makes such folders.
     let _ = ctrlc::set_handler(|| {
         INTERRUPTED.store(true, Ordering::Relaxed);
         if IS_CANCELLABLE.load(Ordering::Relaxed) {

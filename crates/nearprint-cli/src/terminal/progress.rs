@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use super::interrupt;
-use nearprint::{Progress, Stage};
+use nearprint::{Error, Progress, Stage};
 
 /// A progress callback that shows each stage as a bar, and cancels the work after a signal.
 pub(crate) struct Bars {
@@ -18,7 +18,7 @@ pub(crate) struct Bars {
 
 struct CurrentBar {
     /// `None` before the first report.
-    stage: Option<Stage>,
+    work: Option<Work>,
     bar: ProgressBar,
 }
 
@@ -26,7 +26,7 @@ impl Bars {
     /// Shows bars if they are allowed and standard error is a terminal.
     pub(crate) fn new(allowed: bool) -> Arc<Self> {
         let is_shown = allowed && std::io::stderr().is_terminal();
-        let current = CurrentBar { stage: None, bar: ProgressBar::hidden() };
+        let current = CurrentBar { work: None, bar: ProgressBar::hidden() };
         Arc::new(Self { current: is_shown.then(|| Mutex::new(current)) })
     }
 
@@ -58,32 +58,46 @@ impl Bars {
     }
 }
 
-impl Progress for Bars {
-    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+/// What is done, and what is counted.
+type Work = (&'static str, &'static str);
+
+impl Bars {
+    /// Shows that `done` of `total` units of some work are done. Fails after a signal.
+    pub(crate) fn show(&self, work: Work, done: u64, total: Option<u64>) -> Result<(), Error> {
         if let Some(mut current) = self.current() {
-            if current.stage != Some(stage) {
+            if current.work != Some(work) {
                 current.bar.finish_and_clear();
-                *current = CurrentBar { stage: Some(stage), bar: bar(stage, total) };
+                *current = CurrentBar { work: Some(work), bar: bar(work, total) };
             }
             current.bar.set_position(done);
         }
-        interrupt::check()
+        if interrupt::check().is_break() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
-fn bar(stage: Stage, total: Option<u64>) -> ProgressBar {
-    let (verb, unit) = match stage {
+impl Progress for Bars {
+    fn report(&self, stage: Stage, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        match self.show(work_of(stage), done, total) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+fn work_of(stage: Stage) -> Work {
+    match stage {
         Stage::Reading => ("reading", "rows"),
         Stage::Merging => ("sorting", "rows"),
         Stage::Tables => ("writing tables", "fingerprints"),
         Stage::Joining => ("comparing", "fingerprints"),
         Stage::Verifying => ("verifying", "files"),
         Stage::Copying => ("copying", "bytes"),
-        Stage::Fingerprinting => ("reading", "files"),
-        Stage::Confirming => ("comparing", "groups"),
         Stage::Answering => ("answering", "queries"),
         _ => ("working", "steps"),
-    };
+    }
+}
+
+fn bar((verb, unit): Work, total: Option<u64>) -> ProgressBar {
     let counts = match total {
         Some(_) => "{wide_bar} {human_pos}/{human_len}",
         None => "{spinner} {human_pos}",

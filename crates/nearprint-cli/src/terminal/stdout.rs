@@ -1,4 +1,4 @@
-//! Standard output that cannot be written to.
+//! Standard output that is closed or open for reading only.
 //!
 //! The standard library hides this from programs: it opens the null device in place of a closed
 //! stream before `main`, and takes a write to a stream that is open for reading only as done. Results

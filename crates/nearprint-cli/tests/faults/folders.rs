@@ -199,7 +199,7 @@ impl Schedule {
             0 => assert_eq!(acknowledged, given, "the rest was taken and not acknowledged"),
             -1 => {}
             code => {
-                // It may have opened a database of which half was removed.
+                // It may have opened a database that was half removed.
                 assert!(REFUSED.contains(&code) || (code == 3 && removed), "{}", ended.err);
                 self.refused += 1;
             }

@@ -154,7 +154,7 @@ impl State {
         Err(first.differs_from(rows))
     }
 
-    /// Tells how rows differ from this state, and whether they are those of another one.
+    /// Describes how rows differ from this state, and whether they are the rows of another one.
     fn differs_from(&self, rows: &[Row<u64>]) -> String {
         let (expected, found) = (BTreeSet::from_iter(self.rows()), BTreeSet::from_iter(rows.to_vec()));
         let missing: Vec<_> = expected.difference(&found).collect();

@@ -54,7 +54,7 @@ fn template(home: &Path) -> (PathBuf, State) {
     (path, state)
 }
 
-/// Puts a copy of a database in the place of one.
+/// Replaces a database by a copy of it.
 fn renew(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     copy(from, to.to_path_buf());

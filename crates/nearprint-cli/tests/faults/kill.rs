@@ -20,7 +20,7 @@ fn wait(random: &mut Random) {
     std::thread::sleep(Duration::from_micros(random.below(most_microseconds)));
 }
 
-/// Checks a database of which a writer was killed; now and then opens it for writing here.
+/// Checks a database whose writer was killed; now and then opens it for writing here.
 fn check_killed(path: &Path, state: &mut State, acknowledged: u64, random: &mut Random) {
     check(path, state, acknowledged).unwrap();
     if random.below(4) == 0 {

@@ -1,5 +1,5 @@
 //! Real faults: processes killed at random moments, power cuts, full disks, failing system calls,
-//! second writers, readers beside a writer, and foreign files in the place of nearprint's own.
+//! second writers, readers beside a writer, and foreign files that replace nearprint's own.
 //!
 //! Real files and real processes throughout. What a machine does not allow (no root, no strace, no
 //! loop devices) is skipped and listed when the binary ends. `NEARPRINT_FULL=1` runs all rounds and

@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::common::cli::{database, digits_or_decimal, succeeds, text};
 use crate::common::{Shape, clusters, for_each_width, low, matches, pairs, rows};
-use nearprint::{Fingerprint, Printed, Row, num_differing_bits};
+use nearprint::{Fingerprint, Printed, Row};
 
 for_each_width!(every_answer_is_that_of_brute_force, rows_come_and_go);
 
@@ -106,7 +106,7 @@ fn rows_come_and_go<F: Fingerprint>() {
 
     let expected: BTreeSet<String> = more
         .iter()
-        .flat_map(|b| first.iter().map(move |a| (a, b, num_differing_bits(a.fingerprint, b.fingerprint))))
+        .flat_map(|b| first.iter().map(move |a| (a, b, a.fingerprint.distance(b.fingerprint))))
         .filter(|(_, _, distance)| *distance <= 8)
         .map(|(a, b, distance)| format!("{}\t{}\t{distance}", Printed(a.fingerprint), Printed(b.fingerprint)))
         .collect();

@@ -521,6 +521,6 @@ fn repair_saves_what_can_be_read_and_says_what_is_lost() {
     let outcome = nearprint(at, "repair db nothing", b"");
     assert_eq!(outcome.code, 1);
     assert!(outcome.out.contains("total\tlost_rows\t5000"), "{}", outcome.out);
-    assert!(outcome.err.contains("not a row could be saved"), "{}", outcome.err);
+    assert!(outcome.err.contains("no row could be recovered"), "{}", outcome.err);
     assert!(!at.join("nothing").exists() && !at.join("nothing.building").exists());
 }

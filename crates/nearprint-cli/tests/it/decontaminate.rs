@@ -73,7 +73,7 @@ fn inputs_are_not_overwritten_and_bad_evaluation_texts_are_named() {
     let at = home.path();
     prepare(at);
     for output in ["in.jsonl", "evals.csv"] {
-        fails(at, &format!("{LINE} -o {output}"), b"", 2, &["--output", "is read"]);
+        fails(at, &format!("{LINE} -o {output}"), b"", 2, &["--output", "is also an input"]);
     }
     fails(at, &format!("{LINE} -o out.jsonl --found out.jsonl"), b"", 2, &["--output", "--found"]);
     fails(at, &format!("{LINE} -o out.jsonl --ngram 0"), b"", 2, &["--ngram"]);

@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::common::cli::{fails, nearprint, run, succeeds};
 use crate::common::{Random, by_width, for_each_width};
-use nearprint::{Fingerprint, Printed, num_differing_bits};
+use nearprint::{Fingerprint, Printed};
 use nearprint_text::recipe::Recipe;
 
 for_each_width!(
@@ -15,7 +15,7 @@ for_each_width!(
     texts_are_compared_by_recipes_of_this_width,
 );
 
-/// Lines of JSON of which every third has some words of the one before, and their texts.
+/// Lines of JSON and their texts; every third has some words of the one before.
 fn documents(count: usize) -> (Vec<String>, String) {
     let mut random = Random(5);
     let mut texts: Vec<String> = Vec::new();
@@ -50,7 +50,7 @@ fn documents_are_deduplicated<F: Fingerprint>() {
     let greedy = |order: &mut dyn Iterator<Item = usize>| {
         let (mut kept, mut of) = (Vec::<usize>::new(), vec![None; prints.len()]);
         for index in order {
-            let distance = |other: &usize| num_differing_bits(prints[index], prints[*other]);
+            let distance = |other: &usize| prints[index].distance(prints[*other]);
             let near = kept.iter().copied().filter(|other| distance(other) <= k);
             match near.min_by_key(|other| (distance(other), *other)) {
                 Some(near) => of[index] = Some((near, distance(&near))),
@@ -123,7 +123,7 @@ fn the_distances_up_to_half_of_the_bits_are_tuned<F: Fingerprint>() {
     for k in 0..=F::BITS / 2 {
         let (mut found, mut hits) = (0, 0);
         for a in 0..prints.len() {
-            for b in (0..a).filter(|b| num_differing_bits(prints[a], prints[*b]) <= k) {
+            for b in (0..a).filter(|b| prints[a].distance(prints[*b]) <= k) {
                 found += 1;
                 hits += u32::from(a / 3 == b / 3);
             }
@@ -147,7 +147,7 @@ fn texts_are_compared_by_recipes_of_this_width<F: Fingerprint>() {
     let mut fingerprinter =
         format!("simhash width={}", F::BITS).parse::<Recipe>().unwrap().fingerprinter::<F>().unwrap();
     let prints: Vec<F> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
-    let distance = |a: usize, b: usize| num_differing_bits(prints[a], prints[b]);
+    let distance = |a: usize, b: usize| prints[a].distance(prints[b]);
     let table =
         succeeds(at, &format!("matrix {} --recipe simhash --width {}", names.join(" "), F::BITS), b"");
     let expected: String = (0..6)

@@ -138,8 +138,8 @@ fn the_examples_of_all_commands_run() {
             let folder = home.path().join(format!("{at}-{number}"));
             let copied = Command::new("cp").arg("-r").arg(&template).arg(&folder).status().unwrap();
             assert!(copied.success());
-            // What an example makes is not there before. Its folder for backups is not that of the
-            // system.
+            // What an example makes is not there before. Its folder for backups replaces the
+            // system's.
             let made = [
                 "build corpus.np",
                 "build images.np",

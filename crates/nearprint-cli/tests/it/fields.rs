@@ -45,7 +45,7 @@ fn columns_are_chosen_and_added() {
     let rows = [("7", "<p>One <b>TWO</b> three</p>", "\"a, b\""), ("8", "other words here", "c")];
     let csv: String = rows.iter().map(|(id, text, title)| format!("{id},{text},{title}\n")).collect();
     fs::write(at.join("in.csv"), format!("\u{feff}id,text,title\n{csv}")).unwrap();
-    // A column that is left out may be added anew.
+    // A column that is left out may be added again.
     succeeds(at, &format!("dedup in.csv -o out.csv {OPTIONS}"), b"");
     let expected = "id,title,old,text\n7,\"a, b\",7,one two three\n8,c,8,other words here\n";
     assert_eq!(fs::read_to_string(at.join("out.csv")).unwrap(), expected);

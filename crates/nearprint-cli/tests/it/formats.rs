@@ -187,7 +187,7 @@ fn columns_of_parquet_are_found_by_name_and_checked() {
         "build bad numbers.parquet --width 128",
         b"",
         5,
-        &["numbers.parquet:1", "of 128 bits, strings"],
+        &["numbers.parquet:1", "fingerprints of 128 bits are strings"],
     );
     one("signed.parquet", Arc::new(Int64Array::from(vec![1, -1])));
     fails(at, "build bad signed.parquet", b"", 5, &["signed.parquet:2"]);
@@ -226,7 +226,7 @@ fn numpy_arrays_are_written_and_read() {
         ("empty", Vec::new(), "no NumPy array"),
         ("text", b"1234567890 1 2 3".to_vec(), "no NumPy array"),
         ("header", cut(60), "shape ()"),
-        ("torn", cut(bytes.len() - 3), "5 bytes behind"),
+        ("torn", cut(bytes.len() - 3), "5 bytes after"),
         ("short", cut(bytes.len() - 8), "the header promises"),
         ("signed", [&bytes[..10], signed.as_bytes(), &bytes[128..]].concat(), "'<i8' and shape ("),
     ];
@@ -339,10 +339,15 @@ fn misfits_are_named() {
         ),
         ("h.csv", 128, cells.as_bytes(), &["h.csv:2", "30 hexadecimal digits"]),
         ("i.csv", 128, header.as_bytes(), &["i.csv:1", "no column named", "30 hexadecimal digits"]),
-        ("j.jsonl", 128, number.as_bytes(), &["j.jsonl:2", "is a number; of 128 bits, strings"]),
-        ("k.u64", 128, &[0; 16], &["k.u64: fingerprints of 64 bits, where those of 128 are wanted"]),
-        ("l.u128", 256, &[0; 32], &["l.u128: fingerprints of 128 bits, where those of 256 are wanted"]),
-        ("m.u256", 256, &[0; 40], &["m.u256:32", "8 bytes behind the last 256-bit number"]),
+        (
+            "j.jsonl",
+            128,
+            number.as_bytes(),
+            &["j.jsonl:2", "is a number; fingerprints of 128 bits are strings"],
+        ),
+        ("k.u64", 128, &[0; 16], &["k.u64: fingerprints of 64 bits, expected 128 bits"]),
+        ("l.u128", 256, &[0; 32], &["l.u128: fingerprints of 128 bits, expected 256 bits"]),
+        ("m.u256", 256, &[0; 40], &["m.u256:32", "8 bytes after the last 256-bit number"]),
         (
             "n.npy",
             128,

@@ -57,8 +57,8 @@ fn what_cannot_be_ingested_is_named() {
     three(at);
     fails(at, "ingest db", b"", 2, &["RUN_DIR"]);
     fails(at, "ingest db db", b"", 2, &["--runs-only"]);
-    fails(at, "ingest one two", b"", 2, &["one", "runs to be ingested"]);
-    fails(at, "add one", b"", 2, &["one", "runs to be ingested"]);
+    fails(at, "ingest one two", b"", 2, &["one", "runs to ingest"]);
+    fails(at, "add one", b"", 2, &["one", "runs to ingest"]);
     fails(at, "ingest db nowhere", b"", 1, &["nowhere", "no database"]);
     fails(at, "ingest nowhere one", b"", 1, &["nowhere", "no database"]);
     succeeds(at, "build other --runs-only -k 5", b"1\n");

@@ -10,6 +10,7 @@ mod commands;
 mod cross;
 mod decontaminate;
 mod dedup;
+mod dedup_killed;
 mod documents;
 mod examples;
 mod featureless;

@@ -64,7 +64,7 @@ fn all_documents_are_annotated() {
                 assert!(of == cluster && wanted.contains(&similarity.as_f64().unwrap()), "{more}: {rows:?}");
             }
         }
-        // The other bytes are those of the input.
+        // The other bytes equal the input.
         for (line, original) in read(at, "out.jsonl").lines().zip(PAGES.lines()) {
             let original = &original[..original.len() - 1];
             assert!(line.starts_with(&format!("{original},\"duplicate_of\":")), "{line}");
@@ -153,7 +153,7 @@ fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
         assert!(err.contains(words), "{more}: {err}");
         assert!(err.contains("0.9 to 1.0: ") && err.contains("largest groups: 3 of "), "{more}: {err}");
     }
-    // The database of an earlier run knows its texts by their hashes.
+    // The database of an earlier run has hashes of its texts.
     let again = "dedup in.jsonl -o again.jsonl --key-field id --db seen.np";
     for more in ["--dry-run", "--keep longest", "--again"] {
         let err = summary(&format!("{again} {more}"));

@@ -149,7 +149,7 @@ fn regression_a_restart_removes_only_the_rows_of_its_job() {
     interrupt_after_checkpoint(at, cut, &pages(100..25_000), "cut.jsonl");
     succeeds(at, "add seen.np - --input-format csv", b"fingerprint,id,key\n79,1003,https://c/\n");
     let outcome = nearprint(at, cut, pages(100..25_000).as_bytes());
-    assert!(outcome.code == 0 && outcome.err.contains("done by a run"), "{}", outcome.err);
+    assert!(outcome.code == 0 && outcome.err.contains("an interrupted run processed"), "{}", outcome.err);
     succeeds(at, "add seen.np - --input-format csv", b"fingerprint,id,key\n80,1004,https://d/\n");
     // It is given again with the first of its documents alone: another job, which forgets nothing.
     let before = rows(at, "seen.np");

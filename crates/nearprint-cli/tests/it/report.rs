@@ -98,13 +98,9 @@ fn a_deduplication_becomes_a_page() {
     let again = format!("{line} --report again.html");
     succeeds(at, &format!("{line} --report groups.html"), b"");
     let first = page(at, "groups.html");
-    for part in [
-        "nearprint dedup",
-        "6, of which 2 were kept",
-        "4; 1 are exact copies",
-        "\\u003cscript>new",
-        "in.jsonl",
-    ] {
+    for part in
+        ["nearprint dedup", "6, 2 of them kept", "4; 1 are exact copies", "\\u003cscript>new", "in.jsonl"]
+    {
         assert!(first.contains(part), "{part} is not in {first}");
     }
     assert!(first.contains(r#""names":["a\t0"],"members":[5]"#), "{first}");
@@ -153,7 +149,7 @@ fn a_report_overwrites_no_input_and_needs_a_folder() {
     let home = home();
     let at = home.path().join("d");
     for line in ["compare a b --report b", "scan a b --report a"] {
-        fails(&at, line, b"", 2, &["--report", "is read"]);
+        fails(&at, line, b"", 2, &["--report", "is also an input"]);
     }
     for line in ["compare a b --report none/x.html", "scan . --report none/x.html"] {
         fails(&at, line, b"", 1, &["none"]);

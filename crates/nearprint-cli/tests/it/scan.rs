@@ -20,7 +20,7 @@ fn write(at: &Path, name: &str, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
-/// Files of which every third is another one with a few words changed, or none.
+/// Files; every third is another one with a few words changed, or none.
 fn some_files(at: &Path) -> Vec<(String, String)> {
     let mut random = Random(7);
     let mut files: Vec<(String, String)> = Vec::new();

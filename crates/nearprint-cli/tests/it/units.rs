@@ -36,7 +36,7 @@ fn documents_lose_the_paragraphs_that_were_there_before() {
     let removed = "b#3\ta#3\t0\t1.0000\ta#3\nc#1\ta#2\t0\t1.0000\ta#2\nc#2\ta#3\t0\t1.0000\ta#3\n";
     assert_eq!(fs::read_to_string(at.join("removed.tsv")).unwrap(), removed);
     for part in [
-        "4 documents, 3 kept, of 1 nothing is left",
+        "4 documents, 3 kept, nothing left of 1",
         "8 paragraphs, 3 removed: 210 B of ",
         "exact copies: 3, near-duplicates: 0",
         "most repeated: 3 times \"ALL RIGHTS RESERVED BY THE OWNER OF THIS PAGE AND BY NOBODY",

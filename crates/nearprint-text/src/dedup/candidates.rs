@@ -1,13 +1,12 @@
 //! The kept documents near a new one, and which of them it duplicates.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::confirm::Confirm;
 use super::stored::Stored;
 use crate::error::Result;
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe, stored_fingerprint};
-use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot};
+use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A document that is to be decided.
@@ -43,8 +42,9 @@ impl<'a, F: Fingerprint> Document<'a, F> {
     }
 
     /// Its row, if it is kept. The hash of the key is the id.
-    pub(super) fn row(&self) -> Row<F> {
-        Row { fingerprint: self.stored_fingerprint(), id: xxh3_64(self.key.as_bytes()) }
+    pub(super) fn row(&self) -> Match<F> {
+        let id = xxh3_64(self.key.as_bytes());
+        Match { fingerprint: self.stored_fingerprint(), id, distance: 0 }
     }
 }
 
@@ -61,12 +61,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    fn order(&self, other: &Self) -> Ordering {
-        (self.distance, self.sequence).cmp(&(other.distance, other.sequence))
-    }
-
-    /// Whether its text has the same tokens as that of the document. False if nothing is stored of
-    /// it.
+    /// Whether its text has the same tokens as the document. False if nothing is stored of it.
     pub(super) fn is_copied_by<F: Fingerprint>(
         &self,
         document: Document<'_, F>,
@@ -85,7 +80,7 @@ impl Candidate {
 
 /// What the kept documents say about a new one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Verdict<T> {
+pub(super) enum Verdict<T = Candidate> {
     /// No fingerprint is near.
     New,
     /// Fingerprints are near, but no text confirms it.
@@ -103,7 +98,8 @@ impl<T> Verdict<T> {
         }
     }
 
-    /// The verdict of two collections: the nearer document, that of `self` if they are equally near.
+    /// The verdict of two collections: the nearer document, or the one of `self` if both are equally
+    /// near.
     pub(super) fn or_nearer(self, other: Self, distance: impl Fn(&T) -> u32) -> Self {
         match (&self, &other) {
             (Self::Near(own, _), Self::Near(others, _)) if distance(others) < distance(own) => other,
@@ -113,9 +109,11 @@ impl<T> Verdict<T> {
     }
 }
 
-/// How similar a document and a candidate are.
+/// When documents are near-duplicates, and how similar they are.
 #[derive(Clone)]
 pub(super) struct Measure {
+    /// The largest distance.
+    pub(super) k: u32,
     pub(super) recipe: Recipe,
     pub(super) confirm: Option<Confirm>,
 }
@@ -136,53 +134,77 @@ impl Measure {
     }
 }
 
-/// The nearest candidate with a similarity, the earliest of equally near ones.
-///
-/// `found` is in the order of distances. `keys_of` returns the keys of a row, and `counts` filters
-/// them. A candidate with the key and the fingerprint of the document is the same document and
-/// needs no confirmation.
-pub(super) fn nearest<F: Fingerprint>(
-    found: &[Match<F>],
-    document: Document<'_, F>,
-    keys_of: impl Fn(Row<F>) -> nearprint::Result<Vec<RowKey>>,
-    counts: impl Fn(&RowKey) -> bool,
-    mut similarity: impl FnMut(&Candidate) -> Result<Option<f64>>,
-) -> Result<Verdict<Candidate>> {
-    let mut verdict = Verdict::New;
-    for equally_near in found.chunk_by(|a, b| a.distance == b.distance) {
-        let mut candidates = Vec::new();
-        for &Match { fingerprint, id, distance } in equally_near {
-            let keys = keys_of(Row { fingerprint, id })?;
-            let has_same_fingerprint = fingerprint == document.stored_fingerprint();
-            if keys.is_empty() {
-                // A row without a key takes its id as one, and precedes all rows with keys.
-                candidates.push(Candidate {
-                    distance,
-                    has_same_fingerprint,
-                    sequence: 0,
-                    key: id.to_string(),
-                    stored: Stored::default(),
-                });
+/// A collection of kept documents.
+pub(super) trait KeptDocuments<F: Fingerprint> {
+    /// The near rows, by increasing distance.
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>>;
+
+    /// The kept documents of a row.
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>>;
+
+    /// The text of a kept document.
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String>;
+
+    /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
+    /// the key and the fingerprint of the new one is the same document and needs no confirmation.
+    fn nearest(&mut self, document: Document<'_, F>, measure: &Measure) -> Result<Verdict> {
+        let Some((fingerprint, k)) = document.look_up(measure.k) else { return Ok(Verdict::New) };
+        let mut verdict = Verdict::New;
+        for equally_near in self.query(fingerprint, k)?.chunk_by(|a, b| a.distance == b.distance) {
+            let mut candidates = Vec::new();
+            for &row in equally_near {
+                candidates.extend(self.candidates(row, document)?);
             }
-            let keys = keys.into_iter().filter(&counts);
-            candidates.extend(keys.map(|RowKey { key, sequence, text, .. }| Candidate {
-                distance,
-                has_same_fingerprint,
-                sequence,
-                key,
-                stored: Stored(text),
-            }));
-        }
-        candidates.sort_by(Candidate::order);
-        for candidate in candidates {
-            let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
-            match if is_same { Some(1.0) } else { similarity(&candidate)? } {
-                Some(similarity) => return Ok(Verdict::Near(candidate, similarity)),
-                None => verdict = Verdict::Unconfirmed,
+            candidates.sort_by_key(|candidate| candidate.sequence);
+            for candidate in candidates {
+                let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
+                let text = || self.text_of(&candidate);
+                let similarity = match is_same {
+                    true => Some(1.0),
+                    false => measure.similarity(document.text, candidate.distance, text)?,
+                };
+                match similarity {
+                    Some(similarity) => return Ok(Verdict::Near(candidate, similarity)),
+                    None => verdict = Verdict::Unconfirmed,
+                }
             }
         }
+        Ok(verdict)
     }
-    Ok(verdict)
+
+    /// Whether a document with the same key is near.
+    fn has_key_near(&mut self, document: Document<'_, F>, k: u32) -> Result<bool> {
+        let Some((fingerprint, k)) = document.look_up(k) else { return Ok(false) };
+        for row in self.query(fingerprint, k)? {
+            if self.has_key(row, document)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a row is of a document with the same key.
+    fn has_key(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<bool> {
+        Ok(self.candidates(row, document)?.iter().any(|candidate| candidate.key == document.key))
+    }
+}
+
+/// The documents of a row, under the keys that count.
+fn candidates<F: Fingerprint>(
+    Match { fingerprint, id, distance }: Match<F>,
+    document: Document<'_, F>,
+    keys: Vec<RowKey>,
+    counts: impl Fn(&RowKey) -> bool,
+) -> Vec<Candidate> {
+    let has_same_fingerprint = fingerprint == document.stored_fingerprint();
+    let candidate =
+        |sequence, key, stored| Candidate { distance, has_same_fingerprint, sequence, key, stored };
+    if keys.is_empty() {
+        // A row without a key takes its id as one, and precedes all rows with keys.
+        return vec![candidate(0, id.to_string(), Stored::default())];
+    }
+    let keys = keys.into_iter().filter(counts);
+    keys.map(|RowKey { key, sequence, text, .. }| candidate(sequence, key, Stored(text))).collect()
 }
 
 /// The documents that were kept before a run.
@@ -191,25 +213,43 @@ pub(super) struct KnownDocuments<F> {
     pub(super) snapshot: Snapshot<F>,
     /// The sequence numbers of keys that do not count.
     pub(super) ignored: Vec<Range<u64>>,
-    pub(super) k: u32,
-    pub(super) measure: Measure,
 }
 
-impl<F: Fingerprint> KnownDocuments<F> {
-    /// Whether a key is known.
-    pub(super) fn counts(&self, key: &RowKey) -> bool {
-        let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
-        !(is_ignored(key.sequence) && is_ignored(key.last_sequence))
+impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        Ok(self.snapshot.query(fingerprint, k)?)
     }
 
-    /// The nearest known document whose text is confirmed, the earliest of equally near ones.
-    pub(super) fn nearest(&self, document: Document<'_, F>) -> Result<Verdict<Candidate>> {
-        let Some((fingerprint, k)) = document.look_up(self.k) else { return Ok(Verdict::New) };
-        let found = self.snapshot.query(fingerprint, k)?;
-        let similarity = |candidate: &Candidate| {
-            let text = || candidate.stored.decompress(&candidate.key);
-            self.measure.similarity(document.text, candidate.distance, text)
-        };
-        nearest(&found, document, |row| self.snapshot.keys_of(row), |key| self.counts(key), similarity)
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        let keys = self.snapshot.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
+        let is_ignored = |sequence| self.ignored.iter().any(|ignored| ignored.contains(&sequence));
+        let counts = |key: &RowKey| !(is_ignored(key.sequence) && is_ignored(key.last_sequence));
+        Ok(candidates(row, document, keys, counts))
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        candidate.stored.decompress(&candidate.key)
+    }
+}
+
+/// The documents that a run has kept so far, those included that its database had before.
+pub(super) struct FreshDocuments<'a, F: Fingerprint, T> {
+    pub(super) writer: &'a mut Writer<F>,
+    /// Reads the text of a document.
+    pub(super) read: T,
+}
+
+impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> for FreshDocuments<'_, F, T> {
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        Ok(self.writer.query(fingerprint, k)?)
+    }
+
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        let keys = self.writer.keys_of(Row { fingerprint: row.fingerprint, id: row.id })?;
+        Ok(candidates(row, document, keys, |_| true))
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        (self.read)(candidate)
     }
 }

@@ -21,8 +21,8 @@ pub struct DocumentCounts {
     pub records: u64,
     /// Documents kept.
     pub kept: u64,
-    /// Near-duplicates of kept documents, copies included; with units, documents of which nothing is
-    /// left.
+    /// Near-duplicates of kept documents, copies included; with units, documents that lost all
+    /// their units.
     pub duplicates: u64,
     /// Malformed records.
     pub bad: u64,
@@ -32,8 +32,8 @@ pub struct DocumentCounts {
     pub empty: u64,
     /// Documents with invalid UTF-8, which was replaced.
     pub invalid_utf8: u64,
-    /// Exact copies: near-duplicates whose text has the same tokens, in the same order, as that of
-    /// the kept document. Not counted if the database keeps nothing of texts.
+    /// Exact copies: near-duplicates with the same tokens, in the same order, as the kept document.
+    /// Not counted if the database stores no text or hash.
     pub copies: u64,
     /// Documents kept although a fingerprint is near, because no text confirmed it.
     pub unconfirmed: u64,

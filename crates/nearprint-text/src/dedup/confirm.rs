@@ -26,7 +26,7 @@ use crate::jaccard::{ShingleSet, words};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confirm {
     /// The sets of three-word shingles have at least this Jaccard similarity, from 0 to 1: the size
-    /// of their intersection divided by that of their union. A text of fewer words is one shingle.
+    /// of their intersection divided by the size of their union. A text of fewer words is one shingle.
     Jaccard(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
     /// (Levenshtein 1966). Takes time in proportion to the product of the longer text and of the
@@ -103,7 +103,7 @@ impl Confirm {
         self.similarity(a, b).is_some()
     }
 
-    /// The similarity of two texts, from 0 to 1, if they are near-duplicates: that of Jaccard, or
+    /// The similarity of two texts, from 0 to 1, if they are near-duplicates: the Jaccard similarity, or
     /// the share of characters that are not changed. Texts without words are similar only if they are
     /// equal.
     #[must_use]

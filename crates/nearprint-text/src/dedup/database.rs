@@ -19,14 +19,19 @@ pub(super) fn open_database<F: Fingerprint>(
     path: &Path,
     options: &DedupOptions,
 ) -> Result<(Writer<F>, Recipe)> {
-    let database = match options.engine.open::<F>(path) {
+    let open = || options.engine.open::<F>(path);
+    let database = match open() {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
             let recipe = &options.recipe;
             let k = options.k.unwrap_or(recipe.default_k());
             let schema = recipe.schema().k(k).keys(key_storage(options));
-            options.engine.create(path, &schema)?
+            match options.engine.create(path, &schema) {
+                // A run that was killed has made it, or another process meanwhile.
+                Err(nearprint::Error::AlreadyExists { .. }) => open()?,
+                created => created?,
+            }
         }
-        other => other?,
+        opened => opened?,
     };
     let writer = database.writer()?;
     if !writer.key_storage().has_keys() {
@@ -47,7 +52,7 @@ pub(super) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: 
     Ok(found)
 }
 
-/// Refuses a database whose fingerprints are of another kind than those of a recipe.
+/// Refuses a database whose fingerprints are of another kind than the recipe makes.
 pub(super) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
     if bands == recipe.bands() {
         return Ok(());

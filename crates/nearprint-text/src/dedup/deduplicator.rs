@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::candidates::{self, Candidate, Document, KnownDocuments, Measure, Verdict};
+use super::candidates::{
+    Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Measure, Verdict,
+};
 use super::database::{allowed_recipe, check_bands, check_texts, key_storage, open_database};
 use super::kept_keys::KeptKeys;
 use super::options::DedupOptions;
@@ -12,7 +14,7 @@ use super::temporary::{KEPT, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
-use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, Match, NewRow, Row, RowKey, Writer};
+use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +82,7 @@ pub enum Decision {
 /// ```
 pub struct Deduplicator<F: Fingerprint> {
     options: DedupOptions,
-    k: u32,
+    measure: Measure,
     fingerprinter: Fingerprinter<F>,
     /// The documents of a database that is only read.
     known: Option<KnownDocuments<F>>,
@@ -114,8 +116,9 @@ impl<F: Fingerprint> Deduplicator<F> {
         let (writer, recipe) = open_database::<F>(path, &options)?;
         let stores = writer.key_storage();
         check_texts(stores, options.confirm, path)?;
+        let k = options.k.unwrap_or(writer.default_k());
         Ok(Self {
-            k: options.k.unwrap_or(writer.default_k()),
+            measure: Measure { k, recipe: recipe.clone(), confirm: options.confirm },
             fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
             known: None,
             writer,
@@ -152,8 +155,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
         check_bands(snapshot.bands(), &recipe, path)?;
         let k = options.k.unwrap_or(snapshot.default_k());
-        let measure = Measure { recipe: recipe.clone(), confirm: options.confirm };
-        let known = KnownDocuments { snapshot, ignored: Vec::new(), k, measure };
+        let known = KnownDocuments { snapshot, ignored: Vec::new() };
         Self::above(Some(known), k, &recipe, options)
     }
 
@@ -169,7 +171,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         let (path, schema) = (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
         let writer = options.engine.create::<F>(path, &schema)?.writer()?;
         Ok(Self {
-            k,
+            measure: Measure { k, recipe: recipe.clone(), confirm: options.confirm },
             fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
             known,
             writer,
@@ -182,16 +184,16 @@ impl<F: Fingerprint> Deduplicator<F> {
         })
     }
 
-    /// The recipe of the fingerprints: that of the options, or of the database.
+    /// The recipe of the fingerprints, from the options or the database.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         self.fingerprinter.recipe()
     }
 
-    /// The largest distance of near-duplicates, in bits: that of the options, or of the database.
+    /// The largest distance of near-duplicates, in bits, from the options or the database.
     #[must_use]
     pub fn k(&self) -> u32 {
-        self.k
+        self.measure.k
     }
 
     /// A fingerprinter by [`recipe`](Self::recipe), for
@@ -286,7 +288,10 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [finished](Self::finish).
     #[must_use]
     pub fn unfinished(&self) -> Option<&[u8]> {
-        self.stored_progress()
+        match &self.known {
+            Some(known) => known.snapshot.checkpoint(),
+            None => self.writer.checkpoint(),
+        }
     }
 
     /// The records of finished jobs.
@@ -300,13 +305,6 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Replaces the records of finished jobs, by the next commit.
     pub(super) fn set_history(&mut self, history: &[u8]) -> Result<()> {
         Ok(self.writer.set_history(history)?)
-    }
-
-    fn stored_progress(&self) -> Option<&[u8]> {
-        match &self.known {
-            Some(known) => known.snapshot.checkpoint(),
-            None => self.writer.checkpoint(),
-        }
     }
 
     /// Makes all kept documents durable, and the caller's progress with them, by one commit.
@@ -391,13 +389,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_temporary {
             return Ok(self.known.clone());
         }
-        let (snapshot, measure) = (self.writer.snapshot()?, self.measure());
-        Ok(Some(KnownDocuments {
-            snapshot,
-            ignored: std::iter::once(sequence..u64::MAX).collect(),
-            k: self.k,
-            measure,
-        }))
+        let ignored = std::iter::once(sequence..u64::MAX).collect();
+        Ok(Some(KnownDocuments { snapshot: self.writer.snapshot()?, ignored }))
     }
 
     /// Whether a document has too few tokens or features.
@@ -411,17 +404,14 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub(super) fn nearest(
         &mut self,
         document: Document<'_, F>,
-        mut text_of: impl FnMut(&Candidate) -> Result<String>,
-    ) -> Result<Verdict<Candidate>> {
-        let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
-        let Some((fingerprint, k)) = document.look_up(self.k) else { return Ok(Verdict::New) };
-        let (found, measure) = (self.writer.query(fingerprint, k)?, self.measure());
-        let similarity = |candidate: &Candidate| {
-            measure.similarity(document.text, candidate.distance, || text_of(candidate))
+        text_of: impl FnMut(&Candidate) -> Result<String>,
+    ) -> Result<Verdict> {
+        let known = match &mut self.known {
+            Some(known) => known.nearest(document, &self.measure)?,
+            None => Verdict::New,
         };
-        let keys_of = |row| self.writer.keys_of(row);
-        let fresh = candidates::nearest(&found, document, keys_of, |_| true, similarity)?;
-        Ok(known.or_nearer(fresh, |candidate| candidate.distance))
+        let mut fresh = FreshDocuments { writer: &mut self.writer, read: text_of };
+        Ok(known.or_nearer(fresh.nearest(document, &self.measure)?, |candidate| candidate.distance))
     }
 
     /// Whether the texts of a document and of a kept one have the same tokens.
@@ -435,9 +425,9 @@ impl<F: Fingerprint> Deduplicator<F> {
         self.stores.has_values() && known.is_none_or(|known| known.snapshot.key_storage().has_values())
     }
 
-    /// How the similarity of documents is found.
-    pub(super) fn measure(&self) -> Measure {
-        Measure { recipe: self.recipe().clone(), confirm: self.options.confirm }
+    /// When documents are near-duplicates.
+    pub(super) fn measure(&self) -> &Measure {
+        &self.measure
     }
 
     /// What to remember of a kept document.
@@ -471,33 +461,21 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 
     /// Whether a document with the same key and the same tokens is stored.
-    fn is_stored(&self, document: Document<'_, F>) -> Result<bool> {
-        let has_key = |key: &RowKey| key.key == document.key;
-        if self.writer.keys_of(document.row())?.iter().any(has_key) {
-            return Ok(true);
-        }
-        let Some(known) = &self.known else { return Ok(false) };
-        let keys = known.snapshot.keys_of(document.row())?;
-        Ok(keys.iter().any(|key| known.counts(key) && has_key(key)))
+    fn is_stored(&mut self, document: Document<'_, F>) -> Result<bool> {
+        self.has_kept(|kept| kept.has_key(document.row(), document))
     }
 
     /// Whether a document with the same key is near.
     fn is_known(&mut self, document: Document<'_, F>) -> Result<bool> {
-        let row = |found: &Match<F>| Row { fingerprint: found.fingerprint, id: found.id };
-        let Some((fingerprint, k)) = document.look_up(self.k) else { return Ok(false) };
-        for found in &self.writer.query(fingerprint, k)? {
-            if self.writer.keys_of(row(found))?.iter().any(|key| key.key == document.key) {
-                return Ok(true);
-            }
-        }
-        let Some(known) = &self.known else { return Ok(false) };
-        for found in &known.snapshot.query(fingerprint, k)? {
-            let mut keys = known.snapshot.keys_of(row(found))?.into_iter();
-            if keys.any(|key| known.counts(&key) && key.key == document.key) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let k = self.k();
+        self.has_kept(|kept| kept.has_key_near(document, k))
+    }
+
+    /// Whether the documents of this run, or those before it, have something.
+    fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
+        let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
+        let is_fresh = has(&mut FreshDocuments { writer: &mut self.writer, read })?;
+        Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
     }
 
     /// Whether any document was kept under a key.

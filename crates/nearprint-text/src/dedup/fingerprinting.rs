@@ -1,47 +1,47 @@
-//! Fingerprints of all records, made on all cores, in input order.
+//! Fingerprints of records, made on all cores.
 
 use super::confirm::Confirm;
 use super::deduplicator::too_long;
 use super::recent::RecentTexts;
-use crate::documents::{self, BadRecord, Item, Position, Reader, Record};
-use crate::error::Result;
+use crate::documents::{BadRecord, Item, Record};
 use crate::recipe::{Fingerprinted, Fingerprinter};
 use nearprint::{Fingerprint, MAX_KEY_BYTES};
 
-/// A record with its fingerprint, or a bad one.
-pub(super) struct Prepared<F> {
+/// A record with what was made of it on a thread, or a bad one.
+pub(super) struct Prepared<T> {
     /// See [`Item::digest`].
     pub(super) digest: u64,
-    pub(super) record: PreparedRecord<F>,
+    pub(super) record: Result<(Record, T), BadRecord>,
 }
 
-pub(super) enum PreparedRecord<F> {
-    Document(Record, Fingerprinted<F>),
-    Bad(BadRecord),
-}
-
-/// Calls `take` with blocks of all records and the position of the reader. Records are bad as
-/// [`checked`] says.
-pub(super) fn each<F: Fingerprint>(
-    reader: &mut Reader,
-    fingerprinter: &Fingerprinter<F>,
-    confirm: Option<Confirm>,
-    threads: usize,
-    take: impl FnMut(Vec<Prepared<F>>, Position) -> Result<()>,
-) -> Result<()> {
+/// The work of [`each`](crate::documents::each): `check` says which records are bad, and `make` makes
+/// fingerprints of the others.
+pub(super) fn preparing<F: Fingerprint, T>(
+    check: impl Fn(Item) -> Item + Sync,
+    make: impl Fn(&Record, &RecentTexts<F>, &mut Fingerprinter<F>) -> T + Sync,
+) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<T> + Sync {
     let recent = RecentTexts::new();
-    let work = |item: Item, fingerprinter: &mut Fingerprinter<F>| {
+    move |item, fingerprinter| {
         let digest = item.digest();
-        let record = match checked(item, confirm) {
+        let record = match check(item) {
             Item::Record(record) => {
-                let fingerprinted = recent.fingerprint(&record.text, fingerprinter);
-                PreparedRecord::Document(record, fingerprinted)
+                let made = make(&record, &recent, fingerprinter);
+                Ok((record, made))
             }
-            Item::Bad(bad) => PreparedRecord::Bad(bad),
+            Item::Bad(bad) => Err(bad),
         };
         Prepared { digest, record }
-    };
-    documents::each(reader, threads, || fingerprinter.clone(), work, take)
+    }
+}
+
+/// [Prepares](preparing) whole documents.
+pub(super) fn preparing_documents<F: Fingerprint>(
+    confirm: Option<Confirm>,
+) -> impl Fn(Item, &mut Fingerprinter<F>) -> Prepared<Fingerprinted<F>> + Sync {
+    preparing(
+        move |item| checked(item, confirm),
+        |record, recent, fingerprinter| recent.fingerprint(&record.text, fingerprinter),
+    )
 }
 
 /// A record is bad if its key is too long for a database, or its text for its confirmation.

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// The groups to report.
 const REPORTED: usize = 5;
 
-/// A kept document or unit, and those that were left out because of it.
+/// A kept document or unit, and all that were left out because of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
@@ -25,7 +25,7 @@ pub struct Group {
 pub(super) struct GroupSizes {
     names: StringFile,
     /// A row for each near-duplicate: the hash of the key, and the place of the name among `names`.
-    rows: Sorter<SortRow<u64, 3>>,
+    rows: Sorter<SortRow<3>>,
     /// Removed with the rows.
     _folder: WorkFolder,
 }
@@ -41,7 +41,7 @@ impl GroupSizes {
     #[expect(clippy::cast_possible_truncation, reason = "takes both words")]
     pub(super) fn push(&mut self, key: &str, name: &str) -> Result<()> {
         let (hash, at) = (xxh3_128(key.as_bytes()), self.names.push(name)?);
-        Ok(self.rows.push(SortRow([(hash >> 64) as u64, hash as u64, at], 0))?)
+        Ok(self.rows.push(SortRow([(hash >> 64) as u64, hash as u64, at]))?)
     }
 
     /// The largest groups, the largest first; of equal ones, that which was first to have a
@@ -56,7 +56,7 @@ impl GroupSizes {
         };
         let (mut hash, mut group) = ([0; 2], (Reverse(1), 0));
         rows.finish()?.for_each_block(|block| {
-            for &SortRow([high, low, at], _) in block {
+            for &SortRow([high, low, at]) in block {
                 if group.0.0 > 1 && hash == [high, low] {
                     group.0.0 += 1;
                 } else {

@@ -12,9 +12,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::job::{FileJob, JobIdentity};
-use super::report::{Report, report_progress};
+use super::report::{FileReport, Report, report_progress};
 use crate::documents::{OutputFile, Reader, digest_of};
-use crate::error::{Error, OutputProblem, Result};
+use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
 use nearprint::MAX_HISTORY_BYTES;
 
@@ -84,6 +84,18 @@ impl FinishedJob {
             .try_for_each(|(path, file)| OutputFile::complete_written(path, file.content.written()))
     }
 
+    /// The report of a job that had read the same inputs, and was not run.
+    pub(super) fn report(&self, counts_copies: bool) -> FileReport {
+        FileReport {
+            counts: self.counts,
+            resumed_after: self.counts.records,
+            completed: Some(self.completed),
+            largest: Vec::new(),
+            counts_copies,
+            crowding: None,
+        }
+    }
+
     /// Whether `job` is this job, or would replace its output.
     pub(super) fn is_or_has_output_of(&self, job: &FileJob, identity: &JobIdentity) -> bool {
         let output = self.files[0].as_ref().filter(|_| is_named(&job.output));
@@ -132,18 +144,17 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Decodes the jobs, one JSON object a line.
-    ///
-    /// # Errors
-    /// The reason why a line is no record of a job.
-    pub(super) fn decode(bytes: &[u8]) -> std::result::Result<Self, serde_json::Error> {
-        let jobs = serde_json::Deserializer::from_slice(bytes).into_iter().collect::<Result<_, _>>()?;
+    /// Decodes what the database of a job stores: its jobs, one JSON object a line.
+    pub(super) fn decode(stored: Option<&[u8]>, job: &FileJob) -> Result<Self> {
+        let lines = serde_json::Deserializer::from_slice(stored.unwrap_or_default()).into_iter();
+        let jobs = lines.collect::<Result<_, _>>().map_err(unreadable(job))?;
         Ok(Self { jobs })
     }
 
     /// Encodes the jobs, the latest ones if there is no room for all.
-    pub(super) fn encode(&self) -> std::result::Result<Vec<u8>, serde_json::Error> {
-        let lines: Vec<Vec<u8>> = self.jobs.iter().map(serde_json::to_vec).collect::<Result<_, _>>()?;
+    pub(super) fn encode(&self, job: &FileJob) -> Result<Vec<u8>> {
+        let lines = self.jobs.iter().map(serde_json::to_vec).collect::<Result<Vec<_>, _>>();
+        let lines = lines.map_err(unreadable(job))?;
         let mut room = MAX_HISTORY_BYTES;
         let fits = |line: &&Vec<u8>| {
             let left = room.checked_sub(line.len() + 1);
@@ -179,6 +190,11 @@ impl History {
         same.retain(|&job| self.jobs[job].has_read(&found));
         Ok(same)
     }
+}
+
+fn unreadable(job: &FileJob) -> impl FnOnce(serde_json::Error) -> Error {
+    let path = job.database.clone().unwrap_or_default();
+    |error| DatabaseProblem::UnknownHistory { path, why: error.to_string() }.into()
 }
 
 fn lower_half(value: u64) -> u32 {

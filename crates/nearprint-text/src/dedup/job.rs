@@ -85,9 +85,9 @@ pub struct FileJob {
     /// Which of several near-duplicates is kept.
     pub keep: Keep,
     /// Compares these units of texts in the place of whole documents, and writes documents without the
-    /// units that were there before. A document of which nothing is left is not written; one that loses
-    /// nothing is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
-    /// that of the document, `#` and the number of the unit, from 1. Units with fewer
+    /// units that were there before. A document that loses all its units is not written; one
+    /// that loses none is written unchanged. Of several near-duplicates the first is kept. The key of a unit is
+    /// the key of the document, `#` and the number of the unit, from 1. Units with fewer
     /// [tokens](DedupOptions::min_tokens) or [features](DedupOptions::min_features), or without any
     /// token, are not compared and stay. Needs inputs with fields. If texts are [cut](ReaderOptions::cut_after), a document that loses units is written with
     /// the text that was compared.
@@ -134,6 +134,11 @@ impl FileJob {
         ];
         let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
+    }
+
+    /// Whether standard input is among the inputs.
+    pub(super) fn reads_stdin(&self) -> bool {
+        self.inputs.iter().any(|input| input == Path::new("-"))
     }
 
     /// The files that the job writes: the output, the duplicates, the rejects.

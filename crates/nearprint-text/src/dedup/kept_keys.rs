@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::error::Result;
 use nearprint::{Fingerprint, Snapshot, Writer};
 
-/// The keys of all kept documents: those of a snapshot, and those since.
+/// The keys of all kept documents: a snapshot has most of them, and a set the ones kept since.
 pub(super) struct KeptKeys<F> {
     /// Taken at the first look-up after a checkpoint.
     durable: Option<Snapshot<F>>,

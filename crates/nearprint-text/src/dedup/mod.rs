@@ -9,9 +9,9 @@
 //! output files, and then, by one commit, the kept documents together with the progress.
 //!
 //! Each of the modules uses only those before it: `confirm`, `options`, `units`, `temporary`, `stored`,
-//! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`,
-//! `job`; `checkpoint`, `report`, `history`; `deduplicator`; `recent`, `fingerprinting`, `groups`;
-//! `file_run`; `in_order`, `ranked`, `by_unit`; `run`.
+//! `sort_row`, `crowding`, `kept_fingerprints`; `candidates`, `kept_keys`, `database`, `job`,
+//! `job_input`; `groups`, `checkpoint`, `report`, `history`; `deduplicator`, `recent`, `fingerprinting`;
+//! `job_outputs`, `writing`, `opened`; `ranked_record`, `in_order`, `ranked`, `by_unit`; `run`.
 
 mod by_unit;
 mod candidates;
@@ -20,16 +20,19 @@ mod confirm;
 mod crowding;
 mod database;
 mod deduplicator;
-mod file_run;
 mod fingerprinting;
 mod groups;
 mod history;
 mod in_order;
 mod job;
+mod job_input;
+mod job_outputs;
 mod kept_fingerprints;
 mod kept_keys;
+mod opened;
 mod options;
 mod ranked;
+mod ranked_record;
 mod recent;
 mod report;
 mod run;
@@ -37,6 +40,7 @@ mod sort_row;
 mod stored;
 mod temporary;
 mod units;
+mod writing;
 
 pub use crate::time::UtcTime;
 pub use checkpoint::{DocumentCounts, UnitCounts};
@@ -47,5 +51,5 @@ pub use groups::Group;
 pub use job::{FileJob, Keep};
 pub use kept_fingerprints::KeptFingerprints;
 pub use options::{DedupOptions, recipe_of};
-pub use run::FileReport;
+pub use report::FileReport;
 pub use units::Unit;

@@ -17,7 +17,7 @@ pub struct DedupOptions {
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
     /// The largest distance of near-duplicates, in bits. By default the distance that the database
-    /// was created for, or that of the [recipe](Recipe::default_k).
+    /// was created for, or the [distance of the recipe](Recipe::default_k).
     pub k: Option<u32>,
     /// Compares the texts of near fingerprints. By default fingerprints alone decide. A database
     /// has to keep texts for this.
@@ -28,7 +28,7 @@ pub struct DedupOptions {
     /// shingles, or keywords; with 1, texts that have none are set aside. By default 0.
     pub min_features: usize,
     /// Ends texts at a marker before their [fingerprint](crate::recipe::Fingerprinter::cut_after) is
-    /// made. A [`FileJob`](super::FileJob) takes that of its reader instead.
+    /// made. A [`FileJob`](super::FileJob) takes the marker of its reader instead.
     pub cut_after: Option<String>,
     /// Keeps at most one document per key, and distinguishes
     /// [known](super::Decision::Known) documents from duplicates. Off by default: a key may recur.
@@ -62,7 +62,7 @@ impl DedupOptions {
     }
 }
 
-/// The recipe that a deduplication with a database uses if it is not given one: that of the database.
+/// The recipe of a database. A deduplication with this database uses it unless it is given another one.
 ///
 /// # Errors
 /// [`Error::Database`](crate::Error::Database) if it has no recipe, or one that this version does not

@@ -6,88 +6,28 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::candidates::{Candidate, Document, KnownDocuments, Measure, Verdict};
-use super::file_run::{FileRun, Original, bad_record};
-use super::fingerprinting::{self, PreparedRecord, checked};
+use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Measure, Verdict};
+use super::fingerprinting::{Prepared, checked, preparing_documents};
 use super::job::{FileJob, Keep};
+use super::job_outputs::Original;
+use super::ranked_record::{Outcome, RankedRecord};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
-use super::temporary::{DECIDED, StringFile, WorkFolder};
-use crate::documents::{InputFile, Item, Position, Reader, Record};
+use super::stored::Stored;
+use super::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
+use super::writing::{WritingJob, bad_record};
+use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use crate::recipe::{Comparable, Fingerprinter};
-use nearprint::internal::{Sorted, Sorter};
+use crate::recipe::{Fingerprinted, Fingerprinter};
+use nearprint::internal::Sorter;
 use nearprint::{Fingerprint, Match, Row, Writer};
 
-/// Rank, position, flags; fingerprint. The best documents sort first.
-type Ranked<F> = SortRow<F, 3>;
-/// Position, outcome, index of the key of the original, flags, bits of the similarity; fingerprint.
-type Outcome<F> = SortRow<F, 5>;
-
-/// The outcome of a kept document. That of a duplicate is its distance.
-const KEPT: u64 = u64::MAX;
-/// The outcome of a document with too few tokens or features.
-const SHORT: u64 = u64::MAX - 1;
-/// The flag of a document without a token.
-const EMPTY: u64 = 1;
-/// The flag of a document with the tokens of its original.
-const COPY: u64 = 2;
-/// The flag of a document that is near others, but that no text confirms.
-const UNCONFIRMED: u64 = 4;
-/// The flag of a document with tokens, but without a feature.
-const FEATURELESS: u64 = 8;
-
-/// The flag of what can be compared of a document.
-fn flag_of(comparable: Comparable) -> u64 {
-    match comparable {
-        Comparable::Features => 0,
-        Comparable::Tokens => FEATURELESS,
-        Comparable::Nothing => EMPTY,
-    }
-}
-
-/// The reverse of [`flag_of`].
-fn comparable_of(flags: u64) -> Comparable {
-    match flags & (EMPTY | FEATURELESS) {
-        0 => Comparable::Features,
-        FEATURELESS => Comparable::Tokens,
-        _ => Comparable::Nothing,
-    }
-}
-
-/// The keys of all documents and the hashes of their texts, by position.
-struct Names {
-    /// Behind them those of documents of earlier runs.
-    keys: StringFile,
-    /// In hexadecimal.
-    text_hashes: StringFile,
-}
-
-impl Names {
-    fn push(&mut self, key: &str, text_hash: u128) -> Result<()> {
-        self.keys.push(key)?;
-        self.text_hashes.push(&format!("{text_hash:x}")).map(drop)
-    }
-
-    fn text_hash(&mut self, position: u64) -> Result<u128> {
-        // Read as it was written.
-        Ok(u128::from_str_radix(&self.text_hashes.get(position)?, 16).unwrap_or_default())
-    }
-}
-
-/// The data of all documents between the passes.
-struct Ranking<F> {
-    names: Names,
-    /// For confirmation.
-    texts: Option<StringFile>,
-    documents: Sorter<Ranked<F>>,
-    outcomes: Sorter<Outcome<F>>,
-    folder: WorkFolder,
-}
+/// Records of the second pass that are read at once, and between two reports.
+const BLOCK_RECORDS: u64 = 1000;
 
 /// Ranks all records, decides them, and writes the kept documents.
 pub(super) fn run<F: Fingerprint>(
-    run: &mut FileRun<'_, F>,
+    run: &mut WritingJob<'_, F>,
     reader: &mut Reader,
     report: Report<'_>,
 ) -> Result<()> {
@@ -95,182 +35,198 @@ pub(super) fn run<F: Fingerprint>(
     if let Some(input) = reader.inputs().iter().find(reads_once) {
         return Err(InputSetProblem::ReadOnce { path: input.path.clone() }.into());
     }
-    let mut ranking = Ranking::new(run.job)?;
+    let mut ranking = Ranking::new(run)?;
     ranking.read(run, reader, report)?;
     let at = reader.position();
-    let (outcomes, mut names) = ranking.decide(run, &mut || report(&run.counts, at))?;
+    let mut records = ranking.decide(run, &mut || report(&run.counts, at))?;
     let mut second = reader.again(run.job.reader.clone())?;
-    write(run, &mut second, &outcomes, &mut names, report)
+    write(run, &mut second, &mut records, report)
 }
 
-impl<F: Fingerprint> Ranking<F> {
-    fn new(job: &FileJob) -> Result<Self> {
-        let folder = WorkFolder::new()?;
-        let options = &job.dedup.engine;
-        let memory = options.get_memory_bytes() / 4;
-        Ok(Self {
-            names: Names { keys: StringFile::new()?, text_hashes: StringFile::new()? },
-            texts: job.dedup.confirm.is_some().then(StringFile::new).transpose()?,
-            documents: Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?,
-            outcomes: Sorter::in_folder(folder.path(), 1, memory, options.get_threads())?,
-            folder,
-        })
+/// All records, by position. In temporary files.
+struct Records {
+    /// Followed by keys of documents of earlier runs.
+    keys: StringFile,
+    /// For confirmation.
+    texts: Option<StringFile>,
+    /// See [`RankedRecord`].
+    records: RecordFile,
+}
+
+impl Records {
+    fn new<F: Fingerprint>(job: &FileJob) -> Result<Self> {
+        let texts = job.dedup.confirm.is_some().then(StringFile::new).transpose()?;
+        let records = RecordFile::new(RankedRecord::<F>::LEN_BYTES as u64)?;
+        Ok(Self { keys: StringFile::new()?, texts, records })
     }
 
-    /// The first pass. Numbers all records by their positions.
-    fn read(&mut self, run: &FileRun<'_, F>, reader: &mut Reader, report: Report<'_>) -> Result<()> {
-        let fingerprinter = run.deduplicator.fingerprinter();
-        let (threads, mut position) = (run.job.dedup.engine.get_threads(), 0u64);
-        fingerprinting::each(reader, &fingerprinter, run.job.dedup.confirm, threads, |block, at| {
-            for prepared in block {
-                self.add(run, position, &prepared.record)?;
-                position += 1;
-            }
-            report_progress(report, &run.counts, at)
-        })
-    }
-
-    fn add(&mut self, run: &FileRun<'_, F>, position: u64, record: &PreparedRecord<F>) -> Result<()> {
-        let (key, text, text_hash) = match record {
-            PreparedRecord::Document(Record { key, text, .. }, fingerprinted) => {
-                (key.as_str(), text.as_str(), fingerprinted.text_hash)
-            }
-            PreparedRecord::Bad(bad) if run.job.rejects.is_none() => return Err(bad_record(bad)),
-            PreparedRecord::Bad(_) => ("", "", 0),
-        };
-        self.names.push(key, text_hash)?;
+    fn push<F: Fingerprint>(&mut self, key: &str, text: &str, record: RankedRecord<F>) -> Result<()> {
+        self.keys.push(key)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
-        if let PreparedRecord::Document(record, fingerprinted) = record {
-            let flags = flag_of(fingerprinted.comparable());
-            if run.deduplicator.is_too_short(fingerprinted) {
-                self.outcomes.push(SortRow([position, SHORT, 0, flags, 0], fingerprinted.value))?;
-            } else {
-                let rank = rank(&run.job.keep, record);
-                self.documents.push(SortRow([rank, position, flags], fingerprinted.value))?;
-            }
-        }
-        Ok(())
+        self.records.push(&record.to_bytes())
     }
 
-    /// Decides documents in the order of their ranks. Returns the outcomes by position, and the
-    /// names that they refer to.
-    fn decide(
+    fn get<F: Fingerprint>(&mut self, position: u64) -> Result<RankedRecord<F>> {
+        Ok(RankedRecord::from_bytes(&self.records.get(position..position + 1)?))
+    }
+
+    /// The records from a position on, as many as are read at once.
+    fn block<F: Fingerprint>(&mut self, position: u64) -> Result<Vec<RankedRecord<F>>> {
+        let end = (position + BLOCK_RECORDS).min(self.records.count).max(position);
+        let bytes = self.records.get(position..end)?;
+        Ok(bytes.chunks_exact(RankedRecord::<F>::LEN_BYTES).map(RankedRecord::from_bytes).collect())
+    }
+
+    /// Empty without confirmation.
+    fn text(&mut self, position: u64) -> Result<String> {
+        self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
+    }
+}
+
+/// The ranks of all documents that are to be decided.
+struct Ranking {
+    records: Records,
+    /// Ranks and positions. The best documents sort first.
+    ranks: Sorter<SortRow<2>>,
+    folder: WorkFolder,
+}
+
+impl Ranking {
+    fn new<F: Fingerprint>(run: &WritingJob<'_, F>) -> Result<Self> {
+        let (folder, options) = (WorkFolder::new()?, &run.job.dedup.engine);
+        let memory = options.get_memory_bytes() / 4;
+        let ranks = Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?;
+        Ok(Self { records: Records::new::<F>(run.job)?, ranks, folder })
+    }
+
+    /// The first pass.
+    fn read<F: Fingerprint>(
+        &mut self,
+        run: &WritingJob<'_, F>,
+        reader: &mut Reader,
+        report: Report<'_>,
+    ) -> Result<()> {
+        let (fingerprinter, options) = (run.deduplicator.fingerprinter(), &run.job.dedup);
+        let (work, threads) = (preparing_documents(options.confirm), options.engine.get_threads());
+        documents::each(
+            reader,
+            threads,
+            || fingerprinter.clone(),
+            work,
+            |block, at| {
+                block.into_iter().try_for_each(|Prepared { record, .. }| self.add(run, record))?;
+                report_progress(report, &run.counts, at)
+            },
+        )
+    }
+
+    fn add<F: Fingerprint>(
+        &mut self,
+        run: &WritingJob<'_, F>,
+        record: Result<(Record, Fingerprinted<F>), BadRecord>,
+    ) -> Result<()> {
+        let (record, fingerprinted) = match record {
+            Ok(made) => made,
+            Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
+            Err(_) => return self.records.push("", "", RankedRecord::<F>::bad()),
+        };
+        let mut ranked = RankedRecord::new(&fingerprinted);
+        if run.deduplicator.is_too_short(&fingerprinted) {
+            ranked.outcome = Outcome::SetAside;
+        } else {
+            self.ranks.push(SortRow([rank(&run.job.keep, &record), self.records.records.count]))?;
+        }
+        self.records.push(&record.key, &record.text, ranked)
+    }
+
+    /// Decides documents in the order of their ranks.
+    fn decide<F: Fingerprint>(
         self,
-        run: &FileRun<'_, F>,
+        run: &WritingJob<'_, F>,
         report: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(Sorted<Outcome<F>>, Names)> {
-        let Self { names, texts, documents, mut outcomes, folder } = self;
-        let (path, schema) =
-            (folder.path().join(DECIDED), run.deduplicator.recipe().schema().k(run.deduplicator.k()));
-        let kept = run.job.dedup.engine.create::<F>(path, &schema)?.writer()?;
-        let known = run.deduplicator.known_before(run.first_sequence())?;
-        let (measure, fingerprinter) = (run.deduplicator.measure(), run.deduplicator.fingerprinter());
-        let mut decider = Decider { run, measure, fingerprinter, known, kept, names, texts };
-        documents.finish()?.for_each_block(|block| {
-            for &SortRow([_, position, flags], fingerprint) in block {
-                let Decided { outcome, of, similarity, flags: found } =
-                    decider.decide(position, fingerprint, comparable_of(flags))?;
-                let words = [position, outcome, of, flags | found, similarity.to_bits()];
-                outcomes.push(SortRow(words, fingerprint))?;
-            }
+    ) -> Result<Records> {
+        let Self { records, ranks, folder } = self;
+        let measure = run.deduplicator.measure();
+        let (path, schema) = (folder.path().join(DECIDED), measure.recipe.schema().k(measure.k));
+        let mut decider = Decider {
+            measure,
+            fingerprinter: run.deduplicator.fingerprinter(),
+            known: run.deduplicator.known_before(run.first_sequence())?,
+            kept: BestDocuments {
+                writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
+                records,
+            },
+        };
+        ranks.finish()?.for_each_block(|block| {
+            block.iter().try_for_each(|&SortRow([_, position])| decider.decide(position))?;
             // Commits bound the memory. This database is never opened again.
-            decider.kept.commit()?;
+            decider.kept.writer.commit()?;
             if report().is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
         })?;
-        Ok((outcomes.finish()?, decider.names))
+        Ok(decider.kept.records)
+    }
+}
+
+/// The documents kept so far, with their positions as ids.
+struct BestDocuments<F: Fingerprint> {
+    writer: Writer<F>,
+    records: Records,
+}
+
+impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
+    fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
+        let mut found = self.writer.query(fingerprint, k)?;
+        found.sort_by_key(|found| found.distance);
+        Ok(found)
+    }
+
+    fn candidates(&mut self, row: Match<F>, document: Document<'_, F>) -> Result<Vec<Candidate>> {
+        Ok(vec![Candidate {
+            distance: row.distance,
+            has_same_fingerprint: row.fingerprint == document.stored_fingerprint(),
+            sequence: row.id,
+            key: self.records.keys.get(row.id)?,
+            stored: Stored::hash(self.records.get::<F>(row.id)?.text_hash),
+        }])
+    }
+
+    fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
+        self.records.text(candidate.sequence)
     }
 }
 
 /// Decides documents in the order of their ranks.
-struct Decider<'a, 'j, F: Fingerprint> {
-    run: &'a FileRun<'j, F>,
-    measure: Measure,
+struct Decider<'a, F: Fingerprint> {
+    measure: &'a Measure,
     fingerprinter: Fingerprinter<F>,
     /// The documents of earlier runs.
     known: Option<KnownDocuments<F>>,
-    /// The documents kept so far, with their positions as ids.
-    kept: Writer<F>,
-    names: Names,
-    texts: Option<StringFile>,
+    kept: BestDocuments<F>,
 }
 
-/// The outcome of a document.
-struct Decided {
-    outcome: u64,
-    /// The index of the key of the original.
-    of: u64,
-    similarity: f64,
-    flags: u64,
-}
-
-/// What a document duplicates.
-enum Kept<F> {
-    /// A document of an earlier run.
-    Known(Candidate),
-    /// One of this run, with its position as id.
-    Fresh(Match<F>),
-}
-
-impl<F> Kept<F> {
-    fn distance(&self) -> u32 {
-        match self {
-            Self::Known(candidate) => candidate.distance,
-            Self::Fresh(found) => found.distance,
-        }
-    }
-}
-
-impl<F: Fingerprint> Decider<'_, '_, F> {
-    fn decide(&mut self, position: u64, fingerprint: F, comparable: Comparable) -> Result<Decided> {
-        let text = match &mut self.texts {
-            Some(texts) => texts.get(position)?,
-            None => String::new(),
+impl<F: Fingerprint> Decider<'_, F> {
+    fn decide(&mut self, position: u64) -> Result<()> {
+        let records = &mut self.kept.records;
+        let mut record = records.get(position)?;
+        let (key, text) = (records.keys.get(position)?, records.text(position)?);
+        let document = record.document(&key, &text);
+        let known = match &mut self.known {
+            Some(known) => known.nearest(document, self.measure)?.map(|near| (near, true)),
+            None => Verdict::New,
         };
-        let (key, text_hash) = (self.names.keys.get(position)?, self.names.text_hash(position)?);
-        let document = Document { key: &key, text: &text, text_hash, fingerprint, comparable };
-        let known = self.known.as_ref().map_or(Ok(Verdict::New), |known| known.nearest(document))?;
-        let fresh = self.nearest(document)?.map(Kept::Fresh);
-        let verdict = known.map(Kept::Known).or_nearer(fresh, Kept::distance);
-        let Verdict::Near(kept, similarity) = verdict else {
-            self.kept.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
-            let flags = if matches!(verdict, Verdict::Unconfirmed) { UNCONFIRMED } else { 0 };
-            return Ok(Decided { outcome: KEPT, of: 0, similarity: 0.0, flags });
-        };
-        let (of, is_copy) = match &kept {
-            Kept::Known(known) => {
-                (self.names.keys.push(&known.key)?, known.is_copied_by(document, &mut self.fingerprinter)?)
+        let fresh = self.kept.nearest(document, self.measure)?.map(|near| (near, false));
+        record.outcome = match known.or_nearer(fresh, |(near, _)| near.distance) {
+            Verdict::Near((near, is_known), similarity) => {
+                let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
+                let of = if is_known { self.kept.records.keys.push(&near.key)? } else { near.sequence };
+                Outcome::Duplicate { of, distance: near.distance, similarity, is_copy }
             }
-            Kept::Fresh(found) => {
-                let has_same_fingerprint = found.fingerprint == document.stored_fingerprint();
-                (found.id, has_same_fingerprint && self.names.text_hash(found.id)? == text_hash)
+            verdict => {
+                self.kept.writer.insert(Row { fingerprint: document.stored_fingerprint(), id: position })?;
+                Outcome::Kept { is_unconfirmed: matches!(verdict, Verdict::Unconfirmed) }
             }
         };
-        let flags = if is_copy { COPY } else { 0 };
-        Ok(Decided { outcome: u64::from(kept.distance()), of, similarity, flags })
-    }
-
-    /// The nearest of the documents kept so far, the earliest in input order of equally near ones.
-    fn nearest(&mut self, document: Document<'_, F>) -> Result<Verdict<Match<F>>> {
-        let Some((fingerprint, k)) = document.look_up(self.run.deduplicator.k()) else {
-            return Ok(Verdict::New);
-        };
-        let mut found = self.kept.query(fingerprint, k)?;
-        found.sort_by_key(|found| (found.distance, found.id));
-        let mut verdict = Verdict::New;
-        for found in found {
-            let is_same = found.fingerprint == fingerprint && self.names.keys.get(found.id)? == document.key;
-            let texts = &mut self.texts;
-            let text = || texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(found.id));
-            let similarity = match is_same {
-                true => Some(1.0),
-                false => self.measure.similarity(document.text, found.distance, text)?,
-            };
-            match similarity {
-                Some(similarity) => return Ok(Verdict::Near(found, similarity)),
-                None => verdict = Verdict::Unconfirmed,
-            }
-        }
-        Ok(verdict)
+        self.kept.records.records.set(position, &record.to_bytes())
     }
 }
 
@@ -280,7 +236,7 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
         Keep::First => 0,
         Keep::Longest => u64::MAX - record.text.chars().count() as u64,
         Keep::Max(_) => {
-            // The bits of positive floats are in the order of the numbers, those of negative floats
+            // The bits of positive floats are in the order of the numbers, the bits of negative floats
             // in the reverse order. Adding zero turns the negative zero into the positive one.
             let bits = (record.value.unwrap_or(f64::NEG_INFINITY) + 0.0).to_bits();
             let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
@@ -291,67 +247,53 @@ fn rank(keep: &Keep, record: &Record) -> u64 {
 
 /// The second pass: writes documents and duplicates in input order.
 fn write<F: Fingerprint>(
-    run: &mut FileRun<'_, F>,
+    run: &mut WritingJob<'_, F>,
     reader: &mut Reader,
-    outcomes: &Sorted<Outcome<F>>,
-    names: &mut Names,
+    records: &mut Records,
     report: Report<'_>,
 ) -> Result<()> {
+    let changed = || InputSetProblem::ChangedBetweenPasses.into();
     // The files of a resumed run have these records already.
     run.skip(reader)?;
-    let mut next = run.counts.records;
-    outcomes.for_each_block(|block| {
-        for outcome in block {
-            let position = outcome.0[0];
-            while next <= position {
-                let item = reader.next_item()?.ok_or(InputSetProblem::ChangedBetweenPasses)?;
-                run.count(item.digest());
-                next += 1;
-                match checked(item, run.job.dedup.confirm) {
-                    Item::Bad(bad) => run.reject(&bad)?,
-                    Item::Record(record) if next > position => write_outcome(run, &record, outcome, names)?,
-                    Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
-                }
-            }
-        }
-        run.checkpoint_if_due()?;
-        let at: Position = reader.position();
-        report_progress(report, &run.counts, at)
-    })?;
+    let (count, mut block) = (records.records.count, Vec::new().into_iter());
     while let Some(item) = reader.next_item()? {
+        if block.len() == 0 {
+            block = records.block(run.counts.records)?.into_iter();
+        }
+        let ranked: RankedRecord<F> = block.next().ok_or_else(changed)?;
         run.count(item.digest());
         match checked(item, run.job.dedup.confirm) {
             Item::Bad(bad) => run.reject(&bad)?,
-            Item::Record(_) => return Err(InputSetProblem::ChangedBetweenPasses.into()),
+            Item::Record(_) if ranked.outcome == Outcome::Bad => return Err(changed()),
+            Item::Record(record) => write_document(run, &record, ranked, records)?,
+        }
+        if run.counts.records.is_multiple_of(BLOCK_RECORDS) {
+            run.checkpoint_if_due()?;
+            report_progress(report, &run.counts, reader.position())?;
         }
     }
-    Ok(())
+    if run.counts.records == count { Ok(()) } else { Err(changed()) }
 }
 
-fn write_outcome<F: Fingerprint>(
-    run: &mut FileRun<'_, F>,
+fn write_document<F: Fingerprint>(
+    run: &mut WritingJob<'_, F>,
     record: &Record,
-    &SortRow([position, outcome, of, flags, similarity], fingerprint): &Outcome<F>,
-    names: &mut Names,
+    ranked: RankedRecord<F>,
+    records: &mut Records,
 ) -> Result<()> {
     run.counts.invalid_utf8 += u64::from(record.invalid_utf8);
-    if outcome == SHORT {
+    if ranked.outcome == Outcome::SetAside {
         return run.set_aside(record.raw());
     }
-    let comparable = comparable_of(flags);
-    run.counts.push_comparable(comparable);
-    run.counts.unconfirmed += u64::from(flags & UNCONFIRMED != 0);
-    if outcome == KEPT {
-        let Record { key, text, .. } = record;
-        let text_hash = names.text_hash(position)?;
-        let document = Document { key, text, text_hash, fingerprint, comparable };
-        return run.keep(document, record);
+    run.counts.push_comparable(ranked.comparable);
+    match ranked.outcome {
+        Outcome::Duplicate { of, distance, similarity, is_copy } => {
+            let original = Original { key: records.keys.get(of)?, distance, similarity, is_copy };
+            run.leave_out(ranked.fingerprint, record, &original)
+        }
+        outcome => {
+            run.counts.unconfirmed += u64::from(outcome == Outcome::Kept { is_unconfirmed: true });
+            run.keep(ranked.document(&record.key, &record.text), record)
+        }
     }
-    let original = Original {
-        key: &names.keys.get(of)?,
-        distance: u32::try_from(outcome).map_err(|_| InputSetProblem::ChangedBetweenPasses)?,
-        similarity: f64::from_bits(similarity),
-        is_copy: flags & COPY != 0,
-    };
-    run.leave_out(fingerprint, record, &original)
 }

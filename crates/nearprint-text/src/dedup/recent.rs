@@ -17,8 +17,8 @@ const SHORT_BYTES: usize = 64;
 /// The hash of a text, and its fingerprint.
 type Slot<F> = Option<(u128, Fingerprinted<F>)>;
 
-/// The fingerprints of texts that were read lately, shared by all threads: an equal text costs its
-/// hash only.
+/// The fingerprints of texts that were read lately, shared by all threads. A repeat is only
+/// hashed.
 ///
 /// The seed of the hash is random, so that no text can be made to take the place of another.
 pub(super) struct RecentTexts<F> {

@@ -11,7 +11,7 @@ const PLACE: u8 = 1;
 /// The bytes stored beside the key of a kept document: nothing, the hash of its text, its place in
 /// the output and that hash, or its text.
 ///
-/// The first byte distinguishes them: that of a text is 0x28, since it is a Zstandard frame.
+/// The first byte distinguishes them. A text begins with 0x28, since it is a Zstandard frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stored(pub(super) Vec<u8>);
 

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use nearprint::internal;
 
-use crate::documents::Recording;
+use crate::documents::{Recording, Span, read_span};
 use crate::error::{Error, Result};
 
 /// The name of temporary files in messages.
@@ -67,47 +68,71 @@ impl SpooledInput {
 /// A list of strings in unnamed files.
 pub(super) struct StringFile {
     bytes: BufWriter<File>,
-    ends: BufWriter<File>,
-    count: u64,
+    ends: RecordFile,
     end: u64,
 }
 
 impl StringFile {
     pub(super) fn new() -> Result<Self> {
-        let file = || tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", FILE));
-        Ok(Self { bytes: file()?, ends: file()?, count: 0, end: 0 })
+        Ok(Self { bytes: unnamed()?, ends: RecordFile::new(8)?, end: 0 })
     }
 
     /// Appends a string, and returns its index.
     pub(super) fn push(&mut self, text: &str) -> Result<u64> {
         self.end += text.len() as u64;
-        let end = self.end.to_le_bytes();
-        let written = self.bytes.write_all(text.as_bytes()).and_then(|()| self.ends.write_all(&end));
-        written.map_err(Error::io("write", FILE))?;
-        self.count += 1;
-        Ok(self.count - 1)
+        self.bytes.write_all(text.as_bytes()).map_err(Error::io("write", FILE))?;
+        self.ends.push(&self.end.to_le_bytes())?;
+        Ok(self.ends.count - 1)
     }
 
     /// Reads the string at an index.
     pub(super) fn get(&mut self, index: u64) -> Result<String> {
-        self.read(index).map_err(Error::io("read", FILE))
-    }
-
-    fn read(&mut self, index: u64) -> io::Result<String> {
-        self.bytes.flush()?;
-        self.ends.flush()?;
-        let mut ends = [0; 16];
-        if index == 0 {
-            self.ends.get_ref().read_exact_at(&mut ends[8..], 0)?;
-        } else {
-            self.ends.get_ref().read_exact_at(&mut ends, (index - 1) * 8)?;
-        }
-        let number = |at: usize| ends[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let (start, end) = (number(0), number(8));
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?];
-        self.bytes.get_ref().read_exact_at(&mut bytes, start)?;
+        let ends = self.ends.get(index.saturating_sub(1)..index + 1)?;
+        let mut ends = ends.as_chunks::<8>().0.iter().rev().map(|end| u64::from_le_bytes(*end));
+        let (end, start) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
+        self.bytes.flush().map_err(Error::io("write", FILE))?;
+        let span = Span { offset: start, len_bytes: end.saturating_sub(start) };
+        let bytes = read_span(self.bytes.get_ref(), span).map_err(Error::io("read", FILE))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// A list of records of one length in an unnamed file.
+pub(super) struct RecordFile {
+    records: BufWriter<File>,
+    len_bytes: u64,
+    pub(super) count: u64,
+}
+
+impl RecordFile {
+    pub(super) fn new(len_bytes: u64) -> Result<Self> {
+        Ok(Self { records: unnamed()?, len_bytes, count: 0 })
+    }
+
+    pub(super) fn push(&mut self, record: &[u8]) -> Result<()> {
+        self.count += 1;
+        self.records.write_all(record).map_err(Error::io("write", FILE))
+    }
+
+    /// Reads the records at some indices.
+    pub(super) fn get(&mut self, indices: Range<u64>) -> Result<Vec<u8>> {
+        self.records.flush().map_err(Error::io("write", FILE))?;
+        let len_bytes = (indices.end - indices.start) * self.len_bytes;
+        let span = Span { offset: indices.start * self.len_bytes, len_bytes };
+        read_span(self.records.get_ref(), span).map_err(Error::io("read", FILE))
+    }
+
+    /// Replaces a record.
+    pub(super) fn set(&mut self, index: u64, record: &[u8]) -> Result<()> {
+        let written = self.records.flush();
+        let written =
+            written.and_then(|()| self.records.get_ref().write_all_at(record, index * self.len_bytes));
+        written.map_err(Error::io("write", FILE))
+    }
+}
+
+fn unnamed() -> Result<BufWriter<File>> {
+    tempfile::tempfile().map(BufWriter::new).map_err(Error::io("create", FILE))
 }
 
 #[cfg(test)]

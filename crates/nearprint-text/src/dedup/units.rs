@@ -17,7 +17,7 @@ impl Unit {
     /// number is chosen: a few words recur by chance.
     pub const DEFAULT_MIN_TOKENS: usize = 5;
 
-    /// The most bytes of the key of a unit behind that of its document.
+    /// The most bytes that the key of a unit has after the key of its document.
     pub(super) const MORE_KEY_BYTES: usize = 1 + u64::MAX.ilog10() as usize + 1;
 
     /// The name in messages.

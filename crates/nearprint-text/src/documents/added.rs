@@ -9,7 +9,7 @@ use super::json::with_members;
 /// A field that a [`DocumentWriter`](super::DocumentWriter) adds to each record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddedField {
-    /// The name: that of a JSON member, or of a column.
+    /// The name of a JSON member, or of a column.
     pub name: String,
     /// The type of its column in Parquet.
     pub kind: FieldKind,

@@ -13,7 +13,7 @@ pub struct Fields {
     /// The text: a string. By default `text`.
     pub text: String,
     /// The key: a string, a number, or an object, whose key is its compact JSON. Without this field
-    /// the key of a record is `INPUT:N`, N counted from 1, and that of a plain file its path.
+    /// the key of a record is `INPUT:N`, N counted from 1, and the key of a plain file its path.
     pub key: Option<String>,
     /// Whether a record may lack its key, or have null there; its key is then empty. By default
     /// such a record is bad.

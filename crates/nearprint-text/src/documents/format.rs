@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the extension of a file name denotes, before that of a compression.
+    /// The format that the extension of a file name denotes; an extension of a compression is skipped.
     pub(super) fn of(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let bare = Compression::strip(name);

@@ -263,8 +263,8 @@ fn compact(json: &str) -> String {
     json.chars().filter(keep).collect()
 }
 
-/// Appends an object to `out`, with those of its members that have one of these names. `None` if it
-/// is no object.
+/// Appends an object to `out`, with only the members that have one of these names. `None` if it is no
+/// object.
 pub(super) fn only_members(line: &[u8], names: &[String], out: &mut Vec<u8>) -> Option<()> {
     let object = without_line_end(line);
     let RawMembers(members) = serde_json::from_slice(without_mark(object)).ok()?;

@@ -236,7 +236,7 @@ pub(super) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-pub(super) fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
+pub(crate) fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
     let len = usize::try_from(span.len_bytes).map_err(io::Error::other)?;
     let mut bytes = vec![0; len];
     file.read_exact_at(&mut bytes, span.offset)?;

@@ -39,7 +39,7 @@ pub(super) struct Splitter {
 }
 
 impl Splitter {
-    /// `delimiter` is that of CSV; without one every line is a record.
+    /// `delimiter` stands between the cells of CSV; without one every line is a record.
     pub(super) fn new(source: InputBytes, delimiter: Option<u8>, max_record_bytes: usize) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
         Self {
@@ -189,7 +189,7 @@ impl Scan {
         }
     }
 
-    /// The length of the record at the start of `bytes`, which extend those of the previous call.
+    /// The length of the record at the start of `bytes`, which extend the bytes of the previous call.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         match self {
             Self::Line { seen } => {

@@ -57,6 +57,7 @@ pub use escape::{escape, unescape};
 pub use fields::Fields;
 pub use format::Format;
 pub use input_file::InputFile;
+pub(crate) use line_file::read_span;
 pub use line_file::{LineFile, Span};
 pub(crate) use output_file::digest_of;
 pub use output_file::{OutputFile, Written};

@@ -16,8 +16,8 @@ type FileId = (u64, u64);
 /// Checks that no output overwrites an input, another output, or a file of a database. `-` is
 /// standard input or standard output. A file counts under each of its names.
 ///
-/// Each output is the name of its option, for the message, and its path. `databases` are those of
-/// the command; no output may be placed into any other database either.
+/// Each output is the name of its option, for the message, and its path. `databases` are the
+/// databases of the command; no output may be placed into any other database either.
 ///
 /// # Errors
 /// [`Error::Output`] with [`IsInput`](OutputProblem::IsInput),

@@ -212,7 +212,7 @@ impl Reader {
         self.parser.format
     }
 
-    /// The current position. Its bytes include those that are still in buffers.
+    /// The current position. Its bytes include what is still in buffers.
     #[must_use]
     pub fn position(&self) -> Position {
         let total_bytes = self.inputs.iter().map(|input| input.size_bytes).sum();
@@ -271,7 +271,7 @@ impl Reader {
         let schema = self.schema.get_or_insert_with(|| rows.schema().clone());
         if schema.fields() != rows.schema().fields() {
             let first = self.inputs[0].name();
-            return Err(Error::input(&*input.name(), format!("its columns are not those of {first}")));
+            return Err(Error::input(&*input.name(), format!("its columns differ from {first}")));
         }
         Ok(RecordSource::Rows(rows))
     }
@@ -295,7 +295,7 @@ impl Reader {
             self.parser = Arc::new(Parser { columns: Some(columns), ..(*self.parser).clone() });
         } else if bare(header) != bare(&self.header) {
             let first = self.inputs[0].name();
-            return Err(Error::input(place(), format!("its header is not that of {first}")));
+            return Err(Error::input(place(), format!("its header differs from {first}")));
         }
         Ok(())
     }

@@ -2,12 +2,13 @@
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+#[cfg(feature = "html")]
 use super::html;
 
 /// The steps, in the order of their application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clean {
-    /// Extracts the text of HTML.
+    /// Extracts the text of HTML, a feature of the crate.
     pub(super) html: bool,
     /// Unicode normalization form C.
     pub(super) nfc: bool,
@@ -20,6 +21,7 @@ pub(super) struct Clean {
 pub(super) struct Cleaner {
     /// Ends a text, as it is given and without its HTML.
     pub(super) cut_after: Option<String>,
+    #[cfg(feature = "html")]
     stripped: String,
     composed: String,
     lowered: String,
@@ -29,6 +31,7 @@ impl Cleaner {
     pub(super) fn clean<'a>(&'a mut self, steps: Clean, text: &'a str) -> &'a str {
         let marker = self.cut_after.as_deref();
         let mut text = marker.and_then(|marker| text.split_once(marker)).map_or(text, |(before, _)| before);
+        #[cfg(feature = "html")]
         if steps.html {
             self.stripped = html::text_of(text, marker);
             text = &self.stripped;

@@ -116,8 +116,8 @@ impl Recipe {
         NAMED.into_iter().map(|(name, _)| name)
     }
 
-    /// The recipe of some parts, each a pair of name and value. The others are those of `minhash`, or
-    /// of `simhash` if one of the parts is for that alone: `weights`, another `hash` than `minhash`, a
+    /// The recipe of some parts, each a pair of name and value. The other parts are taken from
+    /// `minhash`, or from `simhash` if one of the parts is for that alone: `weights`, another `hash` than `minhash`, a
     /// `width` of 64 or 128, `join=cyclic`.
     ///
     /// # Errors
@@ -188,15 +188,15 @@ impl Recipe {
         Near { k, bands: self.bands() }
     }
 
-    /// The distance of two fingerprints of this recipe, near or not: that of the sketches if it makes
-    /// MinHash values.
+    /// The distance of two fingerprints of this recipe, near or not. For MinHash this is the distance
+    /// of their sketches.
     #[must_use]
     pub fn distance<F: Fingerprint>(&self, a: F, b: F) -> u32 {
         self.bands().map_or_else(|| a.distance(b), |bands| bands.sketch_distance(a, b))
     }
 
     /// The similarity that a distance of two fingerprints of this recipe suggests, from 0 to 1: for
-    /// MinHash that of Jaccard, see [`BandLayout::similarity`]; for simhash the cosine of the angle
+    /// MinHash the Jaccard similarity, see [`BandLayout::similarity`]; for simhash the cosine of the angle
     /// between the weighted features, cos(pi d / W) at a distance of d of W bits (Charikar,
     /// "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002); if a text is one feature,
     /// 1 for equal fingerprints and 0 for others.
@@ -256,6 +256,13 @@ impl Recipe {
     /// Checks conflicts between parts, and sets parts without effect to fixed values.
     fn checked(mut self) -> Result<Self, RecipeError> {
         let refuse = |part, why: String| Err(RecipeError::new(part, why));
+        let lacks = |feature: &str| format!("needs the feature `{feature}` of nearprint-text, which is off");
+        if self.clean.html && !cfg!(feature = "html") {
+            return refuse("clean", lacks("html"));
+        }
+        if self.tokens == Tokenizer::Jieba && !cfg!(feature = "chinese") {
+            return refuse("tokens", lacks("chinese"));
+        }
         let width = self.width;
         if !self.hash.widths().contains(&width) {
             return refuse("width", format!("hash={} cannot make {width} bits", self.hash));
@@ -299,16 +306,12 @@ impl Recipe {
     fn named(name: &str) -> Result<Self, RecipeError> {
         let Some((_, parts)) = NAMED.iter().find(|(known, _)| *known == name) else {
             let names: Vec<&str> = Self::names().collect();
-            let renamed = if name == "default" { "; it is called simhash now" } else { "" };
-            return Err(RecipeError::new(
-                "name",
-                format!("{name:?} is none of {}{renamed}", names.join(", ")),
-            ));
+            return Err(RecipeError::new("name", format!("{name:?} is none of {}", names.join(", "))));
         };
         Self::BLANK.with(pairs(parts)?)
     }
 
-    /// The base of the named recipes, each of which sets every part.
+    /// The base of the named recipes. Each of them sets every part.
     const BLANK: Self = Self {
         clean: Clean { html: false, nfc: false, lower: false },
         tokens: Tokenizer::Unicode,
@@ -357,6 +360,25 @@ impl fmt::Display for Recipe {
 }
 
 #[cfg(test)]
+#[cfg(not(feature = "html"))]
+mod tests_without_features {
+    use super::*;
+
+    #[test]
+    fn recipes_name_the_feature_that_they_need() {
+        for (line, part, feature) in [
+            ("clean=html", "clean", "`html`"),
+            ("simhash tokens=jieba", "tokens", "`chinese`"),
+            ("chinese", "clean", "`html`"),
+        ] {
+            let error = line.parse::<Recipe>().unwrap_err();
+            assert!(error.part() == part && error.to_string().contains(feature), "{line}: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "chinese")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -399,7 +421,6 @@ mod tests {
     fn errors_name_the_part() {
         for (text, part, word) in [
             ("", "name", "minhash, simhash, simhash-py"),
-            ("default", "name", "called simhash now"),
             ("hash=minhash:6x20", "hash", "minhash:6x16,2"),
             ("hash=minhash:6x20,17", "hash", "1 to 16"),
             ("hash=minhash:6x7,2", "hash", "8 to 32 bits"),

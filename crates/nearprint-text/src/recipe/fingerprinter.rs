@@ -2,6 +2,8 @@
 
 use std::marker::PhantomData;
 
+#[cfg(feature = "chinese")]
+use super::chinese;
 use super::clean::Cleaner;
 use super::definition::Recipe;
 use super::error::RecipeError;
@@ -10,7 +12,7 @@ use super::parts::{HashFunction, StopWords, Weights};
 use super::tally::Tally;
 use super::tokenize::Tokens;
 use super::weight::{Weight, weighted};
-use super::{chinese, hash, stop_words};
+use super::{hash, stop_words};
 use nearprint::Fingerprint;
 use nearprint::internal::mix64;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
@@ -37,8 +39,8 @@ pub struct Fingerprinted<F> {
     /// The number of features, each counted as often as it occurs. Tokens need not make a feature: a
     /// text may have fewer than a shingle, or no keyword.
     pub num_features: usize,
-    /// A hash of the tokens in their order: that of texts which are equal but for what the recipe
-    /// cleans. Texts with other tokens have another one (xxh3 of 128 bits).
+    /// A hash of the tokens in their order (xxh3 of 128 bits). Texts that differ only in what the
+    /// recipe cleans have the same one; texts with other tokens have another one.
     pub text_hash: u128,
 }
 
@@ -201,8 +203,9 @@ impl<F: Fingerprint> Fingerprinter<F> {
             tokens.retain(wanted);
         }
         match recipe.weights {
+            #[cfg(feature = "chinese")]
             Weights::TfIdf { top } => Some(chinese::keywords(clean, top, wanted)),
-            Weights::One | Weights::Frequency => None,
+            _ => None,
         }
     }
 
@@ -249,6 +252,7 @@ fn low_bits<F: Fingerprint>(value: F, bits: u32) -> F {
 }
 
 #[cfg(test)]
+#[cfg(feature = "chinese")]
 mod tests {
     use super::*;
 

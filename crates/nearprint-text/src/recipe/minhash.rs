@@ -20,7 +20,7 @@ const LISTED: usize = 8;
 pub(super) struct MinHash {
     bands: BandLayout,
     rows: usize,
-    /// The least value of each bin, `EMPTY` in an empty one: first those of the bands.
+    /// The least value of each bin, `EMPTY` in an empty one. The bins of the bands come first.
     bins: Vec<u64>,
     /// The same with borrowed values.
     values: Vec<u64>,

@@ -7,7 +7,7 @@
 //! database stores the recipe with them.
 //!
 //! ```
-//! use nearprint::num_differing_bits;
+//! use nearprint::Fingerprint;
 //! use nearprint_text::recipe::Recipe;
 //!
 //! let recipe: Recipe = "simhash shingle=2".parse()?;
@@ -16,7 +16,7 @@
 //!
 //! let one = print("A database of fingerprints: which stored ones are near this one?");
 //! let same = print("a database of fingerprints; WHICH stored ones are near this one");
-//! assert_eq!(num_differing_bits(one, same), 0);
+//! assert_eq!(one.distance(same), 0);
 //! # Ok::<(), nearprint_text::recipe::RecipeError>(())
 //! ```
 //!
@@ -26,6 +26,7 @@
 //!
 //! This module is independent of databases.
 
+#[cfg(feature = "chinese")]
 mod chinese;
 mod clean;
 mod definition;
@@ -33,6 +34,7 @@ mod error;
 mod explain;
 mod fingerprinter;
 mod hash;
+#[cfg(feature = "html")]
 mod html;
 mod minhash;
 mod parts;
@@ -42,6 +44,7 @@ mod stop_words;
 mod tally;
 mod tokenize;
 #[cfg(test)]
+#[cfg(feature = "chinese")]
 mod vectors;
 mod weight;
 
@@ -51,6 +54,7 @@ pub use explain::{Explained, Feature};
 pub(crate) use fingerprinter::stored_fingerprint;
 pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
+#[cfg(feature = "html")]
 pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
 pub use weight::{ParseWeightError, Weight, weighted};

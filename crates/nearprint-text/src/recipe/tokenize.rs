@@ -3,6 +3,7 @@
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
+#[cfg(feature = "chinese")]
 use super::chinese;
 use super::clean::stretches;
 
@@ -21,7 +22,7 @@ pub(super) enum Tokenizer {
     Space,
     /// Each letter and digit; other characters are ignored.
     Char,
-    /// Chinese words by jieba.
+    /// Chinese words by jieba, a feature of the crate.
     Jieba,
 }
 
@@ -95,7 +96,11 @@ impl Tokens {
                 let mut buffer = [0; 4];
                 text.chars().filter(|c| c.is_alphanumeric()).for_each(|c| push(c.encode_utf8(&mut buffer)));
             }
+            #[cfg(feature = "chinese")]
             Tokenizer::Jieba => chinese::cut(text, push),
+            // No recipe has it.
+            #[cfg(not(feature = "chinese"))]
+            Tokenizer::Jieba => {}
         }
     }
 }

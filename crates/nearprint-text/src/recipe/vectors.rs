@@ -7,7 +7,7 @@ use super::fingerprinter::Comparable;
 use super::hash::jenkins;
 use super::py::{compute, unsigned_hash};
 use nearprint::internal::mix64;
-use nearprint::{Fingerprint, U256, WidthVisitor, num_differing_bits};
+use nearprint::{Fingerprint, U256, WidthVisitor};
 use xxhash_rust::xxh3::xxh3_128;
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
@@ -142,10 +142,10 @@ fn regression_a_text_without_features_is_compared_by_its_tokens() {
             "{recipe}"
         );
         assert!(found.num_tokens > 0 && found.stored("a") == same.stored("b"), "{recipe}");
-        let distances = [other, none].map(|other| num_differing_bits(other.stored("a"), found.stored("b")));
+        let distances = [other, none].map(|other| other.stored("a").distance(found.stored("b")));
         assert!(distances.iter().all(|distance| *distance > 8) && found.stored("a") != 0, "{recipe}");
         assert_eq!((none.value, none.comparable()), (0, Comparable::Nothing), "{recipe}");
-        assert!(num_differing_bits(none.stored("a"), none.stored("b")) > 8, "{recipe}");
+        assert!(none.stored("a").distance(none.stored("b")) > 8, "{recipe}");
         let long = fingerprinter.fingerprint("fingerprints 近似重複 of longer texts have features");
         assert!(long.comparable() == Comparable::Features && long.stored("a") == long.value, "{recipe}");
     }

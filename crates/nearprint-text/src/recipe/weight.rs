@@ -93,7 +93,7 @@ impl fmt::Display for Weight {
 }
 
 /// The simhash of weighted hashes: bit *i* is one iff the weights of the hashes with this bit set
-/// exceed those of the others.
+/// exceed the weights of the others.
 ///
 /// ```
 /// use nearprint_text::recipe::weighted;

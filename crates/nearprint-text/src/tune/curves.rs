@@ -27,7 +27,7 @@ type FoundPair = (usize, usize, u32);
 impl Study {
     /// One curve without confirmation, and one for each of `confirms`.
     ///
-    /// A curve has a point for each k from 0 to that of `near`, which is usually the
+    /// A curve has a point for each k from 0 to the one in `near`, which is usually the
     /// [`widest`](super::widest), in this order. `prints` are the fingerprints of all documents. With
     /// confirmation a pair counts as found only if `confirms` returns true, and the curve ends at the
     /// largest k with at most [`most_confirmed`](Self::most_confirmed) pairs.
@@ -252,7 +252,7 @@ mod tests {
     fn intervals_of_samples_contain_the_precision_and_recall_of_all_documents() {
         use nearprint::internal::mix64;
         const DOCUMENTS: usize = 1500;
-        // Groups of 1 to 6 versions, of which the later ones differ in more bits. One value in five
+        // Groups of 1 to 6 versions. The later ones differ in more bits. One value in five
         // has 40 leading zeros, so that it is near others by accident.
         let (mut prints, mut groups) = (Vec::new(), Vec::new());
         for seed in 1.. {

@@ -27,7 +27,7 @@ impl Curve {
         Self { recipe, confirm, points }
     }
 
-    /// The bits that a distance counts: those of a fingerprint or, with bands, of its sketch.
+    /// The bits that a distance counts: the bits of a fingerprint or, with bands, of its sketch.
     #[must_use]
     pub fn num_bits(&self) -> u32 {
         let width = self.recipe.width();

@@ -49,7 +49,7 @@ pub(super) struct ShareOfPairs {
 impl ShareOfPairs {
     /// The interval of `part / whole`.
     ///
-    /// The variance is that of a ratio of sums over clusters, linearized (Cochran, "Sampling
+    /// This is the variance of a ratio of sums over clusters, linearized (Cochran, "Sampling
     /// Techniques", 1977, section 6.5). With pairs between clusters it is the variance of dyadic data
     /// (Aronow, Samii and Assenova, "Cluster-Robust Variance Estimation for Dyadic Data", Political
     /// Analysis 2015): the squares of the clusters' residuals count each such pair twice, so its own
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Clusters of 1 to 40 pairs, of which a share counts that differs by cluster.
+    /// Clusters of 1 to 40 pairs. The share of pairs that count differs by cluster.
     #[test]
     fn intervals_of_clusters_contain_the_share_95_times_of_100() {
         for (clusters, low, high) in [(400, 0.93, 0.97), (60, 0.93, 0.98)] {

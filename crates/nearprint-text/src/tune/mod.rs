@@ -1,8 +1,8 @@
 //! Measures how well fingerprints separate near-duplicates from other documents, and chooses what
 //! separates them best.
 //!
-//! A [`Study`] has some documents, and the [`Labels`] of those that are near-duplicates. It counts
-//! for each k the pairs within k bits, and those of them that are near-duplicates: a [`Point`] with
+//! A [`Study`] has some documents, and [`Labels`] for the near-duplicates among them. For each k it
+//! counts the pairs within k bits, and how many of these are near-duplicates: a [`Point`] with
 //! precision, recall and the [`Interval`] of both. Its [`curves`](Study::curves) have a point for
 //! each k up to the [`widest`]. A [`Goal`] chooses the best point of several [`Curve`]s.
 //!

@@ -1,4 +1,4 @@
-//! Finds the near documents of a document, and counts those of a cluster by distance.
+//! Finds the near documents of a document, and counts the near documents of a cluster by distance.
 
 use super::study::Study;
 use nearprint::{BandLayout, Fingerprint};
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Neighbours for Hamming<'_, F> {
         }
     }
 
-    /// Counts all documents as those of other clusters first, which needs to look at distances alone.
+    /// First counts all documents as if they were in other clusters: this looks at distances alone.
     fn count(&self, study: &Study, cluster: usize, counts: &mut Counts) {
         let members = study.members(cluster);
         for &document in members.iter().filter(|&&member| study.is_sampled[member]) {

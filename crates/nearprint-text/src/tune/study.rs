@@ -30,7 +30,7 @@ pub struct Study {
     pub(super) is_sampled: Vec<bool>,
     /// For each document the number of its cluster.
     pub(super) cluster_of: Vec<usize>,
-    /// The documents of the first cluster, then those of the second one, and so on.
+    /// The documents of the first cluster, then the documents of the second one, and so on.
     members: Vec<usize>,
     /// Where each cluster begins in `members`; then the end.
     starts: Vec<usize>,

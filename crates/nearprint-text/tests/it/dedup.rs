@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nearprint::{Database, KeyStorage, NewRow, Options, Schema, num_differing_bits};
+use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema};
 use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
@@ -38,7 +38,7 @@ fn greedy(texts: &[String], k: u32) -> Vec<Decision> {
     let mut kept: Vec<(usize, u64)> = Vec::new();
     let decide = |(index, text): (usize, &String)| {
         let value = fingerprint(text);
-        let near = kept.iter().map(|&(other, of)| (num_differing_bits(value, of), other));
+        let near = kept.iter().map(|&(other, of)| (value.distance(of), other));
         match near.filter(|(distance, _)| *distance <= k).min() {
             Some((distance, of)) => duplicate(&of.to_string(), distance),
             None => {
@@ -227,10 +227,10 @@ fn a_key_may_recur_unless_keys_are_unique() {
 #[test]
 fn a_known_document_may_be_nearer_to_another_one() {
     let (a, b) = ("one two three four five", "six seven eight nine ten");
-    let apart = num_differing_bits(fingerprint(a), fingerprint(b));
+    let apart = fingerprint(a).distance(fingerprint(b));
     // Near to both, and nearer to `a`.
     let mixed = "one two three four ten";
-    let [to_a, to_b] = [a, b].map(|text| num_differing_bits(fingerprint(mixed), fingerprint(text)));
+    let [to_a, to_b] = [a, b].map(|text| fingerprint(mixed).distance(fingerprint(text)));
     assert!(to_a < to_b && to_b < apart, "{to_a} {to_b} {apart}");
     let mut dedup = Deduplicator::<u64>::temporary(unique(to_b)).unwrap();
     assert_eq!(dedup.decide("a", a).unwrap(), Decision::Kept);

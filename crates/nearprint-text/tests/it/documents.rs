@@ -231,7 +231,7 @@ fn inputs_have_to_be_of_one_kind() {
         Ok(skipped as usize)
     };
     assert_eq!(open(&["a.csv", "b.csv"]), Ok(2));
-    assert!(open(&["a.csv", "c.csv"]).unwrap_err().contains("c.csv:1: its header is not that of"));
+    assert!(open(&["a.csv", "c.csv"]).unwrap_err().contains("c.csv:1: its header differs from"));
     assert!(open(&["a.csv", "d.jsonl"]).unwrap_err().contains("one kind"));
     assert!(open(&["e.csv"]).unwrap_err().contains("e.csv:1: no header"));
     assert!(open(&["empty"]).unwrap_err().contains("no file to read"));
@@ -463,9 +463,7 @@ mod parquet {
             reader.skip(u64::MAX).map_err(|error| error.to_string())
         };
         assert_eq!(open(&["a.parquet", "a.parquet"], keyed()), Ok(2 * ROWS as u64));
-        assert!(
-            open(&["a.parquet", "b.parquet"], keyed()).unwrap_err().contains("its columns are not those")
-        );
+        assert!(open(&["a.parquet", "b.parquet"], keyed()).unwrap_err().contains("its columns differ from"));
         let mut other = keyed();
         other.fields.text = "missing".into();
         assert!(open(&["a.parquet"], other).unwrap_err().contains("no column named \"missing\""));

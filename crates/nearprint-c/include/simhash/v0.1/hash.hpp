@@ -76,7 +76,7 @@ class Simhash {
       for (int bit = 0; bit < 64; ++bit) counts_[bit] += (window >> bit & 1) != 0 ? 1 : -1;
     }
 
-    /// The bits come in reverse order, as those of simhash-cpp 0.1 do.
+    /// The bits come in reverse order, as in simhash-cpp 0.1.
     hash_t simhash() const {
       hash_t bits = 0;
       for (int bit = 0; bit < 64; ++bit) bits |= static_cast<hash_t>(counts_[bit] > 0) << (63 - bit);

@@ -3,6 +3,7 @@
 mod report;
 mod summary;
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -20,27 +21,28 @@ use summary::summarize;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
-/// A document is kept if no document near it was kept before. By default near is half of the
-/// three-word shingles in common, estimated by MinHash: see --similarity. Kept documents are
-/// written unchanged, in input order; with --annotate, all documents are written, with what each one
-/// is a duplicate of. With --db, a database stores what was kept, and later runs compare with it
-/// too. Rerun an interrupted command with --db to resume. A command that would replace the output of
-/// an earlier one with the same inputs changes nothing, unless --restart or --again is given.
+/// A document is kept if no document near it was kept before. By default, documents are near if
+/// they share half of their three-word shingles, as MinHash estimates: see --similarity. Kept
+/// documents are written unchanged, in input order; with --annotate, all documents are written,
+/// each with its group. With --db, a database stores the kept documents, and later runs compare
+/// with them too. Rerun an interrupted command with --db to resume. A command with the inputs of an
+/// earlier one changes nothing if it would replace the earlier output, unless --restart or --again
+/// is given.
 ///
-/// A file has its name when it is complete. Until then it is NAME.partial beside it. Documents on
-/// standard output are stored in --db after they were accepted there: if the reader of a pipe ends,
+/// Outputs are written to NAME.partial, and renamed when they are complete. Documents on standard
+/// output are stored in --db after standard output has accepted them. If the reader of a pipe ends,
 /// the exit code is 7, and the next run delivers the rest.
 ///
 /// Inputs are documents in JSON lines, CSV, TSV or Parquet, or folders of text files. Each file of a
 /// folder is a document, and its path is its key; OUT is then the list of the paths to keep.
 ///
-/// With --unit, paragraphs or lines are compared in the place of whole documents, and documents are
-/// written without those that were there before: menus, licences, footers. Only the same words count,
-/// unless a recipe or a similarity is given.
+/// With --unit, paragraphs or lines are compared instead of whole documents, and documents are
+/// written without repeated ones: menus, licences, footers. By default, only paragraphs with the
+/// same words are repeated ones.
 ///
-/// The summary counts exact copies, whose words are the same in the same order, apart from
-/// near-duplicates, and all of them by similarity: with --confirm that of the texts, otherwise the
-/// one that the fingerprints suggest, of Jaccard for MinHash and the cosine for simhash.
+/// The summary counts exact copies (the same words in the same order) apart from other
+/// near-duplicates, and all of them by similarity. With --confirm that is the similarity of the
+/// texts. Otherwise fingerprints estimate it: Jaccard's for MinHash, the cosine for simhash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,33 +66,33 @@ pub(super) struct Args {
     /// The database of all documents kept so far; created if it does not exist
     #[arg(long, value_name = "DB", help_heading = "Database options")]
     db: Option<PathBuf>,
-    /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input order.
-    /// cluster is the key of the kept document, as duplicate_of
+    /// Write `key duplicate_of distance similarity cluster` for each near-duplicate, in input
+    /// order; duplicate_of and cluster are the key of the kept document
     #[arg(long, value_name = "FILE", help_heading = "Output options")]
     duplicates: Option<PathBuf>,
-    /// Begin the file of duplicates with a line of these names
+    /// Begin the file of duplicates with a line of the names of its columns
     #[arg(long, requires = "duplicates", help_heading = "Output options")]
     duplicates_header: bool,
-    /// Write near-duplicates to OUT, too, and add the fields duplicate_of (none for a kept document),
-    /// cluster (the key of the kept document, for that one too) and similarity to each document
+    /// Write near-duplicates to OUT, too, and add the fields duplicate_of, cluster and similarity
+    /// to each document. For a kept document cluster is its own key; the other two are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
-    /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write documents
-    /// without those that were there before; a document of which nothing is left is not written. Those
-    /// that have the same words count (`--recipe exact`), unless --recipe, --similarity or -k is given.
-    /// The key of a unit is that of its document, `#` and its number
+    /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
+    /// documents without repeated ones. A document that loses everything is not written. Repeated
+    /// means the same words (`--recipe exact`), unless --recipe, --similarity or -k is given. The
+    /// key of a unit is the key of its document, `#` and its number
     #[arg(long, value_name = "paragraph|line", value_parser = unit, conflicts_with_all = ["annotate", "add_fingerprint"], help_heading = "Duplicate options")]
     unit: Option<Unit>,
-    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. All but first
-    /// read the inputs twice
+    /// Which one of several near-duplicates to keep: first, longest or max:FIELD. longest and
+    /// max:FIELD read the inputs twice
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their 3-word shingles in common) or edit:X (at most X of the characters changed; longer
-    /// texts than 1,048,576 characters are bad records). A --db that exists needs --texts; a new one
-    /// stores them
+    /// their 3-word shingles in common) or edit:X (at most X of the characters changed; texts of
+    /// more than 1,048,576 characters are bad records). An existing --db must store texts (`create
+    /// --texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
@@ -98,9 +100,9 @@ pub(super) struct Args {
     /// words recur by chance [default: 5]
     #[arg(long, value_name = "N", help_heading = "Duplicate options")]
     min_tokens: Option<usize>,
-    /// Set aside documents with fewer features as well. Features are what the recipe compares: shingles,
-    /// or keywords. A document without any is near those alone that have the same tokens; 1 sets it
-    /// aside. With --unit, leave such paragraphs or lines where they are
+    /// Set aside documents with fewer features as well. Features are what the recipe compares:
+    /// shingles, or keywords. Only documents with the same tokens are near a document without
+    /// features; 1 sets it aside. With --unit, leave such paragraphs or lines where they are
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Duplicate options")]
     min_features: usize,
     /// Add the fingerprint to each kept document, in a last field with this name
@@ -112,7 +114,7 @@ pub(super) struct Args {
     /// Add the key to each written document, in a field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     old_id: Option<String>,
-    /// Add the text as the recipe cleans it to each written document, in a field with this name
+    /// Add the cleaned text of the recipe to each written document, in a field with this name
     #[arg(long, value_name = "FIELD", help_heading = "Output options")]
     cleaned: Option<String>,
     /// Write nothing, and print the counts of a real run
@@ -122,8 +124,8 @@ pub(super) struct Args {
     /// start again. Rows that others stored stay
     #[arg(long, help_heading = "Database options")]
     restart: bool,
-    /// Run although an earlier run with the same inputs has written the same output: all documents are
-    /// then duplicates
+    /// Run even if an earlier run with the same inputs has written the same output: all documents
+    /// are then duplicates
     #[arg(long, conflicts_with = "restart", help_heading = "Database options")]
     again: bool,
     #[command(flatten)]
@@ -152,7 +154,7 @@ fn unit(text: &str) -> Result<Unit, String> {
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
-        let recipe = self.recipe_or_that_of_database()?;
+        let recipe = self.recipe_or_stored()?;
         let k = self.near.k(recipe.bands(), recipe.width())?;
         let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.is_given();
@@ -182,6 +184,7 @@ impl Args {
         let report = dedup_report(&self.report, &job)?;
         let remembers = job.database.is_some() && !job.dry_run;
         let has_rejects = job.rejects.is_some();
+        let partial = PathBuf::from([job.output.as_os_str(), OsStr::new(".partial")].join(OsStr::new("")));
         let mut bar = PositionBar::new(global);
         let mut seen = 0;
         interrupt::set_cancellable(true);
@@ -207,7 +210,8 @@ impl Args {
                 report.map_or(Ok(()), |report| Ok(report.write(&done, &|| Ok(()))?))
             }
             Err(Error::Engine(nearprint::Error::Interrupted)) => {
-                Err(Failure::Interrupted { records: seen, resumable: remembers })
+                let partial = Some(partial).filter(|partial| partial.exists());
+                Err(Failure::Interrupted { records: seen, is_stored: remembers, partial })
             }
             Err(Error::Input { place, why }) if !has_rejects => Err(Failure::Record { place, why }),
             Err(other) => match Failure::from(other) {
@@ -219,9 +223,9 @@ impl Args {
 }
 
 impl Args {
-    /// The recipe of the options; without `--recipe` that of the database, if it exists, with the parts
-    /// that other options set.
-    fn recipe_or_that_of_database(&self) -> Result<Recipe, Failure> {
+    /// The recipe of the options; without `--recipe` the recipe of the database, if it exists, with
+    /// the parts that other options set.
+    fn recipe_or_stored(&self) -> Result<Recipe, Failure> {
         let Some(path) = self.db.as_ref().filter(|path| path.exists()) else {
             // Paragraphs are compared exactly, unless another option says how.
             return match self.unit.is_some() && !self.near.is_given() && !self.recipe.is_anything_given() {
@@ -246,6 +250,6 @@ impl Args {
 fn dedup_report(args: &ReportArgs, job: &FileJob) -> Result<Option<DedupReport>, Failure> {
     let Some(path) = args.path() else { return Ok(None) };
     let report = DedupReport::of(job, path)?;
-    let why = "--report: shows what is in a file of --duplicates, which is not written";
+    let why = "--report: shows the file of --duplicates, which is not written";
     report.map(Some).ok_or_else(|| Failure::Usage(why.into()))
 }

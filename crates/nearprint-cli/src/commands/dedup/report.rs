@@ -38,7 +38,7 @@ pub struct DedupReport {
     has_header: bool,
     /// How documents were compared: names and values.
     settings: Vec<(String, String)>,
-    /// What was compared in the place of whole documents.
+    /// What was compared instead of whole documents.
     unit: Option<Unit>,
 }
 
@@ -117,7 +117,7 @@ impl DedupReport {
         };
         let mut facts = vec![
             fact("Inputs", inputs.join(", ")),
-            fact("Documents", format!("{records}, of which {kept} were kept")),
+            fact("Documents", format!("{records}, {kept} of them kept")),
         ];
         match self.unit {
             None => facts.push(fact("Left out", format!("{duplicates}{copies}"))),

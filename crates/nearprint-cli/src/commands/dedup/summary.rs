@@ -29,7 +29,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         Some(unit) => {
             let nothing_left = match duplicates {
                 0 => String::new(),
-                some => format!(", of {some} nothing is left"),
+                some => format!(", nothing left of {some}"),
             };
             global.note(format_args!(
                 "{records} documents, {kept} kept{nothing_left}, {seconds:.1} s, {rate:.0} documents/s"
@@ -38,7 +38,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
         }
     }
     if before > 0 {
-        global.note(format_args!("{before} of them were done by a run that was cut off"));
+        global.note(format_args!("an interrupted run processed {before} of them"));
     }
     if duplicates > 0 || counts.units.removed > 0 {
         describe_duplicates(global, report, unit);

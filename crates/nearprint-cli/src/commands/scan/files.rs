@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nearprint::Fingerprint;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
-use nearprint::{Fingerprint, Options, Stage};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
 use nearprint_text::recipe::Fingerprinter;
@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ignored::Ignored;
+use crate::terminal::progress::Bars;
 
 /// Files per item of work.
 const CHUNK_FILES: usize = 32;
@@ -69,7 +70,8 @@ pub(super) fn scan_all<F: Fingerprint>(
     paths: &[PathBuf],
     ignored: &Ignored,
     reader: &FileReader<F>,
-    options: &Options,
+    threads: usize,
+    bars: &Bars,
 ) -> Result<ScannedFiles<F>> {
     let found = list_files(paths, ignored)?;
     let total = found.files.len() as u64;
@@ -92,14 +94,14 @@ pub(super) fn scan_all<F: Fingerprint>(
     };
     let mut paths = found.files.iter();
     parallel::ordered(
-        options.get_threads(),
+        threads,
         chunks.len(),
         || reader.clone(),
         work,
         |kinds| {
             kinds.into_iter().zip(paths.by_ref()).try_for_each(|(kind, path)| scanned.add(path, kind))?;
             let done = total - paths.len() as u64;
-            options.report(Stage::Fingerprinting, done, Some(total))
+            bars.show(("reading", "files"), done, Some(total))
         },
     )?;
     Ok(scanned)

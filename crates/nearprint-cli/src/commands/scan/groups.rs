@@ -5,9 +5,10 @@ use std::io::Read;
 use std::path::Path;
 
 use super::files::TextFile;
+use crate::terminal::progress::Bars;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
-use nearprint::{Fingerprint, Near, Options, Row, Stage};
+use nearprint::{Fingerprint, Near, Options, Row};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::open_regular;
 
@@ -41,17 +42,18 @@ pub(super) fn find<F: Fingerprint>(
     near: Near,
     confirm: Option<Confirm>,
     options: &Options,
+    bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
     let mut rows: Vec<Row<F>> =
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
     let mut clusters = Vec::new();
-    nearprint::visit_all_row_clusters(rows, near, options, |cluster| {
+    nearprint::list::visit_row_clusters(rows, near, options, |cluster| {
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;
     if let Some(confirm) = confirm {
-        clusters = confirmed(&clusters, texts, near, confirm, options)?;
+        clusters = confirmed(&clusters, texts, near, confirm, options, bars)?;
     }
     let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(near, cluster, texts)).collect();
     groups.sort_unstable_by_key(|group| (Reverse(group.spare_bytes), group.members[0].text));
@@ -94,6 +96,7 @@ fn confirmed<F: Fingerprint>(
     near: Near,
     confirm: Confirm,
     options: &Options,
+    bars: &Bars,
 ) -> Result<Vec<Vec<Row<F>>>> {
     let (mut all, mut done) = (Vec::new(), 0);
     let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
@@ -117,7 +120,7 @@ fn confirmed<F: Fingerprint>(
         |parts| {
             all.extend(parts);
             done += 1;
-            options.report(Stage::Confirming, done, Some(clusters.len() as u64))
+            bars.show(("comparing", "groups"), done, Some(clusters.len() as u64))
         },
     )?;
     Ok(all)

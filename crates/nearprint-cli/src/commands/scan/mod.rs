@@ -27,13 +27,13 @@ use report::ScanReport;
 
 /// Find near-duplicate files under folders
 ///
-/// Prints groups of files, those first of which most bytes could go: the number of files and these
-/// bytes, then the distance in bits from the first file, the path, which is relative to PATH if that
-/// is one folder, and the size of each file. A group of exact copies is one line: their number, the
-/// bytes, and the first one. A group is connected by steps of at most K bits; what could go is
-/// within K bits of its first file. Whole files are compared: similar sections of different files
-/// are not found. Binary files, links, the folders .git, .hg and .svn, what .gitignore names, and
-/// files on the list of --ignore are left out.
+/// Prints groups of files, largest savings first. A group begins with the number of files and the
+/// bytes that could be saved. A line for each file follows: the distance in bits from the first
+/// file, the path (relative to PATH if that is one folder), and the size. A group of exact copies
+/// is one line: their number, the bytes, and the first path. A group is connected by steps of at
+/// most K bits; only files within K bits of the first one count as savings. Whole files are
+/// compared: similar sections of different files are not found. Binary files, links, the folders
+/// .git, .hg and .svn, what .gitignore names, and files on the list of --ignore are left out.
 ///
 /// To act on it: `nearprint dedup` of the same folders writes the list of files to keep.
 #[derive(Debug, clap::Args)]
@@ -49,15 +49,16 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
-    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`, for
-    /// which files of more than 1,048,576 characters are too large; each thread holds the files of one group in memory
+    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`.
+    /// Files of more than 1,048,576 characters are too large for edit. Each thread holds the files
+    /// of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
     /// Leave out files of fewer than N tokens: fingerprints of short texts are unreliable
     #[arg(long, value_name = "N", default_value = "30", help_heading = "File options")]
     min_tokens: usize,
     /// Leave out files of fewer than N features, which are what the recipe compares: shingles, or
-    /// keywords. Without any, a file is near those alone that have the same tokens
+    /// keywords. Only files with the same tokens are near a file without features
     #[arg(long, value_name = "N", default_value = "0", help_heading = "File options")]
     min_features: usize,
     /// Leave out files of more than SIZE bytes; each thread holds one file in memory
@@ -66,7 +67,7 @@ pub(super) struct Args {
     /// Leave out files with these names: patterns as in .gitignore, between commas
     #[arg(long, value_name = "PATTERNS", default_value = ignored::DEFAULT, help_heading = "File options")]
     ignore: String,
-    /// Leave out no file because of its name or of .gitignore
+    /// Include files that --ignore or .gitignore name
     #[arg(long, conflicts_with = "ignore", help_heading = "File options")]
     no_ignore: bool,
     /// Print all files of groups of exact copies, and of large groups on a terminal
@@ -106,9 +107,9 @@ impl TypedCommand<&Recipe> for &Args {
             max_bytes: self.max_size as u64,
         };
         let reader = FileReader::new(recipe.fingerprinter::<F>()?, limits, self.confirm);
-        let scanned =
-            files::scan_all(&self.paths, &ignored, &reader, &options).inspect_err(|_| bars.clear())?;
-        let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options);
+        let scanned = files::scan_all(&self.paths, &ignored, &reader, options.get_threads(), &bars)
+            .inspect_err(|_| bars.clear())?;
+        let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options, &bars);
         bars.clear();
         let groups = groups?;
         for why in &scanned.unreadable {

@@ -23,7 +23,7 @@ pub(super) struct ScanReport<'a, F> {
 }
 
 impl<F> ScanReport<'_, F> {
-    /// What the page says before its groups.
+    /// The part of the page before its groups.
     pub(super) fn head(&self) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
         let paths: Vec<String> = self.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();

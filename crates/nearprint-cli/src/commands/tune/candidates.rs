@@ -18,7 +18,8 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The options of other commands that select the recipe, and those of a distance between them.
+    /// The options of other commands that select the recipe, and the options of a distance between
+    /// them.
     pub(super) fn options(&self, distance: &str) -> String {
         let Self { recipe, shingle } = self;
         let named = |name: &'static str| {
@@ -105,7 +106,7 @@ fn by_row_bytes(candidates: Vec<Candidate>) -> Result<Vec<Candidate>, Failure> {
     Ok(sorted.into_iter().map(|(_, candidate)| candidate).collect())
 }
 
-/// A recipe with each of the shingle sizes, or with those of the default that it allows.
+/// A recipe with each of the shingle sizes, or with the default sizes that it allows.
 fn with_shingles(base: &Recipe, shingles: &[usize]) -> Result<Vec<(usize, Recipe)>, Failure> {
     let with = |len: usize| Ok((len, base.with([("shingle", len.to_string().as_str())])?));
     if shingles.is_empty() {

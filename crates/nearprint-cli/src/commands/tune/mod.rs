@@ -40,7 +40,7 @@ each shingle size and each k from 0 to half of the bits:\n\
 recall_high similarity confirm cpu_us query_us bytes recipe\n\
 \n\
 \x20 found           pairs of documents within k bits, for MinHash with an equal band\n\
-\x20 hits            those of them that are near-duplicates\n\
+\x20 hits            found pairs that are near-duplicates\n\
 \x20 precision       hits / found (1 if nothing is found)\n\
 \x20 recall          hits / all near-duplicates\n\
 \x20 f1              the harmonic mean of both\n\
@@ -48,7 +48,7 @@ recall_high similarity confirm cpu_us query_us bytes recipe\n\
 \x20 similarity      what --similarity has to be for this k, for MinHash; otherwise -\n\
 \x20 confirm         what --confirm has to be; - for none\n\
 \x20 cpu_us          microseconds of processor time to make the fingerprint of a document, \
-measured, and to compare its text with those of the pairs found here\n\
+measured, and to compare its text with the texts of the pairs found here\n\
 \x20 query_us        microseconds to look a fingerprint up in ten million, by the model of \
 `explain`\n\
 \x20 bytes           bytes of a row on disk in a database of ten million, without its key\n\
@@ -83,8 +83,8 @@ pub(super) struct Args {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     known: KnownDuplicates,
-    /// The similarity from which on texts are near-duplicates, if neither --pairs nor --group-field
-    /// is given; with them, that of the default of --confirm [default: 0.5]
+    /// The minimum similarity of near-duplicates, if neither --pairs nor --group-field is given;
+    /// with them, the similarity of the default of --confirm [default: 0.5]
     #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true, help_heading = "Label options")]
     similarity: Option<f64>,
     /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
@@ -95,7 +95,7 @@ pub(super) struct Args {
     /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
     shingles: Vec<usize>,
-    /// MinHash: try B bands of N bits with R values each; may be repeated [default: those of
+    /// MinHash: try B bands of N bits with R values each; may be repeated [default: the bands of
     /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,2 8x16,3 10x14,3]
     #[arg(long, value_name = "BxN,R", help_heading = "Search options")]
     bands: Vec<String>,

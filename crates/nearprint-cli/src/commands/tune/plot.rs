@@ -20,7 +20,7 @@ const PANEL_HEIGHT: u32 = 400;
 /// The width of a legend beside its panel.
 const LEGEND_WIDTH: u32 = 330;
 const FONT: &str = "sans-serif";
-/// The curves of all panels, each of which has a colour.
+/// The number of curves in all panels. Each has a colour.
 const MAX_CURVES: usize = 8;
 const COLORS: [RGBColor; MAX_CURVES] = [
     RGBColor(200, 30, 45),

@@ -118,7 +118,7 @@ impl Tried {
     }
 }
 
-/// With how many earlier texts that of a document is compared, if `found` pairs are counted.
+/// The number of earlier texts with which a document is compared, if `found` pairs are counted.
 fn comparisons_of_document(study: &Study, found: u64) -> f64 {
     let pairs_of_document = (study.num_documents() - 1) as f64 / 2.0;
     found as f64 / study.num_pairs() as f64 * pairs_of_document

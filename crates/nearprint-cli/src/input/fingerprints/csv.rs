@@ -35,7 +35,7 @@ pub(super) fn read<F: Fingerprint>(
 struct Table {
     /// `None` before the first line, which decides unless `--columns` does.
     columns: Option<ColumnIndexes>,
-    /// The cells of each line: those of the header or, with `--columns`, of the first line.
+    /// The number of cells of each line: as in the header or, with `--columns`, in the first line.
     expected: Option<usize>,
 }
 
@@ -68,16 +68,16 @@ impl Table {
     /// `named`: the number of names that `--columns` has.
     fn check_count(&mut self, count: usize, named: usize) -> Result<(), String> {
         if count < named {
-            return Err(format!("{count} cells, and --columns names {named}"));
+            return Err(format!("{count} cells, but --columns names {named}"));
         }
         if named > 0 {
             self.expected.get_or_insert(count);
         }
         match self.expected {
             Some(expected) if count != expected => {
-                Err(format!("{count} cells, and the first line has {expected}"))
+                Err(format!("{count} cells, but the first line has {expected}"))
             }
-            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, and no header names them")),
+            None if count > DEFAULT_COLUMNS => Err(format!("{count} cells, but no header names them")),
             _ => Ok(()),
         }
     }
@@ -94,7 +94,7 @@ struct ColumnIndexes {
 }
 
 impl ColumnIndexes {
-    /// Fingerprint, id, key: those of a file without a header.
+    /// Fingerprint, id, key: the columns of a file without a header.
     const DEFAULT: Self = Self { fingerprint: 0, id: Some(1), key: Some(2), has_names: false };
 
     /// The indexes of columns in a given order.

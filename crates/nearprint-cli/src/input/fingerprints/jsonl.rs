@@ -36,7 +36,9 @@ fn fingerprint_of<F: Fingerprint>(args: &FingerprintArgs, object: &Value) -> Res
         Some(Value::String(text)) => args.parse(text),
         Some(Value::Number(number)) => match number.as_u64() {
             Some(number) if F::BITS == u64::BITS => Ok(F::from_bits(number, 0, u64::BITS)),
-            Some(_) => Err(format!("field {field:?} is a number; of {} bits, strings are read", F::BITS)),
+            Some(_) => {
+                Err(format!("field {field:?} is a number; fingerprints of {} bits are strings", F::BITS))
+            }
             None => Err(format!("field {field:?} is not a {}-bit fingerprint", F::BITS)),
         },
         Some(_) => Err(format!("field {field:?} is neither a number nor a string")),

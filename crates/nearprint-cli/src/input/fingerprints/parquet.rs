@@ -62,7 +62,7 @@ fn fingerprint<F: Fingerprint>(args: &FingerprintArgs, value: Value<'_>) -> Resu
         Value::Bytes(bytes) => Err(format!("{} bytes, where {bits} bits take {}", bytes.len(), bits / 8)),
         Value::Number(number, _) if bits == u64::BITS => F::parse(&number).map_err(|error| error.to_string()),
         Value::Number(..) => {
-            Err(format!("column {field:?} holds numbers; of {bits} bits, strings and bytes are read"))
+            Err(format!("column {field:?} holds numbers; fingerprints of {bits} bits are strings or bytes"))
         }
         Value::Float(_) => Err(rounded(field)),
         Value::Null => Err("no fingerprint".into()),

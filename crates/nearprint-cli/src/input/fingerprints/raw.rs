@@ -32,14 +32,14 @@ impl ByteOrder {
     }
 }
 
-/// Reads a file of raw fingerprints of a width, which has to be that of `F`.
+/// Reads a file of raw fingerprints of a width, which must be the width of `F`.
 pub(super) fn read<F: Fingerprint>(
     input: &mut InputStream,
     bits: u32,
     sink: &mut dyn RowSink<F>,
 ) -> Result<(), Failure> {
     if bits != F::BITS {
-        let why = format!("fingerprints of {bits} bits, where those of {} are wanted", F::BITS);
+        let why = format!("fingerprints of {bits} bits, expected {} bits", F::BITS);
         return Err(Failure::Input { place: input.name.display().to_string(), why });
     }
     RawSection { start: 0, expected: None, order: ByteOrder::Little }.read(input, sink)
@@ -88,7 +88,7 @@ impl RawSection {
                 0 => return self.check_count(input, (at - self.start) / len_bytes as u64),
                 len if len == len_bytes => sink.row(self.order.decode(&rest), None, None)?,
                 len => {
-                    let why = format!("{len} bytes behind the last {}-bit number", F::BITS);
+                    let why = format!("{len} bytes after the last {}-bit number", F::BITS);
                     return Err(input.bad_byte(at, why));
                 }
             }

@@ -136,7 +136,7 @@ impl Collection {
             return true;
         }
         self.begun = unfinished;
-        let is_refused = ended.err.contains("has to go on first");
+        let is_refused = ended.err.contains("has to be resumed first");
         let is_right = is_refused || may_refuse(world, &job) || world.may_refuse(&self.name);
         world.check(is_right, || format!("failed beside an unfinished job: {}", ended.err));
         false
@@ -166,12 +166,12 @@ impl Collection {
         job.outputs.iter().map(|output| format!("{}.partial", output.name)).find(is_part)
     }
 
-    /// Somebody puts a file of their own in the place of a part: the job leaves it alone.
+    /// Somebody replaces a part with a file of their own: the job leaves it alone.
     fn replace_a_part(&mut self, world: &mut World, job: &Job, expected: &[Vec<u8>]) -> bool {
         let Some(part) = Self::part(world, job) else { return false };
         fs::remove_file(world.path(&part)).unwrap();
         world.write(&part, "a file of somebody else\n");
-        world.foreign.adopt("a file in the place of a part", &part);
+        world.foreign.adopt("a file that replaces a part", &part);
         let (before, ended) = self.run_again(world, job);
         check_outputs(world, job, &before, expected, ended.code() == 0);
         world.check(ended.code() != 0, || "a foreign file was taken for a part".into());
@@ -181,7 +181,7 @@ impl Collection {
         true
     }
 
-    /// Somebody changes what a job has written: it is refused, or written anew.
+    /// Somebody changes the output of a job: it is refused, or written again.
     fn overwrite_a_part(&mut self, world: &mut World, job: &Job, expected: &[Vec<u8>]) -> bool {
         let Some(part) = Self::part(world, job) else { return false };
         let file = fs::File::options().write(true).open(world.path(&part)).unwrap();

@@ -153,7 +153,7 @@ impl Inputs {
     }
 }
 
-/// JSON lines, of which a third are near-duplicates of earlier ones.
+/// JSON lines; a third are near-duplicates of earlier ones.
 fn documents(name: &str, count: usize, random: &mut Random) -> String {
     let mut texts: Vec<Vec<u64>> = Vec::new();
     for number in 0..count {

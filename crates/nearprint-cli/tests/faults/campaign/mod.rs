@@ -1,4 +1,4 @@
-//! Commands of every kind in one folder, which is that of temporary files, databases and outputs,
+//! Commands of every kind in one folder of temporary files, databases and outputs,
 //! beside files and databases with hostile names. Commands are killed and interrupted at random
 //! moments, run beside each other and again, and find their files changed. Whatever happens: what
 //! nearprint did not make is as it was, every acknowledged row is there, and a file has its name only

@@ -146,7 +146,7 @@ impl Stores {
         self.added(world, at, &rows, &ended, signal, false);
     }
 
-    /// Two writers, one of which may be refused.
+    /// Two writers; one may be refused.
     fn two_at_once(&mut self, world: &mut World, at: usize) {
         let (first, second) = (self.take(200), self.take(200));
         let line_of_command =

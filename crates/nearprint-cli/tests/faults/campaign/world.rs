@@ -33,7 +33,7 @@ pub struct Begun {
     at: usize,
 }
 
-/// A folder of outputs and databases, which is that of temporary files, too.
+/// A folder of outputs, databases and temporary files.
 pub struct World {
     home: tempfile::TempDir,
     pub foreign: Foreign,

@@ -1,7 +1,7 @@
 //! Chinese words and keywords, as Python's jieba 0.42.1 finds them.
 //!
-//! The words of the best route through the dictionary, and those that its hidden Markov model
-//! guesses, come from the crate `jieba-rs`. It divides what is not Chinese in its own way, which is
+//! The crate `jieba-rs` finds the words on the best route through the dictionary, and the words that
+//! its hidden Markov model guesses. It divides what is not Chinese in its own way, which is
 //! put right here.
 
 mod dictionary;

@@ -3,9 +3,13 @@
 //! Damage is separate from failing I/O: a [`Corruption`] names the file, the section, the offset,
 //! the expected and the found content.
 
+mod kind;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+pub use kind::ErrorKind;
 
 /// The result of every fallible operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -76,6 +80,13 @@ pub enum Error {
         /// The newest supported version.
         supported: u32,
     },
+    /// A valid file that needs a newer program: to be read at all, or to be written to.
+    NewerFeature {
+        /// The file.
+        path: PathBuf,
+        /// What this program does not know.
+        feature: String,
+    },
     /// The database holds fingerprints of another width.
     Width {
         /// The database.
@@ -85,7 +96,8 @@ pub enum Error {
         /// The requested width in bits.
         requested: u32,
     },
-    /// Two databases of which near means different things: only one has bands, or they have others.
+    /// Databases with different definitions of distance: only one has bands, or they have different
+    /// ones.
     Incomparable {
         /// The first database.
         path: PathBuf,
@@ -96,7 +108,7 @@ pub enum Error {
         /// Its layout.
         other_layout: String,
     },
-    /// Runs to be ingested were built with other settings than those of the database.
+    /// Runs to be ingested were built with other settings than the database has.
     Mismatch {
         /// The folder of runs.
         path: PathBuf,
@@ -133,7 +145,7 @@ pub enum Error {
         /// The rule that it breaks.
         reason: String,
     },
-    /// A key that is not one of these [blocks](crate::Blocks).
+    /// A key that is not one of these [blocks](crate::list::Blocks).
     ForeignKey {
         /// The key.
         key: u64,
@@ -169,12 +181,12 @@ pub enum Error {
         /// The recipe of the database.
         recipe: String,
     },
-    /// A key, where the database stores none.
+    /// A key was given, but the database stores none.
     KeysNotStored {
         /// The database.
         path: PathBuf,
     },
-    /// A text, where the database stores none.
+    /// A text was given, but the database stores none.
     TextsNotStored {
         /// The database.
         path: PathBuf,
@@ -265,7 +277,7 @@ impl fmt::Display for Forked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: was opened before a fork, by the parent process; open it anew in this one",
+            "{}: opened by the parent process, before a fork; open it again in this process",
             self.path.display()
         )
     }
@@ -335,9 +347,19 @@ impl From<Corruption> for Error {
     }
 }
 
+/// [`Error::Io`] without an operation and a path, for the I/O of visitors; [`Error::DiskFull`] where
+/// no space is left.
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::io("", "")(source)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Io { action: "", source, .. } => source.fmt(f),
+            Self::DiskFull { action: "", .. } => f.write_str("no space left on the device"),
             Self::Io { action, path, source } => write!(f, "cannot {action} {}: {source}", path.display()),
             Self::DiskFull { action, path } => {
                 write!(f, "cannot {action} {}: no space left on the device", path.display())
@@ -352,13 +374,20 @@ impl fmt::Display for Error {
             Self::NotADatabase { path } => write!(f, "{}: no database there", path.display()),
             Self::AlreadyExists { path } => write!(f, "{}: already exists", path.display()),
             Self::NotStaging { path, found } => {
-                write!(f, "{}: {found}; a new database is prepared there, so move it away", path.display())
+                write!(
+                    f,
+                    "{}: {found}; move it away, because a new database is prepared at this path",
+                    path.display()
+                )
             }
             Self::NewerVersion { path, found, supported } => write!(
                 f,
                 "{}: format version {found}, and this program reads versions up to {supported}",
                 path.display()
             ),
+            Self::NewerFeature { path, feature } => {
+                write!(f, "{}: needs a newer program, which supports {feature}", path.display())
+            }
             Self::Width { path, database, requested } => write!(
                 f,
                 "{}: holds fingerprints of {database} bits, not of {requested} bits",
@@ -366,16 +395,16 @@ impl fmt::Display for Error {
             ),
             Self::Incomparable { path, layout, other, other_layout } => write!(
                 f,
-                "{} has layout {layout} and {} has {other_layout}: near means different things there",
+                "{} has layout {layout} and {} has {other_layout}: databases with different definitions of distance",
                 path.display(),
                 other.display()
             ),
             Self::Mismatch { path, found, expected } => {
-                write!(f, "{}: built with {found}, and the database with {expected}", path.display())
+                write!(f, "{}: built with {found}; the database has {expected}", path.display())
             }
             Self::Overlap { path, given: (first, last), other, given_by_other: (from, to) } => write!(
                 f,
-                "{}: gave rows the ids {first} to {last}, and {} gave others the ids {from} to {to}",
+                "{}: has automatic ids {first} to {last}; {} has automatic ids {from} to {to}",
                 path.display(),
                 other.display()
             ),
@@ -385,14 +414,16 @@ impl fmt::Display for Error {
             }
             Self::Locked { path, pid: None } => write!(f, "{}: locked by another writer", path.display()),
             Self::InvalidLayout { layout, reason } => write!(f, "{layout}: {reason}"),
-            Self::ForeignKey { key } => write!(f, "group {key}: not a group of such fingerprints"),
+            Self::ForeignKey { key } => write!(f, "group {key}: these fingerprints have no such group"),
             Self::Distance { k, width } => {
                 write!(f, "k = {k}: fingerprints of {width} bits differ by at most {width}")
             }
             Self::UnknownWidth { width } => {
                 write!(f, "width {width}: fingerprints have 64, 128 or 256 bits")
             }
-            Self::TooLittleMemory { least, .. } => write!(f, "memory: at least {least} bytes are needed"),
+            Self::TooLittleMemory { bytes, least } => {
+                write!(f, "memory budget {bytes} is below the minimum {least}")
+            }
             Self::InvalidRecipe { .. } => f.write_str("a recipe takes 1 to 4096 bytes"),
             Self::RecipeMismatch { path, recipe } => {
                 write!(f, "{}: has another recipe: {recipe}", path.display())
@@ -407,17 +438,17 @@ impl fmt::Display for Error {
                 write!(f, "{}: a row with a text needs a key", path.display())
             }
             Self::NotAHash { path, .. } => {
-                write!(f, "{}: the database stores hashes of texts, and no texts", path.display())
+                write!(f, "{}: the database stores hashes of texts, not texts", path.display())
             }
             Self::KeyTooLong { path, .. } => {
                 write!(f, "{}: a key takes at most 65,536 bytes", path.display())
             }
             Self::TextTooLong { path, .. } => write!(f, "{}: a text takes less than 4 GiB", path.display()),
             Self::RunsOnly { path } => {
-                write!(f, "{}: holds runs to be ingested by a database, and takes no rows", path.display())
+                write!(f, "{}: a folder of runs to ingest; no rows can be added", path.display())
             }
             Self::NotRunsOnly { path } => {
-                write!(f, "{}: a database of its own, and not runs to be ingested", path.display())
+                write!(f, "{}: a database, not a folder of runs to ingest", path.display())
             }
             Self::InsideDatabase { path } => {
                 write!(f, "{}: lies in the database; choose another place", path.display())

@@ -1,16 +1,20 @@
-//! A database whose width is known only at run time.
+//! A database whose width is known only at run time, and its builder.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::explain::Explanation;
-use super::ingest::IngestReport;
-use super::repair::RepairReport;
-use super::stats::Stats;
-use super::{Database, width_of, width_of_damaged};
+use super::{AnySnapshot, AnyWriter, NewRows, PerWidth};
+use crate::database::bulk::Builder;
+use crate::database::explain::Explanation;
+use crate::database::ingest::IngestReport;
+use crate::database::repair::RepairReport;
+use crate::database::stats::Stats;
+use crate::database::{Database, width_of, width_of_damaged};
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, U256, Width, WidthVisitor};
+use crate::fingerprint::{Fingerprint, U256, Width};
 use crate::format::schema::Schema;
 use crate::options::Options;
+use crate::progress::Progress;
 use crate::run::Verification;
 
 /// A [`Database`] of any width. What does not depend on the width is a method; for everything else,
@@ -64,35 +68,29 @@ pub trait DatabaseVisitor {
     fn visit<F: Fingerprint>(self, database: Database<F>) -> Self::Output;
 }
 
-/// Evaluates an expression on the database, whatever its type.
-macro_rules! typed {
-    ($any:expr, $database:ident => $result:expr) => {
-        match $any {
-            AnyDatabase::W64($database) => $result,
-            AnyDatabase::W128($database) => $result,
-            AnyDatabase::W256($database) => $result,
-        }
-    };
-}
-
-/// Evaluates an expression for each width, and wraps the result.
-macro_rules! of_width {
-    ($width:expr, $options:ident.$make:ident($($argument:expr),*)) => {
-        match $width {
-            Width::W64 => $options.$make($($argument),*).map(AnyDatabase::W64),
-            Width::W128 => $options.$make($($argument),*).map(AnyDatabase::W128),
-            Width::W256 => $options.$make($($argument),*).map(AnyDatabase::W256),
-        }
-    };
-}
-
 impl Options {
     /// Makes an empty database, as [`create`](Options::create) does.
     ///
     /// # Errors
     /// As [`create`](Options::create).
     pub fn create_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyDatabase> {
-        of_width!(width, self.create(path, schema))
+        Ok(match width {
+            Width::W64 => AnyDatabase::W64(self.create(path, schema)?),
+            Width::W128 => AnyDatabase::W128(self.create(path, schema)?),
+            Width::W256 => AnyDatabase::W256(self.create(path, schema)?),
+        })
+    }
+
+    /// Starts loading rows in bulk into a new database, as [`build`](Options::build) does.
+    ///
+    /// # Errors
+    /// As [`build`](Options::build).
+    pub fn build_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyBuilder> {
+        Ok(AnyBuilder(match width {
+            Width::W64 => PerWidth::W64(self.build(path, schema)?),
+            Width::W128 => PerWidth::W128(self.build(path, schema)?),
+            Width::W256 => PerWidth::W256(self.build(path, schema)?),
+        }))
     }
 
     /// Opens a database of any width.
@@ -100,7 +98,11 @@ impl Options {
     /// # Errors
     /// As [`open`](Options::open), without [`Error::Width`](crate::Error::Width).
     pub fn open_any(&self, path: impl AsRef<Path>) -> Result<AnyDatabase> {
-        of_width!(width_of(&path)?, self.open(path))
+        Ok(match width_of(&path)? {
+            Width::W64 => AnyDatabase::W64(self.open(path)?),
+            Width::W128 => AnyDatabase::W128(self.open(path)?),
+            Width::W256 => AnyDatabase::W256(self.open(path)?),
+        })
     }
 
     /// Saves what can be read of a damaged database, as [`repair`](Options::repair) does. The width
@@ -114,8 +116,7 @@ impl Options {
         dest: impl AsRef<Path>,
         fallback: &Schema,
     ) -> Result<RepairReport> {
-        let (path, dest) = (path.as_ref(), dest.as_ref());
-        width_of_damaged(path)?.visit(Repair { path, dest, fallback, options: self })
+        with_width!(width_of_damaged(&path)?, F => self.repair::<F>(path, dest, fallback))
     }
 }
 
@@ -141,7 +142,33 @@ impl AnyDatabase {
     /// The folder of the database.
     #[must_use]
     pub fn path(&self) -> &Path {
-        typed!(self, database => database.path())
+        typed!(AnyDatabase: self, database => database.path())
+    }
+
+    /// The same handle with another progress callback.
+    #[must_use]
+    pub fn with_progress(&self, progress: Arc<dyn Progress>) -> Self {
+        match self {
+            Self::W64(database) => Self::W64(database.with_progress(progress)),
+            Self::W128(database) => Self::W128(database.with_progress(progress)),
+            Self::W256(database) => Self::W256(database.with_progress(progress)),
+        }
+    }
+
+    /// A view of the database with everything committed so far: see [`Database::snapshot`].
+    ///
+    /// # Errors
+    /// As [`Database::snapshot`].
+    pub fn snapshot(&self) -> Result<AnySnapshot> {
+        Ok(AnySnapshot::new(try_map!(AnyDatabase: self, database => PerWidth: database.snapshot())))
+    }
+
+    /// Opens the database for writing: see [`Database::writer`].
+    ///
+    /// # Errors
+    /// As [`Database::writer`].
+    pub fn writer(&self) -> Result<AnyWriter> {
+        Ok(AnyWriter(try_map!(AnyDatabase: self, database => PerWidth: database.writer())))
     }
 
     /// The recipe of the fingerprints: see [`Snapshot::recipe`](crate::Snapshot::recipe).
@@ -149,12 +176,12 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::snapshot`].
     pub fn recipe(&self) -> Result<Option<String>> {
-        typed!(self, database => Ok(database.snapshot()?.recipe().map(str::to_string)))
+        typed!(AnyDatabase: self, database => Ok(database.snapshot()?.recipe().map(str::to_string)))
     }
 
     /// Runs generic code on the typed database.
     pub fn visit<V: DatabaseVisitor>(self, visitor: V) -> V::Output {
-        typed!(self, database => visitor.visit(database))
+        typed!(AnyDatabase: self, database => visitor.visit(database))
     }
 
     /// Counts and sizes: see [`Snapshot::stats`](crate::Snapshot::stats).
@@ -162,7 +189,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::snapshot`].
     pub fn stats(&self) -> Result<Stats> {
-        typed!(self, database => Ok(database.snapshot()?.stats()))
+        typed!(AnyDatabase: self, database => Ok(database.snapshot()?.stats()))
     }
 
     /// How queries are answered: see [`Snapshot::explain`](crate::Snapshot::explain).
@@ -170,7 +197,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::snapshot`].
     pub fn explain(&self, k: u32) -> Result<Explanation> {
-        typed!(self, database => Ok(database.snapshot()?.explain(k)))
+        typed!(AnyDatabase: self, database => Ok(database.snapshot()?.explain(k)))
     }
 
     /// Checks every byte: see [`Database::verify`].
@@ -178,7 +205,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::verify`].
     pub fn verify(&self) -> Result<Verification> {
-        typed!(self, database => database.verify())
+        typed!(AnyDatabase: self, database => database.verify())
     }
 
     /// Copies the database as it stands: see [`Snapshot::backup`](crate::Snapshot::backup).
@@ -186,7 +213,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Snapshot::backup`](crate::Snapshot::backup).
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
-        typed!(self, database => database.snapshot()?.backup(dest))
+        typed!(AnyDatabase: self, database => database.snapshot()?.backup(dest))
     }
 
     /// Merges all runs into one and closes the writer: see
@@ -195,7 +222,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::writer`] and [`Writer::compact`](crate::Writer::compact).
     pub fn compact(&self) -> Result<()> {
-        typed!(self, database => {
+        typed!(AnyDatabase: self, database => {
             let mut writer = database.writer()?;
             writer.compact()?;
             writer.close()
@@ -208,7 +235,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::writer`] and [`Writer::ingest`](crate::Writer::ingest).
     pub fn ingest(&self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
-        typed!(self, database => {
+        typed!(AnyDatabase: self, database => {
             let mut writer = database.writer()?;
             let report = writer.ingest(folders)?;
             writer.close()?;
@@ -217,17 +244,53 @@ impl AnyDatabase {
     }
 }
 
-struct Repair<'a> {
-    path: &'a Path,
-    dest: &'a Path,
-    fallback: &'a Schema,
-    options: &'a Options,
+/// A [`Builder`] of any width.
+#[derive(Debug)]
+pub struct AnyBuilder(pub(super) PerWidth<Builder<u64>, Builder<u128>, Builder<U256>>);
+
+/// Evaluates an expression on a builder, and makes a builder of the result.
+macro_rules! rebuilt {
+    ($any:expr, $builder:ident => $result:expr) => {
+        Self(match $any.0 {
+            PerWidth::W64($builder) => PerWidth::W64($result),
+            PerWidth::W128($builder) => PerWidth::W128($result),
+            PerWidth::W256($builder) => PerWidth::W256($result),
+        })
+    };
 }
 
-impl WidthVisitor for Repair<'_> {
-    type Output = Result<RepairReport>;
+impl AnyBuilder {
+    /// The id of the first row that comes without one: see [`Builder::first_id`].
+    #[must_use]
+    pub fn first_id(self, id: u64) -> Self {
+        rebuilt!(self, builder => builder.first_id(id))
+    }
 
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        self.options.repair::<F>(self.path, self.dest, self.fallback)
+    /// Makes a folder of runs: see [`Builder::runs_only`].
+    #[must_use]
+    pub fn runs_only(self) -> Self {
+        rebuilt!(self, builder => builder.runs_only())
+    }
+
+    /// The identity of the run: see [`Builder::identity`].
+    #[must_use]
+    pub fn identity(self, name: &str) -> Self {
+        rebuilt!(self, builder => builder.identity(name))
+    }
+
+    /// Adds rows: see [`Builder::push`]. `stored` receives the id of each row; an error of it ends the work, and the rows before it stay.
+    ///
+    /// # Errors
+    /// As [`Builder::push`], and those of `stored`.
+    pub fn push(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        typed!(PerWidth: &mut self.0, builder => rows.store(stored, |row| builder.push(row)))
+    }
+
+    /// Makes the database: see [`Builder::finish`].
+    ///
+    /// # Errors
+    /// As [`Builder::finish`].
+    pub fn finish(self) -> Result<AnyDatabase> {
+        Ok(try_map!(PerWidth: self.0, builder => AnyDatabase: builder.finish()))
     }
 }

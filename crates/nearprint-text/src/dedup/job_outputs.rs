@@ -1,0 +1,197 @@
+//! The files that a job writes.
+
+use std::path::{Path, PathBuf};
+
+use super::checkpoint::FileDigest;
+use super::deduplicator::Deduplicator;
+use super::job::{FileJob, Keep};
+use crate::documents::{
+    AddedField, DocumentWriter, FieldValue, LineFile, OutputFile, Reader, Record, Span, WriterOptions,
+    Written, check_outputs, escape,
+};
+use crate::error::{Error, OutputProblem, Result, ResumeProblem};
+use crate::recipe::Fingerprinter;
+use nearprint::{Fingerprint, Printed};
+
+/// The first line of the file of duplicates.
+const HEADER: &[u8] = b"key\tduplicate_of\tdistance\tsimilarity\tcluster\n";
+/// The fields of annotated documents.
+const DUPLICATE_OF: &str = "duplicate_of";
+const CLUSTER: &str = "cluster";
+const SIMILARITY: &str = "similarity";
+
+/// What a near-duplicate is a duplicate of.
+#[derive(Clone, Debug)]
+pub(super) struct Original {
+    /// The key of the kept document.
+    pub(super) key: String,
+    pub(super) distance: u32,
+    pub(super) similarity: f64,
+    /// Whether both have the same tokens.
+    pub(super) is_copy: bool,
+}
+
+/// The output, the duplicates and the rejects of a job. A dry run has none.
+pub(super) struct JobOutputs<'a, F: Fingerprint> {
+    job: &'a FileJob,
+    documents: Option<DocumentWriter>,
+    duplicates: Option<LineFile>,
+    rejects: Option<LineFile>,
+    /// Cleans texts that are written.
+    cleaner: Fingerprinter<F>,
+}
+
+impl<'a, F: Fingerprint> JobOutputs<'a, F> {
+    /// Creates the files, or opens them where a checkpoint says that they were written to.
+    pub(super) fn open(
+        job: &'a FileJob,
+        reader: &Reader,
+        deduplicator: &Deduplicator<F>,
+        unfinished: Option<&[Option<FileDigest>; 3]>,
+    ) -> Result<Self> {
+        let (documents, cleaner) = (None, deduplicator.fingerprinter());
+        let mut outputs = Self { job, documents, duplicates: None, rejects: None, cleaner };
+        let format = reader.format();
+        if job.units.is_some() && !format.has_fields() {
+            return Err(OutputProblem::NoFields { format: format.name() }.into());
+        }
+        if job.dry_run {
+            return Ok(outputs);
+        }
+        let all = ["output", "duplicates", "rejects"].into_iter().zip(job.outputs());
+        let all = all.filter_map(|(name, path)| Some((name, path?)));
+        let inputs: Vec<&Path> = reader.inputs().iter().map(|input| &*input.path).collect();
+        let databases: Vec<&Path> = job.database.iter().map(PathBuf::as_path).collect();
+        check_outputs(all, &inputs, &databases)?;
+        let written =
+            |place: usize| unfinished.and_then(|files| files[place].as_ref()).map(FileDigest::written);
+        let is_resumable = !deduplicator.is_temporary();
+        let options = writer_options(job, is_resumable);
+        outputs.documents = Some(match written(0).filter(|_| job.output != Path::new("-")) {
+            Some(written) => {
+                DocumentWriter::resume(&job.output, written, reader, options).map_err(cannot_resume)?
+            }
+            None => DocumentWriter::create(&job.output, reader, options)?,
+        });
+        outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
+        outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
+        if unfinished.is_none() && job.duplicates_header {
+            outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(HEADER).map(drop))?;
+        }
+        Ok(outputs)
+    }
+
+    /// Makes the files durable. Standard output is flushed.
+    pub(super) fn sync(&mut self) -> Result<[Option<FileDigest>; 3]> {
+        let of_lines = |file: &mut Option<LineFile>| file.as_mut().map(LineFile::flush_and_sync).transpose();
+        let documents = self.documents.as_mut().map(DocumentWriter::flush_and_sync).transpose()?;
+        let files = [documents, of_lines(&mut self.duplicates)?, of_lines(&mut self.rejects)?];
+        Ok(files.map(|file| file.map(FileDigest::from)))
+    }
+
+    /// Writes the ends of the files, which are to get their names.
+    pub(super) fn end(self) -> Result<[Option<OutputFile>; 3]> {
+        let end = |file: Option<LineFile>| file.map_or(Ok(None), LineFile::end);
+        let documents = self.documents.map_or(Ok(None), DocumentWriter::end)?;
+        Ok([documents, end(self.duplicates)?, end(self.rejects)?])
+    }
+
+    /// Writes a document, with another text if there is one.
+    pub(super) fn write(
+        &mut self,
+        record: &Record,
+        text: Option<&str>,
+        fingerprint: Option<F>,
+        of: Option<&Original>,
+    ) -> Result<Option<Span>> {
+        let Some(documents) = &mut self.documents else { return Ok(None) };
+        let values = added_values(self.job, &mut self.cleaner, record, text, fingerprint, of);
+        let written = match text {
+            Some(text) => documents.append_with_text(record, text, &values),
+            None => documents.append(record, &values),
+        };
+        written.map(Some)
+    }
+
+    /// Reads the text of a written document. `None` in a dry run.
+    pub(super) fn read_back(&mut self, span: Span) -> Option<Result<String>> {
+        self.documents.as_mut().map(|documents| documents.read_back(span))
+    }
+
+    /// Writes a line about a near-duplicate.
+    pub(super) fn list_duplicate(&mut self, key: &str, of: &Original) -> Result<()> {
+        let Some(file) = &mut self.duplicates else { return Ok(()) };
+        let (key, kept) = (escape(key), escape(&of.key));
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\n", of.distance, of.similarity);
+        file.append(line.as_bytes()).map(drop)
+    }
+
+    /// Writes a record to the rejects.
+    pub(super) fn reject(&mut self, raw: &[u8]) -> Result<()> {
+        self.rejects.as_mut().map_or(Ok(()), |file| file.append(raw).map(drop))
+    }
+}
+
+/// Creates a file of lines, or resumes one.
+fn open_lines(path: Option<&Path>, written: Option<Written>, is_resumable: bool) -> Result<Option<LineFile>> {
+    let Some(path) = path else { return Ok(None) };
+    let opened = match written.filter(|_| path != Path::new("-")) {
+        Some(written) => LineFile::resume(path, written).map_err(cannot_resume),
+        None if is_resumable => LineFile::create_resumable(path),
+        None => LineFile::create(path),
+    };
+    opened.map(|file| Some(file.ignore_broken_pipes()))
+}
+
+fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
+    let mut options = WriterOptions::default();
+    options.fields.clone_from(&job.keep_fields);
+    let FileJob { add_fingerprint, old_id, cleaned, .. } = job;
+    options.added.extend([add_fingerprint, old_id, cleaned].into_iter().flatten().map(AddedField::text));
+    if job.annotate {
+        options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
+        options.added.push(AddedField::number(SIMILARITY));
+    }
+    // Confirmation compares with texts of the output, unless a database keeps them.
+    let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
+    options.keep_texts = confirms_by_output && job.keep == Keep::First && job.units.is_none();
+    options.resumable = is_resumable;
+    options
+}
+
+/// What is to be added to a document.
+fn added_values<'r, F: Fingerprint>(
+    job: &FileJob,
+    cleaner: &mut Fingerprinter<F>,
+    record: &'r Record,
+    text: Option<&str>,
+    fingerprint: Option<F>,
+    of: Option<&'r Original>,
+) -> Vec<FieldValue<'r>> {
+    let mut values = Vec::new();
+    if let Some(fingerprint) = fingerprint.filter(|_| job.add_fingerprint.is_some()) {
+        values.push(FieldValue::Text(Printed(fingerprint).to_string().into()));
+    }
+    if job.old_id.is_some() {
+        values.push(FieldValue::Text(record.key.as_str().into()));
+    }
+    if job.cleaned.is_some() {
+        let text = text.unwrap_or(&record.text);
+        values.push(FieldValue::Text(cleaner.cleaned(text).trim().to_string().into()));
+    }
+    if job.annotate {
+        values.extend(match of {
+            Some(Original { key, similarity, .. }) => {
+                let key = FieldValue::Text(key.into());
+                [key.clone(), key, FieldValue::Number((similarity * 1e4).round() / 1e4)]
+            }
+            None => [FieldValue::Missing, FieldValue::Text(record.key.as_str().into()), FieldValue::Missing],
+        });
+    }
+    values
+}
+
+/// An output of an unfinished run cannot be opened.
+pub(super) fn cannot_resume(error: Error) -> Error {
+    ResumeProblem::Output(Box::new(error)).into()
+}

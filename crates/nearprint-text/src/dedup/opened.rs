@@ -1,0 +1,125 @@
+//! A job whose database is open: what to do about its earlier runs.
+
+use super::checkpoint::{Checkpoint, Progress};
+use super::deduplicator::Deduplicator;
+use super::history::{FinishedJob, History};
+use super::job::{FileJob, JobIdentity};
+use super::job_input::JobInput;
+use super::job_outputs::{JobOutputs, cannot_resume};
+use super::report::Report;
+use super::writing::WritingJob;
+use crate::documents::Reader;
+use crate::error::{Result, ResumeProblem};
+use nearprint::Fingerprint;
+
+/// A job whose database is open, and that has written nothing yet.
+pub(super) struct OpenedJob<'a, F: Fingerprint> {
+    job: &'a FileJob,
+    pub(super) deduplicator: Deduplicator<F>,
+    identity: JobIdentity,
+    /// The jobs that the database has seen to their end.
+    history: History,
+    unfinished: Option<Checkpoint>,
+    /// Whether the files of the job have their names only now: it had written all before it was killed.
+    is_completed: bool,
+}
+
+impl<'a, F: Fingerprint> OpenedJob<'a, F> {
+    /// Opens the database. An unfinished run of the same job is to be resumed, or is completed if it had
+    /// written all.
+    pub(super) fn open(job: &'a FileJob, reader: &Reader) -> Result<Self> {
+        let mut deduplicator = open_deduplicator(job)?;
+        let mut progress = deduplicator.unfinished().map(Progress::decode).transpose()?;
+        if job.dry_run {
+            // Documents that an unfinished run has kept will be decided again when it resumes.
+            if let Some(Progress::Reading(checkpoint)) = progress.take() {
+                deduplicator.ignore(checkpoint.rows.0);
+            }
+        } else if job.restart
+            && let Some(progress) = progress.take()
+        {
+            deduplicator.forget(&progress.rows().0)?;
+        }
+        let identity = job.identity(reader, deduplicator.k(), deduplicator.recipe());
+        if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
+            let path = job.database.clone().unwrap_or_default();
+            return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());
+        }
+        let history = History::decode(deduplicator.history(), job)?;
+        let mut opened = Self { job, deduplicator, identity, history, unfinished: None, is_completed: false };
+        match progress {
+            Some(Progress::Written(finished)) => opened.complete(finished)?,
+            Some(Progress::Reading(checkpoint)) => opened.unfinished = Some(checkpoint),
+            None => {}
+        }
+        Ok(opened)
+    }
+
+    /// Gives the files of a job their names, which had written all.
+    fn complete(&mut self, finished: FinishedJob) -> Result<()> {
+        finished.complete_files(self.job).map_err(cannot_resume)?;
+        self.history.jobs.push(finished);
+        self.deduplicator.set_history(&self.history.encode(self.job)?)?;
+        self.is_completed = true;
+        self.deduplicator.checkpoint(b"")
+    }
+
+    /// The latest finished job that has read the same inputs, and that is this job or whose output this
+    /// job would replace. `None` if the job is to run. Where it is to start over, the rows of all jobs
+    /// that have read the same inputs are forgotten.
+    pub(super) fn finished_before(
+        &mut self,
+        input: &mut JobInput,
+        report: Report<'_>,
+    ) -> Result<Option<FinishedJob>> {
+        let Self { job, identity, history, .. } = self;
+        let runs = job.dry_run || self.unfinished.is_some() || job.again && !self.is_completed;
+        if runs || history.jobs.is_empty() {
+            return Ok(None);
+        }
+        let mut same = history.same_inputs(identity, &mut input.reader, report)?;
+        if !job.restart {
+            let earlier = same.iter().rev().map(|&place| &history.jobs[place]);
+            let mut replaced = earlier.filter(|earlier| earlier.is_or_has_output_of(job, identity));
+            if let Some(latest) = replaced.next() {
+                return Ok(Some(latest.clone()));
+            }
+        } else {
+            // Files may have changed since. Nothing but its content identifies a stream.
+            let is_this = |place: &usize| !job.reads_stdin() && history.jobs[*place].identity == *identity;
+            same.extend((0..history.jobs.len()).filter(is_this));
+            self.forget(&same)?;
+        }
+        input.rewind(self.job)?;
+        Ok(None)
+    }
+
+    /// Forgets the rows of finished jobs, given by their places in the history, and the jobs.
+    fn forget(&mut self, jobs: &[usize]) -> Result<()> {
+        let forgotten = |place: &usize| self.history.jobs[*place].rows.0.clone();
+        let rows: Vec<_> = jobs.iter().flat_map(forgotten).collect();
+        let mut place = 0..;
+        self.history.jobs.retain(|_| place.next().is_none_or(|place| !jobs.contains(&place)));
+        self.deduplicator.set_history(&self.history.encode(self.job)?)?;
+        self.deduplicator.forget(&rows)
+    }
+
+    /// Creates the files of the job, or opens them where an unfinished run has left them.
+    pub(super) fn write(self, reader: &Reader) -> Result<WritingJob<'a, F>> {
+        let Self { job, deduplicator, identity, history, unfinished, .. } = self;
+        let files = unfinished.as_ref().map(|checkpoint| &checkpoint.files);
+        let outputs = JobOutputs::open(job, reader, &deduplicator, files)?;
+        WritingJob::new(job, deduplicator, outputs, (identity, history, unfinished))
+    }
+}
+
+/// Opens the deduplicator of a job. A dry run does not create its database.
+fn open_deduplicator<F: Fingerprint>(job: &FileJob) -> Result<Deduplicator<F>> {
+    let mut options = job.dedup.clone();
+    options.cut_after.clone_from(&job.reader.cut_after);
+    match &job.database {
+        Some(path) if !job.dry_run => Deduplicator::open(path, options),
+        Some(path) if path.exists() => Deduplicator::read_only(path, options),
+        _ => Deduplicator::temporary(options),
+    }
+}

@@ -1,0 +1,305 @@
+//! A job that reads and writes, and one that has written all.
+
+use std::time::{Duration, Instant};
+
+use super::candidates::{Candidate, Document, Verdict};
+use super::checkpoint::{Checkpoint, DocumentCounts, Progress, RecordHash, Rows};
+use super::crowding::BandCounts;
+use super::deduplicator::Deduplicator;
+use super::fingerprinting::Prepared;
+use super::groups::GroupSizes;
+use super::history::{FinishedJob, History};
+use super::job::{FileJob, JobIdentity};
+use super::job_outputs::{JobOutputs, Original};
+use super::report::{FileReport, Report, report_progress};
+use super::stored::Stored;
+use crate::documents::{BadRecord, OutputFile, Position, Reader, Record};
+use crate::error::{Error, Result, ResumeProblem};
+use crate::recipe::Comparable;
+use nearprint::Fingerprint;
+
+/// The most records between two checkpoints.
+const CHECKPOINT_RECORDS: u64 = 10_000;
+/// The time between two checkpoints while records arrive slowly.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
+/// The characters of a unit that name its group.
+const GROUP_NAME_CHARS: usize = 80;
+
+/// A job that reads records, decides them, and writes what it keeps.
+pub(super) struct WritingJob<'a, F: Fingerprint> {
+    pub(super) job: &'a FileJob,
+    pub(super) deduplicator: Deduplicator<F>,
+    pub(super) counts: DocumentCounts,
+    outputs: JobOutputs<'a, F>,
+    /// The near-duplicates since the job was begun or resumed.
+    groups: GroupSizes,
+    /// The documents kept since then.
+    bands: Option<BandCounts>,
+    /// Covers all records so far.
+    hash: RecordHash,
+    state: JobState,
+}
+
+/// What a database stores about a job that writes.
+struct JobState {
+    identity: JobIdentity,
+    /// The jobs that were finished before.
+    history: History,
+    /// The rows that the job stored before it was interrupted, and the records that it had read.
+    earlier_rows: Rows,
+    resumed_after: u64,
+    /// The sequence number of the first row of this run.
+    start: u64,
+    /// The time of the last checkpoint, and the records before it.
+    last_checkpoint: (Instant, u64),
+}
+
+impl<'a, F: Fingerprint> WritingJob<'a, F> {
+    pub(super) fn new(
+        job: &'a FileJob,
+        deduplicator: Deduplicator<F>,
+        outputs: JobOutputs<'a, F>,
+        (identity, history, unfinished): (JobIdentity, History, Option<Checkpoint>),
+    ) -> Result<Self> {
+        let (counts, value, earlier_rows) = match unfinished {
+            Some(Checkpoint { counts, digest, rows, .. }) => (counts, digest, rows),
+            None => Default::default(),
+        };
+        let engine = &job.dedup.engine;
+        let state = JobState {
+            identity,
+            history,
+            earlier_rows,
+            resumed_after: counts.records,
+            start: deduplicator.next_sequence(),
+            last_checkpoint: (Instant::now(), counts.records),
+        };
+        Ok(Self {
+            job,
+            counts,
+            outputs,
+            groups: GroupSizes::new(engine.get_memory_bytes() / 16, engine.get_threads())?,
+            bands: deduplicator.recipe().bands().map(BandCounts::new),
+            deduplicator,
+            hash: RecordHash { value, ..RecordHash::default() },
+            state,
+        })
+    }
+
+    /// The sequence number of the first row that the job has stored, or will store.
+    pub(super) fn first_sequence(&self) -> u64 {
+        self.state.earlier_rows.0.first().map_or(self.state.start, |rows| rows.start)
+    }
+
+    /// Skips the records that an unfinished run has processed. They have to be the same.
+    pub(super) fn skip(&mut self, reader: &mut Reader) -> Result<()> {
+        let expected = std::mem::take(&mut self.hash).value;
+        while self.hash.records < self.counts.records
+            && let Some(item) = reader.next_item()?
+        {
+            self.hash.push(item.digest());
+        }
+        if self.hash.value == expected {
+            return Ok(());
+        }
+        Err(ResumeProblem::OtherRecords { records: self.counts.records }.into())
+    }
+
+    /// Takes a block of records: `take` decides all that are not bad.
+    pub(super) fn take<T>(
+        &mut self,
+        block: Vec<Prepared<T>>,
+        at: Position,
+        report: Report<'_>,
+        take: impl Fn(&mut Self, &Record, T) -> Result<()>,
+    ) -> Result<()> {
+        for Prepared { digest, record } in block {
+            self.count(digest);
+            match record {
+                Ok((record, made)) => {
+                    self.counts.invalid_utf8 += u64::from(record.invalid_utf8);
+                    take(self, &record, made)?;
+                }
+                Err(bad) => self.reject(&bad)?,
+            }
+        }
+        self.checkpoint_if_due()?;
+        report_progress(report, &self.counts, at)
+    }
+
+    /// Counts a record.
+    pub(super) fn count(&mut self, digest: u64) {
+        self.counts.records += 1;
+        self.hash.push(digest);
+    }
+
+    /// Makes a checkpoint if the last one is old enough.
+    pub(super) fn checkpoint_if_due(&mut self) -> Result<()> {
+        let (last, records) = self.state.last_checkpoint;
+        let is_due =
+            self.counts.records - records >= CHECKPOINT_RECORDS || last.elapsed() >= CHECKPOINT_INTERVAL;
+        if is_due && !self.deduplicator.is_temporary() { self.make_checkpoint() } else { Ok(()) }
+    }
+
+    /// Makes the files durable, then, by one commit, the kept documents and what was written to the
+    /// files. Standard output has accepted its documents before they are stored: a run that is cut
+    /// off in between delivers them again.
+    fn make_checkpoint(&mut self) -> Result<()> {
+        let progress = Progress::Reading(self.sync()?);
+        self.deduplicator.checkpoint(&progress.encode()?)?;
+        self.state.last_checkpoint = (Instant::now(), self.counts.records);
+        Ok(())
+    }
+
+    /// Makes the files durable.
+    fn sync(&mut self) -> Result<Checkpoint> {
+        Ok(Checkpoint {
+            identity: self.state.identity.clone(),
+            rows: self.state.earlier_rows.and(self.state.start, self.deduplicator.next_sequence()),
+            counts: self.counts,
+            digest: self.hash.value,
+            files: self.outputs.sync()?,
+        })
+    }
+
+    /// What a document or a unit is a duplicate of. `None` if nothing kept is near it.
+    pub(super) fn nearest(&mut self, document: Document<'_, F>) -> Result<Option<Original>> {
+        self.counts.push_comparable(document.comparable);
+        let outputs = &mut self.outputs;
+        // Where nothing is written, the temporary database stores the texts.
+        let text_of = |candidate: &Candidate| {
+            let written = candidate.stored.span().and_then(|span| outputs.read_back(span));
+            written.unwrap_or_else(|| candidate.stored.decompress(&candidate.key))
+        };
+        match self.deduplicator.nearest(document, text_of)? {
+            Verdict::Near(near, similarity) => {
+                let is_copy = self.deduplicator.is_copy(document, &near)?;
+                Ok(Some(Original { key: near.key, distance: near.distance, similarity, is_copy }))
+            }
+            verdict => {
+                self.counts.unconfirmed += u64::from(verdict == Verdict::Unconfirmed);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes a document, and remembers it.
+    pub(super) fn keep(&mut self, document: Document<'_, F>, record: &Record) -> Result<()> {
+        self.counts.kept += 1;
+        let span = self.outputs.write(record, None, Some(document.fingerprint), None)?;
+        let confirms_by_output = self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some();
+        match span.filter(|_| confirms_by_output) {
+            Some(span) => self.remember(document, &Stored::place(span, document.text_hash)),
+            None => self.keep_unit(document),
+        }
+    }
+
+    /// Remembers a unit.
+    pub(super) fn keep_unit(&mut self, unit: Document<'_, F>) -> Result<()> {
+        let stored = self.deduplicator.stored(unit)?;
+        self.remember(unit, &stored)
+    }
+
+    /// Remembers a document or unit, and counts its bands. Without features it has none.
+    fn remember(&mut self, document: Document<'_, F>, stored: &Stored) -> Result<()> {
+        if let Some(bands) = &mut self.bands
+            && document.comparable == Comparable::Features
+        {
+            bands.push(document.fingerprint);
+        }
+        self.deduplicator.remember(document, stored)
+    }
+
+    /// Counts a near-duplicate and writes a line about it, and the document if it is to be
+    /// annotated.
+    pub(super) fn leave_out(&mut self, fingerprint: F, record: &Record, of: &Original) -> Result<()> {
+        self.counts.push_duplicate(of.similarity, of.is_copy);
+        self.groups.push(&of.key, &of.key)?;
+        if self.job.annotate {
+            self.outputs.write(record, None, Some(fingerprint), Some(of))?;
+        }
+        self.outputs.list_duplicate(&record.key, of)
+    }
+
+    /// Counts a unit that is removed, and writes a line about it.
+    pub(super) fn remove_unit(&mut self, unit: Document<'_, F>, of: &Original) -> Result<()> {
+        self.counts.units.removed += 1;
+        self.counts.units.removed_bytes += unit.text.len() as u64;
+        self.counts.push_similarity(of.similarity, of.is_copy);
+        let shown = unit.text.char_indices().nth(GROUP_NAME_CHARS).map_or(unit.text.len(), |(end, _)| end);
+        self.groups.push(&of.key, &unit.text[..shown])?;
+        self.outputs.list_duplicate(unit.key, of)
+    }
+
+    /// Writes a document that may have lost units, with the text that is left of it.
+    pub(super) fn write_rest(&mut self, record: &Record, text: Option<&str>) -> Result<()> {
+        self.counts.kept += 1;
+        self.outputs.write(record, text, None, None).map(drop)
+    }
+
+    /// Writes a malformed record to the rejects, or ends the run.
+    pub(super) fn reject(&mut self, bad: &BadRecord) -> Result<()> {
+        self.counts.bad += 1;
+        if self.job.rejects.is_none() {
+            return Err(bad_record(bad));
+        }
+        self.outputs.reject(&bad.raw)
+    }
+
+    /// Writes a document with too few tokens or features to the rejects.
+    pub(super) fn set_aside(&mut self, raw: &[u8]) -> Result<()> {
+        self.counts.aside += 1;
+        self.outputs.reject(raw)
+    }
+
+    /// Writes the ends of the files. With a database, one commit then says that all is written.
+    pub(super) fn end(mut self) -> Result<WrittenJob<F>> {
+        let is_temporary = self.deduplicator.is_temporary();
+        let checkpoint = if is_temporary { None } else { Some(self.sync()?) };
+        let mut history = self.state.history;
+        let mut outputs = self.outputs.end()?;
+        if let Some(checkpoint) = checkpoint {
+            for output in outputs.iter_mut().flatten() {
+                output.keep();
+                output.sync()?;
+            }
+            let written = FinishedJob::new(self.job, checkpoint, &self.hash, &outputs)?;
+            self.deduplicator.checkpoint(&Progress::Written(written.clone()).encode()?)?;
+            history.jobs.push(written);
+        }
+        let report = FileReport {
+            counts: self.counts,
+            resumed_after: self.state.resumed_after,
+            completed: None,
+            largest: self.groups.largest()?,
+            counts_copies: self.deduplicator.counts_copies(),
+            crowding: self.bands.as_ref().map(BandCounts::crowding),
+        };
+        let history = history.encode(self.job)?;
+        Ok(WrittenJob { deduplicator: self.deduplicator, outputs, history, report })
+    }
+}
+
+/// A job that has written all. If it is killed now, the next run completes it.
+pub(super) struct WrittenJob<F: Fingerprint> {
+    deduplicator: Deduplicator<F>,
+    /// The files, which are to get their names.
+    outputs: [Option<OutputFile>; 3],
+    /// All finished jobs, this one included.
+    history: Vec<u8>,
+    report: FileReport,
+}
+
+impl<F: Fingerprint> WrittenJob<F> {
+    /// Gives the files their names. Then one commit moves the record of the job to the history.
+    pub(super) fn complete(self) -> Result<FileReport> {
+        self.outputs.into_iter().flatten().try_for_each(OutputFile::complete)?;
+        self.deduplicator.finish_with(Some(&self.history))?;
+        Ok(self.report)
+    }
+}
+
+/// Ends a run at a malformed record.
+pub(super) fn bad_record(bad: &BadRecord) -> Error {
+    Error::input(bad.place.to_string(), bad.reason.clone())
+}

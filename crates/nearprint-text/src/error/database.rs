@@ -1,0 +1,101 @@
+//! What is wrong with a database of documents.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Error;
+use crate::recipe::{Recipe, RecipeError};
+use nearprint::BandLayout;
+
+/// Why a database cannot serve a deduplication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatabaseProblem {
+    /// It was created without keys.
+    NoKeys {
+        /// The database.
+        path: PathBuf,
+    },
+    /// It was created without texts, which confirmation compares.
+    NoTexts {
+        /// The database.
+        path: PathBuf,
+    },
+    /// It was created without a recipe, so that nothing says how its fingerprints are made of texts.
+    NoRecipe {
+        /// The database.
+        path: PathBuf,
+    },
+    /// Its fingerprints were made by another recipe.
+    OtherRecipe {
+        /// The database.
+        path: PathBuf,
+        /// The recipe of the database.
+        found: Box<Recipe>,
+        /// The recipe of the caller.
+        expected: Box<Recipe>,
+    },
+    /// It has other bands than the fingerprints of the recipe, or bands where those have none.
+    OtherBands {
+        /// The database.
+        path: PathBuf,
+        /// Its bands.
+        bands: Option<BandLayout>,
+        /// The recipe.
+        recipe: Box<Recipe>,
+    },
+    /// Its recipe has a part or a value that this version does not support.
+    UnknownRecipe {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with the recipe.
+        error: RecipeError,
+    },
+    /// Its record of finished jobs cannot be read.
+    UnknownHistory {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl From<DatabaseProblem> for Error {
+    fn from(problem: DatabaseProblem) -> Self {
+        Self::Database(problem)
+    }
+}
+
+impl fmt::Display for DatabaseProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
+            Self::NoTexts { path } => write!(f, "{}: keeps no texts to confirm with", path.display()),
+            Self::NoRecipe { path } => write!(
+                f,
+                "{}: has no recipe, so that nothing says how texts become fingerprints",
+                path.display()
+            ),
+            Self::OtherRecipe { path, found, expected } => write!(
+                f,
+                "{}: its fingerprints are made by another recipe: {found}; not by {expected}",
+                path.display()
+            ),
+            Self::OtherBands { path, bands, recipe } => {
+                let kind = |bands: Option<BandLayout>| {
+                    bands.map_or("no bands".into(), |bands| format!("bands {bands}"))
+                };
+                let (has, makes) = (kind(*bands), kind(recipe.bands()));
+                write!(
+                    f,
+                    "{}: has {has}, and the recipe makes fingerprints of {makes}: {recipe}",
+                    path.display()
+                )
+            }
+            Self::UnknownHistory { path, why } => {
+                write!(f, "{}: the record of finished jobs cannot be read: {why}", path.display())
+            }
+            Self::UnknownRecipe { path, error } => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}

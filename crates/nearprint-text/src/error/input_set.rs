@@ -1,0 +1,70 @@
+//! What is wrong with a set of inputs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Error;
+
+/// Why inputs cannot be read as one stream of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InputSetProblem {
+    /// The paths lead to no file.
+    Empty,
+    /// Standard input is given more than once.
+    StdinTwice,
+    /// The inputs have different formats.
+    MixedFormats {
+        /// The first input.
+        first: String,
+        /// The name of its format.
+        first_format: &'static str,
+        /// An input of another format.
+        other: String,
+        /// The name of that format.
+        other_format: &'static str,
+    },
+    /// A field is requested from a format without fields.
+    NoFields {
+        /// The name of the format.
+        format: &'static str,
+        /// The field.
+        field: String,
+    },
+    /// An input that is to be read twice is a pipe or a device, which supplies its bytes once.
+    ReadOnce {
+        /// The input.
+        path: PathBuf,
+    },
+    /// The second pass found other records than the first one.
+    ChangedBetweenPasses,
+}
+
+impl From<InputSetProblem> for Error {
+    fn from(problem: InputSetProblem) -> Self {
+        Self::InputSet(problem)
+    }
+}
+
+impl fmt::Display for InputSetProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is no file to read"),
+            Self::StdinTwice => f.write_str("standard input can be read only once"),
+            Self::MixedFormats { first, first_format, other, other_format } => write!(
+                f,
+                "{first} is {first_format}, and {other} is {other_format}: all inputs of one run have to be of one \
+                 kind"
+            ),
+            Self::NoFields { format, field } => write!(f, "{format} has no fields, and so no {field:?}"),
+            Self::ReadOnce { path } => write!(
+                f,
+                "{}: can be read only once, and two passes are needed; standard input is copied for them",
+                path.display()
+            ),
+            Self::ChangedBetweenPasses => {
+                f.write_str("the inputs have changed between the two passes over them")
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What is wrong with an output.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Error;
+use crate::time::UtcTime;
+
+/// Why an output cannot be written, resumed or read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputProblem {
+    /// The output is one of the inputs.
+    IsInput {
+        /// The path, after the option that names it if there is one.
+        output: String,
+    },
+    /// Two outputs are the same file.
+    SameFile {
+        /// The option of the first one.
+        first: String,
+        /// The option of the second one.
+        second: String,
+        /// The path of the second one.
+        path: PathBuf,
+    },
+    /// An output of a finished job has been changed or removed since.
+    ChangedAfterEnd {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A finished job has read the same inputs, and did not write this output.
+    NotOfFinishedJob {
+        /// The output.
+        path: PathBuf,
+        /// When the job was finished.
+        completed: UtcTime,
+        /// The documents that it has read.
+        records: u64,
+        /// The documents that it has kept.
+        kept: u64,
+    },
+    /// Only plain files that are not compressed can be resumed.
+    NotResumable {
+        /// The output.
+        path: PathBuf,
+    },
+    /// A Parquet file is complete only when it is finished, and cannot be resumed.
+    ParquetNotResumable {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The file has lost bytes since the checkpoint that it is to resume from.
+    Truncated {
+        /// The output.
+        path: PathBuf,
+        /// Its length at the checkpoint.
+        len_bytes: u64,
+    },
+    /// The file does not begin with what was written to it before the checkpoint.
+    OtherContent {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The unfinished file of an output is being written.
+    PartialInUse {
+        /// The unfinished file.
+        path: PathBuf,
+    },
+    /// A file that is no unfinished output has the name of one.
+    PartialExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The output cannot be read back: it is a pipe, compressed, or Parquet without kept texts.
+    NotReadable {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The name requests a compression that is read only.
+    NotWritten {
+        /// The output.
+        path: PathBuf,
+        /// The name of the compression.
+        compression: &'static str,
+    },
+    /// The name requests a compression, and Parquet has its own.
+    ParquetCompressed {
+        /// The output.
+        path: PathBuf,
+    },
+    /// Fields are to be added to a format without fields.
+    NoFields {
+        /// The name of the format.
+        format: &'static str,
+    },
+    /// An option is for whole documents, and units are compared.
+    NotWithUnits {
+        /// The name of the option.
+        option: &'static str,
+    },
+    /// A column that is to be kept does not exist in the input.
+    NoColumn {
+        /// The column.
+        column: String,
+    },
+    /// A column that is to be added exists in the input.
+    ColumnExists {
+        /// The column.
+        column: String,
+    },
+}
+
+impl From<OutputProblem> for Error {
+    fn from(problem: OutputProblem) -> Self {
+        Self::Output(problem)
+    }
+}
+
+impl fmt::Display for OutputProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IsInput { output } => write!(f, "{output}: is also an input"),
+            Self::SameFile { first, second, path } => {
+                write!(f, "{first} and {second} are the same file, {}", path.display())
+            }
+            Self::ChangedAfterEnd { path } => {
+                write!(f, "{}: was changed or removed after this job had completed it", path.display())
+            }
+            Self::NotOfFinishedJob { path, completed, records, kept } => write!(
+                f,
+                "already complete on {completed}: {records} documents, {kept} kept; that job did not write {}",
+                path.display()
+            ),
+            Self::NotResumable { path } => {
+                write!(f, "{}: only a plain file that is not compressed can be resumed", path.display())
+            }
+            Self::ParquetNotResumable { path } => {
+                write!(f, "{}: Parquet cannot be resumed", path.display())
+            }
+            Self::Truncated { path, len_bytes } => {
+                write!(f, "{}: is shorter than the {len_bytes} bytes that were written to it", path.display())
+            }
+            Self::OtherContent { path } => {
+                write!(f, "{}: was changed after the interrupted run had written it", path.display())
+            }
+            Self::PartialInUse { path } => {
+                write!(f, "{}: is being written, by another process or as another output", path.display())
+            }
+            Self::PartialExists { path } => write!(
+                f,
+                "{}: is in the way of an unfinished output, and was not made as one; move it away",
+                path.display()
+            ),
+            Self::NotReadable { path } => write!(f, "{}: cannot be read back", path.display()),
+            Self::ParquetCompressed { path } => {
+                write!(f, "{}: Parquet compresses by itself", path.display())
+            }
+            Self::NotWritten { path, compression } => {
+                write!(f, "{}: {compression} is read and not written; gzip and Zstandard are", path.display())
+            }
+            Self::NotWithUnits { option } => {
+                write!(f, "{option} is for whole documents, and not for paragraphs or lines")
+            }
+            Self::NoFields { format } => {
+                write!(f, "{format} has no fields that can be added or changed")
+            }
+            Self::NoColumn { column } => write!(f, "there is no column {column:?}"),
+            Self::ColumnExists { column } => write!(f, "there is a column {column:?} already"),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Why an interrupted deduplication cannot go on.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::Error;
+
+/// Why a deduplication cannot resume.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ResumeProblem {
+    /// The database has the checkpoint of an unfinished run with other inputs, outputs or options.
+    OtherRun {
+        /// The database.
+        path: PathBuf,
+        /// Records that the unfinished run has processed.
+        records: u64,
+    },
+    /// The database has a checkpoint that another program has written.
+    OtherProgram,
+    /// The inputs begin with other records than the unfinished run has read.
+    OtherRecords {
+        /// Records that the unfinished run has processed.
+        records: u64,
+    },
+    /// An output of the unfinished run cannot be resumed.
+    Output(Box<Error>),
+}
+
+impl From<ResumeProblem> for Error {
+    fn from(problem: ResumeProblem) -> Self {
+        Self::Resume(problem)
+    }
+}
+
+impl fmt::Display for ResumeProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherRun { path, records } => write!(
+                f,
+                "{}: a run with other inputs, outputs or options stopped after record {records}, and has to be \
+                 resumed first",
+                path.display()
+            ),
+            Self::OtherProgram => f.write_str("another program has an unfinished run in the database"),
+            Self::OtherRecords { records } => write!(
+                f,
+                "the first {records} records of the inputs are not the ones that the interrupted run read"
+            ),
+            Self::Output(error) => error.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Lists of fingerprints in memory, of any width.
+
+use std::collections::HashMap;
+
+use super::columns::{Columns, Shape, push_fingerprint};
+use super::stream::{AnyStream, Collector};
+use crate::database::streams::LIST;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Width, fingerprints, words};
+use crate::layout::BandLayout;
+use crate::options::Options;
+use crate::query::{self, Blocks, Near, visit_clusters, visit_pairs};
+
+/// All pairs of distinct values of a list that are near: see [`visit_pairs`]. Blocks of the stream have
+/// `block_rows` rows.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) where no thread can be started. Blocks fail as [`visit_pairs`] does.
+pub fn find_all(
+    width: Width,
+    values: &[u64],
+    near: Near,
+    options: Options,
+    block_rows: usize,
+) -> Result<AnyStream> {
+    with_width!(width, F => {
+        let values: Vec<F> = fingerprints(values).collect();
+        start((width, Shape::PAIRS), options, block_rows, move |options, out| {
+            visit_pairs(values, near, options, |pairs| out.push_pairs(pairs))
+        })
+    })
+}
+
+/// The clusters of a list, numbered from 0: see [`visit_clusters`].
+///
+/// # Errors
+/// As [`find_all`]. Blocks fail as [`visit_clusters`] does.
+pub fn find_clusters(
+    width: Width,
+    values: &[u64],
+    near: Near,
+    options: Options,
+    block_rows: usize,
+) -> Result<AnyStream> {
+    with_width!(width, F => {
+        let values: Vec<F> = fingerprints(values).collect();
+        start((width, Shape::GROUPS), options, block_rows, move |options, out| {
+            let mut cluster = 0;
+            visit_clusters(values, near, options, |members| {
+                members.iter().for_each(|&member| push_fingerprint(&mut out.block, cluster, member));
+                cluster += 1;
+                out.send_full()
+            })
+        })
+    })
+}
+
+/// The keys of fingerprints, each with its fingerprint: see [`Blocks::keys`]. `split` has the number
+/// of parts of keys that are [split](Blocks::split).
+///
+/// # Errors
+/// As [`Blocks::new`].
+pub fn block_keys(width: Width, values: &[u64], near: Near, split: &HashMap<u64, u32>) -> Result<Columns> {
+    let mut keys = Columns::new(width, Shape::GROUPS);
+    with_width!(width, F => {
+        let blocks = Blocks::<F>::new(near)?;
+        for value in fingerprints(values) {
+            for key in blocks.keys(value) {
+                let parts = split.get(&key).copied().unwrap_or(1);
+                push_split(&blocks, key, value, parts, &mut keys);
+            }
+        }
+    });
+    Ok(keys)
+}
+
+/// The keys that take the place of keys which are [split](Blocks::split) into some number of parts,
+/// each with its fingerprint.
+///
+/// # Errors
+/// As [`Blocks::new`].
+pub fn split_blocks(
+    width: Width,
+    (keys, values): (&[u64], &[u64]),
+    parts: &[u64],
+    near: Near,
+) -> Result<Columns> {
+    let mut split = Columns::new(width, Shape::GROUPS);
+    with_width!(width, F => {
+        let blocks = Blocks::<F>::new(near)?;
+        for ((&key, value), &parts) in keys.iter().zip(fingerprints(values)).zip(parts) {
+            push_split(&blocks, key, value, parts.try_into().unwrap_or(u32::MAX), &mut split);
+        }
+    });
+    Ok(split)
+}
+
+fn push_split<F: Fingerprint>(blocks: &Blocks<F>, key: u64, value: F, parts: u32, out: &mut Columns) {
+    match parts {
+        0 | 1 => push_fingerprint(out, key, value),
+        parts => blocks.split(key, value, parts).for_each(|key| push_fingerprint(out, key, value)),
+    }
+}
+
+/// The pairs of keys and their fingerprints: see [`Blocks::visit_pairs`]; of a spanning forest only,
+/// with `forest`: see [`Blocks::visit_forest`].
+///
+/// # Errors
+/// As [`find_all`]. Blocks of the stream fail as [`Blocks::visit_pairs`] does.
+pub fn join_blocks(
+    width: Width,
+    rows: (&[u64], &[u64]),
+    near: Near,
+    forest: bool,
+    options: Options,
+    block_rows: usize,
+) -> Result<AnyStream> {
+    with_width!(width, F => {
+        let rows = keyed::<F>(rows);
+        start((width, Shape::PAIRS), options, block_rows, move |options, out| {
+            let blocks = Blocks::<F>::new(near)?;
+            match forest {
+                true => blocks.visit_forest(rows, options, |pairs| out.push_pairs(pairs)),
+                false => blocks.visit_pairs(rows, options, |pairs| out.push_pairs(pairs)),
+            }
+        })
+    })
+}
+
+/// The pairs between two lists of keys and their fingerprints: see [`Blocks::visit_between`].
+///
+/// # Errors
+/// As [`find_all`]. Blocks of the stream fail as [`Blocks::visit_between`] does.
+pub fn join_between(
+    width: Width,
+    ones: (&[u64], &[u64]),
+    others: (&[u64], &[u64]),
+    near: Near,
+    options: Options,
+    block_rows: usize,
+) -> Result<AnyStream> {
+    with_width!(width, F => {
+        let (ones, others) = (keyed::<F>(ones), keyed(others));
+        start((width, Shape::PAIRS), options, block_rows, move |options, out| {
+            Blocks::<F>::new(near)?.visit_between(ones, others, options, |pairs| out.push_pairs(pairs))
+        })
+    })
+}
+
+fn keyed<F: Fingerprint>((keys, values): (&[u64], &[u64])) -> Vec<(u64, F)> {
+    keys.iter().copied().zip(fingerprints(values)).collect()
+}
+
+/// The indexes of the pairs of a spanning forest: see
+/// [`spanning_forest`](crate::spanning_forest).
+///
+/// # Errors
+/// As [`spanning_forest`](crate::spanning_forest).
+pub fn spanning_forest(width: Width, a: &[u64], b: &[u64]) -> Result<Vec<usize>> {
+    with_width!(width, F => query::spanning_forest(&ends::<F>(a, b)))
+}
+
+/// The ends of pairs, each with the smallest end of its connected component, as pairs: see
+/// [`components`](crate::components).
+///
+/// # Errors
+/// As [`components`](crate::components).
+pub fn components(width: Width, a: &[u64], b: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
+    let (mut members, mut smallest) = (Vec::new(), Vec::new());
+    with_width!(width, F => {
+        for (member, least) in query::components(&ends::<F>(a, b))? {
+            members.extend(words(member));
+            smallest.extend(words(least));
+        }
+    });
+    Ok((members, smallest))
+}
+
+fn ends<F: Fingerprint>(a: &[u64], b: &[u64]) -> Vec<(F, F)> {
+    fingerprints(a).zip(fingerprints(b)).collect()
+}
+
+/// The distances between fingerprints at the same place in two lists, or between the only one of a
+/// list and all others.
+#[must_use]
+pub fn distances(width: Width, a: &[u64], b: &[u64]) -> Vec<u32> {
+    with_width!(width, F => {
+        let (mut a, mut b) = (fingerprints::<F>(a), fingerprints::<F>(b));
+        match (a.len(), b.len()) {
+            (1, _) => a.next().map_or_else(Vec::new, |one| b.map(|other| one.distance(other)).collect()),
+            (_, 1) => b.next().map_or_else(Vec::new, |one| a.map(|other| one.distance(other)).collect()),
+            _ => a.zip(b).map(|(one, other)| one.distance(other)).collect(),
+        }
+    })
+}
+
+/// The sketches of fingerprints with bands: all other bits are 0, so that [`distances`] are those of
+/// sketches.
+///
+/// # Errors
+/// As [`BandLayout::check`].
+pub fn sketches(width: Width, values: &[u64], bands: BandLayout) -> Result<Vec<u64>> {
+    bands.check(width)?;
+    Ok(with_width!(width, F => {
+        let mask = bands.sketch_mask::<F>();
+        fingerprints::<F>(values).flat_map(|value| words(value & mask)).collect()
+    }))
+}
+
+/// Runs `work` on a thread of its own.
+fn start(
+    columns: (Width, Shape),
+    options: Options,
+    block_rows: usize,
+    work: impl FnOnce(&Options, &mut Collector<'_>) -> Result<()> + Send + 'static,
+) -> Result<AnyStream> {
+    AnyStream::start(columns, block_rows, (options.progress.clone(), LIST.into()), move |until, out| {
+        work(&options.progress(until), out)
+    })
+}

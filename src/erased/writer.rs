@@ -1,0 +1,195 @@
+//! Changing a database of any width.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::columns::{Sink, push_row};
+use super::{AnySnapshot, PerWidth};
+use crate::database::ingest::IngestReport;
+use crate::database::new_row::NewRow;
+use crate::database::writer::Writer;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, Row, U256, fingerprints};
+use crate::format::schema::KeyStorage;
+use crate::query::{Match, Query};
+
+/// Rows to store, column by column.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewRows<'a> {
+    /// The words of the fingerprints.
+    pub fingerprints: &'a [u64],
+    /// An id for each row. `None` for ids that are assigned, or made from keys.
+    pub ids: Option<&'a [u64]>,
+    /// A key for each row.
+    pub keys: Option<&'a [&'a str]>,
+    /// What is stored beside each key.
+    pub texts: Option<&'a [&'a [u8]]>,
+}
+
+impl NewRows<'_> {
+    /// Passes each row on.
+    pub(super) fn store<F: Fingerprint>(
+        &self,
+        stored: &mut dyn FnMut(u64) -> Result<()>,
+        mut store: impl FnMut(NewRow<'_, F>) -> Result<u64>,
+    ) -> Result<()> {
+        fingerprints(self.fingerprints).enumerate().try_for_each(|(index, fingerprint)| {
+            let id = self.ids.and_then(|ids| ids.get(index)).copied();
+            let key = self.keys.and_then(|keys| keys.get(index)).copied();
+            let text = self.texts.and_then(|texts| texts.get(index)).copied().unwrap_or_default();
+            stored(store(NewRow { fingerprint, id, key, text })?)
+        })
+    }
+}
+
+/// A [`Writer`] of any width.
+#[derive(Debug)]
+pub struct AnyWriter(pub(super) PerWidth<Writer<u64>, Writer<u128>, Writer<U256>>);
+
+impl AnyWriter {
+    /// Inserts rows: see [`Writer::insert`]. `stored` receives the id of each row; an error of it ends
+    /// the work, and the rows before it stay.
+    ///
+    /// # Errors
+    /// As [`Writer::insert`], and those of `stored`.
+    pub fn insert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.insert(row)))
+    }
+
+    /// Makes each row the only one with its id: see [`Writer::upsert`]. `stored` is as in
+    /// [`insert`](Self::insert).
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn upsert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.upsert(row)))
+    }
+
+    /// Deletes every row with one of these ids.
+    ///
+    /// # Errors
+    /// As [`Writer::delete`].
+    pub fn delete(&mut self, ids: &[u64]) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => ids.iter().try_for_each(|&id| writer.delete(id)))
+    }
+
+    /// Deletes a key, and the rows that have no other one: see [`Writer::delete_key`].
+    ///
+    /// # Errors
+    /// As [`Writer::delete_key`].
+    pub fn delete_key(&mut self, key: &str) -> Result<u64> {
+        typed!(PerWidth: &mut self.0, writer => writer.delete_key(key))
+    }
+
+    /// Deletes keys by their sequence numbers: see [`Writer::delete_keys_between`].
+    ///
+    /// # Errors
+    /// As [`Writer::delete_keys_between`].
+    pub fn delete_keys_between(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.delete_keys_between(ranges))
+    }
+
+    /// The rows near a fingerprint, including uncommitted ones: see [`Writer::query`].
+    ///
+    /// # Errors
+    /// As [`Writer::query`].
+    pub fn query(&mut self, fingerprint: &[u64], query: impl Into<Query>, sink: &mut dyn Sink) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => {
+            let matches = writer.query(Fingerprint::from_le_words(fingerprint), query)?;
+            for Match { distance, fingerprint, id } in matches {
+                push_row(sink, (0, Row { fingerprint, id }, distance), None);
+            }
+            Ok(())
+        })
+    }
+
+    /// A snapshot that includes uncommitted operations: see [`Writer::snapshot`].
+    ///
+    /// # Errors
+    /// As [`Writer::snapshot`].
+    pub fn snapshot(&self) -> Result<AnySnapshot> {
+        Ok(AnySnapshot::new(try_map!(PerWidth: &self.0, writer => PerWidth: writer.snapshot())))
+    }
+
+    /// Stores the progress of the caller's job: see [`Writer::set_checkpoint`].
+    ///
+    /// # Errors
+    /// As [`Writer::set_checkpoint`].
+    pub fn set_checkpoint(&mut self, checkpoint: &[u8]) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.set_checkpoint(checkpoint))
+    }
+
+    /// The checkpoint, committed or not: see [`Writer::checkpoint`].
+    #[must_use]
+    pub fn checkpoint(&self) -> Option<&[u8]> {
+        typed!(PerWidth: &self.0, writer => writer.checkpoint())
+    }
+
+    /// Sets the recipe of a database that has none: see [`Writer::set_recipe`].
+    ///
+    /// # Errors
+    /// As [`Writer::set_recipe`].
+    pub fn set_recipe(&mut self, recipe: &str) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.set_recipe(recipe))
+    }
+
+    /// The recipe of the fingerprints, if the database stores one.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&str> {
+        typed!(PerWidth: &self.0, writer => writer.recipe())
+    }
+
+    /// Whether rows have keys, and what keys have beside them.
+    #[must_use]
+    pub fn key_storage(&self) -> KeyStorage {
+        typed!(PerWidth: &self.0, writer => writer.key_storage())
+    }
+
+    /// Makes all operations durable: see [`Writer::commit`].
+    ///
+    /// # Errors
+    /// As [`Writer::commit`].
+    pub fn commit(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.commit())
+    }
+
+    /// Commits, and writes all unflushed rows as a run.
+    ///
+    /// # Errors
+    /// As [`Writer::flush`].
+    pub fn flush(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.flush())
+    }
+
+    /// Merges all runs into one without deleted rows.
+    ///
+    /// # Errors
+    /// As [`Writer::compact`].
+    pub fn compact(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.compact())
+    }
+
+    /// Ingests folders of runs: see [`Writer::ingest`].
+    ///
+    /// # Errors
+    /// As [`Writer::ingest`].
+    pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
+        typed!(PerWidth: &mut self.0, writer => writer.ingest(folders))
+    }
+
+    /// Does everything that [`close`](Self::close) does, apart from releasing the lock.
+    ///
+    /// # Errors
+    /// As [`Writer::wait_for_merges`].
+    pub fn wait_for_merges(&mut self) -> Result<()> {
+        typed!(PerWidth: &mut self.0, writer => writer.wait_for_merges())
+    }
+
+    /// Commits, flushes, waits for merges, and releases the lock.
+    ///
+    /// # Errors
+    /// As [`Writer::close`].
+    pub fn close(self) -> Result<()> {
+        typed!(PerWidth: self.0, writer => writer.close())
+    }
+}
