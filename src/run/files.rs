@@ -26,12 +26,12 @@ pub(crate) struct Run<F> {
 impl<F: Fingerprint> Run<F> {
     /// Maps every file of a run. Reads only header and footer pages.
     pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, record: &RunRecord) -> Result<Self> {
-        let postings = open_postings::<F>(storage, manifest, record)?;
+        let postings = open_postings(storage, manifest, record)?;
         let segments = (0..record.segments.len())
             .map(|table| open_segment(storage, manifest, record, table, postings.values::<F>()))
             .collect::<Result<_>>()?;
-        let tombstones = open_tombstones::<F>(storage, manifest, record)?;
-        let keys = open_keys::<F>(storage, manifest, record)?;
+        let tombstones = open_tombstones(storage, manifest, record)?;
+        let keys = open_keys(storage, manifest, record)?;
         Ok(Self { record: record.clone(), segments, postings, tombstones, keys })
     }
 
@@ -116,7 +116,7 @@ pub(super) fn segment_in<F: Fingerprint>(
 }
 
 /// Opens the postings file of a run.
-pub(super) fn open_postings<F: Fingerprint>(
+pub(super) fn open_postings(
     storage: &dyn Storage,
     manifest: &Manifest,
     record: &RunRecord,
@@ -134,11 +134,11 @@ pub(super) fn open_values<F: Fingerprint>(
     if F::PAYLOAD.is_whole() {
         return Ok(None);
     }
-    Ok(open_postings::<F>(storage, manifest, record)?.values::<F>())
+    Ok(open_postings(storage, manifest, record)?.values::<F>())
 }
 
 /// Opens the tombstones of a run, if it has any.
-pub(super) fn open_tombstones<F: Fingerprint>(
+pub(super) fn open_tombstones(
     storage: &dyn Storage,
     manifest: &Manifest,
     record: &RunRecord,
@@ -148,7 +148,7 @@ pub(super) fn open_tombstones<F: Fingerprint>(
 }
 
 /// Opens the keys of a run, if it has any.
-pub(super) fn open_keys<F: Fingerprint>(
+pub(super) fn open_keys(
     storage: &dyn Storage,
     manifest: &Manifest,
     record: &RunRecord,

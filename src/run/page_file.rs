@@ -320,7 +320,8 @@ impl PageFile {
                 .and_then(|_| check_crc("checksums", offset(index), expected, page_crc(page)))
                 .map_err(|flaw| flaw.of(&self.path))?;
         }
-        let all = bytes.chunks(PAGE_BYTES).flat_map(|page| &page.as_chunks::<4>().0[..CRCS_PER_PAGE]);
+        let all =
+            bytes.chunks(PAGE_BYTES).flat_map(|page| page.as_chunks::<4>().0.iter().take(CRCS_PER_PAGE));
         let crcs: Vec<u32> =
             all.take(to_usize(self.footer.data_pages)).map(|crc| u32::from_le_bytes(*crc)).collect();
         if encode_checksum_pages(&crcs).0 != bytes {

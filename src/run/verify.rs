@@ -113,14 +113,14 @@ fn check_file<F: Fingerprint>(
         None => check_segment_file::<F>(storage, manifest, record, index, checked),
         Some(0) => check_postings_file::<F>(storage, manifest, record, checked),
         Some(beside) if beside <= tombstones => {
-            let tombstones = open_tombstones::<F>(storage, manifest, record)?;
+            let tombstones = open_tombstones(storage, manifest, record)?;
             tombstones.map_or(Ok(()), |tombstones| {
                 let sound = check_pages(storage, &tombstones.file, checked)?;
                 if sound { tombstones.ids().map(drop) } else { Ok(()) }
             })
         }
         Some(_) => {
-            let keys = open_keys::<F>(storage, manifest, record)?;
+            let keys = open_keys(storage, manifest, record)?;
             keys.map_or(Ok(()), |keys| {
                 if check_pages(storage, &keys.file, checked)? { check_keys::<F>(&keys) } else { Ok(()) }
             })
@@ -154,7 +154,7 @@ fn check_postings_file<F: Fingerprint>(
     record: &RunRecord,
     checked: &mut Verification,
 ) -> Result<()> {
-    let postings = open_postings::<F>(storage, manifest, record)?;
+    let postings = open_postings(storage, manifest, record)?;
     if !check_pages(storage, &postings.file, checked)? {
         return Ok(());
     }
