@@ -1,7 +1,7 @@
 //! The runs that are merged into one: their entries, their rows, their tombstones and their keys.
 
+use super::ascending::{Ascending, BlockReader, for_each_distinct};
 use super::keys::{KeysInput, MergedKeys};
-use super::stream::{Blocks, Stream, for_each_distinct};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Printed, Row};
 use crate::format::postings::row_hash;
@@ -15,25 +15,25 @@ pub(super) struct MergeInputs<'a, F>(pub(super) &'a [&'a Run<F>]);
 impl<'a, F: Fingerprint> MergeInputs<'a, F> {
     /// The tombstones that apply to input `index`.
     fn newer(self, index: usize) -> NewerTombstones<'a> {
-        NewerTombstones(self.0[index + 1..].iter().filter_map(|run| run.tombstones.as_ref()).collect())
+        NewerTombstones::of(self.0[index + 1..].iter().map(|newer| newer.tombstones.as_ref()))
     }
 
     /// The entries of one table of each input.
-    pub(super) fn entries(self, table: usize) -> Vec<Stream<'a, F>> {
+    pub(super) fn entries(self, table: usize) -> Vec<Ascending<'a, F>> {
         let reader = |run: &&'a Run<F>| {
             let segment = &run.segments[table];
             let reader = EntryReader { segment, cursor: segment.cursor(), last: None, sum: 0 };
-            Stream::blocks(Box::new(reader) as Box<dyn Blocks<F>>)
+            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<F>>)
         };
         self.0.iter().map(reader).collect()
     }
 
     /// The rows of each input.
-    pub(super) fn rows(self) -> Vec<Stream<'a, TaggedRow<F>>> {
+    pub(super) fn rows(self) -> Vec<Ascending<'a, TaggedRow<F>>> {
         let reader = |(index, run): (usize, &&'a Run<F>)| {
             let (cursor, newer) = (run.row_cursor(), self.newer(index));
             let reader = RowReader { run, cursor, newer, last: None, sum: 0, block: Vec::new() };
-            Stream::blocks(Box::new(reader) as Box<dyn Blocks<TaggedRow<F>>>)
+            Ascending::blocks(Box::new(reader) as Box<dyn BlockReader<TaggedRow<F>>>)
         };
         self.0.iter().enumerate().map(reader).collect()
     }
@@ -49,7 +49,7 @@ impl<'a, F: Fingerprint> MergeInputs<'a, F> {
     /// Visits the ids that any input deletes, ascending and without duplicates.
     pub(super) fn each_deleted(self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let tombstones = self.0.iter().filter_map(|run| run.tombstones.as_ref());
-        let streams = tombstones.map(|tombstones| Ok(Stream::slice(tombstones.ids()?)));
+        let streams = tombstones.map(|tombstones| Ok(Ascending::slice(tombstones.ids()?)));
         for_each_distinct(streams.collect::<Result<_>>()?, visit)
     }
 
@@ -78,7 +78,7 @@ struct EntryReader<'a, F> {
     sum: u64,
 }
 
-impl<F: Fingerprint> Blocks<F> for EntryReader<'_, F> {
+impl<F: Fingerprint> BlockReader<F> for EntryReader<'_, F> {
     fn next_block(&mut self, out: &mut Vec<F>) -> Result<()> {
         let Segment { file, info, table, .. } = self.segment;
         if self.cursor.next_block(self.segment, out)? == BlockRead::End {
@@ -112,7 +112,7 @@ struct RowReader<'a, F> {
     block: Vec<Row<F>>,
 }
 
-impl<F: Fingerprint> Blocks<TaggedRow<F>> for RowReader<'_, F> {
+impl<F: Fingerprint> BlockReader<TaggedRow<F>> for RowReader<'_, F> {
     fn next_block(&mut self, out: &mut Vec<TaggedRow<F>>) -> Result<()> {
         let file = &self.run.postings.file;
         if self.cursor.next_block(self.run, &mut self.block)? == BlockRead::End {
@@ -128,7 +128,7 @@ impl<F: Fingerprint> Blocks<TaggedRow<F>> for RowReader<'_, F> {
             }
             self.last = Some(row);
             self.sum = self.sum.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
-            out.push(TaggedRow { row, deleted: self.newer.contain(row.id)? });
+            out.push(TaggedRow { row, deleted: self.newer.hide(row.id)? });
         }
         Ok(())
     }

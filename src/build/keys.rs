@@ -1,6 +1,8 @@
 //! The keys of a run: sorted with bounded memory, or merged from other runs.
 
-use super::stream::MAX_PIECES;
+use std::sync::Arc;
+
+use super::ascending::MAX_PIECES;
 use super::target::Target;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
@@ -73,7 +75,7 @@ impl KeysInput<'_> {
     /// The next live record.
     fn next<'a, F: Fingerprint>(&self, cursor: &mut KeyCursor<'a, F>) -> Result<Option<KeyRecord<'a, F>>> {
         while let Some(record) = cursor.next()? {
-            if !self.newer.contain(record.row.id)? {
+            if !self.newer.hide(record.row.id)? {
                 return Ok(Some(record));
             }
         }
@@ -88,11 +90,13 @@ pub(crate) struct KeySorter<F> {
     held_bytes: usize,
     held: Vec<HeldKey<F>>,
     pieces: Vec<(FileSpec, KeysRecord)>,
+    /// The number of the last piece.
+    last_piece: u32,
 }
 
 /// A record in memory. It is ordered as records are, with the earliest of several first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct HeldKey<F> {
+pub(crate) struct HeldKey<F> {
     id: u64,
     fingerprint: F,
     key: Box<[u8]>,
@@ -106,7 +110,7 @@ const NO_TABLE: usize = 64;
 
 impl<F: Fingerprint> KeySorter<F> {
     pub(crate) fn new(memory_bytes: usize) -> Self {
-        Self { memory_bytes, held_bytes: 0, held: Vec::new(), pieces: Vec::new() }
+        Self { memory_bytes, held_bytes: 0, held: Vec::new(), pieces: Vec::new(), last_piece: 0 }
     }
 
     pub(crate) fn push(&mut self, target: Target<'_>, record: &KeyRecord<'_, F>) -> Result<()> {
@@ -118,14 +122,12 @@ impl<F: Fingerprint> KeySorter<F> {
 
     fn spill(&mut self, target: Target<'_>) -> Result<()> {
         self.sort();
-        let piece = self.write_piece(target, &HeldKeys(&self.held))?;
-        self.pieces.extend(piece);
-        self.held.clear();
+        let held = std::mem::take(&mut self.held);
+        self.write_piece(target, &HeldKeys(&held))?;
         self.held_bytes = 0;
         if self.pieces.len() == MAX_PIECES {
-            let merged = self.merged(target, |source| self.write_piece(target, source))?;
-            self.remove_pieces(&**target.storage);
-            self.pieces.extend(merged);
+            let pieces = Pieces::open(target, std::mem::take(&mut self.pieces))?;
+            self.write_piece(target, &pieces.merged())?;
         }
         Ok(())
     }
@@ -142,50 +144,71 @@ impl<F: Fingerprint> KeySorter<F> {
         });
     }
 
-    fn write_piece(
-        &self,
-        target: Target<'_>,
-        source: &dyn KeySource<F>,
-    ) -> Result<Option<(FileSpec, KeysRecord)>> {
+    fn write_piece(&mut self, target: Target<'_>, source: &dyn KeySource<F>) -> Result<()> {
+        self.last_piece += 1;
         let mut spec = Keys::file_spec(target.owner);
-        let number = self.pieces.last().map_or(0, |piece| piece.0.header.table) + 1;
-        spec.header.table = number;
-        spec.name = names::spill(target.owner.run, NO_TABLE, u64::from(number));
-        Ok(write_keys_file(&**target.storage, &spec, source)?.map(|record| (spec, record)))
+        spec.header.table = self.last_piece;
+        spec.name = names::spill(target.owner.run, NO_TABLE, u64::from(self.last_piece));
+        let record = write_keys_file(&**target.storage, &spec, source)?;
+        self.pieces.extend(record.map(|record| (spec, record)));
+        Ok(())
     }
 
-    /// Passes the merged records of all pieces to `work`.
-    fn merged<T>(&self, target: Target<'_>, work: impl FnOnce(&dyn KeySource<F>) -> Result<T>) -> Result<T> {
-        let open = |(spec, record): &(FileSpec, KeysRecord)| Keys::open(&**target.storage, spec, *record);
-        let opened: Vec<Keys> = self.pieces.iter().map(open).collect::<Result<_>>()?;
-        let inputs =
-            opened.iter().map(|keys| KeysInput { keys, newer: NewerTombstones(Vec::new()) }).collect();
-        work(&MergedKeys(inputs))
-    }
-
-    fn remove_pieces(&mut self, storage: &dyn Storage) {
-        for (spec, _) in self.pieces.drain(..) {
-            // If this fails, the file is removed with the staging folder, or by the next writer.
-            let _ = storage.remove(&spec.name);
-        }
-    }
-
-    /// Passes all records in order to `work`, then removes the spilled pieces.
-    pub(crate) fn finish<T>(
-        mut self,
-        target: Target<'_>,
-        work: impl FnOnce(&dyn KeySource<F>) -> Result<T>,
-    ) -> Result<T> {
+    /// All records in order.
+    pub(crate) fn sorted(mut self, target: Target<'_>) -> Result<SortedKeys<F>> {
         if self.pieces.is_empty() {
             self.sort();
-            return work(&HeldKeys(&self.held));
+            return Ok(SortedKeys::Held(self.held));
         }
         if !self.held.is_empty() {
             self.spill(target)?;
         }
-        let done = self.merged(target, work);
-        self.remove_pieces(&**target.storage);
-        done
+        Pieces::open(target, self.pieces).map(SortedKeys::Spilled)
+    }
+}
+
+/// The keys of a [`KeySorter`].
+pub(crate) enum SortedKeys<F> {
+    Held(Vec<HeldKey<F>>),
+    Spilled(Pieces),
+}
+
+impl<F: Fingerprint> KeySource<F> for SortedKeys<F> {
+    fn for_each(&self, visit: &mut dyn FnMut(KeyRecord<'_, F>) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Held(held) => HeldKeys(held).for_each(visit),
+            Self::Spilled(pieces) => pieces.merged().for_each(visit),
+        }
+    }
+}
+
+/// Spilled keys. Their files are removed with them.
+pub(crate) struct Pieces {
+    storage: Arc<dyn Storage>,
+    names: Vec<String>,
+    opened: Vec<Keys>,
+}
+
+impl Pieces {
+    fn open(target: Target<'_>, pieces: Vec<(FileSpec, KeysRecord)>) -> Result<Self> {
+        let open = |(spec, record): &(FileSpec, KeysRecord)| Keys::open(&**target.storage, spec, *record);
+        let opened = pieces.iter().map(open).collect::<Result<_>>()?;
+        let names = pieces.into_iter().map(|(spec, _)| spec.name).collect();
+        Ok(Self { storage: target.storage.clone(), names, opened })
+    }
+
+    fn merged(&self) -> MergedKeys<'_> {
+        let input = |keys| KeysInput { keys, newer: NewerTombstones::none() };
+        MergedKeys(self.opened.iter().map(input).collect())
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // If this fails, the file is removed with the staging folder, or by the next writer.
+            let _ = self.storage.remove(name);
+        }
     }
 }
 

@@ -6,15 +6,12 @@
 //! The other tables are sorted again in three cases: if the inputs have different layouts, if the
 //! removed fingerprints exceed the memory, or if tables hold only numbers of fingerprints.
 
-use std::cell::RefCell;
-
-use super::finish::finish;
+use super::ascending::Ascending;
 use super::inputs::{MergeInputs, TaggedRow};
-use super::natural::NaturalTable;
 use super::rows::{RowCounts, RowSource};
-use super::stream::Stream;
 use super::tables::TableSource;
-use super::target::Target;
+use super::target::{Target, remove_run};
+use super::write::{Deleted, RunContent, write_run};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row, Stored};
 use crate::format::manifest::RunRecord;
@@ -34,34 +31,37 @@ pub(crate) fn merge<F: Fingerprint>(
     layout: &dyn Fn(u64) -> Result<Layout>,
 ) -> Result<Option<RunRecord>> {
     let inputs = MergeInputs(inputs);
-    let rows = MergedRows { inputs, ledger: RefCell::new(Ledger::new(target.options.memory_bytes)) };
+    let mut ledger = Ledger::new(target.options.memory_bytes);
     let given = inputs.0.iter().map(|run| run.record.rows).sum();
-    let counts = RowCounts::of(&rows, given, target.options)?;
+    let counts =
+        RowCounts::of_visited(given, target.options, |visit| live_rows(inputs, Some(&mut ledger), visit))?;
     let deleted = if keeps_tombstones { inputs.count_deleted()? } else { None };
     if counts.rows == 0 && deleted.is_none() {
         return Ok(None);
     }
-    let ledger = rows.ledger.borrow().clone();
-    rows.ledger.borrow_mut().is_open = false;
     let layout = layout(counts.entries)?;
     let is_mergeable = F::PAYLOAD.is_whole() && inputs.0.iter().all(|run| run.record.layout == layout);
-    target
-        .or_remove(layout.table_count(), || {
-            let natural = NaturalTable::write(target, layout.clone(), &rows, counts)?;
-            ledger.check(inputs, natural.row_sum)?;
-            let source = match &ledger.dropped {
-                Some(dropped) if is_mergeable => TableSource::Merging { inputs, dropped },
-                _ => TableSource::Sorting,
-            };
-            finish(target, natural, source, (deleted, |visit| inputs.each_deleted(visit)), &inputs.keys())
-        })
-        .map(Some)
+    let content = RunContent {
+        layout,
+        counts,
+        rows: Box::new(inputs),
+        tables: match &ledger.dropped {
+            Some(dropped) if is_mergeable => TableSource::Merging { inputs, dropped },
+            _ => TableSource::Sorting,
+        },
+        deleted: deleted
+            .map(|info| Deleted { info, visit_all: Box::new(move |visit| inputs.each_deleted(visit)) }),
+        keys: &inputs.keys(),
+    };
+    let record = write_run(target, content)?;
+    ledger
+        .check(inputs, record.row_sum)
+        .inspect_err(|_| remove_run(&**target.storage, record.run, record.segments.len()))?;
+    Ok(Some(record))
 }
 
-/// What the first pass over the merged rows leaves out. The second pass records nothing.
-#[derive(Clone)]
+/// What the first pass over the merged rows leaves out.
 struct Ledger<F> {
-    is_open: bool,
     /// Fingerprints without a row left, ascending; `None` if they exceed the memory.
     dropped: Option<Vec<F>>,
     max_dropped: usize,
@@ -73,22 +73,18 @@ impl<F: Fingerprint> Ledger<F> {
     fn new(memory_bytes: usize) -> Self {
         // Each table that is being written has a copy.
         let max_dropped = memory_bytes / 16 / size_of::<F>();
-        Self { is_open: true, dropped: Some(Vec::new()), max_dropped, removed: 0 }
+        Self { dropped: Some(Vec::new()), max_dropped, removed: 0 }
     }
 
     fn drop_fingerprint(&mut self, fingerprint: F) {
-        if self.is_open {
-            self.dropped = self.dropped.take().filter(|dropped| dropped.len() < self.max_dropped);
-            if let Some(dropped) = &mut self.dropped {
-                dropped.push(fingerprint);
-            }
+        self.dropped = self.dropped.take().filter(|dropped| dropped.len() < self.max_dropped);
+        if let Some(dropped) = &mut self.dropped {
+            dropped.push(fingerprint);
         }
     }
 
     fn remove_row(&mut self, row: Row<F>) {
-        if self.is_open {
-            self.removed = self.removed.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
-        }
+        self.removed = self.removed.wrapping_add(row_hash(row.fingerprint.hash64(), row.id));
     }
 
     /// The sum of the written rows must be the sum of the inputs minus the sum of the removed rows.
@@ -98,39 +94,45 @@ impl<F: Fingerprint> Ledger<F> {
     }
 }
 
-/// The live rows of all inputs.
-struct MergedRows<'a, F> {
-    inputs: MergeInputs<'a, F>,
-    ledger: RefCell<Ledger<F>>,
+/// The second pass over the rows.
+impl<F: Fingerprint> RowSource<F> for MergeInputs<'_, F> {
+    fn for_each_block(&self, visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>) -> Result<()> {
+        live_rows(*self, None, visit)
+    }
 }
 
-impl<F: Fingerprint> RowSource<F> for MergedRows<'_, F> {
-    fn for_each_block(&self, visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>) -> Result<()> {
-        let mut ledger = self.ledger.borrow_mut();
-        let mut last: Option<Row<F>> = None;
-        // The current fingerprint, and whether a row of it is kept.
-        let mut current: Option<(F, bool)> = None;
-        let mut kept = Vec::new();
-        Stream::tree(self.inputs.rows()).for_each_block(|block| {
-            kept.clear();
-            for &TaggedRow { row, deleted } in block {
-                let is_next = current.is_none_or(|(fingerprint, _)| fingerprint != row.fingerprint);
-                if is_next && let Some((dropped, false)) = current.replace((row.fingerprint, false)) {
-                    ledger.drop_fingerprint(dropped);
-                }
-                if deleted || last == Some(row) {
-                    ledger.remove_row(row);
-                } else {
-                    kept.push(row);
-                    last = Some(row);
-                    current = Some((row.fingerprint, true));
-                }
+/// Visits the live rows of all inputs, and records what it leaves out.
+fn live_rows<F: Fingerprint>(
+    inputs: MergeInputs<'_, F>,
+    mut ledger: Option<&mut Ledger<F>>,
+    visit: &mut dyn FnMut(&[Row<F>]) -> Result<()>,
+) -> Result<()> {
+    let mut last: Option<Row<F>> = None;
+    // The current fingerprint, and whether a row of it is kept.
+    let mut current: Option<(F, bool)> = None;
+    let mut kept = Vec::new();
+    Ascending::tree(inputs.rows()).for_each_block(|block| {
+        kept.clear();
+        for &TaggedRow { row, deleted } in block {
+            let is_next = current.is_none_or(|(fingerprint, _)| fingerprint != row.fingerprint);
+            if is_next
+                && let Some((dropped, false)) = current.replace((row.fingerprint, false))
+                && let Some(ledger) = &mut ledger
+            {
+                ledger.drop_fingerprint(dropped);
             }
-            visit(&kept)
-        })?;
-        if let Some((dropped, false)) = current {
-            ledger.drop_fingerprint(dropped);
+            if !deleted && last != Some(row) {
+                kept.push(row);
+                last = Some(row);
+                current = Some((row.fingerprint, true));
+            } else if let Some(ledger) = &mut ledger {
+                ledger.remove_row(row);
+            }
         }
-        Ok(())
+        visit(&kept)
+    })?;
+    if let (Some((dropped, false)), Some(ledger)) = (current, ledger) {
+        ledger.drop_fingerprint(dropped);
     }
+    Ok(())
 }

@@ -1,18 +1,18 @@
 //! Writing runs: from rows in any order, and from other runs.
 //!
-//! [`sort`] sorts any number of records with bounded memory, as [`stream`]s. [`natural`] writes
-//! table 0 and the postings of a run, [`tables`] the other tables, and [`finish`] the remaining
-//! files. [`write`](mod@write) and [`merge`] combine them: the first for rows, the second for other
-//! runs.
+//! [`sort`] sorts any number of records with bounded memory, as [`ascending`] sequences. A first pass
+//! over the rows of a run counts them ([`rows`]), a second one writes table 0 and the postings
+//! ([`natural`]); then come the other [`tables`], the tombstones and the [`keys`]. [`write_run`]
+//! combines the steps, and [`merge`] the content of other runs for it.
 
-mod finish;
+mod ascending;
 mod inputs;
 mod keys;
 mod merge;
 mod natural;
 mod rows;
 mod sort;
-mod stream;
+
 mod tables;
 mod target;
 mod write;
@@ -23,4 +23,4 @@ pub(crate) use rows::RowCounts;
 pub(crate) use sort::SpillNames;
 pub use sort::{Sortable, Sorted, Sorter};
 pub(crate) use target::{Target, remove_run};
-pub(crate) use write::write_run;
+pub(crate) use write::{RunContent, write_run};

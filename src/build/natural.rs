@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::manifest::FileRecord;
 use crate::format::postings::PostingsInfo;
+use crate::format::segment::SegmentInfo;
 use crate::layout::Layout;
 use crate::layout::cost::directory_bits;
 use crate::options::Options;
@@ -14,21 +15,21 @@ use crate::run::{Postings, PostingsWriter, Segment, SegmentWriter, Values};
 use crate::storage::Access;
 
 /// The written table 0 and postings of a run.
-pub(super) struct NaturalTable<F> {
+pub(super) struct NaturalTable {
     pub(super) layout: Layout,
-    pub(super) counts: RowCounts,
-    pub(super) segment: Segment<F>,
+    pub(super) entries: u64,
+    pub(super) fingerprint_sum: u64,
+    pub(super) row_sum: u64,
     pub(super) segment_file: FileRecord,
     pub(super) postings_file: FileRecord,
-    pub(super) row_sum: u64,
 }
 
-impl<F: Fingerprint> NaturalTable<F> {
+impl NaturalTable {
     /// Writes the rows of `source`, which `counts` describes.
-    pub(super) fn write(
+    pub(super) fn write<F: Fingerprint>(
         target: Target<'_>,
         layout: Layout,
-        source: &(impl RowSource<F> + ?Sized),
+        source: &dyn RowSource<F>,
         counts: RowCounts,
     ) -> Result<Self> {
         let storage = &**target.storage;
@@ -38,21 +39,26 @@ impl<F: Fingerprint> NaturalTable<F> {
         let spec = Segment::<F>::file_spec(target.owner, &layout, 0);
         let postings_spec = Postings::file_spec(target.owner);
         let info = PostingsInfo { entries, rows, row_sum: 0, smallest_id, largest_id };
-        let mut segment = SegmentWriter::create(storage, &spec, table.clone(), entries, bits)?;
+        let mut segment = SegmentWriter::create(storage, &spec, table, entries, bits)?;
         let mut postings = PostingsWriter::create(storage, &postings_spec, info)?;
         write_rows(target.options, source, counts, &mut segment, &mut postings)?;
         let (postings_file, row_sum) = postings.finish()?;
-        let (segment_file, _) = segment.finish()?;
-        let values = Values::written::<F>(storage, &postings_spec, postings_file)?;
-        let segment = Segment::map(storage, &spec, table, segment_file, Access::Sequential, values)?;
-        Ok(Self { layout, counts, segment, segment_file, postings_file, row_sum })
+        let (segment_file, SegmentInfo { fingerprint_sum, .. }) = segment.finish()?;
+        Ok(Self { layout, entries, fingerprint_sum, row_sum, segment_file, postings_file })
+    }
+
+    /// Opens the table to read it from front to back.
+    pub(super) fn open<F: Fingerprint>(&self, target: Target<'_>) -> Result<Segment<F>> {
+        let (storage, spec) = (&**target.storage, Segment::<F>::file_spec(target.owner, &self.layout, 0));
+        let values = Values::written::<F>(storage, &Postings::file_spec(target.owner), self.postings_file)?;
+        Segment::map(storage, &spec, self.layout.table(0), self.segment_file, Access::Sequential, values)
     }
 }
 
 /// Streams rows into table 0 and the postings.
 fn write_rows<F: Fingerprint>(
     options: &Options,
-    source: &(impl RowSource<F> + ?Sized),
+    source: &dyn RowSource<F>,
     counts: RowCounts,
     segment: &mut SegmentWriter<F>,
     postings: &mut PostingsWriter,

@@ -1,7 +1,7 @@
 //! Rows that are ready to be written.
 
+use super::ascending::BLOCK;
 use super::sort::Sorted;
-use super::stream::BLOCK;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::segment::MAX_ENTRIES;
@@ -35,15 +35,24 @@ pub(crate) struct RowCounts {
 }
 
 impl RowCounts {
-    /// Reads all rows once. `expected` is their approximate number, for progress.
+    /// The first pass: reads all rows once. `expected` is their approximate number, for progress.
     pub(crate) fn of<F: Fingerprint>(
-        rows: &(impl RowSource<F> + ?Sized),
+        rows: &dyn RowSource<F>,
         expected: u64,
         options: &Options,
     ) -> Result<Self> {
+        Self::of_visited(expected, options, |visit| rows.for_each_block(visit))
+    }
+
+    /// The same for rows that `visit_all` passes on, block by block.
+    pub(super) fn of_visited<F: Fingerprint>(
+        expected: u64,
+        options: &Options,
+        visit_all: impl FnOnce(&mut dyn FnMut(&[Row<F>]) -> Result<()>) -> Result<()>,
+    ) -> Result<Self> {
         let mut counts = Self { entries: 0, rows: 0, smallest_id: u64::MAX, largest_id: 0 };
         let mut last = None;
-        rows.for_each_block(&mut |block| {
+        visit_all(&mut |block: &[Row<F>]| {
             for &row in block {
                 counts.entries += u64::from(last != Some(row.fingerprint));
                 last = Some(row.fingerprint);

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::stream::{BLOCK, Blocks, MAX_PIECES, Stream, for_each_distinct};
+use super::ascending::{Ascending, BLOCK, BlockReader, MAX_PIECES, for_each_distinct};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Bits, Fingerprint, Row};
 use crate::storage::{Folder, ReadFile, Storage, names};
@@ -147,7 +147,7 @@ impl<T: Sortable> Sorter<T> {
 
     fn spill(&mut self) -> Result<()> {
         let piece = self.sort();
-        let sorted = Stream::tree(self.buffer.chunks(piece).map(Stream::slice).collect());
+        let sorted = Ascending::tree(self.buffer.chunks(piece).map(Ascending::slice).collect());
         let spill = write_spill(&*self.storage, self.names.next(), sorted)?;
         self.spills.push(spill);
         self.buffer.clear();
@@ -169,7 +169,7 @@ impl<T: Sortable> Sorter<T> {
         while self.spills.len() > MAX_PIECES {
             let oldest: Vec<Spill> = self.spills.drain(..MAX_PIECES).collect();
             let streams = oldest.iter().map(|spill| read_spill::<T>(&*self.storage, spill, read_bytes));
-            let merged = Stream::tree(streams.collect::<Result<_>>()?);
+            let merged = Ascending::tree(streams.collect::<Result<_>>()?);
             let spill = write_spill(&*self.storage, self.names.next(), merged)?;
             self.spills.push(spill);
             for spill in oldest {
@@ -185,7 +185,7 @@ impl<T: Sortable> Sorter<T> {
 }
 
 /// Writes a sorted piece to a file of its own.
-fn write_spill<T: Sortable>(storage: &dyn Storage, name: String, sorted: Stream<'_, T>) -> Result<Spill> {
+fn write_spill<T: Sortable>(storage: &dyn Storage, name: String, sorted: Ascending<'_, T>) -> Result<Spill> {
     let path = storage.path(&name);
     let mut output = storage.create(&name).map_err(Error::io("create", &path))?;
     let mut bytes = Vec::with_capacity(SPILL_BYTES + BLOCK * T::LEN_BYTES);
@@ -220,7 +220,8 @@ impl<T: Sortable> Sorted<T> {
     /// # Errors
     /// [`Error::Io`] if a spilled piece cannot be read, and any error of `visit`.
     pub fn for_each_block<E: From<Error>>(&self, visit: impl FnMut(&[T]) -> Result<(), E>) -> Result<(), E> {
-        let mut streams: Vec<Stream<'_, T>> = self.buffer.chunks(self.piece).map(Stream::slice).collect();
+        let mut streams: Vec<Ascending<'_, T>> =
+            self.buffer.chunks(self.piece).map(Ascending::slice).collect();
         for spill in &self.spills {
             streams.push(read_spill(&*self.storage, spill, self.read_bytes)?);
         }
@@ -250,14 +251,14 @@ fn read_spill<'a, T: Sortable>(
     storage: &dyn Storage,
     spill: &Spill,
     read_bytes: usize,
-) -> Result<Stream<'a, T>> {
+) -> Result<Ascending<'a, T>> {
     let path = storage.path(&spill.name);
     let file = storage.open(&spill.name).map_err(Error::io("open", &path))?;
     let reader = SpillReader { file, path, next: 0, len_bytes: spill.len_bytes, read_bytes };
-    Ok(Stream::blocks(Box::new(reader)))
+    Ok(Ascending::blocks(Box::new(reader)))
 }
 
-impl<T: Sortable> Blocks<T> for SpillReader {
+impl<T: Sortable> BlockReader<T> for SpillReader {
     fn next_block(&mut self, out: &mut Vec<T>) -> Result<()> {
         let whole = self.read_bytes / T::LEN_BYTES * T::LEN_BYTES;
         let mut bytes = vec![0; whole.min(to_usize(self.len_bytes - self.next))];

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::ascending::for_each_distinct;
 use super::inputs::MergeInputs;
 use super::natural::NaturalTable;
 use super::sort::{Sortable, Sorted, Sorter, SpillNames};
-use super::stream::for_each_distinct;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Bits, Fingerprint, Payload, Stored};
@@ -35,23 +35,26 @@ pub(super) enum TableSource<'a, F> {
 /// Writes every table but the first, with as many tables at a time as there are threads.
 pub(super) fn write_others<F: Fingerprint>(
     target: Target<'_>,
-    natural: &NaturalTable<F>,
+    natural: &NaturalTable,
     source: TableSource<'_, F>,
 ) -> Result<Vec<FileRecord>> {
     let options = target.options;
     let tables = natural.layout.tables::<F>();
     let others = tables.len() - 1;
+    if others == 0 {
+        return Ok(Vec::new());
+    }
     let at_once =
         options.threads.min(others).min(options.memory_bytes / MEMORY_PER_TABLE).clamp(1, MAX_AT_ONCE);
     let work = TableWork {
         target,
         source,
-        natural: &natural.segment,
+        natural: &natural.open(target)?,
         layout: &natural.layout,
         memory_bytes: options.memory_bytes / at_once,
         threads: options.threads.div_ceil(at_once),
         done: AtomicU64::new(0),
-        total: others as u64 * natural.counts.entries * 2,
+        total: others as u64 * natural.entries * 2,
     };
     let mut files = Vec::with_capacity(others);
     parallel::ordered(

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::build::{KeySorter, RowCounts, Sorter, SpillNames, Target, write_run};
+use crate::build::{KeySorter, RowCounts, RunContent, Sorter, SpillNames, Target, write_run};
 use crate::database::new_row::NewRow;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
@@ -62,6 +62,8 @@ pub struct Builder<F: Fingerprint> {
     /// The owner of the files of its run.
     owner: Owner,
     options: Options,
+    /// The folder of `staging`.
+    storage: Arc<dyn Storage>,
     staging: Staging,
     runs_only: bool,
     /// The caller's name for the run.
@@ -78,18 +80,20 @@ impl<F: Fingerprint> Builder<F> {
         schema.check(F::BITS)?;
         options.check()?;
         let staging = Staging::begin(path)?;
+        let storage = folder(&staging);
         // Keys need more memory than rows.
         let memory = if schema.keys.has_keys() { options.memory_bytes / 3 } else { options.memory_bytes };
         let names = SpillNames::new(FIRST_RUN, 0);
         let manifest = manifest::fresh(F::BITS, schema)?;
         Ok(Self {
-            sorter: Sorter::new(folder(&staging), names, memory, options.threads),
+            sorter: Sorter::new(storage.clone(), names, memory, options.threads),
             keys: KeySorter::new(options.memory_bytes / 3),
             next_sequence: 0,
             owner: manifest.new_owner(FIRST_RUN)?,
             manifest,
             next_id: Some(0),
             options,
+            storage,
             staging,
             runs_only: false,
             identity: None,
@@ -210,9 +214,8 @@ impl<F: Fingerprint> Builder<F> {
 
     pub(crate) fn push_record(&mut self, record: &KeyRecord<'_, F>) -> Result<()> {
         self.push_row(record.row.fingerprint, Some(record.row.id))?;
-        let storage = folder(&self.staging);
         self.next_sequence = self.next_sequence.max(record.last.saturating_add(1));
-        let target = Target { storage: &storage, options: &self.options, owner: self.owner };
+        let target = Target { storage: &self.storage, options: &self.options, owner: self.owner };
         self.keys.push(target, record)
     }
 
@@ -228,6 +231,7 @@ impl<F: Fingerprint> Builder<F> {
             sorter,
             keys,
             options,
+            storage,
             staging,
             mut manifest,
             owner,
@@ -247,11 +251,9 @@ impl<F: Fingerprint> Builder<F> {
         let counts = RowCounts::of(&sorted, rows, &options)?;
         if counts.rows > 0 {
             let run = manifest.take_run_number();
-            let storage = folder(&staging);
             let to = Target { storage: &storage, options: &options, owner: Owner { run, ..owner } };
-            let layout = manifest.layout_for(counts.entries)?;
-            let mut record =
-                keys.finish(to, |keys| write_run(to, layout, Box::new(sorted), counts, &[], keys))?;
+            let (layout, keys) = (manifest.layout_for(counts.entries)?, keys.sorted(to)?);
+            let mut record = write_run(to, RunContent::new(layout, (Box::new(sorted), counts), &[], &keys))?;
             if runs_only && let Some(known) = identity_of(identity.as_deref(), &manifest, &record) {
                 record.identity = known;
             }
@@ -300,7 +302,7 @@ pub(crate) fn build_runs(path: &Path, runs: &[(&str, &[Row<u64>])]) -> Result<cr
         let run = manifest.take_run_number();
         let to = Target { storage: &storage, options: &options, owner: manifest.new_owner(run)? };
         let layout = layout.layout(64, manifest.k, counts.entries)?;
-        let record = write_run(to, layout, Box::new(&rows[..]), counts, &[], &())?;
+        let record = write_run(to, RunContent::new(layout, (Box::new(&rows[..]), counts), &[], &()))?;
         manifest.runs.push(record);
         manifest.largest_id = manifest.largest_id.max(rows.iter().map(|row| row.id).max());
     }

@@ -124,7 +124,7 @@ impl<F: Fingerprint> Snapshot<F> {
         let progress = self.options().counter(Stage::Joining, smaller.stats().fingerprints);
         let mut caller = CallerError::new();
         let mut visit = |rows: &[Row<F>], matches: &[Match<F>]| caller.keep(visit(side, rows, matches));
-        let mut batch = Batch::default();
+        let mut batch = CrossedBatch::default();
         let walked = smaller.visit_rows(|row| {
             if batch.is_full_for(row) {
                 batch.answer(larger, k, &progress, &mut visit)?;
@@ -155,18 +155,18 @@ impl Side {
 }
 
 /// The queries of the next batch, ascending, and their rows.
-struct Batch<F> {
+struct CrossedBatch<F> {
     fingerprints: Vec<F>,
     rows: Vec<Row<F>>,
 }
 
-impl<F> Default for Batch<F> {
+impl<F> Default for CrossedBatch<F> {
     fn default() -> Self {
         Self { fingerprints: Vec::new(), rows: Vec::new() }
     }
 }
 
-impl<F: Fingerprint> Batch<F> {
+impl<F: Fingerprint> CrossedBatch<F> {
     fn is_full_for(&self, row: Row<F>) -> bool {
         self.fingerprints.len() == QUERIES_AT_ONCE && self.fingerprints.last() != Some(&row.fingerprint)
     }

@@ -99,11 +99,12 @@ impl<F: Fingerprint> Writer<F> {
         let runs = self.copy(sources, numbers)?;
         let (kept, record) = merge_identities(&*self.storage(), self.manifest(), sources, identities)?;
         let replaced = self.manifest().ingested.iter().skip(kept).map(|file| file.number).collect();
-        self.publish(runs, |manifest| {
-            manifest.ingested.truncate(kept);
-            manifest.ingested.push(record);
-            take_over(manifest, sources);
-        })?;
+        let mut next = self.next_manifest();
+        next.ingested.truncate(kept);
+        next.ingested.push(record);
+        take_over(&mut next, sources);
+        next.runs.extend(runs);
+        self.publish(next)?;
         Ok(replaced)
     }
 

@@ -8,7 +8,7 @@ use crate::database::stats::Stats;
 use crate::database::unflushed::Unflushed;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Distance, Fingerprint};
-use crate::format::manifest::{Manifest, RunRecord};
+use crate::format::manifest::Manifest;
 use crate::format::schema::KeyStorage;
 use crate::kernel::Kernel;
 use crate::layout::BandLayout;
@@ -19,7 +19,6 @@ use crate::options::Options;
 use crate::progress::{Progress, ProgressFn};
 use crate::query::batch::Workers;
 use crate::query::merged::MergedView;
-use crate::query::prepare::Searchable;
 use crate::query::view::View;
 use crate::run::{Identities, Run, Verification, verify};
 use crate::storage::Storage;
@@ -73,17 +72,9 @@ impl<F: Fingerprint> Snapshot<F> {
             {
                 return Ok(same.clone());
             }
-            let reuse = |record: &RunRecord| {
-                let same = |known: &&Arc<Searchable<F>>| known.run.record == *record;
-                known.and_then(|known| known.view().searchables().iter().find(same).cloned())
-            };
-            let open = |record: &RunRecord| match reuse(record) {
-                Some(run) => Ok(run),
-                None => Ok(Arc::new(Searchable::new(Run::open(&**storage, &manifest, record)?))),
-            };
             let identities = Identities::open_all(&**storage, &manifest)?.into();
-            let mut runs = manifest.runs.iter().map(open).collect::<Result<Vec<_>>>()?;
-            runs.extend(unflushed.iter().flat_map(Unflushed::runs).cloned());
+            let view = View::open(&**storage, &manifest, known.map(Self::view))?;
+            let view = view.and(unflushed.iter().flat_map(Unflushed::runs).cloned());
             let shared = Shared {
                 storage: storage.clone(),
                 published: Some(Arc::new(manifest)),
@@ -92,7 +83,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 unflushed,
                 options: options.clone(),
                 kernel: Kernel::detect(),
-                view: View::new(runs),
+                view,
             };
             Ok(Self { shared: Arc::new(shared) })
         })
@@ -109,7 +100,7 @@ impl<F: Fingerprint> Snapshot<F> {
         changes.note_in(&mut manifest);
         let identities = Identities::open_all(&*storage, &manifest)?.into();
         let newest = changes.to_run(&manifest, std::iter::empty(), &options)?;
-        let view = View::new(view.searchables().iter().cloned().chain(newest).collect());
+        let view = view.clone().and(newest.into_iter());
         let kernel = Kernel::detect();
         let shared =
             Shared { storage, published: None, manifest, identities, unflushed: None, options, kernel, view };
@@ -240,7 +231,7 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     #[cfg(test)]
-    pub(crate) fn searchables(&self) -> &[Arc<Searchable<F>>] {
+    pub(crate) fn searchables(&self) -> &[Arc<crate::query::prepare::Searchable<F>>] {
         self.shared.view.searchables()
     }
 

@@ -196,6 +196,19 @@ pub(crate) fn replace(storage: &dyn Storage, manifest: &Manifest) -> Result<()> 
     storage.sync_folder().map_err(Error::io("sync", storage.path("")))
 }
 
+/// Removes the files that a crash left: those that match our name patterns and are not in the
+/// manifest.
+pub(crate) fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
+    let named: std::collections::HashSet<String> = manifest.file_names().collect();
+    let listed = storage.list().map_err(Error::io("read", storage.path("")))?;
+    for name in listed.iter().filter_map(|name| name.to_str()) {
+        if names::is_ours(name) && !named.contains(name) {
+            storage.remove(name).map_err(Error::io("remove", storage.path(name)))?;
+        }
+    }
+    Ok(())
+}
+
 fn write(storage: &dyn Storage, manifest: &Manifest, path: &Path) -> Result<()> {
     let bytes = manifest.encode();
     if bytes.len() + manifest.reserved_bytes() > MAX_MANIFEST_BYTES {

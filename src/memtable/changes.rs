@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::build::{KeySource, RowCounts, Target, write_run};
+use crate::build::{KeySource, RowCounts, RunContent, Target, write_run};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
@@ -260,7 +260,7 @@ impl<F: Fingerprint> Effect<'_, F> {
         let rows = &self.rows[..];
         let counts = RowCounts::of(&rows, 0, target.options)?;
         let layout = layout(counts.entries)?;
-        write_run(target, layout, Box::new(rows), counts, &self.deleted, &self.keys)
+        write_run(target, RunContent::new(layout, (Box::new(rows), counts), &self.deleted, &self.keys))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::clusters::Sorted;
+use super::clusters::SortedIndex;
 use super::join::{Join, Pair, Wanted};
 use super::lists::{ListGroups, Near, group_bits, plan_of};
 use super::union_find::UnionFind;
@@ -301,7 +301,7 @@ impl<F: Fingerprint> Blocks<F> {
 /// ```
 pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
     let ends = ends_of(pairs)?;
-    let (sorted, mut sets) = (Sorted::new(&ends), UnionFind::new(ends.len()));
+    let (sorted, mut sets) = (SortedIndex::new(&ends), UnionFind::new(ends.len()));
     let connects = |&(_, &(a, b)): &(usize, &(F, F))| unite(&mut sets, &sorted, a, b);
     Ok(pairs.iter().enumerate().filter(connects).map(|(index, _)| index).collect())
 }
@@ -321,7 +321,7 @@ pub fn spanning_forest<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<usize>> {
 /// ```
 pub fn components<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<(F, F)>> {
     let ends = ends_of(pairs)?;
-    let (sorted, mut sets) = (Sorted::new(&ends), UnionFind::new(ends.len()));
+    let (sorted, mut sets) = (SortedIndex::new(&ends), UnionFind::new(ends.len()));
     for &(a, b) in pairs {
         unite(&mut sets, &sorted, a, b);
     }
@@ -341,7 +341,7 @@ fn ends_of<F: Fingerprint>(pairs: &[(F, F)]) -> Result<Vec<F>> {
 }
 
 /// Unites the sets of two ends. False if they are one set already.
-fn unite<F: Fingerprint>(sets: &mut UnionFind, sorted: &Sorted<'_, F>, a: F, b: F) -> bool {
+fn unite<F: Fingerprint>(sets: &mut UnionFind, sorted: &SortedIndex<'_, F>, a: F, b: F) -> bool {
     match (sorted.index_of(a), sorted.index_of(b)) {
         (Some(a), Some(b)) => sets.unite(a, b),
         _ => false,

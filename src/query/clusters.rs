@@ -51,7 +51,7 @@ pub(crate) fn by_cluster<T>(members: &[Member<T>]) -> impl Iterator<Item = &[Mem
 
 /// Ascending distinct fingerprints with an index over their leading bits. A look-up reads two cache
 /// lines instead of one for each step of a binary search.
-pub(crate) struct Sorted<'a, F> {
+pub(crate) struct SortedIndex<'a, F> {
     values: &'a [F],
     bits: u32,
     /// Start of each bucket, and the end of the last one.
@@ -61,7 +61,7 @@ pub(crate) struct Sorted<'a, F> {
 /// Pairs whose ends are looked up together.
 pub(super) const LOOKED_UP_TOGETHER: usize = 64;
 
-impl<'a, F: Fingerprint> Sorted<'a, F> {
+impl<'a, F: Fingerprint> SortedIndex<'a, F> {
     /// Indexes at most 2^32 - 1 values, with half a byte for each.
     pub(super) fn new(values: &'a [F]) -> Self {
         let bits = values.len().max(1).ilog2().saturating_sub(3).min(28);
@@ -110,7 +110,7 @@ mod tests {
             let mut values: Vec<u64> = (0..len).map(|at| mix64(at) >> shift).collect();
             values.sort_unstable();
             values.dedup();
-            let sorted = Sorted::new(&values);
+            let sorted = SortedIndex::new(&values);
             for (at, &value) in values.iter().enumerate() {
                 assert_eq!(sorted.index_of(value), Some(to_u32(at)), "{len} >> {shift}");
             }

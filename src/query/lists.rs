@@ -1,6 +1,6 @@
 //! Pairs and clusters of a list in memory.
 
-use super::clusters::{self, LOOKED_UP_TOGETHER, Member, Sorted, by_cluster};
+use super::clusters::{self, LOOKED_UP_TOGETHER, Member, SortedIndex, by_cluster};
 use super::join::{Groups, Join, Pair, SPLIT_ABOVE, Wanted};
 use super::union_find::UnionFind;
 use crate::error::{Error, Result};
@@ -337,7 +337,7 @@ fn members<F: Fingerprint, T>(
         return Err(Error::Limit("clusters of at most 2^32 - 1 distinct values"));
     }
     let mut sets = UnionFind::new(natural.len());
-    let sorted = Sorted::new(natural);
+    let sorted = SortedIndex::new(natural);
     let mut ends = Vec::new();
     join_sorted(natural, near, Wanted::Forest, options, &mut |block| {
         for some in block.chunks(LOOKED_UP_TOGETHER) {

@@ -1,6 +1,6 @@
 //! Numbers the distinct fingerprints of a snapshot, for the union-find of clusters.
 
-use super::clusters::{LOOKED_UP_TOGETHER, Member, Sorted};
+use super::clusters::{LOOKED_UP_TOGETHER, Member, SortedIndex};
 use super::join::Pair;
 use super::locate::lacks;
 use super::merged::MergedView;
@@ -47,7 +47,7 @@ impl<F: Fingerprint> Order<'_, F> {
     pub(crate) fn numbers(&self) -> Numbers<'_, F> {
         match self {
             Self::Entries(run) => Numbers::Entries(run),
-            Self::Values(values, oldest) => Numbers::Values(Sorted::new(values), *oldest),
+            Self::Values(values, oldest) => Numbers::Values(SortedIndex::new(values), *oldest),
         }
     }
 
@@ -82,13 +82,13 @@ impl<F: Fingerprint> Order<'_, F> {
     }
 
     /// A walk over the fingerprints by number.
-    pub(crate) fn ascending(&self) -> Ascending<'_, F> {
+    pub(crate) fn ascending(&self) -> NumberedWalk<'_, F> {
         match self {
             Self::Entries(run) => {
                 let walk = Some((*run, run.natural().cursor()));
-                Ascending { values: &[], walk, block: Vec::new(), passed: 0 }
+                NumberedWalk { values: &[], walk, block: Vec::new(), passed: 0 }
             }
-            Self::Values(values, _) => Ascending { values, walk: None, block: Vec::new(), passed: 0 },
+            Self::Values(values, _) => NumberedWalk { values, walk: None, block: Vec::new(), passed: 0 },
         }
     }
 
@@ -121,7 +121,7 @@ impl<F: Fingerprint> Order<'_, F> {
 pub(crate) enum Numbers<'a, F> {
     Entries(&'a Run<F>),
     /// The merged list, and the oldest run.
-    Values(Sorted<'a, F>, Option<&'a Run<F>>),
+    Values(SortedIndex<'a, F>, Option<&'a Run<F>>),
 }
 
 impl<F: Fingerprint> Numbers<'_, F> {
@@ -161,7 +161,7 @@ impl<F: Fingerprint> Numbers<'_, F> {
 }
 
 /// A walk over an [`Order`].
-pub(crate) struct Ascending<'a, F> {
+pub(crate) struct NumberedWalk<'a, F> {
     values: &'a [F],
     walk: Option<(&'a Run<F>, Cursor)>,
     block: Vec<F>,
@@ -169,7 +169,7 @@ pub(crate) struct Ascending<'a, F> {
     passed: usize,
 }
 
-impl<F: Fingerprint> Ascending<'_, F> {
+impl<F: Fingerprint> NumberedWalk<'_, F> {
     /// The fingerprint with a number. Numbers of successive calls must ascend.
     pub(crate) fn at(&mut self, index: usize) -> Result<F> {
         let Some((run, cursor)) = &mut self.walk else { return Ok(self.values[index]) };

@@ -8,8 +8,10 @@ use super::prepare::Searchable;
 use super::search::{Completion, Hit, Searcher};
 use crate::error::Result;
 use crate::fingerprint::{Distance, Fingerprint, Row};
+use crate::format::manifest::{Manifest, RunRecord};
 use crate::layout::Metric;
-use crate::run::{BlockRead, Run, Tombstones};
+use crate::run::{BlockRead, NewerTombstones, Run};
+use crate::storage::Storage;
 
 /// Open runs, oldest first. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -20,6 +22,22 @@ pub(crate) struct View<F> {
 impl<F: Fingerprint> View<F> {
     pub(crate) fn new(runs: Vec<Arc<Searchable<F>>>) -> Self {
         Self { runs }
+    }
+
+    /// The runs of a manifest. Takes those that are open in `known` from there.
+    pub(crate) fn open(storage: &dyn Storage, manifest: &Manifest, known: Option<&Self>) -> Result<Self> {
+        let known = || known.into_iter().flat_map(|known| &known.runs);
+        let open = |record: &RunRecord| match known().find(|known| known.run.record == *record) {
+            Some(run) => Ok(run.clone()),
+            None => Ok(Arc::new(Searchable::new(Run::open(storage, manifest, record)?))),
+        };
+        manifest.runs.iter().map(open).collect::<Result<_>>().map(Self::new)
+    }
+
+    /// With more runs, which are newer.
+    pub(crate) fn and(mut self, newer: impl Iterator<Item = Arc<Searchable<F>>>) -> Self {
+        self.runs.extend(newer);
+        self
     }
 
     pub(crate) fn searchables(&self) -> &[Arc<Searchable<F>>] {
@@ -36,9 +54,8 @@ impl<F: Fingerprint> View<F> {
     }
 
     /// The tombstones that apply to run `index`.
-    pub(crate) fn newer(&self, index: usize) -> Newer<'_> {
-        let newer = self.runs[index + 1..].iter();
-        Newer(newer.filter_map(|searchable| searchable.run.tombstones.as_ref()).collect())
+    pub(crate) fn newer(&self, index: usize) -> NewerTombstones<'_> {
+        NewerTombstones::of(self.runs[index + 1..].iter().map(|newer| newer.run.tombstones.as_ref()))
     }
 
     /// Appends the rows near each query of a group, with the index of the query, in no particular
@@ -171,48 +188,5 @@ impl<F: Fingerprint> View<F> {
             }
         }
         Ok(dead)
-    }
-}
-
-/// The tombstones of all runs newer than one.
-pub(crate) struct Newer<'a>(Vec<&'a Tombstones>);
-
-impl Newer<'_> {
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether an id is deleted.
-    #[inline]
-    pub(crate) fn hide(&self, id: u64) -> Result<bool> {
-        for tombstones in &self.0 {
-            if tombstones.contains(id)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Removes what is deleted from `items[start..]`.
-    pub(crate) fn retain_behind<T: Copy>(
-        &self,
-        start: usize,
-        items: &mut Vec<T>,
-        id: impl Fn(&T) -> u64,
-    ) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let mut kept = start;
-        for at in start..items.len() {
-            let item = items[at];
-            if !self.hide(id(&item))? {
-                items[kept] = item;
-                kept += 1;
-            }
-        }
-        items.truncate(kept);
-        Ok(())
     }
 }

@@ -76,18 +76,59 @@ impl Tombstones {
 }
 
 /// The tombstones of all runs newer than one run.
-pub(crate) struct NewerTombstones<'a>(pub(crate) Vec<&'a Tombstones>);
+pub(crate) struct NewerTombstones<'a>(Vec<&'a Tombstones>);
 
-impl NewerTombstones<'_> {
+impl<'a> NewerTombstones<'a> {
+    /// Those of newer runs, as far as these have any.
+    pub(crate) fn of(newer: impl Iterator<Item = Option<&'a Tombstones>>) -> Self {
+        Self(newer.flatten().collect())
+    }
+
+    /// Without newer runs.
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a newer run deletes an id.
     #[inline]
-    pub(crate) fn contain(&self, id: u64) -> Result<bool> {
+    pub(crate) fn hide(&self, id: u64) -> Result<bool> {
         for tombstones in &self.0 {
             if tombstones.contains(id)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Removes what is deleted from `items[start..]`.
+    pub(crate) fn retain_behind<T>(
+        &self,
+        start: usize,
+        items: &mut Vec<T>,
+        id: impl Fn(&T) -> u64,
+    ) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let (mut at, mut checked) = (0, Ok(()));
+        items.retain(|item| {
+            at += 1;
+            at <= start
+                || checked.is_err()
+                || match self.hide(id(item)) {
+                    Ok(is_hidden) => !is_hidden,
+                    Err(error) => {
+                        checked = Err(error);
+                        true
+                    }
+                }
+        });
+        checked
     }
 }
 

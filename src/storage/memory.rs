@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::util::cast::to_usize;
 
 /// The memory of a file that has just been created.
-const SMALL_BYTES: usize = 32 << 10;
+const SMALL_BYTES: usize = 64 << 10;
 
 /// A folder in memory. Clones refer to the same folder. It has no lock.
 #[derive(Clone, Debug, Default)]

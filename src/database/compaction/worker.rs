@@ -1,12 +1,12 @@
 //! One merge, on a separate thread or on the calling one.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::build::{Target, merge};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::header::Owner;
 use crate::format::manifest::RunRecord;
@@ -67,25 +67,16 @@ impl<F: Fingerprint> MergePlan<F> {
         self.inputs.iter().map(|searchable| searchable.run.record.run).collect()
     }
 
-    /// Merges on a separate thread, with half of the threads of the options. Returns the plan if the
-    /// system cannot start a thread.
-    pub(crate) fn spawn(self, options: &Options) -> Result<MergeJob, Self> {
+    /// Merges on a separate thread, with half of the threads of the options. `None` if the system
+    /// cannot start a thread.
+    pub(crate) fn spawn(self, options: &Options) -> Option<MergeJob> {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (options.threads / 2).max(1);
         let options = options.clone().threads(threads).progress(Arc::new(StopFlag(stop.clone())));
         let replaces = self.replaces();
-        // The plan survives a closure that is not run.
-        let plan = Arc::new(Mutex::new(Some(self)));
-        let take = |plan: &Mutex<Option<Self>>| plan.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let taken = plan.clone();
-        let work = move || {
-            let plan = take(&taken).ok_or(Error::Interrupted)?;
-            plan.run(&options).map(|merged| merged.record)
-        };
-        match std::thread::Builder::new().name("nearprint merge".into()).spawn(work) {
-            Ok(thread) => Ok(MergeJob { thread, replaces, stop }),
-            Err(_) => Err(take(&plan).expect("nobody has taken it")),
-        }
+        let work = move || self.run(&options).map(|merged| merged.record);
+        let thread = std::thread::Builder::new().name("nearprint merge".into()).spawn(work).ok()?;
+        Some(MergeJob { thread, replaces, stop })
     }
 }
 

@@ -11,18 +11,19 @@ use crate::storage::names;
 impl<F: Fingerprint> Writer<F> {
     /// Creates a log and names it in the manifest.
     pub(super) fn start_log(&mut self) -> Result<()> {
-        let wal = Wal::create(&self.storage, &self.manifest)?;
-        let mut next = self.manifest.clone();
-        next.live_wal = Some(wal.live);
-        next.next_wal = wal.live.number + 1;
-        self.manifest.next_wal = next.next_wal;
-        self.replace_or_forget(next, &wal)?;
+        let mut next = self.next_manifest();
+        let wal = self.create_log(&mut next)?;
+        self.publish(next).inspect_err(|_| self.forget_log(wal.live.number))?;
         self.wal = Some(wal);
         Ok(())
     }
 
-    fn replace_or_forget(&mut self, next: Manifest, wal: &Wal) -> Result<()> {
-        self.replace_manifest(next).inspect_err(|_| self.forget_log(wal.live.number))
+    /// Creates a log, and names it in the next manifest.
+    fn create_log(&mut self, next: &mut Manifest) -> Result<Wal> {
+        let wal = Wal::create(&self.storage, next)?;
+        self.counters.next_wal += 1;
+        (next.live_wal, next.next_wal) = (Some(wal.live), self.counters.next_wal);
+        Ok(wal)
     }
 
     fn forget_log(&self, number: u64) {
@@ -50,16 +51,13 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Names a run in the manifest, and a new log in place of the old one. Returns the new log.
     fn publish_flush(&mut self, record: Option<RunRecord>, start_log: bool) -> Result<Option<Wal>> {
-        let mut next = self.manifest.clone();
-        let changes = &self.memtable.changes;
-        changes.note_in(&mut next);
-        next.next_frame = self.wal.as_ref().map_or(next.next_frame, |wal| wal.next_frame);
-        let wal = start_log.then(|| Wal::create(&self.storage, &next)).transpose()?;
-        next.live_wal = wal.as_ref().map(|wal| wal.live);
-        next.next_wal += u64::from(wal.is_some());
-        self.manifest.next_wal = next.next_wal;
-        self.publish(record.into_iter().collect(), |manifest| *manifest = next)
-            .inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
+        self.counters.next_frame = self.wal.as_ref().map_or(self.counters.next_frame, |wal| wal.next_frame);
+        let mut next = self.next_manifest();
+        (next.live_wal, next.next_frame) = (None, self.counters.next_frame);
+        self.memtable.changes.note_in(&mut next);
+        next.runs.extend(record);
+        let wal = start_log.then(|| self.create_log(&mut next)).transpose()?;
+        self.publish(next).inspect_err(|_| wal.iter().for_each(|wal| self.forget_log(wal.live.number)))?;
         Ok(wal)
     }
 
@@ -67,7 +65,7 @@ impl<F: Fingerprint> Writer<F> {
     fn write_memtable(&mut self) -> Result<Option<RunRecord>> {
         let has_older_runs = !self.manifest.runs.is_empty();
         let Some(effect) = self.memtable.changes.effect(has_older_runs) else { return Ok(None) };
-        let run = self.manifest.take_run_number();
+        let run = self.counters.take_run();
         let options = self.options.clone().without_progress();
         let storage = self.storage();
         let target = Target { storage: &storage, options: &options, owner: self.manifest.new_owner(run)? };
@@ -116,7 +114,7 @@ impl<F: Fingerprint> Writer<F> {
             let frames = log.read(log.start())?;
             // The flush needs no index.
             frames.visit(&mut |operation| self.memtable.changes.apply(operation))?;
-            self.manifest.next_frame = frames.end().frame;
+            self.counters.next_frame = frames.end().frame;
             self.flush_with(false)?;
         }
         Ok(())

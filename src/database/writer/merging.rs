@@ -2,7 +2,6 @@
 //! results.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::Writer;
 use crate::build::remove_run;
@@ -13,9 +12,6 @@ use crate::fingerprint::Fingerprint;
 use crate::format::manifest::RunRecord;
 use crate::layout::Layout;
 use crate::layout::cost::typical;
-use crate::query::prepare::Searchable;
-use crate::query::view::View;
-use crate::run::Run;
 
 /// Young runs may be merged while a merge of old runs is running.
 const MOST_MERGES: usize = 2;
@@ -25,16 +21,14 @@ impl<F: Fingerprint> Writer<F> {
     pub(crate) fn merge_if_due(&mut self) -> Result<()> {
         while self.merges.len() < MOST_MERGES {
             let Some(range) = self.due_merge() else { return Ok(()) };
-            let plan = self.plan(range)?;
             let is_spawned = self.options.background_merges && self.options.threads > 1;
-            match if is_spawned { plan.spawn(&self.options) } else { Err(plan) } {
-                Ok(job) => self.merges.push(job),
-                Err(plan) => {
-                    let merged = plan.run(&self.options.clone().without_progress());
-                    if !self.take_over(merged)? {
-                        return Ok(());
-                    }
-                }
+            if is_spawned && let Some(job) = self.plan(range.clone())?.spawn(&self.options) {
+                self.merges.push(job);
+                continue;
+            }
+            let merged = self.plan(range)?.run(&self.options.clone().without_progress());
+            if !self.take_over(merged)? {
+                return Ok(());
             }
         }
         Ok(())
@@ -85,7 +79,7 @@ impl<F: Fingerprint> Writer<F> {
             self.manifest.runs[range.clone()].iter().any(|record| Some(record.run) == largest);
         let beside = self.largest_run().filter(|_| !holds_largest).map(|record| record.layout.clone());
         let (choice, k) = (self.manifest.layout, self.manifest.k);
-        let run = self.manifest.take_run_number();
+        let run = self.take_run_number();
         Ok(MergePlan {
             has_older: range.start > 0,
             inputs: self.view.searchables()[range].to_vec(),
@@ -139,24 +133,10 @@ impl<F: Fingerprint> Writer<F> {
             runs[range.clone()].iter().map(|run| run.run).eq(replaced),
             "merged runs stay neighbours"
         );
-        let installed = self.replace_runs(range, record.as_ref());
-        if let (Err(_), Some(record)) = (&installed, &record) {
-            self.forget_run(record.run, record.segments.len());
-        }
-        installed
-    }
-
-    fn replace_runs(&mut self, range: Range<usize>, record: Option<&RunRecord>) -> Result<()> {
-        let mut next = self.manifest.clone();
-        let opened = match record {
-            Some(record) => Some(Arc::new(Searchable::new(Run::open(&self.storage, &next, record)?))),
-            None => None,
-        };
-        let inputs: Vec<RunRecord> = next.runs.splice(range.clone(), record.cloned()).collect();
-        self.replace_manifest(next)?;
-        let mut runs = self.view.searchables().to_vec();
-        runs.splice(range, opened);
-        self.view = View::new(runs);
+        let mut next = self.next_manifest();
+        let inputs: Vec<RunRecord> = next.runs.splice(range, record.clone()).collect();
+        self.publish(next)
+            .inspect_err(|_| record.iter().for_each(|new| self.forget_run(new.run, new.segments.len())))?;
         inputs.iter().for_each(|input| remove_run(&self.storage, input.run, input.segments.len()));
         Ok(())
     }

@@ -4,14 +4,16 @@
 //! is durable. When the memtable is full, a commit writes a run instead: replacing the manifest
 //! makes the operations durable, and a new log starts. FORMAT.md gives the order of every step.
 
+mod counters;
 mod flush;
 mod keys;
 mod merging;
+mod publish;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::build::remove_run;
+use self::counters::Counters;
 use crate::database::bulk::NO_ID_LEFT;
 use crate::database::compaction::MergeJob;
 use crate::database::new_row::NewRow;
@@ -19,7 +21,7 @@ use crate::database::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, Row};
 use crate::format::keys::KeyRecord;
-use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest, RunRecord};
+use crate::format::manifest::{IdRanges, MAX_CHECKPOINT_BYTES, MAX_HISTORY_BYTES, Manifest};
 use crate::format::schema::{KeyStorage, check_recipe};
 use crate::format::wal::{Content, Operation};
 use crate::kernel::Kernel;
@@ -30,12 +32,10 @@ use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::progress::NO_PROGRESS;
 use crate::query::keys::RowKey;
-use crate::query::prepare::Searchable;
 use crate::query::search::Searcher;
 use crate::query::view::View;
 use crate::query::{Match, Query};
-use crate::run::Run;
-use crate::storage::{Guarded, Lock, Storage, names};
+use crate::storage::{Guarded, Lock, Storage};
 
 /// Inserts into and deletes from a database. There is one writer at a time over all processes. It
 /// does not block readers.
@@ -71,7 +71,10 @@ pub struct Writer<F: Fingerprint> {
     options: Options,
     kernel: Kernel,
     searcher: Searcher<'static>,
+    /// As it is on disk.
     manifest: Manifest,
+    counters: Counters,
+    /// The runs of the manifest.
     view: View<F>,
     memtable: Memtable<F>,
     /// Uncommitted operations, encoded for the log.
@@ -118,10 +121,11 @@ impl<F: Fingerprint> Writer<F> {
         // A killed writer may have renamed the manifest and not synced. The manifest on disk may
         // still name files that this one does not.
         storage.sync_folder().map_err(Error::io("sync", &path))?;
-        remove_unnamed(&storage, &manifest)?;
+        manifest::remove_unnamed(&storage, &manifest)?;
         let kernel = Kernel::detect();
         let mut writer = Self {
-            view: open_runs(&storage, &manifest)?,
+            view: View::open(&storage, &manifest, None)?,
+            counters: Counters::of(&manifest),
             memtable: Memtable::new(options.memtable_rows, manifest.layout)?,
             path,
             options,
@@ -266,7 +270,7 @@ impl<F: Fingerprint> Writer<F> {
             return Err(Error::RecipeMismatch { path: self.path.clone(), recipe: known.into() });
         }
         check_recipe(recipe)?;
-        self.replace_manifest(Manifest { recipe: Some(recipe.into()), ..self.manifest.clone() })
+        self.publish(Manifest { recipe: Some(recipe.into()), ..self.next_manifest() })
     }
 
     /// The recipe of the fingerprints, if the database stores one.
@@ -446,40 +450,6 @@ impl<F: Fingerprint> Writer<F> {
         Arc::new(self.storage.clone())
     }
 
-    /// Makes written runs live, as the newest ones, by one replacement of the manifest.
-    pub(crate) fn publish(&mut self, runs: Vec<RunRecord>, change: impl FnOnce(&mut Manifest)) -> Result<()> {
-        let mut next = self.manifest.clone();
-        change(&mut next);
-        let opened =
-            runs.iter().map(|record| Ok(Arc::new(Searchable::new(Run::open(&self.storage, &next, record)?))));
-        let opened: Vec<Arc<Searchable<F>>> = opened.collect::<Result<_>>()?;
-        next.runs.extend(runs);
-        self.replace_manifest(next)?;
-        self.view = View::new(self.view.searchables().iter().cloned().chain(opened).collect());
-        Ok(())
-    }
-
-    /// Reserves the number of a new run.
-    pub(crate) fn take_run_number(&mut self) -> u64 {
-        self.manifest.take_run_number()
-    }
-
-    /// Removes the files of a run that no manifest names. Does nothing once it is unknown which
-    /// manifest is on disk.
-    pub(crate) fn forget_run(&self, run: u64, tables: usize) {
-        if !self.storage.is_poisoned() {
-            remove_run(&self.storage, run, tables);
-        }
-    }
-
-    /// Removes a file that no manifest names, as [`forget_run`](Writer::forget_run) does.
-    pub(crate) fn forget(&self, name: &str) {
-        if !self.storage.is_poisoned() {
-            // If this fails, the next writer removes it.
-            let _ = self.storage.remove(name);
-        }
-    }
-
     pub(crate) fn check_poison(&self) -> Result<()> {
         if self.storage.is_poisoned() { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
     }
@@ -505,36 +475,10 @@ impl<F: Fingerprint> Writer<F> {
         self.memtable.apply(operation);
         Ok(())
     }
-
-    fn replace_manifest(&mut self, mut next: Manifest) -> Result<()> {
-        next.generation = self.manifest.generation + 1;
-        next.next_run = next.next_run.max(self.manifest.next_run);
-        manifest::replace(&self.storage, &next)?;
-        self.manifest = next;
-        Ok(())
-    }
 }
 
 impl<F: Fingerprint> Drop for Writer<F> {
     fn drop(&mut self) {
         self.discard_merges();
     }
-}
-
-fn open_runs<F: Fingerprint>(storage: &dyn Storage, manifest: &Manifest) -> Result<View<F>> {
-    let open = |record| Ok(Arc::new(Searchable::new(Run::open(storage, manifest, record)?)));
-    Ok(View::new(manifest.runs.iter().map(open).collect::<Result<_>>()?))
-}
-
-/// Removes the files that a crash left: those that match our name patterns and are not in the
-/// manifest.
-fn remove_unnamed(storage: &dyn Storage, manifest: &Manifest) -> Result<()> {
-    let named: std::collections::HashSet<String> = manifest.file_names().collect();
-    let listed = storage.list().map_err(Error::io("read", storage.path("")))?;
-    for name in listed.iter().filter_map(|name| name.to_str()) {
-        if names::is_ours(name) && !named.contains(name) {
-            storage.remove(name).map_err(Error::io("remove", storage.path(name)))?;
-        }
-    }
-    Ok(())
 }

@@ -10,11 +10,11 @@ use crate::format::Encoder;
 pub(crate) struct Content {
     pub(super) bytes: Encoder,
     /// The batch that further operations can join.
-    batch: Option<Batch>,
+    batch: Option<OpenBatch>,
 }
 
 #[derive(Debug)]
-struct Batch {
+struct OpenBatch {
     kind: u32,
     /// Where it starts in the content.
     start: usize,
@@ -67,7 +67,7 @@ impl Content {
     /// Counts one more operation in the current batch, or in a new one if the kind differs.
     fn count(&mut self, kind: u32) {
         let (start, count) = match self.batch {
-            Some(Batch { kind: open, start, count }) if open == kind && count < u32::MAX => {
+            Some(OpenBatch { kind: open, start, count }) if open == kind && count < u32::MAX => {
                 (start, count + 1)
             }
             _ => {
@@ -76,7 +76,7 @@ impl Content {
                 (start, 1)
             }
         };
-        self.batch = Some(Batch { kind, start, count });
+        self.batch = Some(OpenBatch { kind, start, count });
         if let Some(place) = self.bytes.bytes.get_mut(start + 4..start + 8) {
             place.copy_from_slice(&count.to_le_bytes());
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::input::Input;
 use super::options::options;
-use crate::build::{RowCounts, Target, write_run};
+use crate::build::{RowCounts, RunContent, Target, write_run};
 use crate::fingerprint::Bits;
 use crate::format::manifest::{Manifest, RunRecord};
 use crate::format::paged::{ATTRIBUTES, PAGE_BYTES, PAGE_CRC_OFFSET, crc_place, data_pages};
@@ -217,7 +217,7 @@ fn write(
     let number = manifest.take_run_number();
     let target = Target { storage, options, owner: manifest.new_owner(number)? };
     let layout = run.layout.parse::<crate::LayoutChoice>()?.layout(64, k, counts.entries)?;
-    write_run(target, layout, Box::new(&rows[..]), counts, &run.deleted, &())
+    write_run(target, RunContent::new(layout, (Box::new(&rows[..]), counts), &run.deleted, &()))
 }
 
 /// One change to a file.

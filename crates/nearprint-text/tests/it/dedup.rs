@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nearprint::{Database, Fingerprint, KeyStorage, Options, Schema};
+use nearprint::{Database, Fingerprint, KeyStorage, NewRow, Options, Schema};
 use nearprint_text::dedup::{Confirm, Decision, DedupOptions, Deduplicator, FileJob, Keep, Unit, recipe_of};
 use nearprint_text::documents::Format;
 use nearprint_text::{DatabaseProblem, Error, OutputProblem, Recipe, ResumeProblem};
@@ -134,6 +134,47 @@ fn documents_since_the_last_checkpoint_are_forgotten() {
     assert_eq!(dedup.unfinished(), None);
     assert_eq!(dedup.decide("g", "one two three").unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("h", "seven eight nine").unwrap(), duplicate("f", 0));
+}
+
+/// A kept document had the sequence number of its first insertion, and so belonged to the job that
+/// inserted it first.
+#[test]
+fn regression_a_restart_keeps_what_another_writer_has_stored_again() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let open = || Deduplicator::<u64>::open(&path, options(3)).unwrap();
+    let mut dedup = open();
+    let start = dedup.next_sequence();
+    for (key, text) in [("a", "one two three"), ("b", "four five six"), ("nothing", "")] {
+        assert_eq!(dedup.decide(key, text).unwrap(), Decision::Kept);
+    }
+    dedup.checkpoint(b"half").unwrap();
+    drop(dedup);
+
+    let database = Database::<u64>::open(&path).unwrap();
+    let snapshot = database.snapshot().unwrap();
+    let rows: Vec<_> = snapshot.rows().unwrap().map(Result::unwrap).collect();
+    let mut writer = database.writer().unwrap();
+    for (row, key) in rows.iter().map(|row| (row, snapshot.keys_of(*row).unwrap().remove(0).key)) {
+        if key != "b" {
+            writer.insert(NewRow { id: Some(row.id), ..NewRow::keyed(row.fingerprint, &key) }).unwrap();
+        }
+    }
+    writer.close().unwrap();
+
+    let mut dedup = open();
+    // Nothing is near a text without tokens, not even itself.
+    assert_eq!(dedup.decide("nothing", "").unwrap(), Decision::Kept);
+    assert_eq!(dedup.decide("c", "seven eight nine").unwrap(), Decision::Kept);
+    // Two of five insertions so far were not the job's.
+    dedup.forget(&[start..start + 3, start + 5..dedup.next_sequence()]).unwrap();
+    drop(dedup);
+
+    let snapshot = database.snapshot().unwrap();
+    let keys = |row| snapshot.keys_of(row).unwrap().remove(0).key;
+    let mut left: Vec<String> = snapshot.rows().unwrap().map(|row| keys(row.unwrap())).collect();
+    left.sort();
+    assert_eq!(left, ["a", "nothing"]);
 }
 
 #[test]

@@ -8,36 +8,36 @@ pub(super) const BLOCK: usize = 4096;
 pub(super) const MAX_PIECES: usize = 32;
 
 /// A source of ascending records.
-pub(super) trait Blocks<T> {
+pub(super) trait BlockReader<T> {
     /// Appends the next records, or nothing at the end.
     fn next_block(&mut self, out: &mut Vec<T>) -> Result<()>;
 }
 
 /// An ascending sequence of records, with a window onto the next ones.
-pub(super) struct Stream<'a, T> {
-    source: StreamSource<'a, T>,
+pub(super) struct Ascending<'a, T> {
+    source: AscendingSource<'a, T>,
     block: Vec<T>,
     at: usize,
 }
 
-enum StreamSource<'a, T> {
+enum AscendingSource<'a, T> {
     Empty,
     Slice(&'a [T]),
-    Blocks(Box<dyn Blocks<T> + 'a>),
-    Merge(Box<(Stream<'a, T>, Stream<'a, T>)>),
+    Blocks(Box<dyn BlockReader<T> + 'a>),
+    Merge(Box<(Ascending<'a, T>, Ascending<'a, T>)>),
 }
 
-impl<'a, T: Copy + Ord> Stream<'a, T> {
-    fn new(source: StreamSource<'a, T>) -> Self {
+impl<'a, T: Copy + Ord> Ascending<'a, T> {
+    fn new(source: AscendingSource<'a, T>) -> Self {
         Self { source, block: Vec::new(), at: 0 }
     }
 
     pub(super) fn slice(slice: &'a [T]) -> Self {
-        Self::new(StreamSource::Slice(slice))
+        Self::new(AscendingSource::Slice(slice))
     }
 
-    pub(super) fn blocks(blocks: Box<dyn Blocks<T> + 'a>) -> Self {
-        Self::new(StreamSource::Blocks(blocks))
+    pub(super) fn blocks(blocks: Box<dyn BlockReader<T> + 'a>) -> Self {
+        Self::new(AscendingSource::Blocks(blocks))
     }
 
     /// One stream over the records of all streams: a balanced tree of merges.
@@ -47,13 +47,13 @@ impl<'a, T: Copy + Ord> Stream<'a, T> {
             let mut rest = streams.into_iter();
             while let Some(first) = rest.next() {
                 paired.push(match rest.next() {
-                    Some(second) => Self::new(StreamSource::Merge(Box::new((first, second)))),
+                    Some(second) => Self::new(AscendingSource::Merge(Box::new((first, second)))),
                     None => first,
                 });
             }
             streams = paired;
         }
-        streams.pop().unwrap_or_else(|| Self::new(StreamSource::Empty))
+        streams.pop().unwrap_or_else(|| Self::new(AscendingSource::Empty))
     }
 
     pub(super) fn for_each_block<E: From<Error>>(
@@ -84,14 +84,14 @@ impl<'a, T: Copy + Ord> Stream<'a, T> {
         self.at = 0;
         self.block.clear();
         match &mut self.source {
-            StreamSource::Empty => {}
-            StreamSource::Slice(slice) => {
+            AscendingSource::Empty => {}
+            AscendingSource::Slice(slice) => {
                 let (now, later) = slice.split_at(slice.len().min(BLOCK));
                 self.block.extend_from_slice(now);
                 *slice = later;
             }
-            StreamSource::Blocks(blocks) => blocks.next_block(&mut self.block)?,
-            StreamSource::Merge(pair) => merge_block(&mut pair.0, &mut pair.1, &mut self.block)?,
+            AscendingSource::Blocks(blocks) => blocks.next_block(&mut self.block)?,
+            AscendingSource::Merge(pair) => merge_block(&mut pair.0, &mut pair.1, &mut self.block)?,
         }
         Ok(())
     }
@@ -107,12 +107,12 @@ impl<'a, T: Copy + Ord> Stream<'a, T> {
 
 /// Visits the distinct records of all streams in ascending order, block by block.
 pub(super) fn for_each_distinct<T: Copy + Ord, E: From<Error>>(
-    streams: Vec<Stream<'_, T>>,
+    streams: Vec<Ascending<'_, T>>,
     mut visit: impl FnMut(&[T]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut last = None;
     let mut distinct = Vec::with_capacity(BLOCK);
-    Stream::tree(streams).for_each_block(|block| {
+    Ascending::tree(streams).for_each_block(|block| {
         distinct.clear();
         for &record in block {
             if last != Some(record) {
@@ -126,7 +126,11 @@ pub(super) fn for_each_distinct<T: Copy + Ord, E: From<Error>>(
 
 /// Fills `out` with the next records of two streams. The inner loop has no branch that depends on
 /// the data.
-fn merge_block<T: Copy + Ord>(a: &mut Stream<'_, T>, b: &mut Stream<'_, T>, out: &mut Vec<T>) -> Result<()> {
+fn merge_block<T: Copy + Ord>(
+    a: &mut Ascending<'_, T>,
+    b: &mut Ascending<'_, T>,
+    out: &mut Vec<T>,
+) -> Result<()> {
     while out.len() < BLOCK {
         let room = BLOCK - out.len();
         let (left, right) = (a.window()?, b.window()?);
