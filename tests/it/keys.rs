@@ -366,7 +366,7 @@ fn regression_hashes_of_texts_belong_to_the_schema<F: Fingerprint>() {
     writer.insert(NewRow { text: &[3; 32], ..NewRow::keyed(low::<F>(1), "a") }).unwrap();
     let error = writer.insert(NewRow { text: &[3; 33], ..NewRow::keyed(low::<F>(1), "b") }).unwrap_err();
     assert!(matches!(error, Error::NotAHash { len_bytes: 33, .. }), "{error}");
-    assert!(error.to_string().ends_with("the database stores hashes of texts, and no texts"), "{error}");
+    assert!(error.to_string().ends_with("the database stores hashes of texts, not texts"), "{error}");
     writer.set_checkpoint(b"").unwrap();
     writer.close().unwrap();
     database.snapshot().unwrap().backup(home.path().join("backup")).unwrap();

@@ -214,7 +214,7 @@ fn regression_without_memory_commands_say_so() {
     let limited = |kib: u32, line: &str| outcome(at, &format!("ulimit -v {kib}; $np {line}"));
     // Below, the program is not loaded, or the system cannot enlarge its stack.
     let loaded = (20_000..).step_by(500).find(|&kib| limited(kib, "--version").0 == Some(0)).unwrap();
-    let least = loaded + 1000;
+    let least = loaded + 2000;
     let mut refused = 0;
     for line in [
         "query a.np -f 7",
