@@ -26,6 +26,7 @@ use clap::Parser;
 
 use commands::Cli;
 pub use commands::DedupReport;
+pub use memory::Allocator;
 pub use simhash_cpp::{find_all_main, find_clusters_main};
 use terminal::{failure, interrupt, print_lines, stdout, warn_of_occupants, without_controls};
 

@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use crate::terminal::failure;
 
-/// The allocator of the system, with an error instead of a null pointer.
-struct Allocator;
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
+/// The allocator of the system, with an error instead of a null pointer. For programs only: it ends
+/// the process.
+#[derive(Debug)]
+pub struct Allocator;
 
 // SAFETY: each call goes to the allocator of the system unchanged, and returns what it returned.
 unsafe impl GlobalAlloc for Allocator {

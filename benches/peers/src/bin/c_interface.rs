@@ -11,9 +11,8 @@ use nearprint::{Options, Schema, Snapshot};
 use nearprint_c::columns::nearprint_columns;
 use nearprint_c::database::{nearprint_database_free, nearprint_database_open};
 use nearprint_c::error::{nearprint_error, nearprint_error_free, nearprint_error_new};
-use nearprint_c::snapshot::{
-    nearprint_snapshot, nearprint_snapshot_free, nearprint_snapshot_query, nearprint_snapshot_take,
-};
+use nearprint_c::query::nearprint_snapshot_query;
+use nearprint_c::snapshot::{nearprint_snapshot, nearprint_snapshot_free, nearprint_snapshot_take};
 use nearprint_c::status::nearprint_status;
 use peers::{Random, near};
 
