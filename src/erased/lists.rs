@@ -152,19 +152,19 @@ fn keyed<F: Fingerprint>((keys, values): (&[u64], &[u64])) -> Vec<(u64, F)> {
 }
 
 /// The indexes of the pairs of a spanning forest: see
-/// [`spanning_forest`](crate::spanning_forest).
+/// [`spanning_forest`](crate::list::spanning_forest).
 ///
 /// # Errors
-/// As [`spanning_forest`](crate::spanning_forest).
+/// As [`spanning_forest`](crate::list::spanning_forest).
 pub fn spanning_forest(width: Width, a: &[u64], b: &[u64]) -> Result<Vec<usize>> {
     with_width!(width, F => query::spanning_forest(&ends::<F>(a, b)))
 }
 
 /// The ends of pairs, each with the smallest end of its connected component, as pairs: see
-/// [`components`](crate::components).
+/// [`components`](crate::list::components).
 ///
 /// # Errors
-/// As [`components`](crate::components).
+/// As [`components`](crate::list::components).
 pub fn components(width: Width, a: &[u64], b: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
     let (mut members, mut smallest) = (Vec::new(), Vec::new());
     with_width!(width, F => {

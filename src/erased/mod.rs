@@ -1,7 +1,7 @@
 //! Databases whose width is known only at run time: the interface for other languages and for
 //! programs that open any database.
 //!
-//! A fingerprint is [`Width::words`] 64-bit words, the least significant one first. Several stand
+//! A fingerprint is [`Width::words`](crate::Width::words) 64-bit words, the least significant one first. Several stand
 //! one after the other; an incomplete last one is ignored. Results are rows that a [`Sink`]
 //! receives, or [`Columns`]. What fails has an [`ErrorKind`](crate::ErrorKind).
 //!
