@@ -74,7 +74,7 @@ typedef enum {
   // The path cannot name a new database: it has no last component, is a mount point, lies in a
   // database, or nearprint did not make what stands at `NAME.building`.
   NEARPRINT_BAD_PLACE = 12,
-  // A valid file of a newer format version.
+  // A valid file of a newer format version, or with something that only a newer program knows.
   NEARPRINT_NEWER_VERSION = 13,
   // A file is damaged. nearprint_error_damage() says where.
   NEARPRINT_CORRUPT = 14,
