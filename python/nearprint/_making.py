@@ -170,7 +170,7 @@ def repair(
 
     ``dest`` must not exist, or be an empty folder. Every row of the new database was in the old one,
     which is not changed; no writer may have it open. The new database has the settings of the old
-    one, or ``k`` and ``layout`` if the manifest is lost.
+    one, or ``k`` and ``layout`` if neither the manifest nor the header of a run has them.
 
     Damage is not an error: the result lists it. Raises ``NotFoundError`` if there is no file of a database.
     """

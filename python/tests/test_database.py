@@ -447,7 +447,7 @@ def test_a_damaged_database_is_repaired(filled: tuple[nearprint.Database, list[i
         nearprint.repair(tmp_path / "nowhere", tmp_path / "other")
 
 
-def test_repair_takes_its_schema_if_the_manifest_is_lost(tmp_path: Path) -> None:
+def test_repair_finds_the_schema_in_the_runs_if_the_manifest_is_lost(tmp_path: Path) -> None:
     damaged, saved = tmp_path / "damaged.np", tmp_path / "saved.np"
     nearprint.create(damaged, k=2).close()
     with nearprint.open(damaged) as database:
@@ -456,7 +456,7 @@ def test_repair_takes_its_schema_if_the_manifest_is_lost(tmp_path: Path) -> None
     salvage = nearprint.repair(damaged, saved, k=5)
     assert (salvage.made, salvage.rows) == (True, 2)
     with nearprint.open(saved) as database:
-        assert database.k == 5
+        assert database.k == 2
         assert database.rows().table()["id"].tolist() == [5, 6]
 
 

@@ -121,7 +121,7 @@ def test_misfits_are_refused() -> None:
         partition.join_blocks([-1], [1], 3)
     with pytest.raises(nearprint.InputError, match="integers"):
         partition.join_blocks([0.5], [1], 3)
-    with pytest.raises(nearprint.InputError, match="not a group"):
+    with pytest.raises(nearprint.InputError, match="no such group"):
         partition.join_blocks([1 << 62], [1], 3)
     with pytest.raises(nearprint.InputError, match="1 ends of 64 bits, and 2"):
         partition.forest([1], [1, 2])

@@ -61,8 +61,9 @@ impl Options {
     /// Every row of the new database was in the old one. Rows that cannot be proved are left out
     /// and counted. Fingerprints lost from one table are restored from the others. If the manifest
     /// cannot be read, runs are found by their files. The new database has the schema of the old
-    /// one, or `fallback` if the manifest is lost. It is as accessible to other users, and does not
-    /// reuse the automatic ids of the old one.
+    /// one. Without a manifest, k, layout and keys come from the headers of the other files, the
+    /// recipe from `fallback`, and all of them from there if no header is left. It is as accessible
+    /// to other users, and does not reuse the automatic ids of the old one.
     ///
     /// Memory, in addition to the options': 16 bytes for every fingerprint that table 0 has lost, 8
     /// for every deleted id, twice the log, 1/2048 of the largest file.

@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Memory to use: 512M, 6G, …
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = values::size)]
     memory: usize,
-    /// The layout, if MANIFEST is lost; bands:BxN also changes the definition of distance
+    /// The layout, if neither MANIFEST nor a run has it; bands:BxN also changes the definition of distance
     #[arg(long, value_name = "LAYOUT", default_value = "auto", value_parser = values::layout)]
     layout: LayoutChoice,
     /// The recipe, if MANIFEST is lost; it determines the layout of MinHash fingerprints
