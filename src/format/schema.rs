@@ -36,6 +36,9 @@ pub enum KeyStorage {
     KeysAndHashes,
     /// Keys, and with each key the text of the document or any other bytes.
     KeysAndTexts,
+    /// Keys, and with each key the set of features of the text, by which its exact similarity with
+    /// another text is known; in bytes of the caller.
+    KeysAndFeatures,
 }
 
 impl KeyStorage {
@@ -45,6 +48,7 @@ impl KeyStorage {
             Some(KeysKept { beside: BesideKeys::Nothing, .. }) => Self::Keys,
             Some(KeysKept { beside: BesideKeys::Hashes, .. }) => Self::KeysAndHashes,
             Some(KeysKept { beside: BesideKeys::Texts, .. }) => Self::KeysAndTexts,
+            Some(KeysKept { beside: BesideKeys::Features, .. }) => Self::KeysAndFeatures,
         }
     }
 
@@ -55,6 +59,7 @@ impl KeyStorage {
             Self::Keys => BesideKeys::Nothing,
             Self::KeysAndHashes => BesideKeys::Hashes,
             Self::KeysAndTexts => BesideKeys::Texts,
+            Self::KeysAndFeatures => BesideKeys::Features,
         };
         Some(KeysKept { beside, next_sequence: 0 })
     }
@@ -65,20 +70,20 @@ impl KeyStorage {
         !matches!(self, Self::None)
     }
 
-    /// Whether keys have texts. False where they have hashes of texts.
+    /// Whether keys have texts. False where they have hashes or features of texts.
     #[must_use]
     pub const fn has_texts(self) -> bool {
         matches!(self, Self::KeysAndTexts)
     }
 
-    /// Whether keys have texts, or hashes of texts.
+    /// Whether keys have texts, or features or hashes of texts.
     #[must_use]
     pub const fn has_values(self) -> bool {
-        matches!(self, Self::KeysAndHashes | Self::KeysAndTexts)
+        matches!(self, Self::KeysAndHashes | Self::KeysAndTexts | Self::KeysAndFeatures)
     }
 }
 
-/// `none`, `keys`, `keys and hashes` or `keys and texts`.
+/// `none`, `keys`, `keys and hashes`, `keys and texts` or `keys and features`.
 impl fmt::Display for KeyStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -86,6 +91,7 @@ impl fmt::Display for KeyStorage {
             Self::Keys => "keys",
             Self::KeysAndHashes => "keys and hashes",
             Self::KeysAndTexts => "keys and texts",
+            Self::KeysAndFeatures => "keys and features",
         })
     }
 }
@@ -117,7 +123,7 @@ impl Schema {
         self
     }
 
-    /// Whether rows have keys, and keys texts or hashes of texts.
+    /// Whether rows have keys, and what keys have with them.
     #[must_use]
     pub fn keys(mut self, keys: KeyStorage) -> Self {
         self.keys = keys;

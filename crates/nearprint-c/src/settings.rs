@@ -22,6 +22,8 @@ pub enum nearprint_keys {
     NEARPRINT_KEYS_AND_TEXTS = 2,
     /// Rows have keys, and keys have hashes of texts, of at most 32 bytes.
     NEARPRINT_KEYS_AND_HASHES = 3,
+    /// Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
+    NEARPRINT_KEYS_AND_FEATURES = 4,
 }
 
 /// What a new database is. It is stored with the database and never changes.
@@ -146,6 +148,7 @@ pub(crate) fn schema(call: &Call, schema: *const nearprint_schema) -> Outcome<(W
         1 => KeyStorage::Keys,
         2 => KeyStorage::KeysAndTexts,
         3 => KeyStorage::KeysAndHashes,
+        4 => KeyStorage::KeysAndFeatures,
         other => return Err(Failure::argument("schema.keys", format_args!("{other} is no nearprint_keys"))),
     };
     let mut schema = Schema::new().k(given.k).keys(keys);

@@ -20,6 +20,8 @@ const FLAG_KEYS: u32 = 4;
 const FLAG_TEXTS: u32 = 8;
 /// Bit 4 of the flags: keys have hashes of texts.
 const FLAG_HASHES: u32 = 16;
+/// Bit 5 of the flags: keys have the features of texts.
+const FLAG_FEATURES: u32 = 32;
 /// The largest generation, and the largest number of the next run, log, frame or key. Counters that
 /// start here never overflow.
 pub(crate) const MAX_NUMBER: u64 = 1 << 63;
@@ -89,6 +91,7 @@ pub(crate) enum BesideKeys {
     Nothing,
     Hashes,
     Texts,
+    Features,
 }
 
 impl BesideKeys {
@@ -97,13 +100,15 @@ impl BesideKeys {
             Self::Nothing => 0,
             Self::Hashes => FLAG_HASHES,
             Self::Texts => FLAG_TEXTS,
+            Self::Features => FLAG_FEATURES,
         }
     }
 
-    /// `None` if both flags are set.
+    /// `None` if several flags are set.
     fn of_flags(flags: u32) -> Option<Self> {
-        let all = [Self::Nothing, Self::Hashes, Self::Texts];
-        all.into_iter().find(|beside| beside.flag() == flags & (FLAG_HASHES | FLAG_TEXTS))
+        let all = [Self::Nothing, Self::Hashes, Self::Texts, Self::Features];
+        let any = flags & (FLAG_HASHES | FLAG_TEXTS | FLAG_FEATURES);
+        all.into_iter().find(|beside| beside.flag() == any)
     }
 }
 
@@ -252,7 +257,7 @@ pub(in crate::format) fn decode_keys_flags(fields: &mut Decoder<'_>) -> Result<O
 
 /// The flags, and what they say is stored with each key.
 fn decode_flags(body: &mut Decoder<'_>) -> Result<(u32, BesideKeys), Problem> {
-    const KNOWN: u32 = FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS | FLAG_HASHES;
+    const KNOWN: u32 = FLAG_HAS_IDS | FLAG_RUNS_ONLY | FLAG_KEYS | FLAG_TEXTS | FLAG_HASHES | FLAG_FEATURES;
     let flags = body.u32()?;
     if flags & !KNOWN != 0 {
         return Err(Problem::NewerFeature(format!("flag {}", (flags & !KNOWN).trailing_zeros())));

@@ -32,7 +32,7 @@ fn survives_the_round_trip() {
         ..manifest
     };
     assert_eq!(Manifest::decode(&empty.encode()), Ok(empty));
-    for beside in [BesideKeys::Nothing, BesideKeys::Hashes, BesideKeys::Texts] {
+    for beside in [BesideKeys::Nothing, BesideKeys::Hashes, BesideKeys::Texts, BesideKeys::Features] {
         let keyed = Manifest { keys: Some(KeysKept { beside, next_sequence: 50 }), ..sample() };
         assert_eq!(Manifest::decode(&keyed.encode()), Ok(keyed));
     }
@@ -47,9 +47,11 @@ fn unknown_flags_and_those_that_contradict_others_are_rejected() {
         assert_eq!(std::mem::replace(&mut bytes[FLAGS], flags), 0x0d);
         Manifest::decode(&resealed(bytes))
     };
-    assert!(with_flags(0x0d).is_ok() && with_flags(0x15).is_ok());
-    assert!(matches!(with_flags(0x1d), Err(Problem::Flaw(_))));
-    assert_eq!(with_flags(0x2d), Err(Problem::NewerFeature("flag 5".into())));
+    assert!([0x0d, 0x15, 0x25].into_iter().all(|flags| with_flags(flags).is_ok()));
+    for contradicting in [0x1d, 0x2d, 0x35] {
+        assert!(matches!(with_flags(contradicting), Err(Problem::Flaw(_))));
+    }
+    assert_eq!(with_flags(0x4d), Err(Problem::NewerFeature("flag 6".into())));
     let mut bytes = Manifest { keys: None, runs: vec![], ..sample() }.encode();
     assert_eq!(std::mem::replace(&mut bytes[FLAGS], 0x11), 0x01, "hashes of texts, and no keys");
     assert!(Manifest::decode(&resealed(bytes)).is_err());

@@ -14,7 +14,7 @@ pub(crate) use documents::DocumentArgs;
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
 pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;
-pub(crate) use near::{NearArgs, limit};
+pub(crate) use near::{NearArgs, exactly, limit};
 pub(crate) use recipe::RecipeArgs;
 pub(crate) use report::{GroupWriter, ReportArgs, write_page};
 pub(crate) use schema::{SchemaArgs, note_open_kind};

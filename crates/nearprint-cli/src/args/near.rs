@@ -18,6 +18,11 @@ pub(crate) fn limit(recipe: &Recipe, k: u32) -> String {
     }
 }
 
+/// What is near from an exact similarity on, in words.
+pub(crate) fn exactly(similarity: f64) -> String {
+    format!("similarity {similarity} or more, exact")
+}
+
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct NearArgs {
     /// How many bits may differ; for MinHash, bits of the sketch, and a band is equal [default: the
@@ -34,6 +39,12 @@ impl NearArgs {
     /// Whether an option is given.
     pub(crate) fn is_given(self) -> bool {
         self.k.is_some() || self.similarity.is_some()
+    }
+
+    /// The distance and the exact similarity, whichever is given, for documents with a recipe.
+    pub(crate) fn of_documents(self, recipe: &Recipe) -> Result<(Option<u32>, Option<f64>), Failure> {
+        let k = self.k(recipe.bands(), recipe.width())?;
+        Ok((k.filter(|_| self.k.is_some()), self.similarity))
     }
 
     /// The largest distance, if an option sets it, between fingerprints of a width with these bands

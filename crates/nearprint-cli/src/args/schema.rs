@@ -41,6 +41,10 @@ pub(crate) struct SchemaArgs {
     /// Store keys and hashes of the texts of documents, which identify exact copies
     #[arg(long, conflicts_with = "texts")]
     hashes: bool,
+    /// Store keys and the features of the texts of documents, by which `dedup` knows exact
+    /// similarities
+    #[arg(long, conflicts_with_all = ["texts", "hashes"])]
+    features: bool,
     /// How documents become fingerprints: the name of a recipe, or its parts. The database then
     /// refuses any other recipe
     #[arg(long, value_name = "RECIPE")]
@@ -74,6 +78,7 @@ impl SchemaArgs {
         let keys = match self {
             Self { texts: true, .. } => KeyStorage::KeysAndTexts,
             Self { hashes: true, .. } => KeyStorage::KeysAndHashes,
+            Self { features: true, .. } => KeyStorage::KeysAndFeatures,
             Self { keys: true, .. } => KeyStorage::Keys,
             _ => KeyStorage::None,
         };

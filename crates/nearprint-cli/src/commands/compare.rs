@@ -164,10 +164,12 @@ impl Args {
         global: GlobalArgs,
     ) -> Result<Compared, Failure> {
         let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
+        let (given_k, given_similarity) = self.near.of_documents(recipe)?;
+        let least = given_similarity.unwrap_or(recipe.near_similarity());
         if self.a == self.b && self.a.as_os_str() == "-" {
             return Err(Failure::Usage("only one of the two can be standard input".into()));
         }
-        let mut fingerprinter = recipe.fingerprinter::<F>()?;
+        let mut fingerprinter = recipe.fingerprinter::<F>()?.with_features();
         let mut found = Vec::new();
         let inputs = [self.a.clone(), self.b.clone()];
         let num_replaced = for_each_text(&inputs, &mut |record| {
@@ -178,18 +180,23 @@ impl Args {
             return Err(Failure::Usage(format!("`compare` needs two texts, but the inputs have {count}")));
         };
         let mut unusual = UnusualDocuments { num_replaced, ..UnusualDocuments::default() };
-        [a, b].iter().for_each(|found| unusual.push(found.comparable()));
+        [&a, &b].iter().for_each(|found| unusual.push(found.comparable()));
         unusual.warn(global);
         let distance = recipe.distance(a.stored("a"), b.stored("b"));
         let bands = recipe.bands();
         let shares_band = bands.is_none_or(|bands| bands.shares_band(a.value, b.value));
-        let verdict = of_tokens(&a, &b).unwrap_or_else(|| Verdict::of(distance <= k, shares_band));
+        let exact = bands.filter(|_| given_k.is_none()).and_then(|_| a.features.similarity(&b.features));
+        let of_features = || match exact {
+            Some(similarity) => Verdict::of_similarity(similarity, least),
+            None => Verdict::of(distance <= k, shares_band),
+        };
+        let verdict = of_tokens(&a, &b).unwrap_or_else(of_features);
         let has_similarity = !matches!(verdict, Verdict::NoToken | Verdict::NoFeature);
         Ok(Compared {
             distance,
             bits: bands.map_or(F::BITS, |bands| bands.sketch_bits(F::WIDTH)),
             k,
-            similarity: has_similarity.then(|| recipe.similarity(distance)),
+            similarity: has_similarity.then(|| exact.unwrap_or_else(|| recipe.similarity(distance))),
             verdict,
             texts: Some([text_a, text_b]),
         })
@@ -210,12 +217,16 @@ struct Compared {
     texts: Option<[String; 2]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     Near,
     TooFar,
     /// No band of the MinHash fingerprints is equal.
     NoEqualBand,
+    /// Their exact similarity is at least this.
+    Similar(f64),
+    /// It is less than this.
+    Dissimilar(f64),
     /// One of the texts has no token.
     NoToken,
     /// One of the texts has no feature, and the tokens differ.
@@ -236,7 +247,11 @@ fn of_tokens<F: Fingerprint>(a: &Fingerprinted<F>, b: &Fingerprinted<F>) -> Opti
 
 impl Verdict {
     fn is_near(self) -> bool {
-        matches!(self, Self::Near | Self::SameTokens)
+        matches!(self, Self::Near | Self::Similar(_) | Self::SameTokens)
+    }
+
+    fn of_similarity(similarity: f64, least: f64) -> Self {
+        if similarity >= least { Self::Similar(least) } else { Self::Dissimilar(least) }
     }
 
     fn of(is_within: bool, shares_band: bool) -> Self {
@@ -251,13 +266,16 @@ impl Verdict {
 impl Compared {
     /// The similarity and the verdict in words.
     fn summary(&self) -> String {
+        let found = self.similarity.unwrap_or_default();
         let similarity =
-            self.similarity.map_or(String::new(), |similarity| format!("similarity about {similarity:.2}; "));
+            self.similarity.map_or(String::new(), |found| format!("similarity about {found:.2}; "));
         let Self { k, bits, .. } = self;
         match self.verdict {
             Verdict::Near => format!("{similarity}near-duplicates: at most {k} of {bits} bits differ"),
             Verdict::TooFar => format!("{similarity}not near: more than {k} of {bits} bits differ"),
             Verdict::NoEqualBand => format!("{similarity}not near, as no band is equal"),
+            Verdict::Similar(least) => format!("similarity {found:.4}; near-duplicates: at least {least}"),
+            Verdict::Dissimilar(least) => format!("similarity {found:.4}; not near: less than {least}"),
             Verdict::NoToken => "a text without a token is near no other".into(),
             Verdict::NoFeature => {
                 "a text without a feature of the recipe is near no other, unless their tokens are the same"

@@ -12,7 +12,8 @@ use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Fingerprint, Printed};
 use nearprint_text::documents::{self, BadRecord, Item, Record};
 use nearprint_text::recipe::{
-    Comparable, Explained, Feature, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight, weighted,
+    Comparable, Explained, Feature, Features, Fingerprinted, Fingerprinter, ParseWeightError, Recipe, Weight,
+    weighted,
 };
 
 /// Compute the fingerprints of texts
@@ -143,7 +144,8 @@ impl Processor<'_> {
             true => parse_features(fingerprinter, &record, self.format).map(|features| {
                 let num_features = features.len();
                 let value = weighted(features.into_iter().map(|(_, hash, weight)| (hash, weight)));
-                Fingerprinted { value, num_tokens: num_features, num_features, text_hash: 0 }
+                let (text_hash, features) = (0, Features::default());
+                Fingerprinted { value, num_tokens: num_features, num_features, text_hash, features }
             }),
             false => Ok(fingerprinter.fingerprint(&record.text)),
         };

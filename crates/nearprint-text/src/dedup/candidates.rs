@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::confirm::Confirm;
+use super::measure::{Judge, Measure};
 use super::stored::Stored;
-use crate::error::Result;
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe, stored_fingerprint};
+use super::temporary::TemporaryBytes;
+use crate::error::{Error, Result};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, features, stored_fingerprint};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -18,12 +19,15 @@ pub(super) struct Document<'a, F> {
     /// 0 without features.
     pub(super) fingerprint: F,
     pub(super) comparable: Comparable,
+    /// Its set of features, if they are compared.
+    pub(super) features: &'a [u8],
 }
 
 impl<'a, F: Fingerprint> Document<'a, F> {
-    pub(super) fn new(key: &'a str, text: &'a str, fingerprinted: &Fingerprinted<F>) -> Self {
+    pub(super) fn new(key: &'a str, text: &'a str, fingerprinted: &'a Fingerprinted<F>) -> Self {
+        let features = fingerprinted.features.as_bytes();
         let (text_hash, comparable) = (fingerprinted.text_hash, fingerprinted.comparable());
-        Self { key, text, text_hash, fingerprint: fingerprinted.value, comparable }
+        Self { key, text, text_hash, fingerprint: fingerprinted.value, comparable, features }
     }
 
     /// The fingerprint of its row: see [`Fingerprinted::stored`].
@@ -100,38 +104,23 @@ impl<T> Verdict<T> {
 
     /// The verdict of two collections: the nearer document, or the one of `self` if both are equally
     /// near.
-    pub(super) fn or_nearer(self, other: Self, distance: impl Fn(&T) -> u32) -> Self {
+    pub(super) fn or_nearer(self, other: Self, measure: &Measure, distance: impl Fn(&T) -> u32) -> Self {
+        let nearness = |near: &T, similarity: f64| (distance(near), similarity);
         match (&self, &other) {
-            (Self::Near(own, _), Self::Near(others, _)) if distance(others) < distance(own) => other,
+            (Self::Near(own, of_own), Self::Near(others, of_others))
+                if measure.is_nearer(nearness(others, *of_others), nearness(own, *of_own)) =>
+            {
+                other
+            }
             (Self::Near(..), _) | (Self::Unconfirmed, Self::New) => self,
             _ => other,
         }
     }
 }
 
-/// When documents are near-duplicates, and how similar they are.
-#[derive(Clone)]
-pub(super) struct Measure {
-    /// The largest distance.
-    pub(super) k: u32,
-    pub(super) recipe: Recipe,
-    pub(super) confirm: Option<Confirm>,
-}
-
-impl Measure {
-    /// The similarity of a text and another one, whose fingerprints have this distance. `None` if
-    /// the texts are to confirm it and do not.
-    pub(super) fn similarity(
-        &self,
-        text: &str,
-        distance: u32,
-        other: impl FnOnce() -> Result<String>,
-    ) -> Result<Option<f64>> {
-        match self.confirm {
-            Some(confirm) => Ok(confirm.similarity(text, &other()?)),
-            None => Ok(Some(self.recipe.similarity(distance))),
-        }
-    }
+/// A set of features that cannot be read.
+fn damaged(key: &str) -> Error {
+    Error::input(format!("the features of {key:?} in the database"), "they are damaged")
 }
 
 /// A collection of kept documents.
@@ -145,12 +134,37 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
     /// The text of a kept document.
     fn text_of(&mut self, candidate: &Candidate) -> Result<String>;
 
+    /// The set of features of a kept document, where it is stored.
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>>;
+
     /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
     /// the key and the fingerprint of the new one is the same document and needs no confirmation.
-    fn nearest(&mut self, document: Document<'_, F>, measure: &Measure) -> Result<Verdict> {
+    fn nearest(
+        &mut self,
+        document: Document<'_, F>,
+        measure: &Measure,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Verdict> {
         let Some((fingerprint, k)) = document.look_up(measure.k) else { return Ok(Verdict::New) };
+        let near = self.query(fingerprint, k)?;
+        match measure.judge {
+            Judge::Features(least) if document.comparable == Comparable::Features => {
+                self.most_similar(document, least, &near, fingerprinter)
+            }
+            _ => self.first_similar(document, measure, &near),
+        }
+    }
+
+    /// The nearest document of some rows, the earliest of equally near ones, that its text confirms, if
+    /// texts are compared.
+    fn first_similar(
+        &mut self,
+        document: Document<'_, F>,
+        measure: &Measure,
+        near: &[Match<F>],
+    ) -> Result<Verdict> {
         let mut verdict = Verdict::New;
-        for equally_near in self.query(fingerprint, k)?.chunk_by(|a, b| a.distance == b.distance) {
+        for equally_near in near.chunk_by(|a, b| a.distance == b.distance) {
             let mut candidates = Vec::new();
             for &row in equally_near {
                 candidates.extend(self.candidates(row, document)?);
@@ -158,10 +172,10 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
             candidates.sort_by_key(|candidate| candidate.sequence);
             for candidate in candidates {
                 let is_same = candidate.has_same_fingerprint && candidate.key == document.key;
-                let text = || self.text_of(&candidate);
-                let similarity = match is_same {
-                    true => Some(1.0),
-                    false => measure.similarity(document.text, candidate.distance, text)?,
+                let similarity = match measure.judge {
+                    _ if is_same => Some(1.0),
+                    Judge::Texts(confirm) => confirm.similarity(document.text, &self.text_of(&candidate)?),
+                    _ => Some(measure.recipe.similarity(candidate.distance)),
                 };
                 match similarity {
                     Some(similarity) => return Ok(Verdict::Near(candidate, similarity)),
@@ -170,6 +184,58 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
             }
         }
         Ok(verdict)
+    }
+
+    /// The document of some rows whose set of features is the most similar, if its similarity is at least
+    /// this; the earliest of equally similar ones. Texts with equal sets have equal fingerprints.
+    fn most_similar(
+        &mut self,
+        document: Document<'_, F>,
+        least: f64,
+        near: &[Match<F>],
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Verdict> {
+        let (mut own, mut others, mut best) = (Vec::new(), Vec::new(), None::<(f64, Candidate)>);
+        features::decode(document.features, &mut own).ok_or_else(|| damaged(document.key))?;
+        for &row in near {
+            if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
+                break;
+            }
+            for candidate in self.candidates(row, document)? {
+                let Some(bytes) = self.evidence_of(&candidate, fingerprinter)? else { continue };
+                let count = features::count(&bytes).ok_or_else(|| damaged(&candidate.key))? as usize;
+                let (fewer, more) = (count.min(own.len()), count.max(own.len()));
+                if (fewer as f64) < least * more as f64 {
+                    continue;
+                }
+                features::decode(&bytes, &mut others).ok_or_else(|| damaged(&candidate.key))?;
+                let similarity = features::jaccard(&own, &others);
+                let is_better = |(of_best, best): &(f64, Candidate)| {
+                    similarity > *of_best || similarity == *of_best && candidate.sequence < best.sequence
+                };
+                if similarity >= least && best.as_ref().is_none_or(is_better) {
+                    best = Some((similarity, candidate));
+                }
+            }
+        }
+        Ok(best.map_or(Verdict::New, |(similarity, candidate)| Verdict::Near(candidate, similarity)))
+    }
+
+    /// The set of features of a kept document, as it is stored or from its text. `None` if nothing is
+    /// stored of it: a row that was not stored as a document.
+    fn evidence_of(
+        &mut self,
+        candidate: &Candidate,
+        fingerprinter: &mut Fingerprinter<F>,
+    ) -> Result<Option<Vec<u8>>> {
+        if let Some(stored) = self.features_of(candidate)? {
+            return Ok(Some(stored));
+        }
+        if !candidate.stored.is_text() {
+            return Ok(None);
+        }
+        let text = self.text_of(candidate)?;
+        Ok(Some(fingerprinter.fingerprint(&text).features.as_bytes().to_vec()))
     }
 
     /// Whether a document with the same key is near.
@@ -230,6 +296,10 @@ impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
         candidate.stored.decompress(&candidate.key)
     }
+
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>> {
+        Ok(candidate.stored.features().map(<[u8]>::to_vec))
+    }
 }
 
 /// The documents that a run has kept so far, those included that its database had before.
@@ -237,6 +307,8 @@ pub(super) struct FreshDocuments<'a, F: Fingerprint, T> {
     pub(super) writer: &'a mut Writer<F>,
     /// Reads the text of a document.
     pub(super) read: T,
+    /// The sets of features of documents that are remembered temporarily.
+    pub(super) sets: &'a mut TemporaryBytes,
 }
 
 impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> for FreshDocuments<'_, F, T> {
@@ -251,5 +323,12 @@ impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> fo
 
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
         (self.read)(candidate)
+    }
+
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>> {
+        match candidate.stored.span() {
+            Some(span) => self.sets.get(span).map(Some),
+            None => Ok(candidate.stored.features().map(<[u8]>::to_vec)),
+        }
     }
 }

@@ -2,17 +2,11 @@
 
 use std::path::Path;
 
-use super::confirm::Confirm;
+use super::measure::key_storage;
 use super::options::{DedupOptions, stored_recipe};
 use crate::error::{DatabaseProblem, Result};
 use crate::recipe::Recipe;
-use nearprint::{BandLayout, Fingerprint, KeyStorage, Writer};
-
-/// What a new database stores of documents: texts to confirm with, otherwise hashes of texts, to
-/// recognize exact copies.
-pub(super) fn key_storage(options: &DedupOptions) -> KeyStorage {
-    if options.confirm.is_some() { KeyStorage::KeysAndTexts } else { KeyStorage::KeysAndHashes }
-}
+use nearprint::{BandLayout, Fingerprint, Writer};
 
 /// Opens a database for writing, or creates one. Returns the recipe of its fingerprints.
 pub(super) fn open_database<F: Fingerprint>(
@@ -22,9 +16,9 @@ pub(super) fn open_database<F: Fingerprint>(
     let open = || options.engine.open::<F>(path);
     let database = match open() {
         Err(nearprint::Error::NotADatabase { .. }) if !path.exists() => {
-            let recipe = &options.recipe;
+            let recipe = &options.new_recipe();
             let k = options.k.unwrap_or(recipe.default_k());
-            let schema = recipe.schema().k(k).keys(key_storage(options));
+            let schema = recipe.schema().k(k).keys(key_storage(options, recipe));
             match options.engine.create(path, &schema) {
                 // A run that was killed has made it, or another process meanwhile.
                 Err(nearprint::Error::AlreadyExists { .. }) => open()?,
@@ -45,7 +39,7 @@ pub(super) fn open_database<F: Fingerprint>(
 /// The recipe of a database, if it has one that the options allow.
 pub(super) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: &Path) -> Result<Recipe> {
     let found = stored_recipe(known, path)?;
-    if options.require_recipe && found != options.recipe {
+    if options.require_recipe && !found.makes_fingerprints_of(&options.recipe) {
         let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
         return Err(DatabaseProblem::OtherRecipe { path: path.to_path_buf(), found, expected }.into());
     }
@@ -59,12 +53,4 @@ pub(super) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Pat
     }
     let recipe = Box::new(recipe.clone());
     Err(DatabaseProblem::OtherBands { path: path.to_path_buf(), bands, recipe }.into())
-}
-
-/// Confirmation needs a database with texts.
-pub(super) fn check_texts(stores: KeyStorage, confirm: Option<Confirm>, path: &Path) -> Result<()> {
-    if confirm.is_some() && !stores.has_texts() {
-        return Err(DatabaseProblem::NoTexts { path: path.to_path_buf() }.into());
-    }
-    Ok(())
 }

@@ -3,14 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::candidates::{
-    Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Measure, Verdict,
-};
-use super::database::{allowed_recipe, check_bands, check_texts, key_storage, open_database};
+use super::candidates::{Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Verdict};
+use super::database::{allowed_recipe, check_bands, open_database};
 use super::kept_keys::KeptKeys;
+use super::measure::{Measure, key_storage};
 use super::options::DedupOptions;
 use super::stored::Stored;
-use super::temporary::{KEPT, WorkFolder};
+use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
 use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
@@ -91,6 +90,8 @@ pub struct Deduplicator<F: Fingerprint> {
     /// What is stored of kept documents.
     stores: KeyStorage,
     kept_keys: KeptKeys<F>,
+    /// The sets of features of documents that are remembered temporarily.
+    sets: TemporaryBytes,
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
     /// Removed after everything else is dropped.
@@ -115,16 +116,16 @@ impl<F: Fingerprint> Deduplicator<F> {
         let path = path.as_ref();
         let (writer, recipe) = open_database::<F>(path, &options)?;
         let stores = writer.key_storage();
-        check_texts(stores, options.confirm, path)?;
-        let k = options.k.unwrap_or(writer.default_k());
+        let measure = Measure::new(&options, recipe, Some((stores, writer.default_k(), path)))?;
         Ok(Self {
-            measure: Measure { k, recipe: recipe.clone(), confirm: options.confirm },
-            fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
+            fingerprinter: fingerprinter(&measure, &options)?,
+            measure,
             known: None,
             writer,
             is_temporary: false,
             stores,
             kept_keys: KeptKeys::default(),
+            sets: TemporaryBytes::new(),
             since_flush: 0,
             options,
             _folder: None,
@@ -137,8 +138,8 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
     /// [`Error::Engine`] with I/O errors.
     pub fn temporary(options: DedupOptions) -> Result<Self> {
-        let (k, recipe) = (options.k.unwrap_or(options.recipe.default_k()), options.recipe.clone());
-        Self::above(None, k, &recipe, options)
+        let measure = Measure::new(&options, options.recipe.clone(), None)?;
+        Self::above(None, measure, options)
     }
 
     /// Compares with the documents of a database without changing it. Kept documents are remembered
@@ -151,33 +152,28 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub fn read_only(path: impl AsRef<Path>, options: DedupOptions) -> Result<Self> {
         let path = path.as_ref();
         let snapshot = options.engine.open::<F>(path)?.snapshot()?;
-        check_texts(snapshot.key_storage(), options.confirm, path)?;
         let recipe = allowed_recipe(&options, snapshot.recipe(), path)?;
         check_bands(snapshot.bands(), &recipe, path)?;
-        let k = options.k.unwrap_or(snapshot.default_k());
+        let stored = (snapshot.key_storage(), snapshot.default_k(), path);
+        let measure = Measure::new(&options, recipe, Some(stored))?;
         let known = KnownDocuments { snapshot, ignored: Vec::new() };
-        Self::above(Some(known), k, &recipe, options)
+        Self::above(Some(known), measure, options)
     }
 
     /// A temporary deduplicator, above the documents of a database.
-    fn above(
-        known: Option<KnownDocuments<F>>,
-        k: u32,
-        recipe: &Recipe,
-        options: DedupOptions,
-    ) -> Result<Self> {
+    fn above(known: Option<KnownDocuments<F>>, measure: Measure, options: DedupOptions) -> Result<Self> {
         let folder = WorkFolder::new()?;
-        recipe.check_distance(k)?;
-        let (path, schema) = (folder.path().join(KEPT), recipe.schema().k(k).keys(KeyStorage::KeysAndTexts));
-        let writer = options.engine.create::<F>(path, &schema)?.writer()?;
+        let schema = measure.recipe.schema().k(measure.k).keys(KeyStorage::KeysAndTexts);
+        let writer = options.engine.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
         Ok(Self {
-            measure: Measure { k, recipe: recipe.clone(), confirm: options.confirm },
-            fingerprinter: recipe.fingerprinter()?.cut_after(options.cut_after.clone()),
+            fingerprinter: fingerprinter(&measure, &options)?,
+            stores: key_storage(&options, &measure.recipe),
+            measure,
             known,
             writer,
             is_temporary: true,
-            stores: key_storage(&options),
             kept_keys: KeptKeys::default(),
+            sets: TemporaryBytes::new(),
             since_flush: 0,
             options,
             _folder: Some(folder),
@@ -190,7 +186,8 @@ impl<F: Fingerprint> Deduplicator<F> {
         self.fingerprinter.recipe()
     }
 
-    /// The largest distance of near-duplicates, in bits, from the options or the database.
+    /// The largest distance, in bits, of fingerprints of near-duplicates. Where [sets of
+    /// features](DedupOptions::evidence) decide, candidates are looked up within it.
     #[must_use]
     pub fn k(&self) -> u32 {
         self.measure.k
@@ -210,7 +207,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// damaged or cannot be read.
     pub fn decide(&mut self, key: &str, text: &str) -> Result<Decision> {
         let fingerprinted = self.fingerprinter.fingerprint(text);
-        self.decide_fingerprinted(key, text, fingerprinted)
+        self.decide_fingerprinted(key, text, &fingerprinted)
     }
 
     /// Decides many documents in order, with fingerprints made on all threads of the options.
@@ -240,7 +237,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             },
             |block| {
                 for (fingerprinted, (index, (key, text))) in block.into_iter().zip(&mut decided) {
-                    let decision = self.decide_fingerprinted(key.as_ref(), text.as_ref(), fingerprinted)?;
+                    let decision = self.decide_fingerprinted(key.as_ref(), text.as_ref(), &fingerprinted)?;
                     visit(index, fingerprinted, decision)?;
                 }
                 Ok(())
@@ -257,15 +254,15 @@ impl<F: Fingerprint> Deduplicator<F> {
         &mut self,
         key: &str,
         text: &str,
-        fingerprinted: Fingerprinted<F>,
+        fingerprinted: &Fingerprinted<F>,
     ) -> Result<Decision> {
         if key.len() > MAX_KEY_BYTES {
             return Err(Error::input(format!("{:.60}…", key), too_long(key, MAX_KEY_BYTES)));
         }
-        if self.is_too_short(&fingerprinted) {
+        if self.is_too_short(fingerprinted) {
             return Ok(Decision::TooShort);
         }
-        let document = Document::new(key, text, &fingerprinted);
+        let document = Document::new(key, text, fingerprinted);
         let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         if let Verdict::Near(Candidate { key: of, distance, .. }, _) = self.nearest(document, text_of)? {
             let is_known = self.options.unique_keys && self.is_known(document)?;
@@ -406,12 +403,14 @@ impl<F: Fingerprint> Deduplicator<F> {
         document: Document<'_, F>,
         text_of: impl FnMut(&Candidate) -> Result<String>,
     ) -> Result<Verdict> {
+        let Self { measure, fingerprinter, .. } = self;
         let known = match &mut self.known {
-            Some(known) => known.nearest(document, &self.measure)?,
+            Some(known) => known.nearest(document, measure, fingerprinter)?,
             None => Verdict::New,
         };
-        let mut fresh = FreshDocuments { writer: &mut self.writer, read: text_of };
-        Ok(known.or_nearer(fresh.nearest(document, &self.measure)?, |candidate| candidate.distance))
+        let mut fresh = FreshDocuments { writer: &mut self.writer, read: text_of, sets: &mut self.sets };
+        let fresh = fresh.nearest(document, measure, fingerprinter)?;
+        Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
     }
 
     /// Whether the texts of a document and of a kept one have the same tokens.
@@ -431,11 +430,15 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 
     /// What to remember of a kept document.
-    pub(super) fn stored(&self, document: Document<'_, F>) -> Result<Stored> {
+    pub(super) fn stored(&mut self, document: Document<'_, F>) -> Result<Stored> {
         match self.stores {
+            _ if self.is_temporary && self.measure.compares_features() => {
+                Ok(Stored::place(self.sets.push(document.features)?, document.text_hash))
+            }
             KeyStorage::None | KeyStorage::Keys => Ok(Stored::default()),
             KeyStorage::KeysAndHashes => Ok(Stored::hash(document.text_hash)),
             KeyStorage::KeysAndTexts => Stored::text(document.text),
+            KeyStorage::KeysAndFeatures => Ok(Stored::with_features(document.text_hash, document.features)),
         }
     }
 
@@ -474,7 +477,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Whether the documents of this run, or those before it, have something.
     fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let is_fresh = has(&mut FreshDocuments { writer: &mut self.writer, read })?;
+        let is_fresh = has(&mut FreshDocuments { writer: &mut self.writer, read, sets: &mut self.sets })?;
         Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
     }
 
@@ -483,6 +486,12 @@ impl<F: Fingerprint> Deduplicator<F> {
         let known = self.known.as_ref().map(|known| known.snapshot.ids_of_key(key)).transpose()?;
         Ok(known.is_some_and(|ids| !ids.is_empty()) || self.kept_keys.contain(&self.writer, key)?)
     }
+}
+
+/// Makes what a measure compares.
+fn fingerprinter<F: Fingerprint>(measure: &Measure, options: &DedupOptions) -> Result<Fingerprinter<F>> {
+    let fingerprinter = measure.recipe.fingerprinter()?.cut_after(options.cut_after.clone());
+    Ok(if measure.makes_features { fingerprinter.with_features() } else { fingerprinter })
 }
 
 /// Why a key does not fit a database.

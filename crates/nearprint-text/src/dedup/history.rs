@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::checkpoint::{Checkpoint, DocumentCounts, FileDigest, RecordHash, Rows};
 use super::job::{FileJob, JobIdentity};
-use super::report::{FileReport, Report, report_progress};
+use super::report::{DocumentsNear, FileReport, Report, report_progress};
 use crate::documents::{OutputFile, Reader, digest_of};
 use crate::error::{DatabaseProblem, Error, OutputProblem, Result};
 use crate::time::UtcTime;
@@ -85,8 +85,9 @@ impl FinishedJob {
     }
 
     /// The report of a job that had read the same inputs, and was not run.
-    pub(super) fn report(&self, counts_copies: bool) -> FileReport {
+    pub(super) fn report(&self, near: DocumentsNear, counts_copies: bool) -> FileReport {
         FileReport {
+            near,
             counts: self.counts,
             resumed_after: self.counts.records,
             completed: Some(self.completed),

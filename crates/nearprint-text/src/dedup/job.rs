@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::units::Unit;
 use crate::documents::{Fields, InputFile, Reader, ReaderOptions};
@@ -147,10 +148,14 @@ impl FileJob {
     }
 
     /// What only equal jobs have in common.
-    pub(super) fn identity(&self, reader: &Reader, k: u32, recipe: &Recipe) -> JobIdentity {
+    pub(super) fn identity(&self, reader: &Reader, measure: &Measure) -> JobIdentity {
         let hash = |text: &str| format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()));
         let inputs = inputs_text(reader.inputs());
-        JobIdentity { job: hash(&self.identity_text(&inputs, k, recipe)), inputs: hash(&inputs) }
+        let mut job = self.identity_text(&inputs, measure.k, &measure.recipe);
+        if let Judge::Features(least) = measure.judge {
+            let _ = write!(job, " features {least}");
+        }
+        JobIdentity { job: hash(&job), inputs: hash(&inputs) }
     }
 
     /// The text behind [`identity`](Self::identity). A job can be resumed only by a version that

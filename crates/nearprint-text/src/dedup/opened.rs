@@ -41,7 +41,7 @@ impl<'a, F: Fingerprint> OpenedJob<'a, F> {
         {
             deduplicator.forget(&progress.rows().0)?;
         }
-        let identity = job.identity(reader, deduplicator.k(), deduplicator.recipe());
+        let identity = job.identity(reader, deduplicator.measure());
         if let Some(other) = progress.as_ref().filter(|progress| *progress.identity() != identity) {
             let path = job.database.clone().unwrap_or_default();
             return Err(ResumeProblem::OtherRun { path, records: other.records() }.into());

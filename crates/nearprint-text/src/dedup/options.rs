@@ -7,6 +7,19 @@ use crate::error::{DatabaseProblem, Result};
 use crate::recipe::{Fingerprinted, Recipe};
 use nearprint::{AnyDatabase, Options};
 
+/// What decides whether two documents are near-duplicates, once their fingerprints are near enough, and
+/// is stored with the key of each kept document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Their [sets of features](crate::recipe::Features): the exact Jaccard similarity decides.
+    Features,
+    /// Their texts, of which the sets of features are made. Takes longer and about twice the space, and
+    /// serves [confirmation](DedupOptions::confirm) too.
+    Texts,
+    /// Nothing: the distance of the fingerprints decides, which estimates the similarity.
+    None,
+}
+
 /// How documents are compared, and with what.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -16,11 +29,18 @@ pub struct DedupOptions {
     pub recipe: Recipe,
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
-    /// The largest distance of near-duplicates, in bits. By default the distance that the database
-    /// was created for, or the [distance of the recipe](Recipe::default_k).
+    /// The least Jaccard similarity of near-duplicates, from 0 to 1, for MinHash. By default that of the
+    /// [recipe](Recipe::near_similarity).
+    pub similarity: Option<f64>,
+    /// What decides. By default what the database keeps; without a database, and for a new one, the
+    /// features for MinHash. Recipes for simhash have none.
+    pub evidence: Option<Evidence>,
+    /// The largest distance of near-duplicates, in bits: the distance of the fingerprints decides. By
+    /// default this is so only for simhash, and for databases without [evidence](Self::evidence); then
+    /// it is the distance that the database was created for, or the [distance of the
+    /// recipe](Recipe::default_k).
     pub k: Option<u32>,
-    /// Compares the texts of near fingerprints. By default fingerprints alone decide. A database
-    /// has to keep texts for this.
+    /// Compares the texts of near fingerprints by this measure. A database has to keep texts for this.
     pub confirm: Option<Confirm>,
     /// Documents with fewer tokens are [too short](super::Decision::TooShort). By default 0.
     pub min_tokens: usize,
@@ -44,6 +64,8 @@ impl DedupOptions {
         Self {
             recipe,
             require_recipe: false,
+            similarity: None,
+            evidence: None,
             k: None,
             confirm: None,
             min_tokens: 0,
@@ -56,6 +78,12 @@ impl DedupOptions {
 }
 
 impl DedupOptions {
+    /// The recipe of a new database.
+    pub(super) fn new_recipe(&self) -> Recipe {
+        let of_minhash = self.similarity.filter(|_| self.recipe.bands().is_some());
+        of_minhash.map_or_else(|| self.recipe.clone(), |similarity| self.recipe.with_similarity(similarity))
+    }
+
     /// Whether a document has too few tokens or features.
     pub(super) fn sets_aside<F>(&self, fingerprinted: &Fingerprinted<F>) -> bool {
         fingerprinted.num_tokens < self.min_tokens || fingerprinted.num_features < self.min_features

@@ -6,10 +6,11 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Measure, Verdict};
+use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Verdict};
 use super::fingerprinting::{Prepared, checked, preparing_documents};
-use super::job::{FileJob, Keep};
+use super::job::Keep;
 use super::job_outputs::Original;
+use super::measure::{Judge, Measure};
 use super::ranked_record::{Outcome, RankedRecord};
 use super::report::{Report, report_progress};
 use super::sort_row::SortRow;
@@ -49,20 +50,32 @@ struct Records {
     keys: StringFile,
     /// For confirmation.
     texts: Option<StringFile>,
+    /// Sets of features, if they are compared.
+    features: Option<StringFile>,
     /// See [`RankedRecord`].
     records: RecordFile,
 }
 
 impl Records {
-    fn new<F: Fingerprint>(job: &FileJob) -> Result<Self> {
-        let texts = job.dedup.confirm.is_some().then(StringFile::new).transpose()?;
+    fn new<F: Fingerprint>(measure: &Measure) -> Result<Self> {
+        let strings = |is_needed: bool| is_needed.then(StringFile::new).transpose();
         let records = RecordFile::new(RankedRecord::<F>::LEN_BYTES as u64)?;
-        Ok(Self { keys: StringFile::new()?, texts, records })
+        Ok(Self {
+            keys: StringFile::new()?,
+            texts: strings(matches!(measure.judge, Judge::Texts(_)))?,
+            features: strings(measure.makes_features)?,
+            records,
+        })
     }
 
-    fn push<F: Fingerprint>(&mut self, key: &str, text: &str, record: RankedRecord<F>) -> Result<()> {
+    fn push<F: Fingerprint>(
+        &mut self,
+        (key, text, features): (&str, &str, &[u8]),
+        record: RankedRecord<F>,
+    ) -> Result<()> {
         self.keys.push(key)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
+        self.features.as_mut().map_or(Ok(0), |sets| sets.push_bytes(features))?;
         self.records.push(&record.to_bytes())
     }
 
@@ -81,6 +94,11 @@ impl Records {
     fn text(&mut self, position: u64) -> Result<String> {
         self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
     }
+
+    /// Empty if no features are compared.
+    fn features(&mut self, position: u64) -> Result<Vec<u8>> {
+        self.features.as_mut().map_or(Ok(Vec::new()), |sets| sets.get_bytes(position))
+    }
 }
 
 /// The ranks of all documents that are to be decided.
@@ -96,7 +114,7 @@ impl Ranking {
         let (folder, options) = (WorkFolder::new()?, &run.job.dedup.engine);
         let memory = options.get_memory_bytes() / 4;
         let ranks = Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?;
-        Ok(Self { records: Records::new::<F>(run.job)?, ranks, folder })
+        Ok(Self { records: Records::new::<F>(run.deduplicator.measure())?, ranks, folder })
     }
 
     /// The first pass.
@@ -128,7 +146,7 @@ impl Ranking {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
             Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
-            Err(_) => return self.records.push("", "", RankedRecord::<F>::bad()),
+            Err(_) => return self.records.push(("", "", &[]), RankedRecord::<F>::bad()),
         };
         let mut ranked = RankedRecord::new(&fingerprinted);
         if run.deduplicator.is_too_short(&fingerprinted) {
@@ -136,7 +154,8 @@ impl Ranking {
         } else {
             self.ranks.push(SortRow([rank(&run.job.keep, &record), self.records.records.count]))?;
         }
-        self.records.push(&record.key, &record.text, ranked)
+        let features = fingerprinted.features.as_bytes();
+        self.records.push((&record.key, &record.text, features), ranked)
     }
 
     /// Decides documents in the order of their ranks.
@@ -193,6 +212,10 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
     fn text_of(&mut self, candidate: &Candidate) -> Result<String> {
         self.records.text(candidate.sequence)
     }
+
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>> {
+        self.records.features(candidate.sequence).map(Some)
+    }
 }
 
 /// Decides documents in the order of their ranks.
@@ -209,13 +232,15 @@ impl<F: Fingerprint> Decider<'_, F> {
         let records = &mut self.kept.records;
         let mut record = records.get(position)?;
         let (key, text) = (records.keys.get(position)?, records.text(position)?);
-        let document = record.document(&key, &text);
+        let features = records.features(position)?;
+        let document = record.document(&key, &text, &features);
+        let Self { measure, fingerprinter, .. } = self;
         let known = match &mut self.known {
-            Some(known) => known.nearest(document, self.measure)?.map(|near| (near, true)),
+            Some(known) => known.nearest(document, measure, fingerprinter)?.map(|near| (near, true)),
             None => Verdict::New,
         };
-        let fresh = self.kept.nearest(document, self.measure)?.map(|near| (near, false));
-        record.outcome = match known.or_nearer(fresh, |(near, _)| near.distance) {
+        let fresh = self.kept.nearest(document, measure, fingerprinter)?.map(|near| (near, false));
+        record.outcome = match known.or_nearer(fresh, measure, |(near, _)| near.distance) {
             Verdict::Near((near, is_known), similarity) => {
                 let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
                 let of = if is_known { self.kept.records.keys.push(&near.key)? } else { near.sequence };
@@ -293,7 +318,9 @@ fn write_document<F: Fingerprint>(
         }
         outcome => {
             run.counts.unconfirmed += u64::from(outcome == Outcome::Kept { is_unconfirmed: true });
-            run.keep(ranked.document(&record.key, &record.text), record)
+            // The record was counted before.
+            let features = records.features(run.counts.records - 1)?;
+            run.keep(ranked.document(&record.key, &record.text, &features), record)
         }
     }
 }

@@ -53,9 +53,9 @@ impl<F: Fingerprint> RankedRecord<F> {
         }
     }
 
-    pub(super) fn document<'a>(&self, key: &'a str, text: &'a str) -> Document<'a, F> {
+    pub(super) fn document<'a>(&self, key: &'a str, text: &'a str, features: &'a [u8]) -> Document<'a, F> {
         let Self { comparable, text_hash, fingerprint, .. } = *self;
-        Document { key, text, text_hash, fingerprint, comparable }
+        Document { key, text, text_hash, fingerprint, comparable, features }
     }
 
     pub(super) fn to_bytes(self) -> Vec<u8> {

@@ -40,14 +40,14 @@ impl<F: Fingerprint> RecentTexts<F> {
         let hash = xxh3_128_with_seed(text.as_bytes(), self.seed);
         let slot = hash as usize % SLOTS;
         let shard = || self.shards[slot / SHARD].lock().unwrap_or_else(PoisonError::into_inner);
-        let known = shard().get(slot % SHARD).copied().flatten();
+        let known = shard().get(slot % SHARD).cloned().flatten();
         if let Some((_, fingerprinted)) = known.filter(|(known, _)| *known == hash) {
             return fingerprinted;
         }
         let fingerprinted = fingerprinter.fingerprint(text);
         let mut shard = shard();
         shard.resize(SHARD, None);
-        shard[slot % SHARD] = Some((hash, fingerprinted));
+        shard[slot % SHARD] = Some((hash, fingerprinted.clone()));
         fingerprinted
     }
 }

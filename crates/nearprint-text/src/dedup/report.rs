@@ -3,10 +3,12 @@
 use std::ops::ControlFlow;
 
 use super::checkpoint::DocumentCounts;
+use super::confirm::Confirm;
 use super::crowding::Crowding;
 use super::groups::Group;
 use crate::documents::Position;
 use crate::error::{Error, Result};
+use crate::recipe::Recipe;
 use crate::time::UtcTime;
 
 /// Reports progress; may cancel the run.
@@ -15,6 +17,28 @@ pub(super) type Report<'a> = &'a mut dyn FnMut(&DocumentCounts, Position) -> Con
 /// Reports progress; an error if the run is cancelled.
 pub(super) fn report_progress(report: Report<'_>, counts: &DocumentCounts, position: Position) -> Result<()> {
     if report(counts, position).is_break() { Err(Error::INTERRUPTED) } else { Ok(()) }
+}
+
+/// When documents are near-duplicates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DocumentsNear {
+    /// From this Jaccard similarity on, which is computed of their sets of features.
+    Exact {
+        /// 0 to 1.
+        similarity: f64,
+    },
+    /// Within this distance of their fingerprints, which estimates a similarity.
+    Estimated {
+        /// The recipe.
+        recipe: Recipe,
+        /// In bits.
+        k: u32,
+    },
+    /// Where their texts confirm it.
+    Confirmed {
+        /// The measure.
+        by: Confirm,
+    },
 }
 
 /// The result of a deduplication of files.
@@ -30,6 +54,8 @@ pub struct FileReport {
     pub completed: Option<UtcTime>,
     /// The largest groups of near-duplicates since the job was begun or resumed, at most five.
     pub largest: Vec<Group>,
+    /// When documents are near-duplicates.
+    pub near: DocumentsNear,
     /// Whether [`copies`](DocumentCounts::copies) are counted.
     pub counts_copies: bool,
     /// How many of the documents kept since then share a band, if fingerprints have bands.

@@ -76,7 +76,8 @@ impl WidthVisitor for Run<'_> {
         let mut opened = OpenedJob::<F>::open(&job, &input.reader)?;
         if let Some(finished) = opened.finished_before(&mut input, report)? {
             finished.check_files(&job)?;
-            return Ok(finished.report(opened.deduplicator.counts_copies()));
+            let deduplicator = &opened.deduplicator;
+            return Ok(finished.report(deduplicator.measure().near(), deduplicator.counts_copies()));
         }
         input.stop_recording();
         let reader = &mut input.reader;

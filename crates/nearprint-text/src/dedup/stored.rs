@@ -5,11 +5,13 @@ use crate::error::{Error, Result};
 
 /// Begins a hash.
 const HASH: u8 = 0;
-/// Begins a place in the output, and a hash.
+/// Begins a place in a file, and a hash.
 const PLACE: u8 = 1;
+/// Begins a hash, and a set of features.
+const FEATURES: u8 = 2;
 
-/// The bytes stored beside the key of a kept document: nothing, the hash of its text, its place in
-/// the output and that hash, or its text.
+/// The bytes stored beside the key of a kept document: nothing, the hash of its text, that hash and its
+/// place in a file or its set of features, or its text.
 ///
 /// The first byte distinguishes them. A text begins with 0x28, since it is a Zstandard frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,11 @@ impl Stored {
         Self([&[PLACE][..], &text_hash.to_le_bytes(), &place].concat())
     }
 
+    /// A set of features, and the hash of the text.
+    pub(super) fn with_features(text_hash: u128, features: &[u8]) -> Self {
+        Self([&[FEATURES][..], &text_hash.to_le_bytes(), features].concat())
+    }
+
     /// Compresses a text.
     pub(super) fn text(text: &str) -> Result<Self> {
         zstd::bulk::compress(text.as_bytes(), 0).map(Self).map_err(Error::io("compress", "a text"))
@@ -33,12 +40,14 @@ impl Stored {
     /// The hash of the text, unless nothing or the text itself is stored.
     pub(super) fn text_hash(&self) -> Option<u128> {
         match self.0.split_first() {
-            Some((&(HASH | PLACE), bytes)) => bytes.first_chunk().map(|bytes| u128::from_le_bytes(*bytes)),
+            Some((&(HASH | PLACE | FEATURES), bytes)) => {
+                bytes.first_chunk().map(|bytes| u128::from_le_bytes(*bytes))
+            }
             _ => None,
         }
     }
 
-    /// The place of the document in the output.
+    /// The place in a file: of the document in the output, or of its set of features.
     pub(super) fn span(&self) -> Option<Span> {
         let (_, numbers) = self.0.strip_prefix(&[PLACE])?.split_first_chunk::<16>()?;
         match numbers.as_chunks::<8>() {
@@ -49,8 +58,13 @@ impl Stored {
         }
     }
 
+    /// The set of features.
+    pub(super) fn features(&self) -> Option<&[u8]> {
+        self.0.strip_prefix(&[FEATURES])?.get(16..)
+    }
+
     pub(super) fn is_text(&self) -> bool {
-        self.0.first().is_some_and(|first| ![HASH, PLACE].contains(first))
+        self.0.first().is_some_and(|first| ![HASH, PLACE, FEATURES].contains(first))
     }
 
     /// Decompresses the text. `key` is the key beside it, for messages.
@@ -75,6 +89,9 @@ mod tests {
         assert_eq!((place.text_hash(), place.span(), place.is_text()), (Some(8), Some(span), false));
         assert_eq!((text.text_hash(), text.span(), text.is_text()), (None, None, true));
         assert_eq!(text.decompress("key").unwrap(), "one");
+        let features = Stored::with_features(9, &[1, 2]);
+        assert_eq!((features.text_hash(), features.span(), features.is_text()), (Some(9), None, false));
+        assert_eq!((features.features(), hash.features()), (Some(&[1, 2][..]), None));
         for damaged in [&[][..], &[HASH], &[PLACE, 1], &[PLACE; 30]] {
             let stored = Stored(damaged.to_vec());
             assert!(stored.span().is_none() && !stored.is_text());

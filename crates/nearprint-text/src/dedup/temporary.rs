@@ -65,35 +65,89 @@ impl SpooledInput {
     }
 }
 
+/// Bytes in an unnamed file, of which the last ones are still in memory.
+pub(super) struct TemporaryBytes {
+    /// Made when the first bytes leave the memory.
+    file: Option<File>,
+    in_file: u64,
+    last: Vec<u8>,
+}
+
+/// The bytes that are written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+impl TemporaryBytes {
+    pub(super) fn new() -> Self {
+        Self { file: None, in_file: 0, last: Vec::new() }
+    }
+
+    /// Appends bytes, and returns their place.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Span> {
+        let span = Span { offset: self.in_file + self.last.len() as u64, len_bytes: bytes.len() as u64 };
+        self.last.extend_from_slice(bytes);
+        if self.last.len() >= WRITE_BYTES {
+            if self.file.is_none() {
+                self.file = Some(tempfile::tempfile().map_err(Error::io("create", FILE))?);
+            }
+            if let Some(file) = &mut self.file {
+                file.write_all(&self.last).map_err(Error::io("write", FILE))?;
+            }
+            self.in_file += self.last.len() as u64;
+            self.last.clear();
+        }
+        Ok(span)
+    }
+
+    /// The bytes at a place that [`push`](Self::push) returned.
+    pub(super) fn get(&self, span: Span) -> Result<Vec<u8>> {
+        let place = span.offset.checked_sub(self.in_file).map(|at| at as usize);
+        match (place, &self.file) {
+            (Some(at), _) => {
+                let bytes = self.last.get(at..at + span.len_bytes as usize);
+                Ok(bytes.unwrap_or_default().to_vec())
+            }
+            (None, Some(file)) => read_span(file, span).map_err(Error::io("read", FILE)),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+}
+
 /// A list of strings in unnamed files.
 pub(super) struct StringFile {
-    bytes: BufWriter<File>,
+    bytes: TemporaryBytes,
     ends: RecordFile,
     end: u64,
 }
 
 impl StringFile {
     pub(super) fn new() -> Result<Self> {
-        Ok(Self { bytes: unnamed()?, ends: RecordFile::new(8)?, end: 0 })
+        Ok(Self { bytes: TemporaryBytes::new(), ends: RecordFile::new(8)?, end: 0 })
     }
 
     /// Appends a string, and returns its index.
     pub(super) fn push(&mut self, text: &str) -> Result<u64> {
-        self.end += text.len() as u64;
-        self.bytes.write_all(text.as_bytes()).map_err(Error::io("write", FILE))?;
+        self.push_bytes(text.as_bytes())
+    }
+
+    /// Appends bytes, and returns their index.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8]) -> Result<u64> {
+        self.end += bytes.len() as u64;
+        self.bytes.push(bytes)?;
         self.ends.push(&self.end.to_le_bytes())?;
         Ok(self.ends.count - 1)
     }
 
     /// Reads the string at an index.
     pub(super) fn get(&mut self, index: u64) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.get_bytes(index)?).into_owned())
+    }
+
+    /// Reads the bytes at an index.
+    pub(super) fn get_bytes(&mut self, index: u64) -> Result<Vec<u8>> {
         let ends = self.ends.get(index.saturating_sub(1)..index + 1)?;
         let mut ends = ends.as_chunks::<8>().0.iter().rev().map(|end| u64::from_le_bytes(*end));
         let (end, start) = (ends.next().unwrap_or_default(), ends.next().unwrap_or_default());
-        self.bytes.flush().map_err(Error::io("write", FILE))?;
-        let span = Span { offset: start, len_bytes: end.saturating_sub(start) };
-        let bytes = read_span(self.bytes.get_ref(), span).map_err(Error::io("read", FILE))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        self.bytes.get(Span { offset: start, len_bytes: end.saturating_sub(start) })
     }
 }
 

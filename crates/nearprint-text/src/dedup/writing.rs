@@ -273,6 +273,7 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
             resumed_after: self.state.resumed_after,
             completed: None,
             largest: self.groups.largest()?,
+            near: self.deduplicator.measure().near(),
             counts_copies: self.deduplicator.counts_copies(),
             crowding: self.bands.as_ref().map(BandCounts::crowding),
         };

@@ -21,6 +21,11 @@ pub enum DatabaseProblem {
         /// The database.
         path: PathBuf,
     },
+    /// It was created without the features of texts, by which exact similarities are known.
+    NoFeatures {
+        /// The database.
+        path: PathBuf,
+    },
     /// It was created without a recipe, so that nothing says how its fingerprints are made of texts.
     NoRecipe {
         /// The database.
@@ -71,6 +76,9 @@ impl fmt::Display for DatabaseProblem {
         match self {
             Self::NoKeys { path } => write!(f, "{}: was made without keys", path.display()),
             Self::NoTexts { path } => write!(f, "{}: keeps no texts to confirm with", path.display()),
+            Self::NoFeatures { path } => {
+                write!(f, "{}: keeps no features of texts to compare", path.display())
+            }
             Self::NoRecipe { path } => write!(
                 f,
                 "{}: has no recipe, so that nothing says how texts become fingerprints",

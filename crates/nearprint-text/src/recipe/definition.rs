@@ -7,7 +7,7 @@ use super::clean::Clean;
 use super::error::RecipeError;
 use super::parts::{
     HashFunction, JOINS, MAX_SHINGLE, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice,
-    name_of, number, parse_clean, parse_hash, parse_weights,
+    millionths, name_of, number, parse_clean, parse_hash, parse_weights,
 };
 use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
@@ -17,7 +17,7 @@ use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 const NAMED: [(&str, &str); 8] = [
     (
         "minhash",
-        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:6x16,2 width=256",
+        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:8x16,2 width=256",
     ),
     (
         "simhash",
@@ -51,11 +51,13 @@ const NAMED: [(&str, &str); 8] = [
 
 /// The distance of near-duplicates by a simhash, in bits.
 const DEFAULT_K: u32 = 3;
-/// The Jaccard similarity of near-duplicates by MinHash.
-pub const DEFAULT_SIMILARITY: f64 = 0.5;
+/// The Jaccard similarity of near-duplicates by MinHash: The Stack, FineWeb, RefinedWeb and NeMo have
+/// limits of 0.7 to 0.8.
+pub const DEFAULT_SIMILARITY: f64 = 0.7;
 
 /// The parts, in the order of the line and of their application.
-const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short", "weights", "hash", "width"];
+const PARTS: [&str; 10] =
+    ["clean", "tokens", "stop", "shingle", "join", "short", "weights", "hash", "width", "near"];
 
 /// How a text becomes a fingerprint.
 ///
@@ -74,6 +76,7 @@ const PARTS: [&str; 9] = ["clean", "tokens", "stop", "shingle", "join", "short",
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
+/// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Fingerprints do not depend on it |
 ///
 /// A text without features has the fingerprint 0; [`Fingerprinted`](super::Fingerprinted) says what it
 /// can be compared with.
@@ -105,7 +108,12 @@ pub struct Recipe {
     pub(super) weights: Weights,
     pub(super) hash: HashFunction,
     width: Width,
+    /// The least similarity of near-duplicates, in millionths.
+    near: u32,
 }
+
+/// The millionths of [`DEFAULT_SIMILARITY`].
+const DEFAULT_NEAR: u32 = 700_000;
 
 impl Recipe {
     /// The name of the default recipe.
@@ -171,15 +179,35 @@ impl Recipe {
         }
     }
 
+    /// The least Jaccard similarity of near-duplicates, for MinHash.
+    #[must_use]
+    pub fn near_similarity(&self) -> f64 {
+        f64::from(self.near) / 1e6
+    }
+
+    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1, of which six digits
+    /// after the point count.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a million")]
+    pub fn with_similarity(&self, similarity: f64) -> Self {
+        Self { near: (similarity.clamp(0.0, 1.0) * 1e6).round() as u32, ..self.clone() }
+    }
+
+    /// Whether both recipes make the same fingerprints.
+    #[must_use]
+    pub fn makes_fingerprints_of(&self, other: &Self) -> bool {
+        Self { near: other.near, ..self.clone() } == *other
+    }
+
     /// The largest distance of near-duplicates, unless another one is given: 3 bits; for MinHash the
-    /// distance of sketches that stands for a similarity of [`DEFAULT_SIMILARITY`]; 0 if a text is
+    /// distance of sketches that stands for the [least similarity](Self::near_similarity); 0 if a text is
     /// one feature.
     #[must_use]
     pub fn default_k(&self) -> u32 {
         if self.window.len == Window::WHOLE_TEXT {
             return 0;
         }
-        self.bands().map_or(DEFAULT_K, |bands| bands.distance_of(self.width(), DEFAULT_SIMILARITY))
+        self.bands().map_or(DEFAULT_K, |bands| bands.distance_of(self.width(), self.near_similarity()))
     }
 
     /// When fingerprints of this recipe are near within `k` bits.
@@ -248,7 +276,8 @@ impl Recipe {
                     self.width = self.hash.widths()[0];
                 }
             }
-            _ => self.width = choice(&WIDTHS, value)?,
+            "width" => self.width = choice(&WIDTHS, value)?,
+            _ => self.near = millionths(value)?,
         }
         Ok(())
     }
@@ -280,6 +309,8 @@ impl Recipe {
                 return refuse("weights", format!("minhash counts every feature once, not by tfidf:{top}"));
             }
             self.weights = Weights::One;
+        } else if self.near != DEFAULT_NEAR {
+            return refuse("near", "needs hash=minhash; others have a distance k".into());
         }
         if let Weights::TfIdf { top } = self.weights {
             if self.tokens != Tokenizer::Jieba {
@@ -320,6 +351,7 @@ impl Recipe {
         weights: Weights::Frequency,
         hash: HashFunction::Xxh3,
         width: Width::W64,
+        near: DEFAULT_NEAR,
     };
 }
 
@@ -347,7 +379,7 @@ impl FromStr for Recipe {
 
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { clean, tokens, stop, window, weights, hash, width } = self;
+        let Self { clean, tokens, stop, window, weights, hash, width, near } = self;
         write!(f, "clean={clean} tokens={}", name_of(&TOKENIZERS, *tokens))?;
         write!(f, " stop={} shingle=", name_of(&STOP_WORDS, *stop))?;
         match window.len {
@@ -355,7 +387,8 @@ impl fmt::Display for Recipe {
             len => write!(f, "{len}")?,
         }
         write!(f, " join={} short={}", name_of(&JOINS, window.join), name_of(&SHORT, window.short))?;
-        write!(f, " weights={weights} hash={hash} width={width}")
+        write!(f, " weights={weights} hash={hash} width={width}")?;
+        if *near == DEFAULT_NEAR { Ok(()) } else { write!(f, " near={}", self.near_similarity()) }
     }
 }
 

@@ -7,6 +7,7 @@ use super::chinese;
 use super::clean::Cleaner;
 use super::definition::Recipe;
 use super::error::RecipeError;
+use super::features::Features;
 use super::minhash::MinHash;
 use super::parts::{HashFunction, StopWords, Weights};
 use super::tally::Tally;
@@ -26,11 +27,15 @@ pub struct Fingerprinter<F> {
     cleaner: Cleaner,
     pub(super) tokens: Tokens,
     minhash: Option<MinHash>,
+    makes_features: bool,
+    /// Scratch space: the hashes of the features, and those of a set.
+    hashes: Vec<u64>,
+    set: Vec<u32>,
     width: PhantomData<F>,
 }
 
 /// The fingerprint of a text, with the numbers of its tokens and features and a hash of its tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprinted<F> {
     /// The fingerprint; 0 for a text without features.
     pub value: F,
@@ -42,6 +47,9 @@ pub struct Fingerprinted<F> {
     /// A hash of the tokens in their order (xxh3 of 128 bits). Texts that differ only in what the
     /// recipe cleans have the same one; texts with other tokens have another one.
     pub text_hash: u128,
+    /// The set of its features, if the fingerprinter [makes it](Fingerprinter::with_features); otherwise
+    /// empty.
+    pub features: Features,
 }
 
 /// The part of a text that can be compared with another text.
@@ -127,6 +135,9 @@ impl Recipe {
         };
         Ok(Fingerprinter {
             minhash,
+            makes_features: false,
+            hashes: Vec::new(),
+            set: Vec::new(),
             recipe: self.clone(),
             cleaner: Cleaner::default(),
             tokens: Tokens::default(),
@@ -151,6 +162,14 @@ impl<F: Fingerprint> Fingerprinter<F> {
         self
     }
 
+    /// Makes the [set of features](Fingerprinted::features) of every text too, if the recipe is for
+    /// MinHash.
+    #[must_use]
+    pub fn with_features(mut self) -> Self {
+        self.makes_features = self.minhash.is_some();
+        self
+    }
+
     /// The text as the recipe cleans it: without HTML, normalized, in lower case, whichever of these
     /// it has.
     pub fn cleaned<'a>(&'a mut self, text: &'a str) -> &'a str {
@@ -163,17 +182,24 @@ impl<F: Fingerprint> Fingerprinter<F> {
         let value = match &keywords {
             Some(keywords) => weighted(keywords.iter().map(|(word, weight)| (self.hash(word), *weight))),
             None => match self.minhash.as_mut() {
-                Some(minhash) => minhash.fingerprint(|push| {
-                    let visit = |_, _, [hash]: [u64; 1]| push(hash);
+                Some(minhash) => {
+                    let hashes = &mut self.hashes;
+                    hashes.clear();
+                    let visit = |_, _, [hash]: [u64; 1]| hashes.push(hash);
                     self.recipe.window.for_each(&self.tokens, hash::xxh3_64, visit);
-                }),
+                    minhash.fingerprint(hashes)
+                }
                 None => self.unweighted(),
             },
         };
         let num_tokens = self.tokens.len();
         let num_features = keywords.map_or(self.recipe.window.count(num_tokens), |keywords| keywords.len());
         let text_hash = xxh3_128(self.tokens.as_text().as_bytes());
-        Fingerprinted { value, num_tokens, num_features, text_hash }
+        let features = match self.makes_features {
+            true => Features::of_hashes(&self.hashes, &mut self.set),
+            false => Features::default(),
+        };
+        Fingerprinted { value, num_tokens, num_features, text_hash, features }
     }
 
     /// The hash of one feature, by the hash function of the recipe.

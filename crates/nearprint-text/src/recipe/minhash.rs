@@ -42,18 +42,15 @@ impl MinHash {
         Self { bands, rows: rows as usize, values: bins.clone(), empty: vec![0; bins.len()], sources, bins }
     }
 
-    /// The fingerprint of the hashes that `visit` passes on; 0 if there are none.
-    #[inline]
-    pub(super) fn fingerprint<F: Fingerprint>(&mut self, visit: impl FnOnce(&mut dyn FnMut(u64))) -> F {
+    /// The fingerprint of a set of features, by their hashes; 0 if there are none.
+    pub(super) fn fingerprint<F: Fingerprint>(&mut self, hashes: &[u64]) -> F {
+        if hashes.is_empty() {
+            return F::default();
+        }
         self.bins.fill(EMPTY);
-        let mut is_empty = true;
-        visit(&mut |hash| {
+        for &hash in hashes {
             let (bin, value) = split(hash, self.bins.len());
             self.bins[bin] = self.bins[bin].min(value);
-            is_empty = false;
-        });
-        if is_empty {
-            return F::default();
         }
         self.fill_empty();
         self.assembled()

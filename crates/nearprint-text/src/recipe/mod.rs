@@ -32,6 +32,7 @@ mod clean;
 mod definition;
 mod error;
 mod explain;
+pub(crate) mod features;
 mod fingerprinter;
 mod hash;
 #[cfg(feature = "html")]
@@ -51,6 +52,7 @@ mod weight;
 pub use definition::{DEFAULT_SIMILARITY, Recipe};
 pub use error::RecipeError;
 pub use explain::{Explained, Feature};
+pub use features::Features;
 pub(crate) use fingerprinter::stored_fingerprint;
 pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};

@@ -110,6 +110,18 @@ pub(super) fn number(text: &str, most: usize) -> Result<usize, String> {
     }
 }
 
+/// A number from 0 to 1 with up to six digits after the point, in millionths.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a million")]
+pub(super) fn millionths(text: &str) -> Result<u32, String> {
+    let is_plain = text.len() <= "0.123456".len() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    match text.parse::<f64>() {
+        Ok(number) if is_plain && number <= 1.0 => Ok((number * 1e6).round() as u32),
+        _ => {
+            Err(format!("expected a number from 0 to 1 with up to six digits after the point, not {text:?}"))
+        }
+    }
+}
+
 pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
     let mut clean = Clean::default();
     if text == "none" {

@@ -142,7 +142,7 @@ fn regression_a_text_without_features_is_compared_by_its_tokens() {
             "{recipe}"
         );
         assert!(found.num_tokens > 0 && found.stored("a") == same.stored("b"), "{recipe}");
-        let distances = [other, none].map(|other| other.stored("a").distance(found.stored("b")));
+        let distances = [&other, &none].map(|other| other.stored("a").distance(found.stored("b")));
         assert!(distances.iter().all(|distance| *distance > 8) && found.stored("a") != 0, "{recipe}");
         assert_eq!((none.value, none.comparable()), (0, Comparable::Nothing), "{recipe}");
         assert!(none.stored("a").distance(none.stored("b")) > 8, "{recipe}");

@@ -14,16 +14,16 @@ use crate::terminal::position::PositionBar;
 use crate::terminal::stdout;
 use nearprint::width_of;
 use nearprint_text::Error;
-use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, FileJob, Keep, Unit};
+use nearprint_text::dedup::{self, Confirm, DedupOptions, DocumentCounts, Evidence, FileJob, Keep, Unit};
 use nearprint_text::recipe::Recipe;
 pub use report::DedupReport;
 use summary::summarize;
 
 /// Keep the documents that are new, and leave out near-duplicates
 ///
-/// A document is kept if no document near it was kept before. By default, documents are near if
-/// they share half of their three-word shingles, as MinHash estimates: see --similarity. Kept
-/// documents are written unchanged, in input order; with --annotate, all documents are written,
+/// A document is kept if no document near it was kept before. By default, documents are near if they
+/// share 70% of their three-word shingles: see --similarity. MinHash fingerprints find candidates,
+/// and their sets of shingles decide: see --evidence. Kept documents are written unchanged, in input order; with --annotate, all documents are written,
 /// each with its group. With --db, a database stores the kept documents, and later runs compare
 /// with them too. Rerun an interrupted command with --db to resume. A command with the inputs of an
 /// earlier one changes nothing if it would replace the earlier output, unless --restart or --again
@@ -41,16 +41,17 @@ use summary::summarize;
 /// same words are repeated ones.
 ///
 /// The summary counts exact copies (the same words in the same order) apart from other
-/// near-duplicates, and all of them by similarity. With --confirm that is the similarity of the
-/// texts. Otherwise fingerprints estimate it: Jaccard's for MinHash, the cosine for simhash.
+/// near-duplicates, and all of them by similarity: the exact one, or with --confirm that of the texts.
+/// With -k, simhash or --evidence none, fingerprints estimate it: Jaccard's for MinHash, the cosine
+/// for simhash.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint dedup pages.jsonl.gz -o unique.jsonl --key-field url --duplicates duplicates.tsv
   nearprint dedup pages.jsonl -o unique.jsonl --duplicates duplicates.tsv --report groups.html
-  nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.7 --confirm jaccard:0.7
+  nearprint dedup articles -o kept.txt --duplicates gone.tsv --similarity 0.8
   nearprint dedup today.jsonl -o new.jsonl --db seen.np --key-field url
-  nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.7 --confirm jaccard:0.8 --keep longest
+  nearprint dedup corpus.jsonl -o unique.jsonl --similarity 0.8 --keep longest
   nearprint dedup pages.parquet -o groups.parquet --key-field url --annotate
   nearprint dedup pages.jsonl -o clean.jsonl --unit paragraph --duplicates removed.tsv
   mongoexport … | nearprint dedup - -o - --key-field _id.\\$oid | mongoimport …")]
@@ -95,6 +96,12 @@ pub(super) struct Args {
     /// --texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
+    /// What decides about documents with near fingerprints, and is stored with each kept one: features
+    /// (the exact similarity of their sets of shingles; some 2 bytes a word), texts (the same, for a
+    /// later --confirm), or none (fingerprints estimate the similarity) [default: what --db stores,
+    /// else features for MinHash]
+    #[arg(long, value_name = "WHAT", value_parser = evidence, conflicts_with = "k", help_heading = "Duplicate options")]
+    evidence: Option<Evidence>,
     /// Set aside documents with fewer tokens: they are neither kept nor duplicates, and are written
     /// to --rejects [default: 0]. With --unit, leave shorter paragraphs or lines where they are: a few
     /// words recur by chance [default: 5]
@@ -143,6 +150,15 @@ fn keep(text: &str) -> Result<Keep, String> {
     }
 }
 
+fn evidence(text: &str) -> Result<Evidence, String> {
+    match text {
+        "features" => Ok(Evidence::Features),
+        "texts" => Ok(Evidence::Texts),
+        "none" => Ok(Evidence::None),
+        _ => Err("not features, texts or none".into()),
+    }
+}
+
 fn unit(text: &str) -> Result<Unit, String> {
     match text {
         "paragraph" => Ok(Unit::Paragraph),
@@ -155,10 +171,12 @@ impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let recipe = self.recipe_or_stored()?;
-        let k = self.near.k(recipe.bands(), recipe.width())?;
+        let (k, similarity) = self.near.of_documents(&recipe)?;
         let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.is_given();
         dedup.k = k;
+        dedup.similarity = similarity;
+        dedup.evidence = self.evidence;
         dedup.confirm = self.confirm;
         dedup.min_tokens = self.min_tokens.unwrap_or(self.unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;

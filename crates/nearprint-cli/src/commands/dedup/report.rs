@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use indicatif::HumanBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::summary::plural;
-use crate::args::{limit, write_page};
+use super::summary::{nearness, plural};
+use crate::args::write_page;
 use crate::report::{Histogram, MAX_MEMBERS, MAX_TEXT_CHARS, Report, ReportGroup, ReportMember};
 use crate::terminal::results::unescape;
 use nearprint::Error;
 use nearprint_text::Result;
-use nearprint_text::dedup::{DedupOptions, DocumentCounts, FileJob, FileReport, Unit};
+use nearprint_text::dedup::{DocumentCounts, FileJob, FileReport, Unit};
 use nearprint_text::documents::{Item, Reader, ReaderOptions, Record, check_outputs};
 use nearprint_text::internal::open_decompressed;
 
@@ -37,7 +37,7 @@ pub struct DedupReport {
     duplicates: PathBuf,
     has_header: bool,
     /// How documents were compared: names and values.
-    settings: Vec<(String, String)>,
+    recipe: String,
     /// What was compared instead of whole documents.
     unit: Option<Unit>,
 }
@@ -77,7 +77,7 @@ impl DedupReport {
             reader: job.reader.clone(),
             duplicates: duplicates.clone(),
             has_header: job.duplicates_header,
-            settings: settings(&job.dedup),
+            recipe: job.dedup.recipe.to_string(),
             unit: job.units,
         }))
     }
@@ -130,7 +130,8 @@ impl DedupReport {
         }
         facts.push(fact("Groups", format!("{num_groups}{shown}")));
         facts.extend(stricter(&by_similarity).map(|value| fact("With a higher --similarity", value)));
-        facts.extend(self.settings.iter().cloned());
+        facts.push(fact("Near", nearness(&done.near)));
+        facts.push(fact("Recipe", self.recipe.clone()));
         let sizes =
             sizes.groups.values().map(|(others, _)| usize::try_from(1 + others).unwrap_or(usize::MAX));
         let similarities = Histogram::of_tenths(by_similarity);
@@ -266,18 +267,9 @@ fn stricter(by_similarity: &[u64; 10]) -> Option<String> {
     (!limits.is_empty()).then(|| format!("left out {}", limits.join(", ")))
 }
 
-/// How documents are compared: names and values.
-fn settings(dedup: &DedupOptions) -> Vec<(String, String)> {
-    let fact = |name: &str, value: String| (name.to_string(), value);
-    let k = dedup.k.unwrap_or(dedup.recipe.default_k());
-    let mut settings = vec![fact("Near", limit(&dedup.recipe, k))];
-    settings.extend(dedup.confirm.map(|confirm| fact("Confirmed by", confirm.to_string())));
-    settings.push(fact("Recipe", dedup.recipe.to_string()));
-    settings
-}
-
 #[cfg(test)]
 mod tests {
+    use nearprint_text::dedup::DedupOptions;
     use std::cell::Cell;
     use std::fs;
     use std::ops::ControlFlow;

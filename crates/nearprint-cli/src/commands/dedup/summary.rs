@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use indicatif::HumanBytes;
 
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, exactly, limit};
 use crate::terminal::print_message;
-use nearprint_text::dedup::{DocumentCounts, FileReport, Unit, UnitCounts};
+use nearprint_text::dedup::{DocumentCounts, DocumentsNear, FileReport, Unit, UnitCounts};
 
 /// The comparisons of a document on average from which the summary speaks of shared bands.
 const CROWDED: f64 = 1000.0;
@@ -37,6 +37,7 @@ pub(super) fn summarize(global: GlobalArgs, report: &FileReport, unit: Option<Un
             describe_units(global, counts.units, unit);
         }
     }
+    global.note(format_args!("near: {}", nearness(&report.near)));
     if before > 0 {
         global.note(format_args!("an interrupted run processed {before} of them"));
     }
@@ -102,6 +103,15 @@ fn describe_units(global: GlobalArgs, counts: UnitCounts, unit: Unit) {
         "{compared} {}, {removed} removed: {removed_bytes} of {text_bytes} of text ({share:.1}%)",
         plural(unit)
     ));
+}
+
+/// When documents are near, in words.
+pub(super) fn nearness(near: &DocumentsNear) -> String {
+    match near {
+        DocumentsNear::Exact { similarity } => exactly(*similarity),
+        DocumentsNear::Estimated { recipe, k } => limit(recipe, *k),
+        DocumentsNear::Confirmed { by } => format!("confirmed by {by}"),
+    }
 }
 
 /// Prints what the near-duplicates are.

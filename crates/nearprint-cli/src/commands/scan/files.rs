@@ -11,7 +11,7 @@ use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
-use nearprint_text::recipe::Fingerprinter;
+use nearprint_text::recipe::{Features, Fingerprinter};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -47,6 +47,8 @@ pub(super) struct TextFile<F> {
     pub(super) path: PathBuf,
     /// As a deduplication stores it.
     pub(super) fingerprint: F,
+    /// Empty if they are not compared.
+    pub(super) features: Features,
     pub(super) content: Content,
 }
 
@@ -110,10 +112,10 @@ pub(super) fn scan_all<F: Fingerprint>(
 impl<F> ScannedFiles<F> {
     fn add(&mut self, path: &Path, kind: io::Result<FileKind<F>>) -> Result<()> {
         match kind {
-            Ok(FileKind::Text { fingerprint, content, has_features }) => {
+            Ok(FileKind::Text { fingerprint, features, content, has_features }) => {
                 self.num_featureless += usize::from(!has_features);
                 self.len_bytes += content.len_bytes;
-                self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, content });
+                self.texts.push(TextFile { path: path.to_path_buf(), fingerprint, features, content });
             }
             Ok(FileKind::Short { len_bytes }) => {
                 self.len_bytes += len_bytes;
@@ -135,7 +137,7 @@ fn io_message(action: &'static str, path: &Path, source: io::Error) -> String {
 
 /// The kind of a file.
 enum FileKind<F> {
-    Text { fingerprint: F, content: Content, has_features: bool },
+    Text { fingerprint: F, features: Features, content: Content, has_features: bool },
     Short { len_bytes: u64 },
     Binary,
     Empty,
@@ -196,7 +198,8 @@ impl<F: Fingerprint> FileReader<F> {
             return Ok(FileKind::Short { len_bytes });
         }
         let content = Content { len_bytes, hash: xxh3_128(bytes) };
-        Ok(FileKind::Text { fingerprint: found.stored(""), content, has_features: found.num_features > 0 })
+        let (fingerprint, has_features) = (found.stored(""), found.num_features > 0);
+        Ok(FileKind::Text { fingerprint, features: found.features, content, has_features })
     }
 }
 

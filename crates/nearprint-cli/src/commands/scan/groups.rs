@@ -9,10 +9,22 @@ use crate::terminal::progress::Bars;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Near, Options, Row};
+use nearprint_text::Recipe;
 use nearprint_text::dedup::Confirm;
 use nearprint_text::documents::open_regular;
 
-/// Near-duplicate files: connected by steps of at most k bits.
+/// What decides whether two files with near fingerprints are near.
+#[derive(Clone, Copy)]
+pub(super) enum Decides {
+    /// Their fingerprints alone.
+    Fingerprints,
+    /// The Jaccard similarity of their sets of features, which is at least this.
+    Features(f64),
+    /// This measure of their texts.
+    Texts(Confirm),
+}
+
+/// Near-duplicate files: connected by steps between near ones.
 pub(super) struct FileGroup {
     /// The bytes of the members that could go.
     pub(super) spare_bytes: u64,
@@ -25,6 +37,8 @@ pub(super) struct FileGroup {
 pub(super) struct GroupMember {
     /// The distance from the fingerprint of the first member.
     pub(super) distance: u32,
+    /// The similarity with the first member: exact if features decide, otherwise estimated.
+    pub(super) similarity: f64,
     /// Whether it has the content of the first one.
     pub(super) is_exact: bool,
     /// Whether it could go: it is near the first one, and another file. What is near other members
@@ -35,15 +49,16 @@ pub(super) struct GroupMember {
 }
 
 /// Finds the groups of texts that are sorted by path. The groups are sorted by the bytes that could
-/// go, the most first, then by their first path. With `confirm`, two files are connected only if that
-/// measure of their texts agrees.
+/// go, the most first, then by their first path.
 pub(super) fn find<F: Fingerprint>(
     texts: &[TextFile<F>],
-    near: Near,
-    confirm: Option<Confirm>,
+    recipe: &Recipe,
+    k: u32,
+    decides: Decides,
     options: &Options,
     bars: &Bars,
 ) -> Result<Vec<FileGroup>> {
+    let near = recipe.near(k);
     let mut rows: Vec<Row<F>> =
         (0..).zip(texts).map(|(id, text)| Row { fingerprint: text.fingerprint, id }).collect();
     rows.sort_unstable();
@@ -52,10 +67,17 @@ pub(super) fn find<F: Fingerprint>(
         clusters.push(cluster.to_vec());
         Ok::<(), Error>(())
     })?;
-    if let Some(confirm) = confirm {
-        clusters = confirmed(&clusters, texts, near, confirm, options, bars)?;
-    }
-    let mut groups: Vec<FileGroup> = clusters.iter().map(|cluster| group(near, cluster, texts)).collect();
+    clusters = match decides {
+        Decides::Fingerprints => clusters,
+        Decides::Features(least) => {
+            split_all(&clusters, near, options, bars, |cluster| exactly_near(cluster, texts, least))?
+        }
+        Decides::Texts(confirm) => {
+            split_all(&clusters, near, options, bars, |cluster| confirmed(cluster, texts, confirm))?
+        }
+    };
+    let group = |cluster: &Vec<Row<F>>| group(recipe, k, decides, cluster, texts);
+    let mut groups: Vec<FileGroup> = clusters.iter().map(group).collect();
     groups.sort_unstable_by_key(|group| (Reverse(group.spare_bytes), group.members[0].text));
     Ok(groups)
 }
@@ -66,18 +88,29 @@ fn index_of<F>(row: &Row<F>) -> usize {
 }
 
 /// The group of a cluster.
-fn group<F: Fingerprint>(near: Near, cluster: &[Row<F>], texts: &[TextFile<F>]) -> FileGroup {
+fn group<F: Fingerprint>(
+    recipe: &Recipe,
+    k: u32,
+    decides: Decides,
+    cluster: &[Row<F>],
+    texts: &[TextFile<F>],
+) -> FileGroup {
     let kept = cluster.iter().map(index_of).min().unwrap_or_default();
-    let (first, content) = (texts[kept].fingerprint, texts[kept].content);
+    let first = &texts[kept];
     // Not all members are near the first one.
-    let distance = |fingerprint: F| match near.bands {
-        Some(bands) => bands.sketch_distance(fingerprint, first),
-        None => fingerprint.distance(first),
-    };
     let member = |row: &Row<F>| {
-        let text = index_of(row);
-        let (distance, is_exact) = (distance(row.fingerprint), texts[text].content == content);
-        GroupMember { distance, is_exact, is_spare: text != kept && distance <= near.k, text }
+        let at = index_of(row);
+        let text = &texts[at];
+        let distance = recipe.distance(text.fingerprint, first.fingerprint);
+        let (similarity, is_near) = match decides {
+            Decides::Features(least) if text.fingerprint != first.fingerprint => {
+                let similarity = text.features.similarity(&first.features).unwrap_or_default();
+                (similarity, similarity >= least)
+            }
+            _ => (recipe.similarity(distance), distance <= k),
+        };
+        let (is_exact, is_spare) = (text.content == first.content, at != kept && is_near);
+        GroupMember { distance, similarity, is_exact, is_spare, text: at }
     };
     let mut members: Vec<GroupMember> = cluster.iter().map(member).collect();
     members.sort_unstable_by_key(|member| (member.distance, member.text));
@@ -89,23 +122,24 @@ fn group<F: Fingerprint>(near: Near, cluster: &[Row<F>], texts: &[TextFile<F>]) 
     }
 }
 
-/// Reads the files of each cluster again, and splits the cluster where the texts differ.
-fn confirmed<F: Fingerprint>(
-    clusters: &[Vec<Row<F>>],
-    texts: &[TextFile<F>],
+/// Whether two members of a cluster, given by their places in it, are near.
+type IsNear<'a> = Box<dyn Fn(usize, usize) -> bool + 'a>;
+
+/// Splits each cluster where members with near fingerprints are not near by what `compare` makes of the
+/// cluster.
+fn split_all<'a, F: Fingerprint>(
+    clusters: &'a [Vec<Row<F>>],
     near: Near,
-    confirm: Confirm,
     options: &Options,
     bars: &Bars,
+    compare: impl Fn(&'a [Row<F>]) -> Result<IsNear<'a>> + Sync,
 ) -> Result<Vec<Vec<Row<F>>>> {
     let (mut all, mut done) = (Vec::new(), 0);
     let work = |at: usize, _: &mut (), sink: parallel::Sink<'_, _>| {
         let cluster = &clusters[at];
-        let read = |row: &Row<F>| read(&texts[index_of(row)].path);
-        let read = cluster.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let compared = compare(cluster)?;
         let is_near = |a: usize, b: usize| {
-            near.distance(cluster[a].fingerprint, cluster[b].fingerprint).is_some()
-                && confirm.confirms(&read[a], &read[b])
+            near.distance(cluster[a].fingerprint, cluster[b].fingerprint).is_some() && compared(a, b)
         };
         let parts = split(cluster.len(), is_near).into_iter().filter(|part| part.len() > 1);
         // The sink fails only after an interrupt, which `ordered` reports.
@@ -124,6 +158,30 @@ fn confirmed<F: Fingerprint>(
         },
     )?;
     Ok(all)
+}
+
+/// Compares sets of features. Texts with equal fingerprints are near, also without features.
+fn exactly_near<'a, F: Fingerprint>(
+    cluster: &'a [Row<F>],
+    texts: &'a [TextFile<F>],
+    least: f64,
+) -> Result<IsNear<'a>> {
+    Ok(Box::new(move |a, b| {
+        let similarity =
+            || texts[index_of(&cluster[a])].features.similarity(&texts[index_of(&cluster[b])].features);
+        cluster[a].fingerprint == cluster[b].fingerprint || similarity().is_some_and(|found| found >= least)
+    }))
+}
+
+/// Reads the files again, and compares their texts.
+fn confirmed<'a, F: Fingerprint>(
+    cluster: &[Row<F>],
+    texts: &[TextFile<F>],
+    confirm: Confirm,
+) -> Result<IsNear<'a>> {
+    let read = |row: &Row<F>| read(&texts[index_of(row)].path);
+    let read = cluster.iter().map(read).collect::<Result<Vec<_>>>()?;
+    Ok(Box::new(move |a, b| confirm.confirms(&read[a], &read[b])))
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::args::values;
-use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, limit};
+use crate::args::{GlobalArgs, NearArgs, RecipeArgs, ReportArgs, exactly, limit};
 use crate::commands::fingerprint::fewer_than;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
 use files::{FileReader, Limits, ScannedFiles};
-use groups::FileGroup;
+use groups::{Decides, FileGroup};
 use ignored::Ignored;
 use indicatif::DecimalBytes;
 use nearprint::Fingerprint;
@@ -86,6 +86,20 @@ pub(super) struct Args {
 }
 
 impl Args {
+    /// The largest distance of fingerprints, and what decides within it.
+    fn decides(&self, recipe: &Recipe) -> Result<(u32, Decides), Failure> {
+        let (k, similarity) = self.near.of_documents(recipe)?;
+        let estimated = self.near.k(recipe.bands(), recipe.width())?.unwrap_or(recipe.default_k());
+        Ok(match (self.confirm, recipe.bands(), k) {
+            (Some(confirm), ..) => (estimated, Decides::Texts(confirm)),
+            (None, Some(bands), None) => {
+                let least = similarity.unwrap_or(recipe.near_similarity());
+                (bands.candidate_distance(recipe.width(), least), Decides::Features(least))
+            }
+            _ => (estimated, Decides::Fingerprints),
+        })
+    }
+
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
         let recipe = self.recipe.recipe()?;
         run_with_width(recipe.width(), &self, &recipe, global)
@@ -94,7 +108,7 @@ impl Args {
 
 impl TypedCommand<&Recipe> for &Args {
     fn run_typed<F: Fingerprint>(self, recipe: &Recipe, global: GlobalArgs) -> Result<(), Failure> {
-        let k = self.near.k(recipe.bands(), F::WIDTH)?.unwrap_or(recipe.default_k());
+        let (k, decides) = self.decides(recipe)?;
         let paths: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         self.report.check(&paths, &[])?;
         let started = Instant::now();
@@ -106,10 +120,14 @@ impl TypedCommand<&Recipe> for &Args {
             min_features: self.min_features,
             max_bytes: self.max_size as u64,
         };
-        let reader = FileReader::new(recipe.fingerprinter::<F>()?, limits, self.confirm);
+        let fingerprinter = match decides {
+            Decides::Features(_) => recipe.fingerprinter::<F>()?.with_features(),
+            _ => recipe.fingerprinter::<F>()?,
+        };
+        let reader = FileReader::new(fingerprinter, limits, self.confirm);
         let scanned = files::scan_all(&self.paths, &ignored, &reader, options.get_threads(), &bars)
             .inspect_err(|_| bars.clear())?;
-        let groups = groups::find(&scanned.texts, recipe.near(k), self.confirm, &options, &bars);
+        let groups = groups::find(&scanned.texts, recipe, k, decides, &options, &bars);
         bars.clear();
         let groups = groups?;
         for why in &scanned.unreadable {
@@ -117,14 +135,19 @@ impl TypedCommand<&Recipe> for &Args {
         }
         let mut out = OutputStream::stdout();
         let root = root_of(&self.paths);
-        let report = ScanReport { paths: &self.paths, root, recipe, k, scanned: &scanned, groups: &groups };
+        let near = match decides {
+            Decides::Features(least) => exactly(least),
+            _ => limit(recipe, k),
+        };
+        let (paths, near_text) = (&self.paths, &near);
+        let report = ScanReport { paths, root, recipe, near: near_text, scanned: &scanned, groups: &groups };
         self.report.write(|| report.head(), |out| report.write_groups(out))?;
         let mut printer = GroupPrinter::new(Style::of_stdout(self.json), self.all, root);
         let shown = &groups[..self.limit.unwrap_or(usize::MAX).min(groups.len())];
         out.write(|out| shown.iter().try_for_each(|group| printer.write(out, group, &scanned.texts)))?;
         out.flush()?;
         global.note(format_args!("{}", summary(&scanned, &groups, started.elapsed())));
-        global.note(format_args!("near: {}", limit(recipe, k)));
+        global.note(format_args!("near: {near}"));
         if scanned.num_featureless > 0 {
             let count = scanned.num_featureless;
             global.note(format_args!(

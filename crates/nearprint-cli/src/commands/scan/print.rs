@@ -125,17 +125,24 @@ fn printable(path: &str) -> String {
 mod tests {
     use super::super::files::Content;
     use super::*;
+    use nearprint_text::recipe::Features;
 
     fn printed(style: Style, all: bool, groups: &[&[bool]]) -> String {
         let content = |hash| Content { len_bytes: 1500, hash };
         let texts: Vec<TextFile<u64>> = (0..40)
-            .map(|n| TextFile { path: format!("d/{n}\t\x1b\"x").into(), fingerprint: 0, content: content(0) })
+            .map(|n| TextFile {
+                path: format!("d/{n}\t\x1b\"x").into(),
+                fingerprint: 0,
+                features: Features::default(),
+                content: content(0),
+            })
             .collect();
         let mut printer = GroupPrinter::new(style, all, Some(Path::new("d")));
         let mut out = Vec::new();
         for are_exact in groups {
             let member = |(text, &is_exact): (usize, &bool)| GroupMember {
                 distance: 4 * u32::from(!is_exact),
+                similarity: if is_exact { 1.0 } else { 0.95 },
                 is_exact,
                 is_spare: text > 0,
                 text,

@@ -8,7 +8,7 @@ use nearprint_text::recipe::Recipe;
 
 use super::files::{ScannedFiles, TextFile};
 use super::groups::{FileGroup, GroupMember};
-use crate::args::{GroupWriter, limit};
+use crate::args::GroupWriter;
 use crate::report::{Histogram, Report, ReportGroup, ReportMember, read_text};
 
 /// What was found.
@@ -17,7 +17,8 @@ pub(super) struct ScanReport<'a, F> {
     /// The folder that shown paths are relative to.
     pub(super) root: Option<&'a Path>,
     pub(super) recipe: &'a Recipe,
-    pub(super) k: u32,
+    /// When files are near, in words.
+    pub(super) near: &'a str,
     pub(super) scanned: &'a ScannedFiles<F>,
     pub(super) groups: &'a [FileGroup],
 }
@@ -41,11 +42,11 @@ impl<F> ScanReport<'_, F> {
                 format!("{num_spare} files, {}; {num_copies} are exact copies", DecimalBytes(spare_bytes)),
             ),
             fact("Groups", format!("{}, {} of them of exact copies", self.groups.len(), num_exact)),
-            fact("Near", limit(self.recipe, self.k)),
+            fact("Near", self.near.to_string()),
             fact("Recipe", self.recipe.to_string()),
         ];
         let sizes = Histogram::of_sizes(self.groups.iter().map(|group| group.members.len()));
-        let similarities = members().map(|member| self.recipe.similarity(member.distance));
+        let similarities = members().map(|member| member.similarity);
         let histograms = vec![sizes, Histogram::of_similarities(similarities)];
         Report { title: "nearprint scan".into(), facts, histograms, charts: Vec::new() }
     }
@@ -71,7 +72,7 @@ impl<F> ScanReport<'_, F> {
             name: name.to_string_lossy().into_owned(),
             bytes: Some(content.len_bytes),
             distance: Some(member.distance),
-            similarity: Some(self.recipe.similarity(member.distance)),
+            similarity: Some(member.similarity),
             is_exact: member.is_exact,
             text: if with_text { read_text(path).ok() } else { None },
         }

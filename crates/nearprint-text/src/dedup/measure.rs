@@ -1,0 +1,122 @@
+//! When documents are near-duplicates.
+
+use std::path::Path;
+
+use super::confirm::Confirm;
+use super::options::{DedupOptions, Evidence};
+use super::report::DocumentsNear;
+use crate::error::{DatabaseProblem, Result};
+use crate::recipe::Recipe;
+use nearprint::KeyStorage;
+
+/// What decides about documents whose fingerprints are near.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Judge {
+    /// Nothing else: fingerprints within the distance are near-duplicates.
+    Distance,
+    /// The Jaccard similarity of the sets of features, which is at least this.
+    Features(f64),
+    /// The texts.
+    Texts(Confirm),
+}
+
+/// When documents are near-duplicates, and how similar they are.
+#[derive(Clone)]
+pub(super) struct Measure {
+    /// The largest distance of fingerprints of near-duplicates.
+    pub(super) k: u32,
+    pub(super) recipe: Recipe,
+    pub(super) judge: Judge,
+    /// Whether sets of features are made, to compare or to store them.
+    pub(super) makes_features: bool,
+}
+
+impl Measure {
+    /// The measure of a job. `stored` is what its database keeps, and its default distance; without a
+    /// database there is nothing that anything would have to fit.
+    pub(super) fn new(
+        options: &DedupOptions,
+        recipe: Recipe,
+        stored: Option<(KeyStorage, u32, &Path)>,
+    ) -> Result<Self> {
+        let keeps = stored.map(|(keeps, ..)| keeps);
+        let default_k = stored.map_or(recipe.default_k(), |(_, k, _)| k);
+        if let Some((keeps, _, path)) = stored {
+            check_evidence(keeps, options, path)?;
+        }
+        let estimates = || match options.similarity.zip(recipe.bands()) {
+            Some((similarity, bands)) => bands.distance_of(recipe.width(), similarity),
+            None => default_k,
+        };
+        let candidates = |least: f64| match recipe.bands() {
+            Some(bands) => bands.candidate_distance(recipe.width(), least),
+            None => default_k,
+        };
+        let (judge, k) = match options.confirm {
+            Some(confirm @ Confirm::Jaccard(least)) if options.similarity.is_none() => {
+                (Judge::Texts(confirm), candidates(least))
+            }
+            Some(confirm) => (Judge::Texts(confirm), estimates()),
+            None if decides_exactly(options, &recipe, keeps) => {
+                let least = options.similarity.unwrap_or(recipe.near_similarity());
+                (Judge::Features(least), candidates(least))
+            }
+            None => (Judge::Distance, estimates()),
+        };
+        let makes_features =
+            matches!(judge, Judge::Features(_)) || keeps == Some(KeyStorage::KeysAndFeatures);
+        let k = recipe.check_distance(options.k.unwrap_or(k))?;
+        Ok(Self { k, recipe, judge, makes_features })
+    }
+
+    /// The same for reports.
+    pub(super) fn near(&self) -> DocumentsNear {
+        match self.judge {
+            Judge::Distance => DocumentsNear::Estimated { recipe: self.recipe.clone(), k: self.k },
+            Judge::Features(similarity) => DocumentsNear::Exact { similarity },
+            Judge::Texts(by) => DocumentsNear::Confirmed { by },
+        }
+    }
+
+    /// Whether the sets of features are compared.
+    pub(super) fn compares_features(&self) -> bool {
+        matches!(self.judge, Judge::Features(_))
+    }
+
+    /// Whether a document is nearer than another one, given their distances and similarities.
+    pub(super) fn is_nearer(&self, one: (u32, f64), other: (u32, f64)) -> bool {
+        if self.compares_features() { one.1 > other.1 } else { one.0 < other.0 }
+    }
+}
+
+/// Whether sets of features decide: where the recipe makes some and no distance was asked for, unless the
+/// database lacks them.
+fn decides_exactly(options: &DedupOptions, recipe: &Recipe, keeps: Option<KeyStorage>) -> bool {
+    recipe.bands().is_some()
+        && options.k.is_none()
+        && options.evidence != Some(Evidence::None)
+        && keeps.is_none_or(|keeps| matches!(keeps, KeyStorage::KeysAndFeatures | KeyStorage::KeysAndTexts))
+}
+
+/// What a new database keeps of documents.
+pub(super) fn key_storage(options: &DedupOptions, recipe: &Recipe) -> KeyStorage {
+    match options.evidence {
+        _ if options.confirm.is_some() => KeyStorage::KeysAndTexts,
+        Some(Evidence::Texts) => KeyStorage::KeysAndTexts,
+        _ if decides_exactly(options, recipe, None) => KeyStorage::KeysAndFeatures,
+        _ => KeyStorage::KeysAndHashes,
+    }
+}
+
+/// Refuses a database that lacks what is to decide.
+fn check_evidence(keeps: KeyStorage, options: &DedupOptions, path: &Path) -> Result<()> {
+    let path = || path.to_path_buf();
+    let wants_texts = options.confirm.is_some() || options.evidence == Some(Evidence::Texts);
+    if wants_texts && !keeps.has_texts() {
+        return Err(DatabaseProblem::NoTexts { path: path() }.into());
+    }
+    if options.evidence == Some(Evidence::Features) && keeps != KeyStorage::KeysAndFeatures {
+        return Err(DatabaseProblem::NoFeatures { path: path() }.into());
+    }
+    Ok(())
+}

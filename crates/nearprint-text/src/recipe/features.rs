@@ -1,0 +1,320 @@
+//! Sets of features, small enough to be stored with every document.
+
+use std::sync::Arc;
+
+/// The bits of the hash of a feature.
+const HASH_BITS: u32 = 24;
+/// 2^24 times the natural logarithm of 2: divided by the number of hashes, the gap between two of them
+/// that half of all gaps stay below.
+const TYPICAL_GAP: u32 = 11_629_080;
+
+/// The set of features of a text: the hashes of 24 bits of its shingles, ascending, as differences in Rice
+/// codes (Rice and Plaunt, "Adaptive Variable-Length Coding", IEEE Transactions on Communications,
+/// 1971). FORMAT.md specifies the bytes.
+///
+/// Two sets give the exact Jaccard similarity of two texts. Hashes that are equal by chance change it by
+/// 0.00002 for pages of 300 shingles. Such a page takes 650 bytes, a paragraph of 64 shingles 160. The
+/// default is the empty set. Cloning is cheap.
+///
+/// ```
+/// # use nearprint_text::Recipe;
+/// let recipe: Recipe = "minhash shingle=1".parse()?;
+/// let mut fingerprinter = recipe.fingerprinter::<nearprint::U256>()?.with_features();
+/// let [a, b] = ["one two three", "TWO three, four"].map(|text| fingerprinter.fingerprint(text).features);
+/// assert_eq!(a.similarity(&b), Some(0.5));
+/// # Ok::<(), nearprint_text::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Features(Option<Arc<[u8]>>);
+
+impl Features {
+    /// The set of some features, by their hashes of 64 bits. `hashes` is scratch space afterwards.
+    #[expect(clippy::cast_possible_truncation, reason = "takes the highest bits")]
+    pub(super) fn of_hashes(hashes: &[u64], scratch: &mut Vec<u32>) -> Self {
+        scratch.clear();
+        scratch.extend(hashes.iter().map(|hash| (hash >> (64 - HASH_BITS)) as u32));
+        scratch.sort_unstable();
+        scratch.dedup();
+        Self::of_sorted(scratch)
+    }
+
+    /// The set of ascending hashes, each once.
+    #[expect(clippy::cast_possible_truncation, reason = "there are at most 2^24 hashes")]
+    fn of_sorted(hashes: &[u32]) -> Self {
+        if hashes.is_empty() {
+            return Self(None);
+        }
+        let mut bytes = Vec::with_capacity(4 + hashes.len() * 9 / 4);
+        let mut count = hashes.len() as u32;
+        while count >= 0x80 {
+            bytes.push(count as u8 | 0x80);
+            count >>= 7;
+        }
+        bytes.push(count as u8);
+        let low_bits = low_bits(hashes.len() as u32);
+        let (mut next, mut buffer, mut filled) = (0, 0u64, 0);
+        for &hash in hashes {
+            let gap = hash - next;
+            next = hash + 1;
+            let mut zeros = gap >> low_bits;
+            let low = u64::from(gap & ((1 << low_bits) - 1));
+            while zeros > 0 {
+                let some = zeros.min(24);
+                (zeros, filled) = (zeros - some, filled + some);
+                flush(&mut bytes, &mut buffer, &mut filled);
+            }
+            buffer |= (low << 1 | 1) << filled;
+            filled += 1 + low_bits;
+            flush(&mut bytes, &mut buffer, &mut filled);
+        }
+        if filled > 0 {
+            bytes.push(buffer as u8);
+        }
+        Self(Some(bytes.into()))
+    }
+
+    /// The set that [`as_bytes`](Self::as_bytes) returned. Other bytes give a set without a
+    /// [similarity](Self::similarity) to any.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(if bytes.is_empty() { None } else { Some(bytes.into()) })
+    }
+
+    /// The bytes to store; none for the empty set.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// The Jaccard similarity, from 0 to 1: the size of the intersection divided by the size of the union.
+    /// For two empty sets 0, because texts without features have nothing in common. `None` if one of the
+    /// two is damaged.
+    #[must_use]
+    pub fn similarity(&self, other: &Self) -> Option<f64> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        decode(self.as_bytes(), &mut own)?;
+        decode(other.as_bytes(), &mut others)?;
+        Some(jaccard(&own, &others))
+    }
+}
+
+/// The number of low bits of a gap that are stored as they are, in a set of so many hashes, at least 1.
+fn low_bits(count: u32) -> u32 {
+    (TYPICAL_GAP / count).max(1).ilog2()
+}
+
+/// Moves whole bytes from the buffer to the list.
+#[expect(clippy::cast_possible_truncation, reason = "takes the lowest byte")]
+fn flush(bytes: &mut Vec<u8>, buffer: &mut u64, filled: &mut u32) {
+    while *filled >= 8 {
+        bytes.push(*buffer as u8);
+        (*buffer, *filled) = (*buffer >> 8, *filled - 8);
+    }
+}
+
+/// The number of hashes, and the bytes after it.
+fn split_count(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    if bytes.is_empty() {
+        return Some((0, bytes));
+    }
+    let len = 1 + bytes.iter().take(4).position(|byte| byte & 0x80 == 0)?;
+    let (count, rest) = bytes.split_at(len);
+    let count = count.iter().rev().fold(0, |count, byte| count << 7 | u32::from(byte & 0x7f));
+    (1..=1 << HASH_BITS).contains(&count).then_some((count, rest))
+}
+
+/// The number of hashes of a stored set. `None` if it is damaged.
+pub(crate) fn count(bytes: &[u8]) -> Option<u32> {
+    split_count(bytes).map(|(count, _)| count)
+}
+
+/// Replaces the content of `hashes` by the hashes of a stored set. `None` if it is damaged.
+pub(crate) fn decode(bytes: &[u8], hashes: &mut Vec<u32>) -> Option<()> {
+    hashes.clear();
+    let (count, bytes) = split_count(bytes)?;
+    // Each hash takes a bit at least.
+    if u64::from(count) > 8 * bytes.len() as u64 {
+        return None;
+    }
+    hashes.reserve(count as usize);
+    let low_bits = low_bits(count.max(1));
+    let mut bits = Bits { bytes, buffer: 0, filled: 0 };
+    let mut next = 0u32;
+    for _ in 0..count {
+        let gap = bits.zeros()?.checked_mul(1 << low_bits)? + bits.take(low_bits)?;
+        let hash = next.checked_add(gap).filter(|hash| hash >> HASH_BITS == 0)?;
+        hashes.push(hash);
+        next = hash + 1;
+    }
+    (bits.bytes.is_empty() && bits.buffer == 0).then_some(())
+}
+
+/// Reads bits, the least significant of each byte first.
+struct Bits<'a> {
+    bytes: &'a [u8],
+    buffer: u64,
+    filled: u32,
+}
+
+impl Bits<'_> {
+    /// Fills the buffer with as many whole bytes as fit.
+    #[inline]
+    fn fill(&mut self) {
+        if let Some((word, _)) = self.bytes.split_first_chunk::<8>() {
+            let taken = (63 - self.filled) / 8;
+            let mask = (1 << (8 * taken)) - 1;
+            self.buffer |= (u64::from_le_bytes(*word) & mask) << self.filled;
+            self.filled += 8 * taken;
+            self.bytes = &self.bytes[taken as usize..];
+            return;
+        }
+        while self.filled <= 56
+            && let Some((&byte, rest)) = self.bytes.split_first()
+        {
+            self.buffer |= u64::from(byte) << self.filled;
+            (self.filled, self.bytes) = (self.filled + 8, rest);
+        }
+    }
+
+    /// The number of zeros before the next one, which is taken too.
+    #[inline]
+    fn zeros(&mut self) -> Option<u32> {
+        let mut all = 0u32;
+        loop {
+            self.fill();
+            if self.buffer != 0 {
+                let zeros = self.buffer.trailing_zeros();
+                self.buffer = self.buffer >> zeros >> 1;
+                self.filled -= zeros + 1;
+                return all.checked_add(zeros);
+            }
+            if self.filled == 0 {
+                return None;
+            }
+            all = all.checked_add(self.filled)?;
+            self.filled = 0;
+        }
+    }
+
+    /// A number of so many bits, at most 23.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most 23 bits are taken")]
+    fn take(&mut self, bits: u32) -> Option<u32> {
+        if self.filled < bits {
+            self.fill();
+        }
+        self.filled = self.filled.checked_sub(bits)?;
+        let value = self.buffer & ((1 << bits) - 1);
+        self.buffer >>= bits;
+        Some(value as u32)
+    }
+}
+
+/// The Jaccard similarity of two sets of ascending numbers; 0 for two empty ones.
+pub(crate) fn jaccard(a: &[u32], b: &[u32]) -> f64 {
+    let (mut at_a, mut at_b, mut shared) = (0, 0, 0usize);
+    while at_a < a.len() && at_b < b.len() {
+        let (left, right) = (a[at_a], b[at_b]);
+        shared += usize::from(left == right);
+        at_a += usize::from(left <= right);
+        at_b += usize::from(right <= left);
+    }
+    shared as f64 / (a.len() + b.len() - shared).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decoded(bytes: &[u8]) -> Option<Vec<u32>> {
+        let mut hashes = Vec::new();
+        decode(bytes, &mut hashes).map(|()| hashes)
+    }
+
+    /// The bits of FORMAT.md, one by one.
+    fn specified(hashes: &BTreeSet<u32>) -> Vec<u8> {
+        let (mut bytes, mut count, mut bits, mut next) = (Vec::new(), hashes.len(), Vec::new(), 0);
+        while count >= 128 {
+            bytes.push((count % 128 + 128) as u8);
+            count /= 128;
+        }
+        bytes.push(count as u8);
+        let low = (0..24).rev().find(|low| hashes.len() << low <= 11_629_080).unwrap_or(0);
+        for &hash in hashes {
+            let gap = hash - next;
+            bits.extend(std::iter::repeat_n(0, (gap >> low) as usize));
+            bits.push(1);
+            bits.extend((0..low).map(|bit| gap >> bit & 1));
+            next = hash + 1;
+        }
+        let byte = |bits: &[u32]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit) as u8;
+        bytes.extend(bits.chunks(8).map(byte));
+        bytes
+    }
+
+    #[test]
+    fn sets_take_few_bytes() {
+        let of = |count: u64| {
+            let hashes: Vec<u64> = (1..=count).map(nearprint::internal::mix64).collect();
+            Features::of_hashes(&hashes, &mut Vec::new()).as_bytes().len()
+        };
+        assert_eq!([0, 1, 64, 302, 3000].map(of), [0, 4, 160, 652, 5220]);
+    }
+
+    #[test]
+    fn all_hashes_fit() {
+        let hashes: Vec<u32> = (0..1 << HASH_BITS).collect();
+        let all = Features::of_sorted(&hashes);
+        assert_eq!(decoded(all.as_bytes()), Some(hashes));
+        let last = Features::of_sorted(&[(1 << HASH_BITS) - 1]);
+        assert_eq!(last.similarity(&all), Some(1.0 / f64::from(1 << HASH_BITS)));
+    }
+
+    #[test]
+    fn damaged_sets_are_similar_to_none() {
+        let set = Features::of_sorted(&[1, 5, 900_000]);
+        for damaged in [&[0][..], &[3], &[1, 0, 0, 0, 0], &[0xff; 9], &[1, 0xff, 0xff, 0xff, 0xff]] {
+            assert_eq!(Features::from_bytes(damaged).similarity(&set), None, "{damaged:?}");
+        }
+        let longer = [set.as_bytes(), &[0]].concat();
+        assert_eq!(decoded(&longer), None);
+    }
+
+    proptest! {
+        #[test]
+        fn sets_are_stored_as_specified(
+            hashes in prop::collection::btree_set(0u32..1 << HASH_BITS, 0..400), dense in 0u32..1 << HASH_BITS, run in 0u32..300,
+        ) {
+            let hashes: BTreeSet<u32> =
+                hashes.into_iter().chain(dense..(dense + run).min(1 << HASH_BITS)).collect();
+            let sorted: Vec<u32> = hashes.iter().copied().collect();
+            let set = Features::of_sorted(&sorted);
+            if !hashes.is_empty() {
+                prop_assert_eq!(set.as_bytes(), specified(&hashes));
+            }
+            prop_assert_eq!(count(set.as_bytes()), Some(hashes.len() as u32));
+            prop_assert_eq!(decoded(set.as_bytes()), Some(sorted));
+        }
+
+        #[test]
+        fn bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(hashes) = decoded(&bytes) {
+                prop_assert!(hashes.is_sorted_by(|a, b| a < b));
+                prop_assert_eq!(count(&bytes), Some(hashes.len() as u32));
+            }
+        }
+
+        #[test]
+        fn similarities_are_those_of_sets(
+            a in prop::collection::btree_set(0u32..60, 0..40), b in prop::collection::btree_set(0u32..60, 0..40),
+        ) {
+            let [left, right] = [&a, &b].map(|set| Features::of_sorted(&set.iter().copied().collect::<Vec<_>>()));
+            let expected = a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64;
+            prop_assert_eq!(left.similarity(&right), Some(expected));
+        }
+    }
+}

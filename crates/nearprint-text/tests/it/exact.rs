@@ -1,0 +1,187 @@
+//! Exact decisions: against sets of words that are compared here, in all ways of running.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use nearprint::{Database, KeyStorage, Options, U256};
+use nearprint_text::Recipe;
+use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, DocumentsNear, Evidence, FileJob, Keep};
+use proptest::prelude::*;
+
+/// The Jaccard similarity of the sets of three neighbouring words; of words, in shorter texts.
+fn similarity(a: &str, b: &str) -> f64 {
+    let shingles = |text: &str| -> BTreeSet<String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.windows(if words.len() < 3 { 1 } else { 3 }).map(|words| words.join(" ")).collect()
+    };
+    let (a, b) = (shingles(a), shingles(b));
+    a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64
+}
+
+/// For each text, the place of the kept one that it duplicates: the most similar one, of equally similar
+/// ones that with the smallest number, among those whose fingerprints make them candidates.
+fn expected(
+    texts: &[String],
+    recipe: &Recipe,
+    least: f64,
+    number: impl Fn(usize) -> usize,
+) -> Vec<Option<usize>> {
+    let mut fingerprinter = recipe.fingerprinter::<U256>().unwrap();
+    let prints: Vec<U256> = texts.iter().map(|text| fingerprinter.fingerprint(text).value).collect();
+    let bands = recipe.bands().unwrap();
+    let k = bands.candidate_distance(recipe.width(), least);
+    let mut decisions: Vec<Option<usize>> = Vec::new();
+    for (new, text) in texts.iter().enumerate() {
+        let kept = (0..new).filter(|&old| decisions[old].is_none());
+        let candidates = kept.filter(|&old| bands.near(prints[old], prints[new], k).is_some());
+        let similar = candidates.map(|old| (similarity(&texts[old], text), old));
+        let nearest = similar
+            .filter(|(similarity, _)| *similarity >= least)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(number(b.1).cmp(&number(a.1))));
+        decisions.push(nearest.map(|(_, old)| old));
+    }
+    decisions
+}
+
+fn decided(dedup: &mut Deduplicator<U256>, first: usize, texts: &[String]) -> Vec<Option<usize>> {
+    let documents: Vec<(String, &String)> =
+        (first..).zip(texts).map(|(number, text)| (number.to_string(), text)).collect();
+    let mut decisions = Vec::new();
+    dedup
+        .decide_batch(&documents, |_, _, decision| {
+            decisions.push(match decision {
+                Decision::Kept => None,
+                Decision::Duplicate { of, .. } => Some(of.parse().unwrap()),
+                other => panic!("{other:?}"),
+            });
+            Ok::<(), nearprint_text::Error>(())
+        })
+        .unwrap();
+    decisions
+}
+
+/// Texts of which many are similar: each begins as another one, with some words changed.
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    let text = (0usize..6, prop::collection::vec((0usize..60, "[a-z]{2}"), 0..14), 10usize..60);
+    prop::collection::vec(text, 1..50).prop_map(|texts| {
+        let changed = |(base, changes, len): (usize, Vec<(usize, String)>, usize)| {
+            let mut words: Vec<String> = (0..len).map(|at| format!("w{base}x{}", at * at % 47)).collect();
+            for (at, word) in changes {
+                if let Some(place) = words.get_mut(at) {
+                    *place = word;
+                }
+            }
+            words.join(" ")
+        };
+        texts.into_iter().map(changed).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn decisions_are_those_of_exact_similarities(texts in texts(), percent in 30u32..=100, cut in 0usize..50) {
+        let least = f64::from(percent) / 100.0;
+        let recipe: Recipe = format!("minhash near={least}").parse().unwrap();
+        let expected = expected(&texts, &recipe, least, |place| place);
+        let home = tempfile::tempdir().unwrap();
+        let options = |threads| {
+            let mut options = DedupOptions::new(recipe.clone());
+            options.engine = Options::new().threads(threads);
+            options
+        };
+        for threads in [1, 2] {
+            let mut dedup = Deduplicator::temporary(options(threads)).unwrap();
+            prop_assert_eq!(&decided(&mut dedup, 0, &texts), &expected);
+        }
+        let cut = cut.min(texts.len());
+        for evidence in [Evidence::Features, Evidence::Texts] {
+            let path = home.path().join(format!("{evidence:?}.np"));
+            let mut options = options(2);
+            options.evidence = Some(evidence);
+            let mut dedup = Deduplicator::open(&path, options.clone()).unwrap();
+            prop_assert_eq!(&decided(&mut dedup, 0, &texts[..cut]), &expected[..cut]);
+            dedup.finish().unwrap();
+            // A database knows what it keeps, and from which similarity on documents are near.
+            let plain = DedupOptions::new("minhash".parse().unwrap());
+            let mut reading = Deduplicator::read_only(&path, plain.clone()).unwrap();
+            prop_assert_eq!(&decided(&mut reading, cut, &texts[cut..]), &expected[cut..]);
+            let mut dedup = Deduplicator::open(&path, plain).unwrap();
+            prop_assert_eq!(&decided(&mut dedup, cut, &texts[cut..]), &expected[cut..]);
+        }
+    }
+
+    #[test]
+    fn files_are_decided_as_documents(texts in texts(), percent in 30u32..=100) {
+        let least = f64::from(percent) / 100.0;
+        let recipe: Recipe = format!("minhash near={least}").parse().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        // The best documents come last.
+        let order: Vec<String> = texts.iter().rev().cloned().collect();
+        let last = texts.len() - 1;
+        let expected = expected(&order, &recipe, least, |place| last - place);
+        let line = |(number, text): (usize, &String)| format!("{{\"id\":\"{number}\",\"n\":{number},\"text\":\"{text}\"}}\n");
+        fs::write(at("in.jsonl"), texts.iter().enumerate().map(line).collect::<String>()).unwrap();
+        for database in [None, Some(at("seen.np"))] {
+            let mut job = FileJob::new(vec![at("in.jsonl")], at("out.jsonl"), DedupOptions::new(recipe.clone()));
+            job.reader.fields.key = Some("id".into());
+            job.duplicates = Some(at("gone.tsv"));
+            job.database = database;
+            job.keep = Keep::Max("n".into());
+            let report = job.run(|_, _| ControlFlow::Continue(())).unwrap();
+            prop_assert_eq!(report.near, DocumentsNear::Exact { similarity: least });
+            let gone = fs::read_to_string(at("gone.tsv")).unwrap();
+            let listed: BTreeSet<(usize, usize)> = gone.lines().map(|line| {
+                let fields: Vec<&str> = line.split('\t').collect();
+                let [one, other] = [fields[0], fields[1]].map(|key| key.parse::<usize>().unwrap());
+                let exact = similarity(&texts[one], &texts[other]);
+                let printed: f64 = fields[3].parse().unwrap();
+                assert!((printed - exact).abs() < 0.0001, "{line} {exact}");
+                (one, other)
+            }).collect();
+            let decisions = expected.iter().enumerate();
+            let expected = decisions.filter_map(|(at, of)| Some((last - at, last - (*of)?))).collect();
+            prop_assert_eq!(listed, expected);
+        }
+    }
+}
+
+#[test]
+fn a_database_without_features_is_compared_by_estimates() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("seen.np");
+    let mut options = DedupOptions::new("minhash".parse().unwrap());
+    options.evidence = Some(Evidence::None);
+    Deduplicator::<U256>::open(&path, options.clone()).unwrap().finish().unwrap();
+    let stores = |path: &Path| Database::<U256>::open(path).unwrap().snapshot().unwrap().key_storage();
+    assert_eq!(stores(path.as_path()), KeyStorage::KeysAndHashes);
+    options.evidence = None;
+    assert_eq!(Deduplicator::<U256>::open(&path, options.clone()).unwrap().k(), 17);
+    for (evidence, message) in [
+        (Evidence::Features, "keeps no features of texts to compare"),
+        (Evidence::Texts, "keeps no texts to confirm with"),
+    ] {
+        options.evidence = Some(evidence);
+        let error = Deduplicator::<U256>::open(&path, options.clone()).err().unwrap();
+        assert!(error.to_string().ends_with(message), "{error}");
+    }
+    // With a distance, a database with features is compared by estimates too, and goes on to keep them.
+    let path = home.path().join("exact.np");
+    options.evidence = None;
+    Deduplicator::<U256>::open(&path, options.clone()).unwrap().finish().unwrap();
+    assert_eq!(stores(path.as_path()), KeyStorage::KeysAndFeatures);
+    let text = "one two three four five six seven";
+    options.k = Some(5);
+    let mut dedup = Deduplicator::<U256>::open(&path, options.clone()).unwrap();
+    assert_eq!(dedup.decide("a", text).unwrap(), Decision::Kept);
+    dedup.finish().unwrap();
+    options.k = None;
+    let mut dedup = Deduplicator::<U256>::open(&path, options).unwrap();
+    let expected = Decision::Duplicate { of: "a".into(), distance: 0 };
+    assert_eq!(dedup.decide("b", &format!("{text} and four more words")).unwrap(), Decision::Kept);
+    assert_eq!(dedup.decide("c", text).unwrap(), expected);
+}
