@@ -223,6 +223,38 @@ fn a_golden_database_with_hashes_of_texts_and_a_history_is_read_and_rewritten() 
     assert_eq!((keys[0].key.as_str(), &keys[0].text[..]), ("a", &b"17 bytes of hash."[..]));
 }
 
+/// A run of a row with a key and the features of a text.
+fn write_features(path: &Path) {
+    crate::util::random::fixed::fix_ids();
+    let schema = Schema::new().layout("rotations:1".parse().unwrap()).keys(KeyStorage::KeysAndFeatures);
+    let mut writer = writer::<u64>(path, schema);
+    // The set of 1, 5 and 900,000.
+    let text = [&[2][..], b"16 bytes of hash", FEATURES].concat();
+    let row = NewRow { id: Some(42), text: &text, ..NewRow::keyed(0x0123_4567_89ab_cdef, "a") };
+    writer.insert(row).unwrap();
+    writer.close().unwrap();
+    fs::remove_file(path.join("LOCK")).unwrap();
+}
+
+/// The example of FORMAT.md.
+const FEATURES: &[u8] = &[0x03, 0x03, 0x00, 0xc0, 0x01, 0x00, 0x50, 0x73, 0xb7, 0x01];
+
+#[test]
+fn a_golden_database_with_features_of_texts_is_read_and_rewritten() {
+    if std::env::var_os("NEARPRINT_WRITE_GOLDEN").is_some() {
+        let _ = fs::remove_dir_all(folder("features"));
+        write_features(&folder("features"));
+    }
+    let home = tempfile::tempdir().unwrap();
+    let again = home.path().join("features");
+    write_features(&again);
+    assert!(files(&again) == files(&folder("features")), "no longer written as it was");
+    let snapshot = Database::<u64>::open(folder("features")).unwrap().snapshot().unwrap();
+    assert_eq!(snapshot.key_storage(), KeyStorage::KeysAndFeatures);
+    let keys = snapshot.keys_of(snapshot.all_rows()[0]).unwrap();
+    assert_eq!((keys[0].key.as_str(), &keys[0].text[17..]), ("a", FEATURES));
+}
+
 /// A run of two rows on one fingerprint of 128 bits, each with a key and a text.
 fn write_two_keys(path: &Path) {
     crate::util::random::fixed::fix_ids();

@@ -146,7 +146,7 @@ pub(crate) fn decode(bytes: &[u8], hashes: &mut Vec<u32>) -> Option<()> {
         hashes.push(hash);
         next = hash + 1;
     }
-    (bits.bytes.is_empty() && bits.buffer == 0).then_some(())
+    (bits.bytes.is_empty() && bits.filled < 8 && bits.buffer == 0).then_some(())
 }
 
 /// Reads bits, the least significant of each byte first.
@@ -262,7 +262,15 @@ mod tests {
             let hashes: Vec<u64> = (1..=count).map(nearprint::internal::mix64).collect();
             Features::of_hashes(&hashes, &mut Vec::new()).as_bytes().len()
         };
-        assert_eq!([0, 1, 64, 302, 3000].map(of), [0, 4, 160, 652, 5220]);
+        assert_eq!([0, 1, 64, 302, 3000].map(of), [0, 5, 157, 653, 5351]);
+    }
+
+    #[test]
+    fn the_example_of_the_format_is_right() {
+        let format = include_str!("../../FORMAT.md");
+        let set = Features::of_sorted(&[1, 5, 900_000]);
+        let bytes: Vec<String> = set.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(format.contains(&format!("900,000 is `{}`", bytes.join(" "))), "{bytes:?}");
     }
 
     #[test]
