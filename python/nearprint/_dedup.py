@@ -41,6 +41,7 @@ def dedup_files(
     k: Optional[int] = None,
     similarity: Optional[float] = None,
     confirm: Optional[str] = None,
+    evidence: Optional[Literal["features", "texts", "none"]] = None,
     keep: str = "first",
     unit: Optional[Literal["paragraph", "line"]] = None,
     min_tokens: Optional[int] = None,
@@ -65,7 +66,12 @@ def dedup_files(
     order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. ``keep`` is
     ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or ``edit:X``. With a ``database``, documents
     are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
-    ``recipe`` defaults to the recipe of the database, or ``minhash``; ``similarity`` is 0.5 for MinHash.
+    ``recipe`` defaults to the recipe of the database, or ``minhash``.
+
+    With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
+    shingles, exactly: fingerprints find candidates, and sets of shingles decide, which a database stores with each key.
+    With ``evidence="none"`` or ``k``, fingerprints decide, which estimate the similarity; with ``"texts"``, a new
+    database stores texts.
 
     With ``unit``, paragraphs (lines between blank ones) or lines are compared instead of whole documents, and
     documents are written without those that were there before. The recipe is then ``exact``, unless ``recipe``,
@@ -100,6 +106,7 @@ def dedup_files(
         k=k,
         similarity=similarity,
         confirm=confirm,
+        evidence=evidence,
         keep=keep,
         unit=unit,
         text_field=text_field,
@@ -149,8 +156,8 @@ def dedup(
     """Finds the texts that are near an earlier kept one: columns ``kept``, ``duplicate_of``, ``similarity``.
 
     One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first
-    of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, which the
-    fingerprints estimate or ``confirm`` computes, and NaN for a kept text. So ``frame[result["kept"]]`` is what
+    of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, and NaN for a
+    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. So ``frame[result["kept"]]`` is what
     :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them; a stream is read batch by
@@ -197,7 +204,7 @@ def dedup(
 
 def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
     defaults: dict[str, Any] = dict.fromkeys(
-        ("database", "duplicates", "rejects", "recipe", "k", "similarity", "confirm", "key_field", "input_format")
+        ("database", "duplicates", "rejects", "recipe", "k", "similarity", "confirm", "evidence", "key_field", "input_format")
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
     defaults |= {"keep_fields": [], "threads": None, "memory": None}

@@ -40,7 +40,7 @@ def create(
     ``kind`` defines near: ``hamming``, the distance of fingerprints, or ``bands``, an equal
     band and near sketches, for MinHash fingerprints; by default the kind of the recipe. ``k`` is the
     distance in bits that the layout is tuned for (3); queries may use any other. With bands it is
-    the distance of sketches, or follows from a ``similarity`` of texts (0.5). ``width`` is 64, 128 or 256
+    the distance of sketches, or follows from a ``similarity`` of texts (0.7). ``width`` is 64, 128 or 256
     bits; the default is the width of the recipe, 256 for bands, or 64; 256 bits without a ``kind`` or a ``recipe``
     are ``hamming``, with a ``UserWarning``. ``layout`` is ``auto``, ``fast``, ``small``, ``rotations:T``,
     ``blocks:M,S`` or ``bands:BxN``. ``recipe`` is stored: it makes the fingerprints of texts. With

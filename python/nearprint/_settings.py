@@ -10,7 +10,7 @@ from ._arrays import check_k, check_threads
 from ._errors import InputError
 
 DEFAULT_K = 3
-DEFAULT_SIMILARITY = 0.5
+DEFAULT_SIMILARITY = 0.7
 KINDS = ("hamming", "bands")
 
 

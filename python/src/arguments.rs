@@ -27,7 +27,12 @@ pub(crate) struct Settings {
 impl Settings {
     /// What a new database is.
     pub(crate) fn schema(&self) -> Result<Schema> {
-        let storages = [KeyStorage::Keys, KeyStorage::KeysAndHashes, KeyStorage::KeysAndTexts];
+        let storages = [
+            KeyStorage::Keys,
+            KeyStorage::KeysAndHashes,
+            KeyStorage::KeysAndTexts,
+            KeyStorage::KeysAndFeatures,
+        ];
         let keys = storages.into_iter().find(|storage| storage.to_string() == self.keys);
         let layout = self.layout.parse::<LayoutChoice>()?;
         let schema = Schema::new().k(self.k).layout(layout).keys(keys.unwrap_or_default());

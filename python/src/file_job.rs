@@ -7,7 +7,7 @@ use nearprint::{Options, Progress, Stage};
 use nearprint_cli::DedupReport;
 use nearprint_text::Result;
 use nearprint_text::dedup::{
-    self, Confirm, DedupOptions, FileJob, FileReport, Keep, Unit, UnitCounts, UtcTime,
+    self, Confirm, DedupOptions, Evidence, FileJob, FileReport, Keep, Unit, UnitCounts, UtcTime,
 };
 use nearprint_text::documents::Format;
 use nearprint_text::recipe::Recipe;
@@ -38,6 +38,7 @@ pub(crate) struct Description {
     cut_after: Option<String>,
     min_tokens: Option<usize>,
     min_features: usize,
+    evidence: Option<String>,
     add_fingerprint: Option<String>,
     keep_fields: Vec<String>,
     old_id: Option<String>,
@@ -63,16 +64,25 @@ const FORMATS: [(&str, Format); 6] = [
 ];
 
 impl Description {
+    fn evidence(&self) -> std::result::Result<Option<Evidence>, String> {
+        match self.evidence.as_deref() {
+            None => Ok(None),
+            Some("features") => Ok(Some(Evidence::Features)),
+            Some("texts") => Ok(Some(Evidence::Texts)),
+            Some("none") => Ok(Some(Evidence::None)),
+            Some(other) => Err(format!("evidence = {other:?}: 'features', 'texts' or 'none' is wanted")),
+        }
+    }
+
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
         let recipe = self.recipe()?;
-        let k = match (self.k, self.similarity, recipe.bands()) {
-            (k, None, _) => k,
-            (None, Some(similarity), Some(bands)) => Some(bands.distance_of(recipe.width(), similarity)),
+        match (self.k, self.similarity, recipe.bands()) {
             (None, Some(_), None) => {
                 return Err("similarity: needs MinHash fingerprints; others have k".into());
             }
             (Some(_), Some(_), _) => return Err("k and similarity: only one of them can be given".into()),
-        };
+            _ => {}
+        }
         let (unit, keep) = (self.unit()?, self.keep()?);
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
@@ -80,7 +90,9 @@ impl Description {
         };
         let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.is_some();
-        dedup.k = k;
+        dedup.k = self.k;
+        dedup.similarity = self.similarity;
+        dedup.evidence = self.evidence()?;
         dedup.confirm =
             self.confirm.map(|text| text.parse::<Confirm>()).transpose().map_err(|why| why.to_string())?;
         dedup.min_tokens = self.min_tokens.unwrap_or(unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
