@@ -2,30 +2,26 @@
 //!
 //! ```sh
 //! nearprint dedup pages.jsonl -o unique.jsonl --key-field key --duplicates duplicates.tsv
-//! cargo run --release --example yardstick -- pages.jsonl duplicates.tsv
+//! cargo run --release --example yardstick -- pages.jsonl duplicates.tsv 0.7
 //! ```
 //!
 //! The first file holds documents, `{"key", "text"}` a line, in the order in which they were
 //! deduplicated; the second one begins each line with the key of a document that was left out and,
-//! behind a tab, the key of the kept one that it is a copy of.
+//! behind a tab, the key of the kept one that it is a copy of. The third argument is the similarity from
+//! which on documents are near-duplicates.
 //!
 //! The similarity is Jaccard's, of the sets of three-word shingles: see
 //! [`nearprint_text::jaccard`].
 //!
-//! - Precision: the share of documents left out whose kept one has a similarity of 0.4 or more.
+//! - Precision: the share of documents left out whose kept one has this similarity.
 //! - Recall: of all documents that should be left out, the share that is. Those are the documents
-//!   left out rightly, and each kept document with an earlier kept one of similarity 0.6 or more.
+//!   left out rightly, and each kept document with an earlier kept one of this similarity.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use nearprint_text::documents::{Item, Reader, ReaderOptions, unescape};
 use nearprint_text::jaccard::{Index, ShingleSet};
-
-/// The least similarity of a document rightly left out.
-const RIGHT: f64 = 0.4;
-/// The minimum similarity of two documents if one should be left out.
-const WANTED: f64 = 0.6;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -36,10 +32,11 @@ struct Corpus {
 }
 
 fn main() -> Result<(), Error> {
-    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
-    let (Some(documents), Some(duplicates)) = (arguments.next(), arguments.next()) else {
-        return Err("expected the file of documents and the file of duplicates".into());
-    };
+    let mut arguments = std::env::args().skip(1);
+    let mut argument = |what: &str| arguments.next().ok_or(format!("expected {what}"));
+    let documents = PathBuf::from(argument("the file of documents")?);
+    let duplicates = PathBuf::from(argument("the file of duplicates")?);
+    let least: f64 = argument("a similarity")?.parse()?;
     let corpus = Corpus::read(documents)?;
     let mut kept_of = vec![None; corpus.sets.len()];
     for line in std::fs::read_to_string(duplicates)?.lines() {
@@ -52,8 +49,8 @@ fn main() -> Result<(), Error> {
     let left_out = kept_of.iter().enumerate().filter_map(|(copy, kept)| Some((copy, (*kept)?)));
     let similarities: Vec<f64> =
         left_out.map(|(copy, kept)| corpus.sets[copy].similarity(&corpus.sets[kept])).collect();
-    let right = similarities.iter().filter(|&&similarity| similarity >= RIGHT).count();
-    let missed = corpus.missed(&kept_of);
+    let right = similarities.iter().filter(|&&similarity| similarity >= least).count();
+    let missed = corpus.missed(&kept_of, least);
     let share = |part: usize, whole: usize| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
     println!("{} documents, {} left out", kept_of.len(), similarities.len());
     println!("precision {:.4}, {right} rightly", share(right, similarities.len()));
@@ -80,12 +77,12 @@ impl Corpus {
         Ok(Self { numbers, sets })
     }
 
-    /// Kept documents with an earlier kept one of the wanted similarity.
-    fn missed(&self, kept_of: &[Option<usize>]) -> usize {
+    /// Kept documents with an earlier kept one of at least a similarity.
+    fn missed(&self, kept_of: &[Option<usize>], least: f64) -> usize {
         let kept = || (0..self.sets.len()).filter(|&number| kept_of[number].is_none());
         let index = Index::new(&self.sets, kept());
         let has_earlier = |&number: &usize| {
-            let similar = index.similar(&self.sets[number], WANTED);
+            let similar = index.similar(&self.sets[number], least);
             similar.first().is_some_and(|&other| other < number)
         };
         kept().filter(has_earlier).count()

@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn limits_are_the_options_that_mean_them() {
         let limit = |recipe: &str, k| limit(&recipe.parse().unwrap(), k);
-        assert_eq!(limit("minhash", 36), "similarity 0.5 or more, estimated (-k 36)");
+        assert_eq!(limit("minhash", 17), "similarity 0.7 or more, estimated (-k 17)");
         assert_eq!(limit("minhash", 0), "similarity 1 or more, estimated (-k 0)");
-        assert_eq!(limit("minhash", 160), "similarity about 0.00 or more (-k 160)");
+        assert_eq!(limit("minhash", 128), "similarity about 0.00 or more (-k 128)");
         assert_eq!(limit("simhash", 3), "similarity about 0.99 or more (-k 3)");
     }
 }

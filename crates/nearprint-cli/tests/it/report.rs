@@ -58,7 +58,7 @@ fn a_comparison_becomes_a_page() {
     let page = page(&at, "page.html");
     assert_eq!(outcome.code, 0);
     assert!(page.contains("\\u003cscript>new"), "{page}");
-    assert!(page.contains("similarity about 0.9"), "{page}");
+    assert!(page.contains("similarity 0.9655; near-duplicates"), "{page}");
     let outcome = nearprint(&at, "compare 0 15 -k 3 --report bits.html", b"");
     assert_eq!(outcome.code, 6);
     assert!(fs::read_to_string(at.join("bits.html")).unwrap().contains("4 of 64 bits"));
@@ -166,17 +166,18 @@ fn a_comparison_says_what_differs() {
     assert!(distance.parse::<u32>().is_ok_and(|distance| distance <= 36));
     assert_eq!(text.matches("{+").count(), 1, "{text}");
     assert!(text.contains("word100 {+<script>new</script> +}word101 "), "{text}");
-    assert!(outcome.err.starts_with("similarity about 0.9"), "{}", outcome.err);
-    assert!(outcome.err.contains("near-duplicates: at most 36 of 160 bits differ"), "{}", outcome.err);
-    assert!(nearprint(&at, "compare a z", b"").err.contains("not near, as no band is equal"));
-    assert!(nearprint(&at, "compare a b -k 1", b"").err.contains("not near: more than 1 of 160 bits differ"));
+    assert_eq!(outcome.err, "similarity 0.9655; near-duplicates: at least 0.7\n");
+    let outcome = nearprint(&at, "compare a b -k 36", b"");
+    assert!(outcome.err.contains("near-duplicates: at most 36 of 128 bits differ"), "{}", outcome.err);
+    assert!(nearprint(&at, "compare a z", b"").err.contains("not near: less than 0.7"));
+    assert!(nearprint(&at, "compare a b -k 1", b"").err.contains("not near: more than 1 of 128 bits differ"));
     let quiet = nearprint(&at, "-q compare a b", b"");
     assert_eq!((quiet.code, quiet.out, quiet.err), (0, String::new(), String::new()));
     assert_eq!(nearprint(&at, "-q compare a z", b"").code, 6);
     let json =
         |line: &str| serde_json::from_str::<serde_json::Value>(&nearprint(&at, line, b"").out).unwrap();
     let near = json("compare a b --format json");
-    assert_eq!((&near["near"], &near["k"], &near["bits"]), (&true.into(), &36.into(), &160.into()));
+    assert_eq!((&near["near"], &near["k"], &near["bits"]), (&true.into(), &17.into(), &128.into()));
     assert_eq!(near["distance"].to_string(), distance);
     assert!(near["similarity"].as_f64().unwrap() > 0.9);
     let prints = json("compare 0 15 -k 3 --format json");

@@ -238,7 +238,7 @@ fn without_labels_the_exact_similarity_decides() {
     }
     let outcome = nearprint(at, "tune in.jsonl --recipe minhash --shingles 3 --sample 30", b"");
     assert!(outcome.err.contains("120 documents, 30 of them compared with all others"), "{}", outcome.err);
-    assert!(outcome.err.contains(" of 3135 pairs with a similarity of 0.5 or more"), "{}", outcome.err);
+    assert!(outcome.err.contains(" of 3135 pairs with a similarity of 0.7 or more"), "{}", outcome.err);
     let again = nearprint(at, "tune in.jsonl --recipe minhash --shingles 3 --sample 30 --threads 1", b"");
     assert_eq!(without_time(&outcome.out), without_time(&again.out), "the same sample each time");
     fails(
@@ -246,7 +246,7 @@ fn without_labels_the_exact_similarity_decides() {
         "tune",
         b"{\"text\":\"one two three\"}\n{\"text\":\"four\"}\n",
         5,
-        &["similarity of 0.5", "learn"],
+        &["similarity of 0.7", "learn"],
     );
 }
 
@@ -291,11 +291,11 @@ fn what_is_tried_can_be_chosen() {
         recipes("--shingles 2 --bands 6x16,2 --bands 8x16,3"),
         [
             "--shingle 2 --recipe simhash -",
-            "--shingle 2 --recipe simhash jaccard:0.5",
-            "--shingle 2 --recipe minhash -",
-            "--shingle 2 --recipe minhash jaccard:0.5",
+            "--shingle 2 --recipe simhash jaccard:0.7",
+            "--shingle 2 --recipe minhash --hash minhash:6x16,2 -",
+            "--shingle 2 --recipe minhash --hash minhash:6x16,2 jaccard:0.7",
             "--shingle 2 --recipe minhash --hash minhash:8x16,3 -",
-            "--shingle 2 --recipe minhash --hash minhash:8x16,3 jaccard:0.5",
+            "--shingle 2 --recipe minhash --hash minhash:8x16,3 jaccard:0.7",
         ]
     );
     assert_eq!(
@@ -336,7 +336,7 @@ fn similarities_stand_for_their_k() {
     let line = "tune pages.jsonl --group-field site --recipe minhash --shingles 3";
     let table = succeeds(home.path(), line, b"");
     let similarity = |k: usize| table.lines().nth(k).unwrap().split('\t').nth(11).unwrap().to_string();
-    assert_eq!([0, 36, 72, 73].map(similarity), ["1", "0.5", "0", "-"]);
+    assert_eq!([0, 28, 57, 58].map(similarity), ["1", "0.5", "0", "-"]);
     // dedup finds with it what it finds with the k.
     for (k, similarity) in [(29, similarity(29)), (50, similarity(50))] {
         let dedup = |near: &str| {
@@ -347,7 +347,7 @@ fn similarities_stand_for_their_k() {
             );
             fs::read_to_string(home.path().join("d")).unwrap()
         };
-        assert_eq!(dedup(&format!("-k {k}")), dedup(&format!("--similarity {similarity}")));
+        assert_eq!(dedup(&format!("-k {k}")), dedup(&format!("--similarity {similarity} --evidence none")));
     }
 }
 

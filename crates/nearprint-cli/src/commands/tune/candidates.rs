@@ -132,7 +132,7 @@ mod tests {
     fn options_select_the_recipe() {
         assert_eq!(lines(Some("minhash"), &[2], &[]), ["--shingle 2 --recipe minhash"]);
         assert_eq!(
-            lines(Some("minhash"), &[3], &["8x16,3", "6x16,2", "8x16,3"]),
+            lines(Some("minhash"), &[3], &["8x16,3", "8x16,2", "8x16,3"]),
             ["--shingle 3 --recipe minhash", "--shingle 3 --recipe minhash --hash minhash:8x16,3"]
         );
         let own = "simhash tokens=char join=nothing weights=one width=128";
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(lines(Some("chinese"), &[], &[]), ["--shingle 1 --recipe chinese"]);
         assert_eq!(lines(None, &[], &[]).len(), 5 + 5 * 6);
         assert_eq!(
-            lines(None, &[3], &["6x16,2"]),
+            lines(None, &[3], &["8x16,2"]),
             ["--shingle 3 --recipe simhash", "--shingle 3 --recipe minhash"]
         );
     }

@@ -159,10 +159,7 @@ fn summary(tried: &Tried, choice: Choice<'_>) -> String {
 /// The options of `dedup` that a point stands for.
 fn options(tried: &Tried, choice: Choice<'_>) -> String {
     let (curve, k) = (&tried.curves[choice.curve], choice.point.k);
-    let distance = match curve.similarity(k) {
-        Some(similarity) => format!(" --similarity {similarity}"),
-        None => format!(" -k {k}"),
-    };
+    let distance = format!(" -k {k}");
     let confirm = curve.confirm.map(|confirm| format!(" --confirm {confirm}")).unwrap_or_default();
     tried.candidates[choice.curve].options(&distance) + &confirm
 }
