@@ -108,7 +108,7 @@ fn greedy_exactly(documents: &[Document], least: f64) -> (String, String) {
     let prints = prints::<U256>(&recipe, documents);
     let sets: Vec<ShingleSet> =
         documents.iter().map(|document| ShingleSet::of_text(&document.text)).collect();
-    let (mut output, mut duplicates, mut kept) = (String::new(), String::new(), Vec::new());
+    let (mut output, mut duplicates, mut kept) = (String::new(), String::new(), Vec::<usize>::new());
     for (index, document) in documents.iter().enumerate() {
         let candidates = kept.iter().filter(|&&other| bands.shares_band(prints[index], prints[other]));
         let similar = candidates.map(|&other| (sets[index].similarity(&sets[other]), other));
