@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use nearprint_text::internal::pieces;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
-use unicode_segmentation::UnicodeSegmentation;
 
 /// How long [`differences`] searches for a short list of changes.
 const TIME_LIMIT: Duration = Duration::from_secs(1);
@@ -21,8 +21,8 @@ pub(crate) enum Change<'a> {
     Added(&'a str),
 }
 
-/// The changes that make `b` of `a`, in the order of the texts. Words, spaces and punctuation marks
-/// are compared as wholes, as Unicode (UAX #29) separates them.
+/// The changes that make `b` of `a`, in the order of the texts. Words, white space and other
+/// characters are compared as wholes. Words are those of the default recipe.
 ///
 /// `Equal` and `Removed` joined are `a`, `Equal` and `Added` joined are `b`. No change is empty. The
 /// search ends after a second; what is left of the texts then counts as changed.
@@ -106,13 +106,12 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn new(text: &'a str, ids: &mut HashMap<&'a str, usize>) -> Self {
-        let (mut offsets, mut found) = (Vec::new(), Vec::new());
-        for (offset, word) in text.split_word_bound_indices() {
+        let (mut offsets, mut found) = (vec![0], Vec::new());
+        for (piece, _) in pieces(text) {
             let next = ids.len();
-            offsets.push(offset);
-            found.push(*ids.entry(word).or_insert(next));
+            offsets.push(offsets[found.len()] + piece.len());
+            found.push(*ids.entry(piece).or_insert(next));
         }
-        offsets.push(text.len());
         Self { text, offsets, ids: found }
     }
 

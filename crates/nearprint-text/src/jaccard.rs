@@ -1,4 +1,5 @@
-//! The exact Jaccard similarity of texts, by their sets of three-word shingles.
+//! The exact Jaccard similarity of texts, by the sets of their shingles: the features of the default
+//! recipe.
 //!
 //! It is the measure of [`Confirm::Jaccard`](crate::dedup::Confirm::Jaccard), and the yardstick for
 //! fingerprints, which estimate it.
@@ -12,22 +13,19 @@
 //! assert_eq!(similar_pairs(&sets, &[0, 1, 2], 0.5, 1), [(0, 2)]);
 //! ```
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::postings::Postings;
+use crate::recipe::default_features;
 use nearprint::internal as parallel;
-
-/// Words of a shingle.
-const SHINGLE_WORDS: usize = 3;
 
 /// Documents whose similar ones a thread looks up at a time.
 const DOCUMENTS_AT_ONCE: usize = 64;
 
-/// The set of shingles of a text: each run of three neighbouring words, by its hash.
+/// The set of shingles of a text: the features of the [default recipe](crate::Recipe::DEFAULT), by
+/// their hashes.
 ///
-/// Words are runs of letters and digits, in lower case. Each character of Chinese and Japanese,
-/// which are written without spaces, counts as a word. A text of fewer words is one shingle; a text
-/// without words has none. Takes 8 bytes a shingle.
+/// These are the runs of three words, and in scripts without spaces between words of five
+/// characters; docs/minhash.md is the definition. In a text without such a run each word is a
+/// shingle; a text without words has none. Takes 8 bytes a shingle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShingleSet {
     /// Ascending, without repetition.
@@ -38,18 +36,7 @@ impl ShingleSet {
     /// The set of a text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        Self::of_words(&words(text))
-    }
-
-    /// The set of words that are separated by single spaces.
-    fn of_words(words: &str) -> Self {
-        let starts: Vec<usize> =
-            std::iter::once(0).chain(words.match_indices(' ').map(|(at, _)| at + 1)).collect();
-        let end_of = |index: usize| starts.get(index).map_or(words.len(), |start| start - 1);
-        let count = (starts.len() + 1).saturating_sub(SHINGLE_WORDS).max(1);
-        let shingle = |first: usize| &words[starts[first]..end_of(first + SHINGLE_WORDS)];
-        let count = if words.is_empty() { 0 } else { count };
-        let mut hashes: Vec<u64> = (0..count).map(|first| xxh3_64(shingle(first).as_bytes())).collect();
+        let mut hashes = default_features(text);
         hashes.sort_unstable();
         hashes.dedup();
         Self { hashes: hashes.into() }
@@ -175,46 +162,16 @@ pub fn similar_pairs(
     pairs
 }
 
-/// The words of a text, separated by single spaces.
-pub(crate) fn words(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    let mut is_in_word = false;
-    for c in text.chars() {
-        let is_alone = is_word_alone(c);
-        let continues = is_in_word && !is_alone;
-        is_in_word = c.is_alphanumeric() && !is_alone;
-        if !is_in_word && !is_alone {
-            continue;
-        }
-        if !continues && !joined.is_empty() {
-            joined.push(' ');
-        }
-        joined.extend(c.to_lowercase());
-    }
-    joined
-}
-
-/// Whether a character belongs to a script without spaces between words: Han, Hiragana, Katakana.
-fn is_word_alone(c: char) -> bool {
-    c.is_alphanumeric()
-        && matches!(c, '\u{2e80}'..='\u{312f}' | '\u{31a0}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn characters_are_words_in_scripts_without_spaces() {
-        assert_eq!(words("Debianの 日本語v2、テスト!"), "debian の 日 本 語 v2 テ ス ト");
-        assert_eq!(words("한국어 문서"), "한국어 문서");
-    }
-
-    #[test]
-    fn short_texts_have_one_shingle_and_empty_ones_none() {
+    fn short_texts_have_their_words_and_empty_ones_nothing() {
         let len = |text: &str| ShingleSet::of_text(text).len();
-        assert_eq!(["", "...", "a", "a b", "a b c", "a b c d", "a a a a"].map(len), [0, 0, 1, 1, 1, 2, 1]);
+        assert_eq!(["", "...", "a", "a b", "a b c", "a b c d", "a a a a"].map(len), [0, 0, 1, 2, 1, 2, 1]);
+        assert_eq!(["日本", "日本語日本", "日本語日本語", "v2 日本 x"].map(len), [2, 1, 2, 1]);
     }
 
     proptest! {

@@ -8,9 +8,8 @@
 //! - [`passages`] finds documents that contain given texts.
 //! - [`tune`] measures precision and recall, and chooses what is best.
 //!
-//! `recipe`, `documents` and `jaccard` are independent of each other and of databases, and so is
-//! `passages`, which has the words of `jaccard`. `dedup` uses
-//! them and a database; `tune` uses fingerprints.
+//! `recipe` and `documents` are independent of each other and of databases. `jaccard` and `passages`
+//! have the words of `recipe`. `dedup` uses them and a database; `tune` uses fingerprints.
 //!
 //! ```
 //! use nearprint_text::Recipe;
@@ -44,6 +43,7 @@ pub use recipe::{Fingerprinter, Recipe};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::documents::internal::*;
+    pub use crate::recipe::internal::*;
     pub use crate::tune::internal::*;
 }
 

@@ -17,12 +17,11 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::jaccard::words;
 use crate::postings::Postings;
+use crate::recipe::Tokens;
 
 /// Texts of fewer words are not looked for, unless n-grams are shorter: they occur by chance.
 pub const MIN_WORDS: usize = 8;
@@ -33,13 +32,13 @@ const MAX_TEXTS: usize = 64;
 
 /// Texts that documents may contain.
 ///
-/// Words are the same as in [`jaccard`](crate::jaccard): runs of letters and digits, in lower case; each
-/// character of Chinese and Japanese. A text is found by its runs of n neighbouring words. One of
-/// fewer words is found as a whole, if it has at least [`MIN_WORDS`], or n. Takes 24 bytes for each
+/// Words are those of the [default recipe](crate::Recipe::DEFAULT): runs of letters and digits, in
+/// lower case; each character of Chinese and Japanese. A text is found by its runs of n neighbouring
+/// words. One of fewer words is found as a whole, if it has at least [`MIN_WORDS`], or n. Takes 24 bytes for each
 /// n-gram and the words of all texts.
 #[derive(Debug)]
 pub struct PassageIndex {
-    texts: Vec<Words>,
+    texts: Vec<Tokens>,
     /// The distinct n-grams of each text.
     num_grams: Vec<usize>,
     /// For each n-gram the texts that have it, and its first word in them.
@@ -52,7 +51,7 @@ pub struct PassageIndex {
 #[derive(Debug)]
 pub struct PassageIndexBuilder {
     ngram: usize,
-    texts: Vec<Words>,
+    texts: Vec<Tokens>,
     num_grams: Vec<usize>,
     grams: Vec<(u64, (u32, u32))>,
     lengths: Vec<usize>,
@@ -74,51 +73,19 @@ pub struct Contained {
     pub passage: String,
 }
 
-/// The words of a text, separated by single spaces.
-#[derive(Debug)]
-struct Words {
-    joined: String,
-    /// Where each begins.
-    starts: Vec<u32>,
-}
-
-impl Words {
-    /// The words of a text; what is behind the first 4 GiB of them is left out.
-    fn of(text: &str) -> Self {
-        let joined = words(text);
-        let first = (!joined.is_empty()).then_some(0);
-        let others = joined.match_indices(' ').map_while(|(at, _)| u32::try_from(at + 1).ok());
-        let starts = first.into_iter().chain(others).collect();
-        Self { joined, starts }
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len()
-    }
-
-    fn joined(&self, words: Range<usize>) -> &str {
-        let start_of = |word: usize| self.starts.get(word).map(|&start| start as usize);
-        let end = start_of(words.end).map_or(self.joined.len(), |start| start - 1);
-        start_of(words.start).map_or("", |start| &self.joined[start..end])
-    }
-
-    fn hash(&self, words: Range<usize>) -> u64 {
-        xxh3_64(self.joined(words).as_bytes())
-    }
-}
-
 impl PassageIndexBuilder {
     /// Adds a text, with the next number. Returns whether it is long enough to be looked for.
     pub fn push(&mut self, text: &str) -> bool {
-        let words = Words::of(text);
+        let words = Tokens::of_text(text);
         let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         let len = self.ngram.min(words.len());
         let mut distinct = HashSet::new();
         if len >= self.ngram.min(MIN_WORDS) {
             for first in 0..=words.len() - len {
-                if distinct.insert(words.joined(first..first + len)) {
+                let gram = words.text(first..first + len);
+                if distinct.insert(gram) {
                     let place = (number, u32::try_from(first).unwrap_or(u32::MAX));
-                    self.grams.push((words.hash(first..first + len), place));
+                    self.grams.push((xxh3_64(gram.as_bytes()), place));
                 }
             }
             if let Err(at) = self.lengths.binary_search(&len) {
@@ -185,11 +152,11 @@ impl PassageIndex {
         if self.lengths.is_empty() {
             return Vec::new();
         }
-        let document = Words::of(document);
+        let document = Tokens::of_text(document);
         let mut found: HashMap<u32, Found> = HashMap::new();
         for &len in &self.lengths {
             for start in 0..(document.len() + 1).saturating_sub(len) {
-                let gram = document.joined(start..start + len);
+                let gram = document.text(start..start + len);
                 for (text, first) in self.texts_with(gram, len).take(MAX_TEXTS) {
                     found.entry(text).or_default().push(start, first, len);
                 }
@@ -198,13 +165,7 @@ impl PassageIndex {
         let contained = |(text, found): (u32, Found)| {
             let (text, (words, start)) = (text as usize, found.longest);
             let share = found.grams.len() as f64 / self.num_grams[text] as f64;
-            Contained {
-                text,
-                share,
-                start,
-                words,
-                passage: document.joined(start..start + words).to_string(),
-            }
+            Contained { text, share, start, words, passage: document.text(start..start + words).to_string() }
         };
         let mut found: Vec<Contained> = found.into_iter().map(contained).collect();
         found.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.text.cmp(&b.text)));
@@ -216,7 +177,7 @@ impl PassageIndex {
         let equal = self.grams.with_hash(xxh3_64(gram.as_bytes())).iter().map(|&(_, place)| place);
         equal.filter(move |&(text, first)| {
             let (text, first) = (&self.texts[text as usize], first as usize);
-            first + len <= text.len() && text.joined(first..first + len) == gram
+            first + len <= text.len() && text.text(first..first + len) == gram
         })
     }
 }
@@ -228,7 +189,8 @@ mod tests {
 
     /// The texts with the shares of their n-grams, by comparing all.
     fn brute_force(texts: &[String], document: &str, ngram: usize) -> Vec<(usize, f64)> {
-        let split = |text: &str| words(text).split_whitespace().map(str::to_string).collect::<Vec<_>>();
+        let joined = |text: &str| Tokens::of_text(text).all().to_string();
+        let split = |text: &str| joined(text).split_whitespace().map(str::to_string).collect::<Vec<_>>();
         let document = split(document);
         let share = |text: &String| {
             let text = split(text);
@@ -260,11 +222,11 @@ mod tests {
             let found = builder.finish().find(&document);
             let shares: Vec<(usize, f64)> = found.iter().map(|found| (found.text, found.share)).collect();
             prop_assert_eq!(shares, brute_force(&texts, &document, ngram));
-            let all = Words::of(&document);
+            let all = Tokens::of_text(&document);
             for Contained { text, start, words: len, passage, .. } in found {
-                prop_assert_eq!(&passage, all.joined(start..start + len));
-                prop_assert!(words(&texts[text]).contains(&passage));
-                prop_assert!(len >= ngram.min(Words::of(&texts[text]).len()));
+                prop_assert_eq!(&passage, all.text(start..start + len));
+                prop_assert!(Tokens::of_text(&texts[text]).all().contains(&passage));
+                prop_assert!(len >= ngram.min(Tokens::of_text(&texts[text]).len()));
             }
         }
     }

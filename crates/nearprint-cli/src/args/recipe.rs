@@ -14,14 +14,16 @@ pub(crate) struct RecipeArgs {
     /// Steps that clean a text first: none, or some of html,nfc,lower
     #[arg(long, value_name = "STEPS")]
     clean: Option<String>,
-    /// Tokenizer: non-alpha (ASCII letters), word (\w+), unicode (words by UAX #29), whitespace,
-    /// space (split at each space), char (letters and digits), jieba (Chinese words)
+    /// Tokenizer: words (runs of \w; each Chinese, Japanese, Korean or Thai character), non-alpha
+    /// (ASCII letters), word (\w+ of Python), whitespace, space (split at each space), char (letters
+    /// and digits), jieba (Chinese words)
     #[arg(long, value_name = "TOKENS")]
     tokens: Option<String>,
     /// Stop words to drop: none, or english (NLTK's list)
     #[arg(long, value_name = "WORDS")]
     stop: Option<String>,
-    /// Number of consecutive tokens in a feature, or all: the whole text is one
+    /// Number of consecutive tokens in a feature; N,M with M from such a character on; or all: the
+    /// whole text is one
     #[arg(long, value_name = "N")]
     shingle: Option<String>,
     /// How the tokens of a feature are joined: space, nothing, or cyclic (a rolling hash)

@@ -18,10 +18,10 @@ use nearprint_text::passages::{Contained, DEFAULT_NGRAM, PassageIndex};
 /// Leave out the documents that contain an evaluation text or a passage of it
 ///
 /// A document contains a passage if both have the same N neighbouring words (--ngram). Words are
-/// runs of letters and digits, in lower case; each character of Chinese and Japanese. An evaluation
-/// text of fewer words, but at least 8, is found if a document has all of its words in a row.
-/// Shorter ones occur by chance and are not looked for. Other documents are written unchanged, in
-/// input order.
+/// runs of letters and digits, in lower case; each character of Chinese, Japanese, Korean and Thai.
+/// An evaluation text of fewer words, but at least 8, is found if a document has all of its words in
+/// a row. Shorter ones occur by chance and are not looked for. Other documents are written unchanged,
+/// in input order.
 ///
 /// Evaluation texts stay in memory, plus 24 bytes per word; documents do not.
 #[derive(Debug, clap::Args)]

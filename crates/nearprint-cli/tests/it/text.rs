@@ -114,7 +114,7 @@ fn an_explanation_adds_up() {
     let home = home_with(&[]);
     let out = succeeds(home.path(), "fingerprint --explain --shingle 2", b"Red red, RED fish");
     let print = print_of("simhash shingle=2", "red red red fish");
-    for line in ["key\t-", "token\tfish", "recipe\tclean=nfc,lower tokens=unicode stop=none shingle=2"] {
+    for line in ["key\t-", "token\tfish", "recipe\tclean=nfc,lower tokens=words stop=none shingle=2"] {
         assert!(out.contains(line), "{line} is not in {out}");
     }
     assert!(out.contains("feature\tred red\tweight 2\thash "), "{out}");
@@ -145,7 +145,7 @@ fn what_cannot_be_done_is_refused() {
     for (line, words) in [
         ("fingerprint a.txt --recipe nonesuch", "seomoz-cpp"),
         ("fingerprint a.txt --shingle 0", "1 to 1000"),
-        ("fingerprint a.txt --tokens words", "unicode"),
+        ("fingerprint a.txt --tokens unicode", "words"),
         ("fingerprint a.txt --hash md5:200", "8 to 64"),
         ("fingerprint a.txt --weights tfidf:30", "jieba"),
         ("fingerprint a.txt --recipe seomoz-cpp --width 128", "jenkins"),

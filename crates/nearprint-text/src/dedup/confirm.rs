@@ -8,12 +8,14 @@ use std::str::FromStr;
 
 use rapidfuzz::distance::levenshtein;
 
-use crate::jaccard::{ShingleSet, words};
+use crate::jaccard::ShingleSet;
+use crate::recipe::Tokens;
 
 /// A similarity of texts that confirms near-duplicates.
 ///
-/// Both measures compare words: runs of letters and digits, in lower case. Each character of
-/// Chinese and Japanese, which are written without spaces, counts as a word.
+/// Both measures compare words, as the [default recipe](crate::Recipe::DEFAULT) defines them: runs of
+/// letters and digits, in lower case. Each character of Chinese and Japanese, which are written
+/// without spaces, and of Korean counts as a word.
 ///
 /// ```
 /// use nearprint_text::dedup::Confirm;
@@ -25,8 +27,8 @@ use crate::jaccard::{ShingleSet, words};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confirm {
-    /// The sets of three-word shingles have at least this Jaccard similarity, from 0 to 1: the size
-    /// of their intersection divided by the size of their union. A text of fewer words is one shingle.
+    /// The sets of [shingles](ShingleSet) have at least this Jaccard similarity, from 0 to 1: the size
+    /// of their intersection divided by the size of their union.
     Jaccard(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
     /// (Levenshtein 1966). Takes time in proportion to the product of the longer text and of the
@@ -117,10 +119,11 @@ impl Confirm {
                 Some(of_a.similarity(&of_b)).filter(|similarity| *similarity >= least)
             }
             Self::Edit(most) => {
-                let (of_a, of_b) = (words(a), words(b));
+                let (words_of_a, words_of_b) = (Tokens::of_text(a), Tokens::of_text(b));
+                let (of_a, of_b) = (words_of_a.all(), words_of_b.all());
                 match of_a == of_b {
                     true => (!of_a.is_empty() || a == b).then_some(1.0),
-                    false => unchanged(&of_a, &of_b, most),
+                    false => unchanged(of_a, of_b, most),
                 }
             }
         }
@@ -169,10 +172,16 @@ mod tests {
     }
 
     #[test]
+    fn regression_commas_and_underscores_have_the_same_words_as_in_fingerprints() {
+        assert!(Confirm::Jaccard(1.0).confirms("rows 1,2 of snake_case", "rows 1, 2 of SNAKE_CASE"));
+        assert!(!Confirm::Jaccard(0.1).confirms("snake_case", "snake case"));
+    }
+
+    #[test]
     fn characters_are_words_in_scripts_without_spaces() {
-        // Four of six shingles.
-        assert!(Confirm::Jaccard(0.66).confirms("一二三四五六七", "一二三四五六八"));
-        assert!(!Confirm::Jaccard(0.67).confirms("一二三四五六七", "一二三四五六八"));
+        // Shingles of five characters: two of four.
+        assert!(Confirm::Jaccard(0.5).confirms("一二三四五六七", "一二三四五六八"));
+        assert!(!Confirm::Jaccard(0.51).confirms("一二三四五六七", "一二三四五六八"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Cleans a text before tokenization.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 #[cfg(feature = "html")]
 use super::html;
@@ -23,19 +24,48 @@ pub(super) struct Cleaner {
     pub(super) cut_after: Option<String>,
     #[cfg(feature = "html")]
     stripped: String,
+    letters: Letters,
+}
+
+/// The buffers of the steps that change letters.
+#[derive(Clone, Debug, Default)]
+struct Letters {
     composed: String,
     lowered: String,
 }
 
 impl Cleaner {
     pub(super) fn clean<'a>(&'a mut self, steps: Clean, text: &'a str) -> &'a str {
+        let (text, letters) = self.visible(steps, text);
+        letters.clean(steps, text)
+    }
+
+    /// Calls `visit(ascii, other)` for the parts of a text in their order: one of ASCII, in which only
+    /// letters are left to be put into lower case, and a clean one of any characters. No word has a
+    /// share of two parts.
+    pub(super) fn for_each_stretch(&mut self, steps: Clean, text: &str, mut visit: impl FnMut(&str, &str)) {
+        let (text, letters) = self.visible(steps, text);
+        for (ascii, other) in stretches(text) {
+            visit(ascii, if other.is_empty() { "" } else { letters.clean(steps, other) });
+        }
+    }
+
+    /// The text up to the marker, without HTML if that is a step, and the other buffers.
+    #[cfg_attr(not(feature = "html"), expect(unused_variables, reason = "HTML is a step of the feature"))]
+    fn visible<'a>(&'a mut self, steps: Clean, text: &'a str) -> (&'a str, &'a mut Letters) {
         let marker = self.cut_after.as_deref();
-        let mut text = marker.and_then(|marker| text.split_once(marker)).map_or(text, |(before, _)| before);
+        let text = marker.and_then(|marker| text.split_once(marker)).map_or(text, |(before, _)| before);
         #[cfg(feature = "html")]
         if steps.html {
             self.stripped = html::text_of(text, marker);
-            text = &self.stripped;
+            return (&self.stripped, &mut self.letters);
         }
+        (text, &mut self.letters)
+    }
+}
+
+impl Letters {
+    fn clean<'a>(&'a mut self, steps: Clean, mut text: &'a str) -> &'a str {
         if steps.nfc && !is_surely_composed(text) {
             compose(text, &mut self.composed);
             text = &self.composed;
@@ -65,14 +95,25 @@ fn is_surely_composed(text: &str) -> bool {
     text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Equals `str::to_lowercase`, faster for mostly ASCII texts.
+/// Whether Unicode 16 has a character. Its tables are those of a fixed version of a crate, while the
+/// standard library's tables grow.
+pub(super) fn is_assigned(c: char) -> bool {
+    c.general_category() != GeneralCategory::Unassigned
+}
+
+/// Whether Unicode 16 does not have the lower case that the standard library gives a character.
+fn is_lower_case_newer(c: char) -> bool {
+    let changes = !c.is_ascii() && !c.to_lowercase().eq([c]);
+    changes && !(is_assigned(c) && c.to_lowercase().all(is_assigned))
+}
+
+/// Equals `str::to_lowercase` with the tables of Unicode 16, faster for mostly ASCII texts.
 fn lower(text: &str, out: &mut String) {
     out.clear();
     // The lower case of a sigma depends on whether it ends a word. No other letter depends on its
     // neighbours.
     if !text.is_ascii() && text.contains('Σ') {
-        out.push_str(&text.to_lowercase());
-        return;
+        return lower_with_sigma(text, out);
     }
     let mut rest = text;
     loop {
@@ -81,9 +122,24 @@ fn lower(text: &str, out: &mut String) {
         out.push_str(ascii);
         out[start..].make_ascii_lowercase();
         let Some(char) = more.chars().next() else { return };
-        out.extend(char.to_lowercase());
+        if is_lower_case_newer(char) {
+            out.push(char)
+        } else {
+            out.extend(char.to_lowercase())
+        }
         rest = &more[char.len_utf8()..];
     }
+}
+
+/// A character that Unicode 16 does not have belongs to no word, so that words end at both sides.
+fn lower_with_sigma(text: &str, out: &mut String) {
+    let mut start = 0;
+    for (at, newer) in text.match_indices(|c| !is_assigned(c) || is_lower_case_newer(c)) {
+        *out += &text[start..at].to_lowercase();
+        *out += newer;
+        start = at + newer.len();
+    }
+    *out += &text[start..].to_lowercase();
 }
 
 /// Splits a text into alternating stretches of ASCII and of any characters.
@@ -92,7 +148,7 @@ fn lower(text: &str, out: &mut String) {
 /// normalization and for words do not cross such a boundary: white space composes with no character
 /// before it, and no word extends over it. A run of white space stays with the stretch after it,
 /// because marks can follow and belong to it.
-pub(super) fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
+fn stretches(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {

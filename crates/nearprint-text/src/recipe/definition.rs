@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::clean::Clean;
 use super::error::RecipeError;
 use super::parts::{
-    HashFunction, JOINS, MAX_SHINGLE, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice,
-    millionths, name_of, number, parse_clean, parse_hash, parse_weights,
+    HashFunction, JOINS, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice, millionths,
+    name_of, parse_clean, parse_hash, parse_shingle, parse_weights,
 };
 use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
@@ -17,11 +17,11 @@ use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 const NAMED: [(&str, &str); 8] = [
     (
         "minhash",
-        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=tokens weights=one hash=minhash:8x16,2 width=256",
+        "clean=nfc,lower tokens=words stop=none shingle=3,5 join=space short=tokens weights=one hash=minhash:8x16,2 width=256",
     ),
     (
         "simhash",
-        "clean=nfc,lower tokens=unicode stop=none shingle=3 join=space short=one weights=frequency hash=xxh3 width=64",
+        "clean=nfc,lower tokens=words stop=none shingle=3,5 join=space short=one weights=frequency hash=xxh3 width=64",
     ),
     (
         "simhash-py",
@@ -45,7 +45,7 @@ const NAMED: [(&str, &str); 8] = [
     ),
     (
         "exact",
-        "clean=nfc,lower tokens=unicode stop=none shingle=all join=space short=one weights=frequency hash=xxh3 width=128",
+        "clean=nfc,lower tokens=words stop=none shingle=all join=space short=one weights=frequency hash=xxh3 width=128",
     ),
 ];
 
@@ -68,11 +68,11 @@ const PARTS: [&str; 10] =
 /// | part | values |
 /// |---|---|
 /// | `clean` | `none`, or some of `html` (the visible text), `nfc` (Unicode normalization), `lower`, separated by commas |
-/// | `tokens` | `non-alpha` (runs of ASCII letters), `word` (Python's `\w+`), `unicode` (words by UAX #29), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
+/// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words, dropped before shingling |
-/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
+/// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
 /// | `join` | `space`, `nothing`, or `cyclic`: a rolling hash over the hashes of the tokens, from the first token on |
-/// | `short` | a text with fewer tokens than a shingle is `one` feature, has `none`, or its `tokens` are the features |
+/// | `short` | a text with fewer tokens than any shingle is `one` feature, has `none`, or its `tokens` are the features |
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
@@ -265,8 +265,7 @@ impl Recipe {
             "clean" => self.clean = parse_clean(value)?,
             "tokens" => self.tokens = choice(&TOKENIZERS, value)?,
             "stop" => self.stop = choice(&STOP_WORDS, value)?,
-            "shingle" if value == "all" => self.window.len = Window::WHOLE_TEXT,
-            "shingle" => self.window.len = number(value, MAX_SHINGLE)?,
+            "shingle" => (self.window.len, self.window.single_len) = parse_shingle(value)?,
             "join" => self.window.join = choice(&JOINS, value)?,
             "short" => self.window.short = choice(&SHORT, value)?,
             "weights" => self.weights = parse_weights(value)?,
@@ -321,13 +320,17 @@ impl Recipe {
             }
         }
         let window = &mut self.window;
-        if window.len == 1 && window.join == Join::Nothing {
+        if self.tokens != Tokenizer::Words || window.join == Join::Cyclic {
+            window.single_len = window.len;
+        }
+        let longest = window.len.max(window.single_len);
+        if longest == 1 && window.join == Join::Nothing {
             window.join = Join::Space;
         }
         if window.len == Window::WHOLE_TEXT && window.join == Join::Cyclic {
             return refuse("join", "shingle=all needs space or nothing".into());
         }
-        if window.len == 1 || window.len == Window::WHOLE_TEXT || window.join == Join::Cyclic {
+        if longest == 1 || longest == Window::WHOLE_TEXT || window.join == Join::Cyclic {
             window.short = Short::One;
         }
         Ok(self)
@@ -345,9 +348,9 @@ impl Recipe {
     /// The base of the named recipes. Each of them sets every part.
     const BLANK: Self = Self {
         clean: Clean { html: false, nfc: false, lower: false },
-        tokens: Tokenizer::Unicode,
+        tokens: Tokenizer::Words,
         stop: StopWords::None,
-        window: Window { len: 1, join: Join::Space, short: Short::One },
+        window: Window { len: 1, single_len: 1, join: Join::Space, short: Short::One },
         weights: Weights::Frequency,
         hash: HashFunction::Xxh3,
         width: Width::W64,
@@ -384,7 +387,8 @@ impl fmt::Display for Recipe {
         write!(f, " stop={} shingle=", name_of(&STOP_WORDS, *stop))?;
         match window.len {
             Window::WHOLE_TEXT => write!(f, "all")?,
-            len => write!(f, "{len}")?,
+            len if len == window.single_len => write!(f, "{len}")?,
+            len => write!(f, "{len},{}", window.single_len)?,
         }
         write!(f, " join={} short={}", name_of(&JOINS, window.join), name_of(&SHORT, window.short))?;
         write!(f, " weights={weights} hash={hash} width={width}")?;
@@ -426,7 +430,7 @@ mod tests {
             assert_eq!(recipe(name).to_string(), line);
             assert_eq!(recipe(line), recipe(name));
         }
-        assert_eq!(recipe("shingle=3"), recipe("minhash"));
+        assert_eq!(recipe("shingle=3,5"), recipe("minhash"));
         assert_eq!(recipe("  cjk   shingle=3 "), recipe("cjk shingle=3"));
     }
 
@@ -467,10 +471,11 @@ mod tests {
             ("shingle=2 shingle=2", "shingle", "twice"),
             ("shingle=0", "shingle", "1 to 1000"),
             ("simhash shingle=all join=cyclic", "join", "shingle=all"),
+            ("shingle=3,", "shingle", "1 to 1000"),
             ("shingle=+2", "shingle", "1 to 1000"),
             ("clean=", "clean", "html, nfc, lower"),
             ("clean=lower,none", "clean", "alone"),
-            ("tokens=words", "tokens", "non-alpha"),
+            ("tokens=unicode", "tokens", "non-alpha"),
             ("stop=german", "stop", "english"),
             ("join=", "join", "cyclic"),
             ("short=two", "short", "one, none, tokens"),
@@ -515,9 +520,9 @@ mod tests {
         #[test]
         fn lines_are_read_as_they_were_written(
             clean in "none|html|nfc|lower|html,nfc|html,lower|nfc,lower|html,nfc,lower",
-            tokens in "non-alpha|word|unicode|whitespace|space|char|jieba",
+            tokens in "non-alpha|word|words|whitespace|space|char|jieba",
             stop in "none|english",
-            shingle in "[1-9][0-9]{0,2}|1000|all",
+            shingle in "[1-9][0-9]{0,2}(,[1-9])?|1000|all",
             join in "space|nothing|cyclic",
             short in "one|none|tokens",
             weights in "one|frequency|tfidf:[1-9][0-9]?",

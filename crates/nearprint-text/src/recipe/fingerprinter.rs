@@ -11,7 +11,7 @@ use super::features::Features;
 use super::minhash::MinHash;
 use super::parts::{HashFunction, StopWords, Weights};
 use super::tally::Tally;
-use super::tokenize::Tokens;
+use super::tokenize::{Tokenizer, Tokens};
 use super::weight::{Weight, weighted};
 use super::{hash, stop_words};
 use nearprint::Fingerprint;
@@ -193,8 +193,9 @@ impl<F: Fingerprint> Fingerprinter<F> {
             },
         };
         let num_tokens = self.tokens.len();
-        let num_features = keywords.map_or(self.recipe.window.count(num_tokens), |keywords| keywords.len());
-        let text_hash = xxh3_128(self.tokens.as_text().as_bytes());
+        let count = || self.recipe.window.count(&self.tokens);
+        let num_features = keywords.map_or_else(count, |keywords| keywords.len());
+        let text_hash = xxh3_128(self.tokens.as_bytes());
         let features = match self.makes_features {
             true => Features::of_hashes(&self.hashes, &mut self.set),
             false => Features::default(),
@@ -221,18 +222,24 @@ impl<F: Fingerprint> Fingerprinter<F> {
     /// Tokenizes a text. Returns the keywords if the recipe weights them.
     pub(super) fn tokenize(&mut self, text: &str) -> Option<Vec<(String, Weight)>> {
         let Self { recipe, cleaner, tokens, .. } = self;
-        let clean = cleaner.clean(recipe.clean, text);
         tokens.clear(recipe.window.join.separator());
-        tokens.cut(recipe.tokens, clean);
         let wanted = |word: &str| recipe.stop == StopWords::None || !stop_words::is_english(word);
+        let keywords = if recipe.tokens == Tokenizer::Words {
+            tokens.cut_words(cleaner, recipe.clean, text);
+            None
+        } else {
+            let clean = cleaner.clean(recipe.clean, text);
+            tokens.cut(recipe.tokens, clean);
+            match recipe.weights {
+                #[cfg(feature = "chinese")]
+                Weights::TfIdf { top } => Some(chinese::keywords(clean, top, wanted)),
+                _ => None,
+            }
+        };
         if recipe.stop != StopWords::None {
             tokens.retain(wanted);
         }
-        match recipe.weights {
-            #[cfg(feature = "chinese")]
-            Weights::TfIdf { top } => Some(chinese::keywords(clean, top, wanted)),
-            _ => None,
-        }
+        keywords
     }
 
     /// The simhash of the shingles, which have equal weights at all places.

@@ -59,4 +59,18 @@ pub use hash::{hashlittle2, jenkins};
 #[cfg(feature = "html")]
 pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
+pub(crate) use tokenize::Tokens;
 pub use weight::{ParseWeightError, Weight, weighted};
+
+/// What the command line shares with this module.
+pub(crate) mod internal {
+    pub use super::tokenize::pieces;
+}
+
+/// The hashes of the features of a text by the default recipe, each as often as it occurs.
+pub(crate) fn default_features(text: &str) -> Vec<u64> {
+    let mut hashes = Vec::new();
+    shingle::Window::DEFAULT
+        .for_each(&Tokens::of_text(text), hash::xxh3_64, |_, _, [hash]| hashes.push(hash));
+    hashes
+}

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::clean::Clean;
-use super::shingle::{Join, Short};
+use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
 use nearprint::{BandLayout, Width};
 
 /// The longest shingle in tokens.
-pub(super) const MAX_SHINGLE: usize = 1000;
+const MAX_SHINGLE: usize = 1000;
 /// The most keywords of a text.
 const MAX_KEYWORDS: usize = 1_000_000;
 /// The most MinHash values in a band.
@@ -71,7 +71,7 @@ type Choices<T, const N: usize> = [(&'static str, T); N];
 pub(super) const TOKENIZERS: Choices<Tokenizer, 7> = [
     ("non-alpha", Tokenizer::NonAlpha),
     ("word", Tokenizer::Word),
-    ("unicode", Tokenizer::Unicode),
+    ("words", Tokenizer::Words),
     ("whitespace", Tokenizer::Whitespace),
     ("space", Tokenizer::Space),
     ("char", Tokenizer::Char),
@@ -136,6 +136,15 @@ pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
         }
     }
     Ok(clean)
+}
+
+/// Parses the lengths of shingles: of those that begin with a word, and with a single character.
+pub(super) fn parse_shingle(text: &str) -> Result<(usize, usize), String> {
+    if text == "all" {
+        return Ok((Window::WHOLE_TEXT, Window::WHOLE_TEXT));
+    }
+    let (words, characters) = text.split_once(',').unwrap_or((text, text));
+    Ok((number(words, MAX_SHINGLE)?, number(characters, MAX_SHINGLE)?))
 }
 
 pub(super) fn parse_weights(text: &str) -> Result<Weights, String> {

@@ -28,11 +28,14 @@ impl Join {
 pub(super) struct Window {
     /// Tokens in a window, at least 1, or [`WHOLE_TEXT`](Self::WHOLE_TEXT).
     pub(super) len: usize,
+    /// Tokens in a window that begins with a single character of a script without spaces; the same
+    /// as `len` unless tokens are [`Words`](super::tokenize::Tokenizer::Words).
+    pub(super) single_len: usize,
     pub(super) join: Join,
     pub(super) short: Short,
 }
 
-/// The features of a text that has tokens, but fewer than a window.
+/// The features of a text that has tokens, but no full window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Short {
     /// The whole text.
@@ -47,15 +50,12 @@ impl Window {
     /// The length of a window that no text fills, so that a text is one feature.
     pub(super) const WHOLE_TEXT: usize = usize::MAX;
 
-    /// The number of features of a text with some tokens.
-    pub(super) fn count(self, tokens: usize) -> usize {
-        match (self.join, self.short) {
-            (Join::Cyclic, _) => tokens,
-            _ if tokens >= self.len => tokens - self.len + 1,
-            (_, Short::One) => tokens.min(1),
-            (_, Short::Tokens) => tokens,
-            (_, Short::None) => 0,
-        }
+    /// The window of the default recipe.
+    pub(super) const DEFAULT: Self = Self { len: 3, single_len: 5, join: Join::Space, short: Short::Tokens };
+
+    /// The number of features of a text.
+    pub(super) fn count(self, tokens: &Tokens) -> usize {
+        if self.join == Join::Cyclic { tokens.len() } else { self.windows(tokens).count() }
     }
 
     /// Calls `visit(first, count, hash)` for each feature: the index of its first token, their
@@ -67,24 +67,28 @@ impl Window {
         hash: impl Fn(&[u8]) -> [u64; N],
         mut visit: impl FnMut(usize, usize, [u64; N]),
     ) {
-        match self.join {
-            Join::Cyclic => self.roll(tokens, hash, visit),
-            Join::Space | Join::Nothing if tokens.len() >= self.len => {
-                for first in 0..=tokens.len() - self.len {
-                    visit(first, self.len, hash(tokens.joined(first, self.len)));
-                }
-            }
-            Join::Space | Join::Nothing => {
-                let len = match self.short {
-                    Short::One => tokens.len(),
-                    Short::Tokens => 1,
-                    Short::None => return,
-                };
-                for first in 0..(tokens.len() + 1).saturating_sub(len.max(1)) {
-                    visit(first, len, hash(tokens.joined(first, len)));
-                }
-            }
+        if self.join == Join::Cyclic {
+            return self.roll(tokens, hash, visit);
         }
+        self.windows(tokens)
+            .for_each(|(first, count)| visit(first, count, hash(tokens.joined(first, count))));
+    }
+
+    /// The first token of each feature, and the number of its tokens.
+    #[inline]
+    fn windows(self, tokens: &Tokens) -> impl Iterator<Item = (usize, usize)> {
+        let all = tokens.len();
+        let is_single = move |first| self.single_len != self.len && tokens.is_single(first);
+        let len_at = move |first| if is_single(first) { self.single_len } else { self.len };
+        let fits = move |first, len| len <= all - first;
+        let (firsts, len) = match self.short {
+            _ if (0..all).any(|first| fits(first, len_at(first))) => (0..all, None),
+            Short::One => (0..all.min(1), Some(all)),
+            Short::Tokens => (0..all, Some(1)),
+            Short::None => (0..0, None),
+        };
+        let windows = firsts.map(move |first| (first, len.unwrap_or_else(|| len_at(first))));
+        windows.filter(move |&(first, len)| fits(first, len))
     }
 
     /// Visits one feature per token: the window that ends with it. The first windows are shorter.

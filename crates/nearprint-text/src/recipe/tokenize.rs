@@ -1,11 +1,12 @@
 //! Splits a text into tokens.
 
-use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
-use unicode_segmentation::UnicodeSegmentation;
+use std::ops::Range;
+
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 #[cfg(feature = "chinese")]
 use super::chinese;
-use super::clean::stretches;
+use super::clean::{Clean, Cleaner, is_assigned};
 
 /// The definition of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,8 +15,9 @@ pub(super) enum Tokenizer {
     NonAlpha,
     /// `\w+` as in Python: runs of letters, numbers and underscores.
     Word,
-    /// The words of Unicode Standard Annex 29.
-    Unicode,
+    /// Runs of letters, numbers, marks and connectors; single characters of scripts without spaces
+    /// between words, and of Hangul. docs/minhash.md is the definition.
+    Words,
     /// Runs of characters between white space.
     Whitespace,
     /// Strings between single spaces. Two adjacent spaces have an empty token between them.
@@ -29,14 +31,23 @@ pub(super) enum Tokenizer {
 /// A list of tokens, stored as one text with a separator after each. Neighbouring tokens are
 /// already joined.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tokens {
-    text: String,
+pub(crate) struct Tokens {
+    /// UTF-8.
+    text: Vec<u8>,
     /// The start of each token, and the end of the text.
     starts: Vec<usize>,
     separator: &'static str,
 }
 
 impl Tokens {
+    /// The words of a text, as the default recipe defines them, with spaces between them.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let mut tokens = Self::default();
+        tokens.clear(" ");
+        tokens.cut_words(&mut Cleaner::default(), Clean { html: false, nfc: true, lower: true }, text);
+        tokens
+    }
+
     /// Empties the list, and sets the separator.
     pub(super) fn clear(&mut self, separator: &'static str) {
         self.text.clear();
@@ -47,29 +58,55 @@ impl Tokens {
 
     #[inline]
     fn push(&mut self, token: &str) {
-        self.text.push_str(token);
-        self.text.push_str(self.separator);
+        self.text.extend_from_slice(token.as_bytes());
+        self.end_token();
+    }
+
+    #[inline]
+    fn end_token(&mut self) {
+        self.text.extend_from_slice(self.separator.as_bytes());
         self.starts.push(self.text.len());
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// `count` neighbouring tokens from index `first` on, with separators between them.
+    /// `count` neighbouring tokens from index `first` on, with separators between them. There is at
+    /// least one.
     #[inline]
     pub(super) fn joined(&self, first: usize, count: usize) -> &[u8] {
         let end = self.starts[first + count] - self.separator.len();
-        &self.text.as_bytes()[self.starts[first]..end]
+        &self.text[self.starts[first]..end]
+    }
+
+    /// A range of tokens, with separators between them.
+    pub(crate) fn text(&self, tokens: Range<usize>) -> &str {
+        let bytes = if tokens.is_empty() { &[] } else { self.joined(tokens.start, tokens.len()) };
+        // Tokens are whole texts, so this never fails.
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// All tokens, with separators between them.
+    pub(crate) fn all(&self) -> &str {
+        self.text(0..self.len())
     }
 
     /// The tokens, with a separator behind each.
-    pub(super) fn as_text(&self) -> &str {
+    pub(super) fn as_bytes(&self) -> &[u8] {
         &self.text
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.starts.windows(2).map(|ends| &self.text[ends[0]..ends[1] - self.separator.len()])
+        (0..self.len()).map(|at| self.text(at..at + 1))
+    }
+
+    /// Whether a token is a single character of a script without spaces between words, and no word.
+    #[inline]
+    pub(super) fn is_single(&self, at: usize) -> bool {
+        // The first such character is U+0E00; all others have no smaller first byte.
+        let is_possible = self.text.get(self.starts[at]).is_some_and(|&byte| byte >= 0xe0);
+        is_possible && self.text(at..at + 1).starts_with(is_of_script_without_spaces)
     }
 
     /// Removes all other tokens than the wanted ones.
@@ -80,7 +117,7 @@ impl Tokens {
         *self = kept;
     }
 
-    /// Appends the tokens of a text.
+    /// Appends the tokens of a cleaned text.
     pub(super) fn cut(&mut self, tokenizer: Tokenizer, text: &str) {
         if text.is_empty() {
             return;
@@ -89,12 +126,13 @@ impl Tokens {
         match tokenizer {
             Tokenizer::NonAlpha => runs(text, |c| c.is_ascii_alphabetic(), push),
             Tokenizer::Word => runs(text, is_word, push),
-            Tokenizer::Unicode => unicode_words(text, &mut push),
+            Tokenizer::Words => tokens_of(text).for_each(push),
             Tokenizer::Whitespace => text.split_whitespace().for_each(push),
             Tokenizer::Space => text.split(' ').for_each(push),
             Tokenizer::Char => {
                 let mut buffer = [0; 4];
-                text.chars().filter(|c| c.is_alphanumeric()).for_each(|c| push(c.encode_utf8(&mut buffer)));
+                let kept = |c: &char| c.is_alphanumeric() && is_assigned(*c);
+                text.chars().filter(kept).for_each(|c| push(c.encode_utf8(&mut buffer)));
             }
             #[cfg(feature = "chinese")]
             Tokenizer::Jieba => chinese::cut(text, push),
@@ -103,6 +141,121 @@ impl Tokens {
             Tokenizer::Jieba => {}
         }
     }
+
+    /// Cleans a text, and appends its [`Words`](Tokenizer::Words). ASCII is cleaned on its way.
+    pub(super) fn cut_words(&mut self, cleaner: &mut Cleaner, steps: Clean, text: &str) {
+        let ascii_words = if steps.lower { &LOWER_WORDS } else { &WORDS };
+        cleaner.for_each_stretch(steps, text, |ascii, other| {
+            self.cut_ascii(ascii, ascii_words);
+            tokens_of(other).for_each(|token| self.push(token));
+        });
+    }
+
+    /// Appends the words of ASCII. `cleaned` has each byte of words as it is cleaned, and 0 for others.
+    fn cut_ascii(&mut self, text: &str, cleaned: &[u8; 256]) {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let len = bytes[at..].iter().take_while(|&&byte| cleaned[byte as usize] != 0).count();
+            let word = &bytes[at..at + len];
+            if word.iter().any(|&byte| byte != b'_') {
+                self.text.extend(word.iter().map(|&byte| cleaned[byte as usize]));
+                self.end_token();
+            }
+            at += len + 1;
+        }
+    }
+}
+
+/// The ASCII bytes of words, and 0 for all others.
+const WORDS: [u8; 256] = ascii_words(false);
+/// The ASCII bytes of words in lower case, and 0 for all others.
+const LOWER_WORDS: [u8; 256] = ascii_words(true);
+
+const fn ascii_words(lower: bool) -> [u8; 256] {
+    let mut words = [0; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() || byte == b'_' {
+            words[byte as usize] = if lower { byte.to_ascii_lowercase() } else { byte };
+        }
+        byte += 1;
+    }
+    words
+}
+
+/// What a character is in a text that is split into words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A letter or a number of a word.
+    Letter,
+    /// A mark, a connector such as `_`, or a joiner: a part of a word that makes no word alone.
+    Extender,
+    /// A token of its own.
+    Single,
+    /// No part of a token.
+    Gap,
+}
+
+fn role(c: char) -> Role {
+    if c.is_ascii() {
+        return match c {
+            '_' => Role::Extender,
+            _ if c.is_ascii_alphanumeric() => Role::Letter,
+            _ => Role::Gap,
+        };
+    }
+    let role = match c.general_category_group() {
+        GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => Role::Letter,
+        GeneralCategoryGroup::Mark => Role::Extender,
+        _ if matches!(c, '\u{200c}' | '\u{200d}') => Role::Extender,
+        _ if c.general_category() == GeneralCategory::ConnectorPunctuation => Role::Extender,
+        _ => Role::Gap,
+    };
+    if role != Role::Gap && is_of_script_without_spaces(c) { Role::Single } else { role }
+}
+
+/// Blocks of scripts that are written without spaces between words, and of Hangul.
+fn is_of_script_without_spaces(c: char) -> bool {
+    matches!(
+        c,
+        // Thai, Lao; Myanmar; Hangul Jamo.
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
+        // Khmer; Tai Le, New Tai Lue; Tai Tham.
+        | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{19df}' | '\u{1a20}'..='\u{1aaf}'
+        // From CJK radicals to Yi: Kana, Bopomofo, Han.
+        | '\u{2e80}'..='\u{a4cf}'
+        // Hangul Jamo A; Myanmar B; Myanmar A, Tai Viet; Hangul.
+        | '\u{a960}'..='\u{a97f}' | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aadf}' | '\u{ac00}'..='\u{d7ff}'
+        // Compatibility ideographs; half-width Katakana and Hangul.
+        | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ffdf}'
+        // Tangut, Khitan, Nushu, more Kana; more Han.
+        | '\u{16fe0}'..='\u{1b2ff}' | '\u{20000}'..='\u{3ffff}'
+    )
+}
+
+/// Splits a text into its words and single characters, and what is between them: white space, and
+/// other characters one by one. The second value is whether a piece is a token by `tokens=words`.
+pub fn pieces(text: &str) -> impl Iterator<Item = (&str, bool)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let is_inside = |c: &char| match role(first) {
+            Role::Letter | Role::Extender => matches!(role(*c), Role::Letter | Role::Extender),
+            Role::Gap => first.is_whitespace() && c.is_whitespace(),
+            Role::Single => false,
+        };
+        let others = rest.chars().skip(1).take_while(is_inside);
+        let len = first.len_utf8() + others.map(char::len_utf8).sum::<usize>();
+        let (piece, more) = rest.split_at(len);
+        rest = more;
+        Some((piece, piece.contains(|c| matches!(role(c), Role::Letter | Role::Single))))
+    })
+}
+
+/// The tokens of a cleaned text by [`Tokenizer::Words`].
+fn tokens_of(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).filter(|(_, is_token)| *is_token).map(|(token, _)| token)
 }
 
 /// The runs of characters with a property.
@@ -118,78 +271,11 @@ fn is_word(c: char) -> bool {
     matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
 }
 
-/// The words of Unicode Standard Annex 29 with a letter or a digit.
-fn unicode_words(text: &str, push: &mut impl FnMut(&str)) {
-    for (ascii, other) in stretches(text) {
-        ascii_words(ascii, push);
-        other.unicode_words().for_each(&mut *push);
-    }
-}
-
-const LETTER: u8 = 1;
-const DIGIT: u8 = 2;
-const UNDERSCORE: u8 = 4;
-/// Joins letters on both sides.
-const IN_LETTERS: u8 = 8;
-/// Joins digits on both sides.
-const IN_DIGITS: u8 = 16;
-
-/// The Word_Break property of ASCII characters in words.
-const CLASSES: [u8; 256] = {
-    let mut classes = [0; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        classes[byte as usize] = match byte {
-            b'A'..=b'Z' | b'a'..=b'z' => LETTER,
-            b'0'..=b'9' => DIGIT,
-            b'_' => UNDERSCORE,
-            b':' => IN_LETTERS,
-            b',' | b';' => IN_DIGITS,
-            b'.' | b'\'' => IN_LETTERS | IN_DIGITS,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    classes
-};
-
-/// [`unicode_words`] of ASCII: rules WB5 to WB13b of the annex.
-fn ascii_words(text: &str, push: &mut impl FnMut(&str)) {
-    let class = |at: usize| text.as_bytes().get(at).map_or(0, |&byte| CLASSES[byte as usize]);
-    let mut at = 0;
-    while at < text.len() {
-        let start = at;
-        let (mut kinds, mut last) = (0, 0);
-        loop {
-            let next = class(at);
-            if next & (LETTER | DIGIT | UNDERSCORE) != 0 {
-                at += 1;
-                last = next;
-            } else if joins(last, next, class(at + 1)) {
-                at += 1;
-            } else {
-                break;
-            }
-            kinds |= last;
-        }
-        if kinds & (LETTER | DIGIT) != 0 {
-            push(&text[start..at]);
-        }
-        at += 1;
-    }
-}
-
-/// Whether a punctuation mark joins the characters on both sides to one word.
-#[inline]
-fn joins(before: u8, mark: u8, after: u8) -> bool {
-    let both = before & after;
-    (both & LETTER != 0 && mark & IN_LETTERS != 0) || (both & DIGIT != 0 && mark & IN_DIGITS != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
 
     fn cut(tokenizer: Tokenizer, text: &str) -> Vec<String> {
         let mut tokens = Tokens::default();
@@ -200,13 +286,13 @@ mod tests {
 
     #[test]
     fn each_tokenizer_splits_by_its_definition() {
-        let text = "Don't  stop: 3.14 is_π naïve\tx\u{301}y!";
+        let text = "Don't  stop: 3.14 is_π naïve\tx\u{301}y! __";
         for (tokenizer, expected) in [
             (Tokenizer::NonAlpha, "Don t stop is na ve x y"),
-            (Tokenizer::Word, "Don t stop 3 14 is_π naïve x y"),
-            (Tokenizer::Unicode, "Don't stop 3.14 is_π naïve x\u{301}y"),
-            (Tokenizer::Whitespace, "Don't stop: 3.14 is_π naïve x\u{301}y!"),
-            (Tokenizer::Space, "Don't  stop: 3.14 is_π naïve\tx\u{301}y!"),
+            (Tokenizer::Word, "Don t stop 3 14 is_π naïve x y __"),
+            (Tokenizer::Words, "Don t stop 3 14 is_π naïve x\u{301}y"),
+            (Tokenizer::Whitespace, "Don't stop: 3.14 is_π naïve x\u{301}y! __"),
+            (Tokenizer::Space, "Don't  stop: 3.14 is_π naïve\tx\u{301}y! __"),
             (Tokenizer::Char, "D o n t s t o p 3 1 4 i s π n a ï v e x y"),
         ] {
             assert_eq!(cut(tokenizer, text).join(" "), expected, "{tokenizer:?}");
@@ -229,23 +315,61 @@ mod tests {
     }
 
     #[test]
-    fn regression_a_letter_that_is_a_mark_extends_over_all_spaces_before_it() {
-        for text in ["\u{3000} \u{1171d}", "  \u{1171d}", "a \u{2003}\u{1171d}", "é\u{3000} \u{1171d} b"] {
-            assert_eq!(cut(Tokenizer::Unicode, text), text.unicode_words().collect::<Vec<_>>(), "{text:?}");
+    fn words_are_runs_and_single_characters() {
+        for (text, expected) in [
+            ("snake_case _x__ ___ \u{301} a\u{301}", "snake_case _x__ a\u{301}"),
+            ("1,2 1, 2 don't 3.14 x-y", "1 2 1 2 don t 3 14 x y"),
+            ("Debianの 日本語v2、テスト!", "Debian の 日 本 語 v2 テ ス ト"),
+            ("한국 ที่\u{200b}ນ ⅫⅫ ½ می\u{200c}خواهم", "한 국 ท ี ่ ນ ⅫⅫ ½ می\u{200c}خواهم"),
+            ("人\u{fe0f}口 👩\u{200d}👩 Ⓐ a\u{ad}b ‿ x‿y", "人 口 a b x‿y"),
+        ] {
+            assert_eq!(cut(Tokenizer::Words, text).join(" "), expected);
         }
+        assert_eq!(Tokens::of_text("E\u{301}T\u{c9}, 한").iter().collect::<Vec<_>>(), ["été", "한"]);
+        let pieces: Vec<&str> = pieces("Don't \t go, 日本!").map(|(piece, _)| piece).collect();
+        assert_eq!(pieces, ["Don", "'", "t", " \t ", "go", ",", " ", "日", "本", "!"]);
+    }
+
+    /// The definition of docs/minhash.md, character by character.
+    fn defined(text: &str) -> Vec<String> {
+        let text: String = text.nfc().collect::<String>().to_lowercase();
+        let is_letter = |c: &char| {
+            let group = c.general_category_group();
+            matches!(group, GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
+        };
+        let is_word = |c: &char| {
+            let category = c.general_category();
+            is_letter(c)
+                || c.general_category_group() == GeneralCategoryGroup::Mark
+                || category == GeneralCategory::ConnectorPunctuation
+                || *c == '\u{200c}'
+                || *c == '\u{200d}'
+        };
+        let (mut tokens, mut run) = (Vec::new(), String::new());
+        for c in text.chars().chain([' ']) {
+            let is_single = is_word(&c) && is_of_script_without_spaces(c);
+            if is_word(&c) && !is_single {
+                run.push(c);
+                continue;
+            }
+            let word = std::mem::take(&mut run);
+            tokens.extend(word.contains(|c| is_letter(&c)).then_some(word));
+            tokens.extend(is_single.then(|| c.to_string()));
+        }
+        tokens
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
         #[test]
-        fn unicode_words_are_those_of_the_library(text in "(can't|3\\.14|a_b|x:y|1,000|U\\.S\\.A\\.|[a-c0-1_.:;,' \t\n\r\u{b}\u{c}-]{1,3}|[éא\u{300}\u{200d}\u{ad}\u{3000}\u{1171d}\u{2019}日カ🇩🇪👩\"]|\\PC){0,40}") {
-            prop_assert_eq!(cut(Tokenizer::Unicode, &text), text.unicode_words().collect::<Vec<_>>());
-        }
-
-        #[test]
-        fn ascii_words_are_those_of_the_library(text in "([a-b0-1_.:;,' ]|[\0-\x7f]){0,40}") {
-            prop_assert_eq!(cut(Tokenizer::Unicode, &text), text.unicode_words().collect::<Vec<_>>());
+        fn words_are_as_defined(text in "([a-cA-C0-1_.:;,' \t\n\r\u{b}\u{c}-]{1,4}|[éאΣςİ_\u{300}\u{200c}\u{200d}\u{ad}\u{3000}\u{1171d}\u{2019}日カ한\u{1100}\u{1161}ท\u{e35}\u{fe0f}🇩🇪👩]|\\PC){0,40}") {
+            let tokens = Tokens::of_text(&text);
+            let expected = defined(&text);
+            prop_assert_eq!(tokens.iter().collect::<Vec<_>>(), expected.clone());
+            let singles = expected.iter().map(|token| token.starts_with(is_of_script_without_spaces));
+            prop_assert_eq!((0..tokens.len()).map(|at| tokens.is_single(at)).collect::<Vec<_>>(), singles.collect::<Vec<_>>());
+            prop_assert_eq!(pieces(&text).map(|(piece, _)| piece).collect::<String>(), text);
         }
     }
 }

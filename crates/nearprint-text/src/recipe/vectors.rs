@@ -2,13 +2,15 @@
 
 use proptest::prelude::*;
 
+use super::default_features;
 use super::definition::Recipe;
 use super::fingerprinter::Comparable;
 use super::hash::jenkins;
 use super::py::{compute, unsigned_hash};
 use nearprint::internal::mix64;
 use nearprint::{Fingerprint, U256, WidthVisitor};
-use xxhash_rust::xxh3::xxh3_128;
+use unicode_normalization::UnicodeNormalization;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 fn print<F: Fingerprint>(recipe: &str, text: &str) -> F {
     recipe.parse::<Recipe>().unwrap().fingerprinter().unwrap().fingerprint(text).value
@@ -67,6 +69,51 @@ fn simhash_py() {
     let windows = ["a b c d", "b c d a", "c d a b", "d a b c", "a b c d"];
     let hashes = windows.map(|window| unsigned_hash(window.as_bytes()));
     assert_eq!(print::<u64>("simhash-py", "a b c d a b c d"), compute(hashes));
+}
+
+#[test]
+fn features_equal_the_vectors_in_the_documentation() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/minhash.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
+    let mut seen = 0;
+    for row in rows {
+        let [text, features] = row.split("` | `").collect::<Vec<_>>()[..] else { continue };
+        let text: String = serde_json::from_str(&format!("\"{text}\"")).unwrap();
+        let features: Vec<&str> = features.split("`, `").collect();
+        let mut fingerprinter = "minhash".parse::<Recipe>().unwrap().fingerprinter::<U256>().unwrap();
+        let explained = fingerprinter.explain(&text).features;
+        assert_eq!(explained.iter().map(|feature| &*feature.text).collect::<Vec<_>>(), features);
+        let hashes: Vec<u64> = features.iter().map(|feature| xxh3_64(feature.as_bytes())).collect();
+        assert_eq!(default_features(&text), hashes, "{text}");
+        seen += 1;
+    }
+    assert_eq!(seen, 9);
+}
+
+/// Databases store fingerprints, so the tables never change: another version of Unicode needs
+/// tokenizers with other names. This fails if a crate or the standard library brings other
+/// properties of characters.
+#[test]
+fn all_characters_have_the_properties_of_unicode_16() {
+    let mut properties = String::new();
+    let [lower, words, char] = ["lower tokens=words", "nfc tokens=words", "none tokens=char"]
+        .map(|parts| format!("minhash short=tokens shingle=1000 clean={parts}").parse::<Recipe>().unwrap());
+    let [mut lower, mut words, mut char] =
+        [lower, words, char].map(|recipe| recipe.fingerprinter::<U256>().unwrap());
+    for c in '\0'..=char::MAX {
+        // The last two have c before and behind a sigma that ends a word or not.
+        properties += lower.cleaned(&format!("{c} A{c}Σ AΣ{c}a"));
+        // Its decomposition and its class, by the marks around it; and whether it is a word, a part of one, or neither.
+        for text in [format!("{c} a{c}b"), format!("a\u{323}{c}\u{301}"), c.nfd().collect()] {
+            properties += words.cleaned(&text);
+            words.tokenize(&text);
+            properties += words.tokens.all();
+        }
+        char.tokenize(c.encode_utf8(&mut [0; 4]));
+        properties += char.tokens.all();
+    }
+    assert_eq!(xxh3_128(properties.as_bytes()), 17_045_569_391_989_207_657_760_397_068_807_762_608);
 }
 
 proptest! {

@@ -178,7 +178,7 @@ fn regression_units_without_features_are_removed_if_they_are_copies() {
     let input = "{\"id\":1,\"text\":\"red car sale\\nblue house rent\\nred car sale\\n!\\n!\"}\n";
     let (counts, out, duplicates) = run(input, |job| {
         job.units = Some(Unit::Line);
-        job.dedup.recipe = "simhash-py tokens=unicode".parse().unwrap();
+        job.dedup.recipe = "simhash-py tokens=words".parse().unwrap();
     });
     assert_eq!(duplicates, "1#3\t1#1\t0\t1.0000\t1#1\n");
     assert_eq!(out, "{\"id\":1,\"text\":\"red car sale\\nblue house rent\\n!\\n!\"}\n");
