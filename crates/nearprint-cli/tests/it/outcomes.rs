@@ -174,7 +174,7 @@ fn copies_and_near_duplicates_are_counted_apart_in_all_runs() {
 #[test]
 fn confirmation_says_what_it_changed() {
     let home = home();
-    let line = "dedup in.jsonl -o out.jsonl --key-field id --confirm jaccard:0.99";
+    let line = "dedup in.jsonl -o out.jsonl --key-field id --similarity 0.7 --confirm jaccard:0.99";
     for keep in ["first", "longest"] {
         let err = nearprint(home.path(), &format!("{line} --keep {keep}"), b"").err;
         assert!(err.contains("3 kept, 2 duplicates"), "{err}");

@@ -76,7 +76,7 @@ fn curves_become_a_page() {
     let outcome = nearprint(home.path(), line, b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let page = page(home.path(), "curves.html");
-    assert!(page.contains("<svg") && page.contains("--similarity") && page.contains("balance"), "{page}");
+    assert!(page.contains("<svg") && page.contains(" -k ") && page.contains("balance"), "{page}");
     assert!(outcome.err.contains("recommended: "), "{}", outcome.err);
 }
 

@@ -132,8 +132,11 @@ mod tests {
     fn options_select_the_recipe() {
         assert_eq!(lines(Some("minhash"), &[2], &[]), ["--shingle 2 --recipe minhash"]);
         assert_eq!(
-            lines(Some("minhash"), &[3], &["8x16,3", "8x16,2", "8x16,3"]),
-            ["--shingle 3 --recipe minhash", "--shingle 3 --recipe minhash --hash minhash:8x16,3"]
+            lines(Some("minhash"), &[3], &["8x16,3", "6x16,2", "8x16,3"]),
+            [
+                "--shingle 3 --recipe minhash --hash minhash:6x16,2",
+                "--shingle 3 --recipe minhash --hash minhash:8x16,3"
+            ]
         );
         let own = "simhash tokens=char join=nothing weights=one width=128";
         let options = &lines(Some(own), &[4], &[])[0];
