@@ -12,7 +12,7 @@ import nearprint
 
 from .conftest import distance, numbers_of
 
-BANDS, BITS, WIDTH = 6, 16, 256
+BANDS, BITS, WIDTH = 8, 16, 256
 SKETCH = WIDTH - BANDS * BITS
 
 
@@ -30,13 +30,13 @@ def texts(count: int) -> list[str]:
 
 
 def distance_of_sketches(a: int, b: int) -> int:
-    """The distance of the 160 bits behind the first band."""
+    """The distance of the 128 bits behind the first band."""
     mask = ((1 << SKETCH) - 1) << (BANDS - 1) * BITS
     return distance(a & mask, b & mask)
 
 
 def shares_band(a: int, b: int) -> bool:
-    """Whether one of the six bands is equal: the first 16 bits, or 16 of the last 80."""
+    """Whether one of the eight bands is equal: the first 16 bits, or 16 of the last 112."""
     same = [a >> WIDTH - BITS == b >> WIDTH - BITS]
     same += [(a ^ b) >> at & 0xFFFF == 0 for at in range(0, (BANDS - 1) * BITS, BITS)]
     return any(same) and a != 0 and b != 0
@@ -46,8 +46,8 @@ def test_answers_equal_brute_force(path: Path) -> None:
     prints = nearprint.fingerprint(texts(400))
     numbers = numbers_of(prints)
     with nearprint.build(path, prints, kind="bands") as database:
-        assert (database.kind, database.width, database.k, database.recipe) == ("bands", 256, 36, None)
-        for k in (0, 20, 36, 160):
+        assert (database.kind, database.width, database.k, database.recipe) == ("bands", 256, 17, None)
+        for k in (0, 20, 28, 128):
             near = [
                 (a, b, distance_of_sketches(a, b))
                 for a in sorted(set(numbers))
@@ -55,7 +55,7 @@ def test_answers_equal_brute_force(path: Path) -> None:
                 if a < b and shares_band(a, b) and distance_of_sketches(a, b) <= k
             ]
             assert k == 0 or len(near) > 50
-            for pairs in (database.pairs(k).table(), nearprint.find_all(prints, k, bands="6x16")):
+            for pairs in (database.pairs(k).table(), nearprint.find_all(prints, k, bands="8x16")):
                 columns = zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]), pairs["distance"].tolist())
                 assert sorted(columns) == near
             found = database.query(prints[7], k)
@@ -70,25 +70,25 @@ def test_answers_equal_brute_force(path: Path) -> None:
 def test_similarity_sets_the_distance(path: Path) -> None:
     prints = nearprint.fingerprint(texts(100))
     with nearprint.build(path, prints, kind="bands", similarity=0.8) as database:
-        assert database.k == 14
-        assert np.array_equal(database.similarity([0, 40, 160]), [1.0, 0.5, 0.0])
-        assert database.similarity(16) == 0.8
+        assert database.k == 11
+        assert np.array_equal(database.similarity([0, 32, 128]), [1.0, 0.5, 0.0])
+        assert database.similarity(16) == 0.75
         strict = database.pairs(similarity=0.9).table()
-        assert strict["distance"].max() <= 7
-        assert len(strict) < len(database.pairs(similarity=0.5).table()) == len(database.pairs(36).table())
+        assert strict["distance"].max() <= 5
+        assert len(strict) < len(database.pairs(similarity=0.5).table()) == len(database.pairs(28).table())
         with pytest.raises(nearprint.InputError, match="only one"):
             database.query(prints[0], 3, similarity=0.5)
         with pytest.raises(nearprint.InputError, match="0 to 1"):
             database.query(prints[0], similarity=1.5)
-        with pytest.raises(nearprint.InputError, match="160"):
-            database.query(prints[0], 161)
+        with pytest.raises(nearprint.InputError, match="128"):
+            database.query(prints[0], 129)
 
 
 def test_kinds_layouts_and_recipes_agree(path: Path, tmp_path: Path) -> None:
     with nearprint.create(path, recipe="minhash hash=minhash:4x16,2 width=128") as database:
         assert (database.kind, database.width, database.stats()["layout"]) == ("bands", 128, "bands:4x16")
     with nearprint.create(tmp_path / "a", layout="bands:6x24") as database:
-        assert (database.kind, database.width, database.k) == ("bands", 256, 25)
+        assert (database.kind, database.width, database.k) == ("bands", 256, 15)
     with nearprint.create(tmp_path / "b") as database:
         assert (database.kind, database.width, database.k) == ("hamming", 64, 3)
         with pytest.raises(nearprint.InputError, match="MinHash"):

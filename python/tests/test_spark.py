@@ -291,7 +291,8 @@ def test_documents_are_kept_as_by_the_library(session: SparkSession) -> None:
             text[source.randrange(len(text))] = source.choice(words)
         texts.append(" ".join(text))
     scores = [source.randrange(40) for _ in texts]
-    expected = nearprint.dedup(texts, keep=scores)
+    # Spark compares estimates: 28 bits stand for a similarity of 0.5.
+    expected = nearprint.dedup(texts, keep=scores, k=28)
     df = session.createDataFrame(pa.table({"id": list(range(300)), "text": texts, "score": scores}))
     annotated = spark.dedup(
         spark.fingerprint(df, "text").persist(), similarity=0.5, keep="max:score", annotate=True, partitions=3
