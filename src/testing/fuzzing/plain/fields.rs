@@ -1,12 +1,16 @@
 //! Fields one after the other, and what can be wrong with them.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 use crate::util::cast::to_usize;
 
+/// The files of a database by name.
+pub(crate) type Bytes = BTreeMap<String, Vec<u8>>;
+
 /// Why a file does not conform to FORMAT.md.
 #[derive(Debug)]
-pub(in super::super) enum Fault {
+pub(crate) enum Fault {
     Damage(String),
     /// It needs a newer program.
     Newer(String),
@@ -28,13 +32,17 @@ impl Display for Fault {
 
 /// A stored number of 8 bytes.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Place {
-    pub(in super::super) file: String,
-    pub(in super::super) offset: usize,
-    pub(in super::super) value: u64,
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) offset: usize,
+    pub(crate) value: u64,
 }
 
-pub(in super::super) type Found<T> = Result<T, Fault>;
+pub(crate) type Found<T> = Result<T, Fault>;
+
+pub(super) fn find<'a>(files: &'a Bytes, name: &str) -> Found<&'a [u8]> {
+    files.get(name).map(Vec::as_slice).ok_or_else(|| Fault::Damage(format!("{name} is missing")))
+}
 
 pub(super) fn ensure(holds: bool, what: impl Display) -> Found<()> {
     if holds { Ok(()) } else { Err(Fault::Damage(what.to_string())) }

@@ -2,11 +2,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::fields::{Fault, Fields, Found, ensure, ensure_version};
+use super::fields::{Bytes, Fault, Fields, Found, ensure, ensure_version, find};
 use super::manifest::Manifest;
 use super::rows::{Key, Row};
 use super::value::Value;
-use super::{Bytes, find};
 
 const HEADER: usize = 64;
 const FRAME_HEADER: usize = 24;

@@ -10,15 +10,11 @@ mod rows;
 mod run;
 mod value;
 
-use std::collections::BTreeMap;
-
-pub(super) use self::fields::{Fault, Found, Place};
+pub(super) use self::fields::{Bytes, Fault};
+use self::fields::{Found, find};
 pub(super) use self::paged::regions;
 pub(super) use self::rows::Rows;
 pub(super) use self::value::Value;
-
-/// The files of a database by name.
-pub(super) type Bytes = BTreeMap<String, Vec<u8>>;
 
 /// The content of a database.
 #[derive(Clone, Debug)]
@@ -41,7 +37,7 @@ impl Database {
         let manifest = manifest::Manifest::read(find(files, "MANIFEST")?)?;
         let mut rows = Rows::default();
         for run in &manifest.runs {
-            let content = run::Content::read(files, &manifest, run)?;
+            let content = run::read(files, &manifest, run)?;
             rows.add_run(content);
         }
         for identities in &manifest.identities {
@@ -86,8 +82,4 @@ impl Database {
         };
         (distance <= k).then_some(distance)
     }
-}
-
-fn find<'a>(files: &'a Bytes, name: &str) -> Found<&'a [u8]> {
-    files.get(name).map(Vec::as_slice).ok_or_else(|| Fault::Damage(format!("{name} is missing")))
 }

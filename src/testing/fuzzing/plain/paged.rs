@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::fields::{Fields, Found, Place, ensure, ensure_version, words};
+use super::fields::{Bytes, Fields, Found, Place, ensure, ensure_version, find, words};
 use super::manifest::{FileRecord, Manifest};
-use super::{Bytes, find};
 use crate::util::cast::to_usize;
 
 const PAGE: usize = 8192;
@@ -150,7 +149,7 @@ fn check_tree(pages: &[u8], data_pages: usize, root: u32, name: &str) -> Found<(
 }
 
 /// The parts of a sound file that have a meaning: fields of the header, sections, fields of the footer.
-pub(in super::super) fn regions(name: &str, bytes: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn regions(name: &str, bytes: &[u8]) -> Vec<Range<usize>> {
     if name == "MANIFEST" || name.starts_with("wal-") || bytes.len() < 2 * PAGE {
         return std::iter::once(0..bytes.len()).collect();
     }

@@ -2,26 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::run::Content;
 use super::value::Value;
 
 /// A fingerprint and an id.
-pub(in super::super) type Row = (Value, u64);
+pub(crate) type Row = (Value, u64);
 
 /// A key of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Key {
-    pub(in super::super) key: Vec<u8>,
+pub(crate) struct Key {
+    pub(crate) key: Vec<u8>,
     /// The sequence numbers of the first and the last insertion.
-    pub(in super::super) first: u64,
-    pub(in super::super) last: u64,
-    pub(in super::super) text: Vec<u8>,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) text: Vec<u8>,
+}
+
+/// What a run holds.
+pub(super) struct Content {
+    pub(super) rows: Vec<Row>,
+    /// Ascending.
+    pub(super) deleted: Vec<u64>,
+    pub(super) keys: Vec<(Row, Key)>,
 }
 
 /// Rows and their keys, as runs and operations leave them.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Rows {
-    pub(in super::super) rows: BTreeSet<Row>,
+pub(crate) struct Rows {
+    pub(crate) rows: BTreeSet<Row>,
     keys: BTreeMap<Row, BTreeMap<Vec<u8>, Key>>,
 }
 
@@ -58,7 +65,7 @@ impl Rows {
     }
 
     /// The keys of a row, ascending.
-    pub(in super::super) fn keys_of(&self, row: &Row) -> impl Iterator<Item = &Key> {
+    pub(crate) fn keys_of(&self, row: &Row) -> impl Iterator<Item = &Key> {
         self.keys.get(row).into_iter().flat_map(BTreeMap::values)
     }
 }

@@ -2,43 +2,32 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Bytes;
-use super::fields::{Fields, Found, ensure, ensure_number, long_words, words};
+use super::fields::{Bytes, Fault, Fields, Found, Place, ensure, ensure_number, long_words, words};
 use super::manifest::{Identities, Keys, Manifest, Run};
 use super::paged::{Header, Paged};
-use super::rows::{Key, Row};
+use super::rows::{Content, Key, Row};
 use super::value::{Value, mix, row_hash};
 use crate::util::cast::to_usize;
 
-/// What a run holds.
-pub(super) struct Content {
-    pub(super) rows: Vec<Row>,
-    /// Ascending.
-    pub(super) deleted: Vec<u64>,
-    pub(super) keys: Vec<(Row, Key)>,
-}
-
-impl Content {
-    /// Reads all files of a run, and checks each against the others.
-    pub(super) fn read(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Self> {
-        let postings = Postings::read(files, manifest, run)?;
-        let mut natural = Vec::new();
-        for table in 0..run.prefixes.len() {
-            let entries = read_table(files, manifest, (run, table), &postings.values)?;
-            if table == 0 {
-                natural = entries;
-            } else {
-                let order = bit_order(manifest, run, table);
-                let mut restored: Vec<Value> = entries.iter().map(|value| value.restored(&order)).collect();
-                restored.sort_unstable();
-                ensure(restored == natural, format!("table {table} has other fingerprints"))?;
-            }
+/// Reads all files of a run, and checks each against the others.
+pub(super) fn read(files: &Bytes, manifest: &Manifest, run: &Run) -> Found<Content> {
+    let postings = Postings::read(files, manifest, run)?;
+    let mut natural = Vec::new();
+    for table in 0..run.prefixes.len() {
+        let entries = read_table(files, manifest, (run, table), &postings.values)?;
+        if table == 0 {
+            natural = entries;
+        } else {
+            let order = bit_order(manifest, run, table);
+            let mut restored: Vec<Value> = entries.iter().map(|value| value.restored(&order)).collect();
+            restored.sort_unstable();
+            ensure(restored == natural, format!("table {table} has other fingerprints"))?;
         }
-        let rows = postings.rows(&natural, manifest, run)?;
-        let deleted = read_tombstones(files, manifest, run)?;
-        let keys = run.keys.as_ref().map_or(Ok(Vec::new()), |keys| read_keys(files, manifest, run, keys))?;
-        Ok(Self { rows, deleted, keys })
     }
+    let rows = postings.rows(&natural, manifest, run)?;
+    let deleted = read_tombstones(files, manifest, run)?;
+    let keys = run.keys.as_ref().map_or(Ok(Vec::new()), |keys| read_keys(files, manifest, run, keys))?;
+    Ok(Content { rows, deleted, keys })
 }
 
 /// Which bit of a fingerprint stands where in a permuted one.
@@ -161,7 +150,7 @@ fn wide_entry(bits: u32, bucket: u64, hi: &[u32], value: Option<Value>) -> Found
         let words = (0..).zip(hi).all(|(at, &word)| value.bits(bits + 32 * at, 32) == word.into());
         value.bits(0, bits) == bucket && words
     };
-    value.filter(agrees).ok_or_else(|| super::Fault::Damage("an entry differs from its value".into()))
+    value.filter(agrees).ok_or_else(|| Fault::Damage("an entry differs from its value".into()))
 }
 
 struct Postings {
@@ -169,7 +158,7 @@ struct Postings {
     /// The first row of each entry.
     starts: Vec<usize>,
     values: Vec<Value>,
-    row_sum: super::Place,
+    row_sum: Place,
     largest_id: u64,
 }
 

@@ -2,14 +2,14 @@
 
 /// A fingerprint, its most significant byte first: values are ordered as numbers are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) struct Value(Vec<u8>);
+pub(crate) struct Value(Vec<u8>);
 
 impl Value {
-    pub(in super::super) fn from_le_bytes(bytes: &[u8]) -> Self {
+    pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
         Self(bytes.iter().rev().copied().collect())
     }
 
-    pub(in super::super) fn le_bytes(&self) -> Vec<u8> {
+    pub(crate) fn le_bytes(&self) -> Vec<u8> {
         self.0.iter().rev().copied().collect()
     }
 
