@@ -20,7 +20,7 @@ pub(super) use database::{decode_keys_flags, decode_layout, decode_width, encode
 #[cfg(test)]
 pub(crate) use file::MAGIC;
 pub use file::MAX_HISTORY_BYTES;
-#[cfg(any(test, feature = "fuzzing"))]
+#[cfg(test)]
 pub(crate) use file::PREFIX_BYTES;
 pub(crate) use file::{MAX_CHECKPOINT_BYTES, MAX_MANIFEST_BYTES, MAX_RECIPE_BYTES};
 pub(crate) use identities::IdentitiesRecord;

@@ -1,6 +1,7 @@
 //! Sound databases as files in memory, and changes to them with correct checksums.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::input::Input;
@@ -272,6 +273,44 @@ fn edit(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
     }
 }
 
+/// One change to the bytes of a range, by what stands elsewhere in it, by the same bytes of another
+/// file, or by numbers of the input.
+pub(super) fn edit_region(
+    bytes: &mut [u8],
+    region: Range<usize>,
+    other: Option<&[u8]>,
+    input: &mut Input<'_>,
+) {
+    let unit = input.pick(&[1, 4, 8, 16]);
+    let mut element = || region.start + usize::from(input.u16()) * unit % region.len().max(1);
+    let (at, from) = (element(), element());
+    match input.byte() % 8 {
+        0 => put(bytes, at, &input.edge().to_le_bytes()[..unit.min(8)]),
+        1 => put(bytes, at, &u64::from(input.byte()).to_le_bytes()[..unit.min(8)]),
+        2 => {
+            let step = input.byte();
+            bytes.get_mut(at).into_iter().for_each(|byte| *byte = byte.wrapping_add(step));
+        }
+        3 => {
+            let copy: Vec<u8> = bytes.iter().skip(from).take(unit).copied().collect();
+            put(bytes, at, &copy);
+        }
+        4 => {
+            for (a, b) in (at..at + unit).zip(from..from + unit) {
+                if a.max(b) < bytes.len() {
+                    bytes.swap(a, b);
+                }
+            }
+        }
+        5 => put(bytes, region.start, other.and_then(|other| other.get(region.clone())).unwrap_or_default()),
+        6 => put(bytes, at, input.take(unit)),
+        _ => {
+            let flip = 1 << (input.byte() % 8);
+            bytes.get_mut(at).into_iter().for_each(|byte| *byte ^= flip);
+        }
+    }
+}
+
 /// An offset in a page, more likely near its start, where small files have their data.
 fn place(input: &mut Input<'_>, unit: usize) -> usize {
     let near = input.byte();
@@ -284,7 +323,7 @@ pub(super) fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
 }
 
 /// Corrects every checksum of a file of pages, if its length is possible.
-fn seal_pages(bytes: &mut [u8]) {
+pub(super) fn seal_pages(bytes: &mut [u8]) {
     let pages = (bytes.len() / PAGE_BYTES) as u64;
     if pages < 2 || !bytes.len().is_multiple_of(PAGE_BYTES) {
         return;

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use super::input::Input;
 use super::options::options;
-use crate::format::manifest::{Manifest, PREFIX_BYTES};
+use crate::format::manifest::Manifest;
 use crate::storage::{Storage, names};
 use crate::testing::simulated::SimulatedDisk;
 use crate::{Result, Row, Snapshot, Writer};
+
+/// Offset of the length of the file.
+const LEN_AT: usize = 16;
 
 /// Decodes bytes as a manifest. A decoded manifest must encode to the same bytes. Opening and
 /// writing a database with it must work or return an error. For some inputs the length and the
@@ -30,7 +33,7 @@ pub(super) fn manifest(bytes: &[u8]) {
 /// Corrects the length and the checksum.
 pub(super) fn reseal(file: &mut [u8]) {
     let len = file.len() as u64;
-    if let Some(place) = file.get_mut(PREFIX_BYTES - 8..PREFIX_BYTES) {
+    if let Some(place) = file.get_mut(LEN_AT..LEN_AT + 8) {
         place.copy_from_slice(&len.to_le_bytes());
     }
     if let Some((body, crc)) = file.split_last_chunk_mut::<4>() {
@@ -62,4 +65,21 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         .map(|name| std::fs::read(folder.join(name).join(names::MANIFEST)).expect("a golden database"));
     let full = crate::format::manifest::sample::sample().encode();
     golden.into_iter().chain([full]).map(|file| [&[3], &file[..]].concat()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The length was written into the masks of features, so nothing was decoded.
+    #[test]
+    fn regression_resealed_manifests_are_decoded() {
+        for seed in seeds() {
+            let mut file = seed[1..].to_vec();
+            file[LEN_AT] ^= 1;
+            reseal(&mut file);
+            assert_eq!(file, seed[1..]);
+            Manifest::decode(&file).unwrap();
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! same effect. A function panics if the engine breaks a guarantee. Errors of the engine are
 //! allowed.
 
+mod answers;
 mod files;
 mod hostile;
 pub mod input;
@@ -12,6 +13,7 @@ mod manifests;
 mod model;
 mod options;
 mod oracle;
+mod plain;
 mod queries;
 pub mod replay;
 
@@ -22,6 +24,8 @@ pub const MANIFEST: Target =
     Target { name: "manifest", call: manifests::manifest, inputs: 2000, seeds: manifests::seeds };
 pub const WAL_REPLAY: Target =
     Target { name: "wal_replay", call: log::wal_replay, inputs: 1000, seeds: log::seeds };
+pub const ANSWERS: Target =
+    Target { name: "answers", call: answers::answers, inputs: 1000, seeds: answers::seeds };
 pub const SEGMENT_OPEN_QUERY: Target = of_noise("segment_open_query", hostile::segment_open_query, 500);
 pub const OPEN_DATABASE: Target = of_noise("open_database", hostile::open_database, 200);
 pub const MODEL_OPS: Target = of_noise("model_ops", model::model_ops, 150);
@@ -45,6 +49,11 @@ mod tests {
     #[test]
     fn logs_pass() {
         WAL_REPLAY.replay();
+    }
+
+    #[test]
+    fn answers_equal_those_of_another_reader() {
+        ANSWERS.replay();
     }
 
     #[test]

@@ -15,7 +15,10 @@ mod texts;
 mod writer;
 
 pub(crate) use texts::{MAX_CHARS as MAX_TEXT_CHARS, read_text};
-pub(crate) use writer::{DEFAULT_TEXT_BYTES, MAX_MEMBERS, ReportWriter};
+pub(crate) use writer::{DEFAULT_TEXT_BYTES, ReportWriter};
+
+/// The members of a group that are listed, with the kept one.
+pub(crate) const MAX_MEMBERS: usize = 1000;
 
 /// The part of a page before its list of groups.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +58,7 @@ pub(crate) struct ReportGroup {
     pub(crate) kept: ReportMember,
     /// The number of further members, about which nothing else is known.
     pub(crate) num_unlisted: usize,
-    /// The other documents. The page lists at most [`writer::MAX_MEMBERS`] members of a group.
+    /// The other documents. The page lists at most [`MAX_MEMBERS`] members of a group.
     pub(crate) others: Vec<ReportMember>,
 }
 

@@ -3,8 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::texts::MAX_CHARS;
-use super::writer::MAX_MEMBERS;
-use super::{Histogram, Report};
+use super::{Histogram, MAX_MEMBERS, Report};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

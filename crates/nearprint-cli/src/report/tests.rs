@@ -137,7 +137,7 @@ fn small_page() {
     let list = &blocks(&page, "list")[0];
     assert_eq!(list["members"], serde_json::json!([3, 2, 2, 2, 2501, 2]));
     let members = &blocks(&page, "members")[0];
-    assert_eq!(members[4][1].as_array().unwrap().len(), writer::MAX_MEMBERS - 1);
+    assert_eq!(members[4][1].as_array().unwrap().len(), MAX_MEMBERS - 1);
 }
 
 #[test]

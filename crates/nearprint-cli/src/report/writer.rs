@@ -5,12 +5,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::texts::{GroupTexts, script_json};
-use super::{Report, ReportGroup, ReportMember, histogram, page};
+use super::{MAX_MEMBERS, Report, ReportGroup, ReportMember, histogram, page};
 
 /// The usual budget for texts.
 pub(crate) const DEFAULT_TEXT_BYTES: u64 = 40 << 20;
-/// The members of a group that are listed, with the kept one.
-pub(crate) const MAX_MEMBERS: usize = 1000;
 /// A chunk ends with this many groups, or with so many bytes of members and texts.
 const MAX_CHUNK_GROUPS: usize = 1000;
 const MAX_CHUNK_BYTES: usize = 1 << 20;

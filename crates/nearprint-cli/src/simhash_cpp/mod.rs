@@ -4,6 +4,7 @@
 //! except where it aborts. `docs/simhash-cpp.md` lists every difference. The algorithm is
 //! nearprint's, and `--blocks` has no effect on it.
 
+mod exit;
 mod numbers;
 mod options;
 
@@ -13,27 +14,11 @@ use std::process::ExitCode;
 
 use crate::terminal::print_message;
 use crate::terminal::stdout::Stdout;
+use exit::{BAD_BLOCKS, Exit, MAX_BLOCKS, NOT_A_NUMBER, UNREADABLE, UNWRITABLE};
 use nearprint::{Error, Options, list};
 use nearprint_text::documents::OutputFile;
 use numbers::Leading;
 use options::Settings;
-
-/// Exit codes, in the order of the checks. simhash-cpp has those up to 8.
-const UNKNOWN_OPTION: u8 = 1;
-const BAD_BLOCKS: u8 = 2;
-const NO_DISTANCE: u8 = 3;
-const EMPTY_INPUT: u8 = 4;
-const EMPTY_OUTPUT: u8 = 5;
-const TOO_FEW_BLOCKS: u8 = 6;
-const UNREADABLE: u8 = 7;
-const UNWRITABLE: u8 = 8;
-const NOT_A_NUMBER: u8 = 9;
-
-/// The most blocks that 64 bits can be split into.
-const MAX_BLOCKS: u64 = 64;
-
-/// An exit code and its reason.
-type Exit = (u8, String);
 
 #[derive(Clone, Copy, Debug)]
 enum Task {

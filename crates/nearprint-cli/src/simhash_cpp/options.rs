@@ -2,10 +2,10 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::numbers::{self, Leading};
-use super::{
+use super::exit::{
     BAD_BLOCKS, EMPTY_INPUT, EMPTY_OUTPUT, Exit, MAX_BLOCKS, NO_DISTANCE, TOO_FEW_BLOCKS, UNKNOWN_OPTION,
 };
+use super::numbers::{self, Leading};
 
 /// The long options. Those of simhash-cpp have their first letter as a short option.
 const LONG_OPTIONS: [&str; 6] = ["input", "output", "blocks", "distance", "help", STRICT];

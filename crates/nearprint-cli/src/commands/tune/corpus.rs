@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Args;
+use super::args::Args;
 use super::candidates::Candidate;
 use crate::input::documents::{Rejects, UnusualDocuments, open_with_keys};
 use crate::terminal::failure::Failure;

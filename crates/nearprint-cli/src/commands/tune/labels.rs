@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use super::args::{Args, KnownDuplicates};
 use super::corpus::{Corpus, DocumentKey};
-use super::{Args, KnownDuplicates};
 use crate::terminal::failure::Failure;
 use crate::terminal::results::unescape;
 use nearprint::Error;

@@ -1,5 +1,6 @@
 //! `nearprint tune`
 
+mod args;
 mod border;
 mod candidates;
 mod corpus;
@@ -8,165 +9,13 @@ mod plot;
 mod report;
 mod tried;
 
-use std::path::PathBuf;
-use std::str::FromStr;
-
-use crate::args::{DocumentArgs, GlobalArgs, RecipeArgs, ReportArgs, values};
+use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
-use crate::terminal::results::ResultFormat;
+pub(super) use args::Args;
+use args::Confirmation;
 use corpus::{Corpus, Needs};
-use nearprint_text::dedup::{Confirm, ParseConfirmError};
-use nearprint_text::recipe::DEFAULT_SIMILARITY;
-use nearprint_text::tune::Goal;
+use nearprint_text::dedup::Confirm;
 use tried::Tried;
-
-/// The help, whose lines are wrapped where they are shown.
-const HELP: &str = "\
-Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best\n\
-\n\
-Tries recipes on your documents, and recommends the options of the best one for `dedup`. What \
-is a near-duplicate comes from a file of pairs, or from a field that near-duplicates share. \
-Without either, near-duplicates are the pairs whose sets of three-word shingles have an exact \
-Jaccard similarity of --similarity or more. Pairs a little below count as different documents, \
-and those a little above as near-duplicates, although a fingerprint can hardly separate them. \
-So neither precision nor recall is near 1 if many pairs are close to the limit. The limit is then \
-what you say, not a result: `dedup --report` shows what a higher one would leave out.\n\
-\n\
-Without --recipe, tries minhash, with several splits into bands and rows, and simhash; both \
-without --confirm and with jaccard:S, S being the similarity. Prints a line for each of them, \
-each shingle size and each k from 0 to half of the bits:\n\
-\n\
-\x20 shingle k precision recall f1 found hits precision_low precision_high recall_low \
-recall_high similarity confirm cpu_us query_us bytes recipe\n\
-\n\
-\x20 found           pairs of documents within k bits, for MinHash with an equal band\n\
-\x20 hits            found pairs that are near-duplicates\n\
-\x20 precision       hits / found (1 if nothing is found)\n\
-\x20 recall          hits / all near-duplicates\n\
-\x20 f1              the harmonic mean of both\n\
-\x20 *_low, *_high   95 % confidence intervals\n\
-\x20 similarity      the --similarity for which --evidence none has this k, for MinHash; otherwise -\n\
-\x20 confirm         what --confirm has to be; - for none\n\
-\x20 cpu_us          microseconds of processor time to make the fingerprint of a document, \
-measured, and to compare its text with the texts of the pairs found here\n\
-\x20 query_us        microseconds to look a fingerprint up in ten million, by the model of \
-`explain`\n\
-\x20 bytes           bytes of a row on disk in a database of ten million, without its key\n\
-\x20 recipe          the other options that select the recipe\n\
-\n\
-The recommended line is printed to standard error, as options for `dedup` besides those that \
-read the documents, such as --text-field; with --format json it has \"recommended\":true. So is \
-the best line of each other kind of recipe and confirmation, and a warning where the best value \
-is the smallest or largest that was tried.\n\
-\n\
-Documents of a group are not independent, nor are near-duplicates of near-duplicates. The \
-intervals take each such set of documents as one case.\n\
-\n\
-The precision holds for these documents. In a collection ten times as large, ten times as many \
-pairs are near by chance, but a document has no more near-duplicates. Tune on as many documents \
-as you can, and choose a smaller k for a much larger collection.";
-
-/// Choose the recipe, shingle size, bands, k and confirmation that detect near-duplicates best
-#[derive(Debug, clap::Args)]
-#[command(
-    long_about = HELP,
-    after_help = "\
-Examples:
-  nearprint tune pages.jsonl --plot curves.svg --report curves.html
-  nearprint tune pages.jsonl --similarity 0.7 --goal precision:0.99
-  nearprint tune pages.jsonl --group-field group --recipe notebook --shingles 1,2
-  nearprint tune pages.jsonl --key-field url --pairs same.tsv --bands 6x16,2 --bands 8x16,3"
-)]
-pub(super) struct Args {
-    /// Files and folders of documents; - or none for standard input
-    #[arg(value_name = "INPUT")]
-    inputs: Vec<PathBuf>,
-    #[command(flatten)]
-    known: KnownDuplicates,
-    /// The minimum similarity of near-duplicates, if neither --pairs nor --group-field is given;
-    /// with them, the similarity of the default of --confirm [default: 0.5]
-    #[arg(long, value_name = "S", value_parser = positive_similarity, allow_negative_numbers = true, help_heading = "Label options")]
-    similarity: Option<f64>,
-    /// Count only pairs with a document of a sample of N, chosen by a hash of their numbers; its
-    /// documents are compared with all others [default: 2000; with labels all of up to 25,000
-    /// documents, of more 625 million divided by their number, at least 2000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Label options")]
-    sample: Option<u32>,
-    /// Shingle sizes to try [default: those from 1 to 5 that the recipe allows]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
-    shingles: Vec<usize>,
-    /// MinHash: try B bands of N bits with R values each; may be repeated [default: the bands of
-    /// --recipe, otherwise 6x16,1 6x16,2 6x24,2 8x16,2 8x16,3 10x14,3]
-    #[arg(long, value_name = "BxN,R", help_heading = "Search options")]
-    bands: Vec<String>,
-    /// Which line to recommend: balance (the largest min(precision, recall)), precision:X (the best
-    /// recall at a precision of X or more), recall:X (the reverse); of equal lines, the one with
-    /// the smaller k as a share of the bits, then the one without --confirm, then the one with fewer
-    /// bytes a row
-    #[arg(long, value_name = "GOAL", default_value = "balance", help_heading = "Search options")]
-    goal: Goal,
-    /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X and edit:X,
-    /// as for `dedup`, to try each of them. Holds the shingles or texts of all documents in memory.
-    /// Such lines end at the largest k with at most 20 found pairs for each document of the sample,
-    /// or 10,000 [default: none; without --recipe, none and jaccard:S]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Search options")]
-    confirm: Vec<Confirmation>,
-    /// Draw the best curves as an SVG picture
-    #[arg(long, value_name = "FILE", help_heading = "Output options")]
-    plot: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "Output options")]
-    report: ReportArgs,
-    /// Format of the results
-    #[arg(long, value_name = "FORMAT", default_value = "tsv", help_heading = "Output options")]
-    format: ResultFormat,
-    #[command(flatten)]
-    documents: DocumentArgs,
-    #[command(flatten)]
-    recipe: RecipeArgs,
-}
-
-/// Where the known near-duplicates come from.
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-struct KnownDuplicates {
-    /// A file of near-duplicates: lines of KEY, a tab, and KEY. In keys \t \n \r \\ stand for tab,
-    /// line feed, carriage return, backslash
-    #[arg(long, value_name = "FILE", help_heading = "Label options")]
-    pairs: Option<PathBuf>,
-    /// The field whose value near-duplicates share; a document without a value has no
-    /// near-duplicates
-    #[arg(long, value_name = "NAME", conflicts_with = "key_field", help_heading = "Label options")]
-    group_field: Option<String>,
-}
-
-impl KnownDuplicates {
-    fn is_given(&self) -> bool {
-        self.pairs.is_some() || self.group_field.is_some()
-    }
-}
-
-/// A measure of texts, or none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Confirmation(Option<Confirm>);
-
-impl FromStr for Confirmation {
-    type Err = ParseConfirmError;
-
-    fn from_str(text: &str) -> Result<Self, ParseConfirmError> {
-        if text == "none" { Ok(Self(None)) } else { text.parse().map(|confirm| Self(Some(confirm))) }
-    }
-}
-
-/// Parses a similarity above 0, from which on not all pairs are similar.
-fn positive_similarity(text: &str) -> Result<f64, String> {
-    let parsed = values::similarity(text).ok().filter(|similarity| *similarity > 0.0);
-    parsed.ok_or_else(|| "expected a similarity above 0, up to 1".into())
-}
-
-/// Documents of the sample without labels.
-const DEFAULT_SAMPLE: usize = 2000;
-/// With labels, all documents are compared with all if they are no more.
-const ALL_LABELLED: usize = 25_000;
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
@@ -180,22 +29,6 @@ impl Args {
         let study = labels::study(&self, &corpus, threads)?;
         let tried = Tried::measure(candidates, &confirms, &corpus, &study, threads)?;
         report::report(&self, &tried, &study, global)
-    }
-
-    /// The similarity that near-duplicates have.
-    fn similarity(&self) -> f64 {
-        self.similarity.unwrap_or(DEFAULT_SIMILARITY)
-    }
-
-    /// The size of the sample of `len` documents.
-    fn sample_size(&self, len: usize) -> usize {
-        let default = match self.known.is_given() {
-            true if len <= ALL_LABELLED => len,
-            // As many comparisons as there are among the most documents that are all compared.
-            true => (ALL_LABELLED * ALL_LABELLED / len).max(DEFAULT_SAMPLE),
-            false => DEFAULT_SAMPLE,
-        };
-        self.sample.map_or(default, |sample| sample as usize)
     }
 
     /// The ways of confirmation to try.

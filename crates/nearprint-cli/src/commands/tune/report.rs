@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use super::args::Args;
 use super::border::borders;
+use super::plot;
 use super::tried::{Choice, Tried};
-use super::{Args, plot};
 use crate::args::GlobalArgs;
 use crate::report::{Chart, Report};
 use crate::terminal::failure::Failure;

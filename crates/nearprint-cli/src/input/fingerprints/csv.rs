@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::stream::{InputStream, LineError};
-use super::{DEFAULT_KEY_FIELD, InputRow, RowSink, parse_id};
+use super::rows::{DEFAULT_KEY_FIELD, InputRow, LineError, RowSink, parse_id};
+use super::stream::InputStream;
 use crate::args::{Column, FingerprintArgs};
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::rows::{DEFAULT_KEY_FIELD, InputRow, RowSink, not_an_id, parse_id};
 use super::stream::InputStream;
-use super::{DEFAULT_KEY_FIELD, InputRow, RowSink, not_an_id, parse_id};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;

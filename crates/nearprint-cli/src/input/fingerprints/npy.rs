@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::RowSink;
 use super::raw::{ByteOrder, RawSection};
+use super::rows::RowSink;
 use super::stream::InputStream;
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;

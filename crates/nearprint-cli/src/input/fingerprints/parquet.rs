@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use super::raw::ByteOrder;
-use super::stream::LineError;
-use super::{DEFAULT_KEY_FIELD, InputRow, RowSink, parse_id};
+use super::rows::{DEFAULT_KEY_FIELD, InputRow, LineError, RowSink, parse_id};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;

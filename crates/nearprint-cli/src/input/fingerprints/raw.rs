@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::RowSink;
+use super::rows::RowSink;
 use super::stream::InputStream;
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;

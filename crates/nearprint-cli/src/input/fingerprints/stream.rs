@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::RowSink;
+use super::rows::{LineError, RowSink};
 use crate::terminal::STDIN;
 use crate::terminal::failure::Failure;
 use nearprint::Error;
@@ -15,26 +15,6 @@ use nearprint_text::internal::open_decompressed;
 const MAX_LINE_BYTES: u64 = 16 << 20;
 /// Bytes per read call.
 const BUFFER_BYTES: usize = 1 << 18;
-
-/// Why a line cannot be processed.
-pub(super) enum LineError {
-    /// The line is malformed.
-    Malformed(String),
-    /// The sink failed.
-    Sink(Failure),
-}
-
-impl From<String> for LineError {
-    fn from(why: String) -> Self {
-        Self::Malformed(why)
-    }
-}
-
-impl From<Failure> for LineError {
-    fn from(failure: Failure) -> Self {
-        Self::Sink(failure)
-    }
-}
 
 /// An open input, and the position in it.
 pub(super) struct InputStream {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::rows::{RowSink, parse_id};
 use super::stream::InputStream;
-use super::{RowSink, parse_id};
 use crate::args::FingerprintArgs;
 use crate::terminal::failure::Failure;
 use nearprint::Fingerprint;

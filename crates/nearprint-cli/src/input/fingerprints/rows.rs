@@ -1,0 +1,109 @@
+//! Rows of inputs, and where they go.
+
+use std::borrow::Cow;
+
+use crate::terminal::failure::Failure;
+use nearprint::MAX_KEY_BYTES;
+
+/// Receives the rows of an input.
+pub(crate) trait RowSink<F> {
+    /// The next row. `None` if the input has no id, or no key, for it.
+    fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure>;
+
+    /// What happens to keys.
+    fn key_policy(&self) -> KeyPolicy {
+        KeyPolicy::Ignore
+    }
+
+    /// The reader is about to wait for input. A sink that collects rows processes them now.
+    fn idle(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// What happens to the keys of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyPolicy {
+    /// The sink receives them.
+    Keep,
+    /// They are skipped.
+    Ignore,
+    /// The database cannot store them. A column that a header or JSON names as the key is skipped,
+    /// since it may be meant for another program. A key column without a name is an error.
+    Refuse,
+}
+
+impl KeyPolicy {
+    /// The policy of a database that stores keys or does not.
+    pub(crate) fn keep_if(stores_keys: bool) -> Self {
+        if stores_keys { Self::Keep } else { Self::Refuse }
+    }
+}
+
+impl<F, T: FnMut(F, Option<u64>) -> Result<(), Failure>> RowSink<F> for T {
+    fn row(&mut self, fingerprint: F, id: Option<u64>, _: Option<&str>) -> Result<(), Failure> {
+        self(fingerprint, id)
+    }
+}
+
+/// A row of an input.
+pub(super) struct InputRow<'a, F> {
+    pub(super) fingerprint: F,
+    pub(super) id: Option<u64>,
+    /// An empty key is no key.
+    pub(super) key: Option<Cow<'a, str>>,
+    /// Whether the input names its columns or fields.
+    pub(super) has_names: bool,
+}
+
+impl<F> InputRow<'_, F> {
+    /// Passes the row to a sink, with its key if the sink keeps keys.
+    pub(super) fn send_to(self, sink: &mut dyn RowSink<F>) -> Result<(), LineError> {
+        let key = self.key.as_deref().filter(|key| !key.is_empty());
+        let key = match (sink.key_policy(), key) {
+            (KeyPolicy::Keep, Some(key)) if key.len() > MAX_KEY_BYTES => {
+                return Err(format!("a key of more than {MAX_KEY_BYTES} bytes").into());
+            }
+            (KeyPolicy::Keep, key) => key,
+            (KeyPolicy::Refuse, Some(_)) if !self.has_names => {
+                let why = "a column of keys, but the database stores none (create it with --keys)";
+                return Err(why.to_string().into());
+            }
+            _ => None,
+        };
+        Ok(sink.row(self.fingerprint, self.id, key)?)
+    }
+}
+
+/// The default name of the column or field of keys.
+pub(super) const DEFAULT_KEY_FIELD: &str = "key";
+
+/// Why a line cannot be processed.
+pub(super) enum LineError {
+    /// The line is malformed.
+    Malformed(String),
+    /// The sink failed.
+    Sink(Failure),
+}
+
+impl From<String> for LineError {
+    fn from(why: String) -> Self {
+        Self::Malformed(why)
+    }
+}
+
+impl From<Failure> for LineError {
+    fn from(failure: Failure) -> Self {
+        Self::Sink(failure)
+    }
+}
+
+/// Parses an id: decimal digits, up to 2^64 - 1.
+pub(super) fn parse_id(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits).ok_or_else(|| not_an_id(text))
+}
+
+pub(super) fn not_an_id(text: &str) -> String {
+    format!("{text:?} is no id (a number from 0 to 2^64 - 1)")
+}

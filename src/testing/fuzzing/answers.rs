@@ -1,0 +1,385 @@
+//! The answers of the engine beside those of a reader that shares nothing with it, over databases
+//! whose files are changed and sealed again.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::files::{edit_region, put, seal_pages};
+use super::input::Input;
+use super::log::seal_frames;
+use super::manifests::reseal;
+use super::options::options;
+use super::plain::{Bytes, Database, Fault, Value, regions};
+use crate::format::wal::HEADER_BYTES;
+use crate::log::manifest;
+use crate::run::write_identities;
+use crate::storage::{Storage, names};
+use crate::testing::simulated::SimulatedDisk;
+use crate::{Error, Fingerprint, KeyStorage, NewRow, Pair, Result, Row, Schema, Snapshot, U256, Writer};
+
+/// The most changes to a database, and the most numbers that are corrected after them.
+const MOST_EDITS: usize = 4;
+const MOST_CORRECTIONS: usize = 16;
+/// The most fingerprints that are compared with each other.
+const MOST_FOR_PAIRS: usize = 300;
+
+/// A database to change, and its content.
+struct Base {
+    files: Bytes,
+    content: Database,
+}
+
+fn bases() -> &'static [Base] {
+    static BASES: OnceLock<Vec<Base>> = OnceLock::new();
+    BASES.get_or_init(|| {
+        let written = [
+            written::<u64>("bands:3x8"),
+            written::<u64>("rotations:3"),
+            written::<u128>("blocks:5,2"),
+            written::<U256>("bands:4x16"),
+            written::<U256>("rotations:2"),
+        ];
+        let made = written.into_iter().map(|files| files.expect("a sound database is written"));
+        let read = |files: Bytes| {
+            let content = Database::read(&files).expect("a sound database conforms to FORMAT.md");
+            Base { files, content }
+        };
+        golden().into_iter().chain(made).map(read).collect()
+    })
+}
+
+fn golden() -> Vec<Bytes> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let entries = |path: &Path| {
+        let entries = std::fs::read_dir(path).expect("a folder of golden databases");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths.sort();
+        paths
+    };
+    let read = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name, std::fs::read(path).expect("a file"))
+    };
+    let later = ["future/needed-to-write", "future/skippable-record"].map(|name| folder.join(name));
+    let folders = entries(&folder.join("v1")).into_iter().chain(later);
+    folders.map(|path| entries(&path).iter().map(|path| read(path)).collect()).collect()
+}
+
+/// Two runs with keys, tombstones in the younger one, a log, and identities of ingested runs.
+fn written<F: Fingerprint>(layout: &str) -> Result<Bytes> {
+    let disk = SimulatedDisk::new();
+    let schema = Schema::new().layout(layout.parse()?).keys(KeyStorage::KeysAndTexts).recipe("a recipe");
+    let options = options();
+    let mut empty = manifest::fresh(F::BITS, &schema)?;
+    let number = empty.take_run_number();
+    empty.ingested = vec![write_identities(&disk, &empty, number, &[[1; 16], [2; 16], [7; 16]])?];
+    manifest::replace(&disk, &empty)?;
+    let mut writer = Writer::<F>::open(Arc::new(disk.clone()), options)?;
+    let value = |number: u64| {
+        let word = |value: F, at: u32| {
+            value | F::from_bits(super::input::random(number / 3 + u64::from(at)), at * 64, 64)
+        };
+        (0..F::BITS / 64).fold(F::default(), word) ^ F::from_bits(number % 3, F::BITS / 2, 8)
+    };
+    for id in 0..40 {
+        writer.insert(Row { fingerprint: value(id), id: id % 30 })?;
+        writer.insert(NewRow { text: b"text", ..NewRow::keyed(value(id / 2), &format!("key {id}")) })?;
+    }
+    writer.flush()?;
+    for id in 20..40 {
+        writer.delete(id - 15)?;
+        writer.insert(NewRow { id: Some(id), ..NewRow::keyed(value(id), &format!("key {}", id % 4)) })?;
+    }
+    writer.flush()?;
+    writer.delete(22)?;
+    writer.insert(NewRow { id: Some(23), text: b"later", ..NewRow::keyed(value(23), "key 3") })?;
+    writer.set_checkpoint(b"half way")?;
+    writer.commit()?;
+    writer.insert(Row { fingerprint: value(90), id: 90 })?;
+    writer.commit()?;
+    drop(writer);
+    let content = |name: String| (name.clone(), disk.file_bytes(&name).unwrap_or_default());
+    Ok(disk.names().into_iter().filter(|name| name != "LOCK").map(content).collect())
+}
+
+/// A database with changed files, and what the reader finds in them.
+struct Changed {
+    base: &'static Base,
+    files: Bytes,
+    /// Whether the checksums are right, or need not be: those of the end of a log are no damage.
+    is_sealed: bool,
+    found: std::result::Result<Database, Fault>,
+    questions: [u8; 16],
+}
+
+/// Changes files of a database, and for some inputs corrects checksums, and sums and limits over
+/// data.
+fn changed(bytes: &[u8]) -> Changed {
+    let mut input = Input::new(bytes);
+    let base = &bases()[input.below(bases().len())];
+    let (mode, questions) = (input.byte(), input.array());
+    let mut files = base.files.clone();
+    edit(&mut files, base, 1 + usize::from(mode / 4) % MOST_EDITS, &mut input);
+    let is_sealed = mode & 1 == 1;
+    if is_sealed {
+        seal(&mut files, &base.content.records);
+    }
+    let found = if mode & 3 == 3 { corrected(&mut files, base) } else { Database::read(&files) };
+    let is_sealed = is_sealed || logs(&files).ne(logs(&base.files));
+    Changed { base, files, is_sealed, found, questions }
+}
+
+fn logs(files: &Bytes) -> impl Iterator<Item = &Vec<u8>> {
+    files.iter().filter(|(name, _)| name.starts_with("wal-")).map(|(_, bytes)| bytes)
+}
+
+/// Changes files of a database. If the reader finds that they conform to FORMAT.md, the engine must
+/// find no damage, and give the reader's answers. Otherwise opening or verification must report an
+/// error. Without right checksums every answer is that of the unchanged database, or an error.
+pub(super) fn answers(bytes: &[u8]) {
+    let Changed { base, files, is_sealed, found, questions } = changed(bytes);
+    let expected = match &found {
+        Ok(content) => Expected::Sound(content),
+        Err(fault @ Fault::Newer(_)) => Expected::Newer(fault),
+        Err(fault) => Expected::Damage(fault, (!is_sealed).then_some(&base.content)),
+    };
+    let width = found.as_ref().map_or(base.content.width, |content| content.width);
+    match width {
+        64 => check::<u64>(&files, &expected, &questions),
+        128 => check::<u128>(&files, &expected, &questions),
+        _ => check::<U256>(&files, &expected, &questions),
+    }
+}
+
+/// What must hold for the changed files.
+enum Expected<'a> {
+    /// No damage, and these answers.
+    Sound(&'a Database),
+    /// Refused by opening.
+    Newer(&'a Fault),
+    /// Damage that verification reports. If there is a content, each answer is that of the content, or
+    /// damage.
+    Damage(&'a Fault, Option<&'a Database>),
+}
+
+/// Changes some bytes that have a meaning.
+fn edit(files: &mut Bytes, base: &Base, most: usize, input: &mut Input<'_>) {
+    let names: Vec<String> = files.keys().cloned().collect();
+    for _ in 0..most {
+        if input.is_empty() {
+            return;
+        }
+        let name = &names[input.below(names.len())];
+        let other = &bases()[input.below(bases().len())].files;
+        let Some(bytes) = files.get_mut(name) else { continue };
+        let regions = regions(name, &base.files[name]);
+        let region = regions[input.below(regions.len())].clone();
+        edit_region(bytes, region, other.get(name).map(Vec::as_slice), input);
+    }
+}
+
+/// Corrects the checksums of all files, and the manifest's records of them.
+fn seal(files: &mut Bytes, records: &[(String, usize)]) {
+    let mut manifest = files.remove(names::MANIFEST).unwrap_or_default();
+    for (name, at) in records {
+        let Some(bytes) = files.get_mut(name) else { continue };
+        seal_pages(bytes);
+        put(&mut manifest, *at, &(bytes.len() as u64).to_le_bytes());
+        put(&mut manifest, at + 8, bytes.last_chunk::<4>().unwrap_or(&[0; 4]));
+    }
+    reseal(&mut manifest);
+    files.insert(names::MANIFEST.into(), manifest);
+    for (_, log) in files.iter_mut().filter(|(name, _)| name.starts_with("wal-")) {
+        if let Some(header) = log.get(..HEADER_BYTES - 4) {
+            let crc = crc32fast::hash(header);
+            put(log, HEADER_BYTES - 4, &crc.to_le_bytes());
+        }
+        seal_frames(log);
+    }
+}
+
+/// Corrects sums and limits over data until nothing but other faults are left.
+fn corrected(files: &mut Bytes, base: &Base) -> std::result::Result<Database, Fault> {
+    for _ in 0..MOST_CORRECTIONS {
+        let Err(Fault::Number { value, places }) = Database::read(files) else { break };
+        for place in places {
+            let Some(bytes) = files.get_mut(&place.file) else { continue };
+            put(bytes, place.offset, &value.to_le_bytes());
+        }
+        seal(files, &base.content.records);
+    }
+    Database::read(files)
+}
+
+fn check<F: Fingerprint>(files: &Bytes, expected: &Expected<'_>, questions: &[u8]) {
+    let disk = SimulatedDisk::new();
+    files.iter().for_each(|(name, bytes)| disk.set_file_bytes(name, bytes.clone()));
+    let storage: Arc<dyn Storage> = Arc::new(disk);
+    let opened = Snapshot::<F>::open(&storage, &options(), None);
+    let compare = |content, snapshot: &_, may_fail| {
+        Comparison { content, snapshot, may_fail }.compare(&mut Input::new(questions));
+    };
+    match (expected, opened) {
+        (Expected::Sound(content), opened) => {
+            let snapshot = opened.expect("files that conform to FORMAT.md open");
+            compare(content, &snapshot, false);
+            assert_eq!(snapshot.verify().expect("files in memory are readable").damage, []);
+        }
+        (Expected::Newer(fault), opened) => assert!(opened.is_err(), "needs a newer program: {fault}"),
+        (Expected::Damage(fault, content), Ok(snapshot)) => {
+            content.iter().for_each(|content| compare(content, &snapshot, true));
+            let is_sound = snapshot.verify().is_ok_and(|found| found.damage.is_empty());
+            assert!(!is_sound, "verification reports: {fault}");
+        }
+        (Expected::Damage(..), Err(_)) => {}
+    }
+}
+
+/// The answers of a snapshot beside the content of its files.
+struct Comparison<'a, F> {
+    content: &'a Database,
+    snapshot: &'a Snapshot<F>,
+    /// Whether damage is an answer.
+    may_fail: bool,
+}
+
+impl<F: Fingerprint> Comparison<'_, F> {
+    fn same<T: PartialEq + Debug>(&self, found: Result<T>, expected: T, what: &str) {
+        match found {
+            Ok(found) => assert_eq!(found, expected, "{what}"),
+            Err(Error::Corrupt(_)) if self.may_fail => {}
+            Err(error) => panic!("{what}: {error}"),
+        }
+    }
+
+    fn compare(&self, input: &mut Input<'_>) {
+        let (content, snapshot) = (self.content, self.snapshot);
+        let mut rows = Vec::new();
+        let visited = snapshot.visit_rows(|row| {
+            rows.push((value_of(row.fingerprint), row.id));
+            Ok::<(), Error>(())
+        });
+        self.same(visited.map(|()| rows), content.rows.rows.iter().cloned().collect(), "rows");
+        for _ in 0..3 {
+            self.query(input);
+        }
+        self.keys(input);
+        self.pairs(input.k());
+        let texts = (snapshot.recipe().map(str::as_bytes), snapshot.checkpoint(), snapshot.history());
+        assert_eq!(
+            texts,
+            (content.recipe.as_deref(), content.checkpoint.as_deref(), content.history.as_deref())
+        );
+    }
+
+    fn query(&self, input: &mut Input<'_>) {
+        let (content, k) = (self.content, input.k());
+        let rows = &content.rows.rows;
+        let (nth, flips) = (usize::from(input.u16()), [input.byte(), input.byte()]);
+        let mut query = vec![0; content.width as usize / 8];
+        if let Some((value, _)) = rows.iter().nth(nth % (rows.len() + 1)) {
+            query = value.le_bytes();
+        }
+        for flip in flips {
+            let at = usize::from(flip) % query.len();
+            query[at] ^= flip >> 5;
+        }
+        let query = Value::from_le_bytes(&query);
+        let near = rows
+            .iter()
+            .filter_map(|(value, id)| Some((content.distance(&query, value, k)?, value.clone(), *id)));
+        let mut expected: Vec<_> = near.collect();
+        expected.sort_unstable();
+        let found = self.snapshot.query(F::read_le(&query.le_bytes()), k).map(|found| {
+            found.iter().map(|found| (found.distance, value_of(found.fingerprint), found.id)).collect()
+        });
+        self.same(found, expected, "matches");
+    }
+
+    /// Compares the keys of some rows.
+    fn keys(&self, input: &mut Input<'_>) {
+        let rows = &self.content.rows.rows;
+        for row in rows.iter().cycle().skip(usize::from(input.byte())).take(rows.len().min(8)) {
+            let fingerprint = F::read_le(&row.0.le_bytes());
+            let found = self.snapshot.keys_of(Row { fingerprint, id: row.1 });
+            let found = found.map(|keys| {
+                keys.into_iter().map(|key| (key.key, key.sequence, key.last_sequence, key.text)).collect()
+            });
+            let keys = self.content.rows.keys_of(row);
+            // Keys that are not UTF-8 may be shown in any form.
+            let shown = keys.map(|key| {
+                Some((String::from_utf8(key.key.clone()).ok()?, key.first, key.last, key.text.clone()))
+            });
+            if let Some(expected) = shown.collect::<Option<Vec<_>>>() {
+                self.same(found, expected, "keys");
+            }
+        }
+    }
+
+    fn pairs(&self, k: u32) {
+        let values: BTreeSet<&Value> = self.content.rows.rows.iter().map(|row| &row.0).collect();
+        if values.len() > MOST_FOR_PAIRS {
+            return;
+        }
+        let mut expected = Vec::new();
+        for (nth, &a) in values.iter().enumerate() {
+            for &b in values.iter().skip(nth + 1) {
+                let distance = self.content.distance(a, b, k);
+                expected.extend(distance.map(|distance| (a.clone(), b.clone(), distance)));
+            }
+        }
+        let mut found = Vec::new();
+        let visited = self.snapshot.visit_pairs(k, |block: &[Pair<F>]| {
+            found.extend(block.iter().map(|pair| (value_of(pair.a), value_of(pair.b), pair.distance)));
+            Ok::<(), Error>(())
+        });
+        found.sort_unstable();
+        self.same(visited.map(|()| found), expected, "pairs");
+    }
+}
+
+fn value_of<F: Fingerprint>(fingerprint: F) -> Value {
+    let mut bytes = Vec::new();
+    fingerprint.write_le(&mut bytes);
+    Value::from_le_bytes(&bytes)
+}
+
+/// Each base without a change, and with changes of all kinds.
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for base in 0..bases().len() {
+        let start = |mode: u8| [&base.to_le_bytes()[..1], &[mode], &[3; 16]].concat();
+        seeds.push(start(0));
+        for (mode, mut noise) in (0..4).zip(super::replay::noises()) {
+            noise.truncate(40);
+            seeds.push([start(mode), noise].concat());
+        }
+    }
+    seeds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::fuzzing::input::random;
+
+    /// Changes lead to all outcomes; without that the target would compare nothing.
+    #[test]
+    fn changes_lead_to_other_rows_to_damage_and_to_newer_programs() {
+        let (mut other_rows, mut damage, mut newer) = (0, 0, 0);
+        for seed in 0..2000 {
+            let noise: Vec<u8> = (0..6).flat_map(|word| random(seed * 8 + word).to_le_bytes()).collect();
+            let Changed { base, found, .. } = changed(&[&[noise[0], 3], &noise[2..]].concat());
+            match found {
+                Ok(content) if content.rows.rows != base.content.rows.rows => other_rows += 1,
+                Ok(_) => {}
+                Err(Fault::Newer(_)) => newer += 1,
+                Err(_) => damage += 1,
+            }
+        }
+        println!("{other_rows} with other rows, {damage} damaged, {newer} of newer programs");
+        assert!(other_rows > 20 && damage > 20 && newer > 2);
+    }
+}
