@@ -131,10 +131,11 @@ fn lower(text: &str, out: &mut String) {
     }
 }
 
-/// A character that Unicode 16 does not have belongs to no word, so that words end at both sides.
+/// A character that Unicode 16 does not have belongs to no word, so that words end at both sides. So
+/// they do at U+0295, which has a case in Unicode 16 and none in 17.
 fn lower_with_sigma(text: &str, out: &mut String) {
     let mut start = 0;
-    for (at, newer) in text.match_indices(|c| !is_assigned(c) || is_lower_case_newer(c)) {
+    for (at, newer) in text.match_indices(|c| c == '\u{295}' || !is_assigned(c) || is_lower_case_newer(c)) {
         *out += &text[start..at].to_lowercase();
         *out += newer;
         start = at + newer.len();
