@@ -2,7 +2,7 @@
 
 DOCUMENTS holds `{"key", "text"}` a line. DUPLICATES receives the key of each document left out, a tab,
 and the key of the kept document. A document is left out if its estimated similarity to an earlier kept one
-is 0.5 or more. STATE is what the peer kept: it is loaded if
+is 0.7 or more. STATE is what the peer kept: it is loaded if
 it exists, and saved at the end.
 """
 
@@ -13,7 +13,7 @@ import re
 import sys
 from itertools import islice
 
-SIMILARITY = 0.5
+SIMILARITY = 0.7
 HASHES = 128
 BATCH = 1000
 WORD = re.compile(r"\w+")

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from typing import Optional, Union
 
 HERE = pathlib.Path(__file__).resolve().parent
-SIMILARITY = "0.5"
+SIMILARITY = "0.7"
 Command = list[Union[str, pathlib.Path]]
 COLUMNS = [
     "",
@@ -135,10 +135,7 @@ def text_dedup_duplicates(run: Run) -> None:
 PEERS = {
     "nearprint": Peer("nearprint", nearprint()),
     "nearprint-db": Peer("nearprint, `--db`", nearprint_database, continues=True),
-    "nearprint-confirm": Peer(
-        "nearprint, `--similarity 0.4 --confirm jaccard:0.5`",
-        nearprint("--similarity", "0.4", "--confirm", "jaccard:0.5"),
-    ),
+    "nearprint-none": Peer("nearprint, `--evidence none`", nearprint("--evidence", "none")),
     "rensa": Peer("rensa, RMinHashDeduplicator", python_peer("rensa")),
     "rensa-lsh": Peer("rensa, RMinHashLSH and pickle", python_peer("rensa-lsh", stores=True), continues=True),
     "gaoya": Peer("gaoya, MinHashIndex", gaoya),
@@ -253,7 +250,7 @@ def size_bytes(path: pathlib.Path) -> int:
 
 def judge(tools: Tools, run: Run) -> list[str]:
     """How many documents were left out, precision and recall."""
-    text = output([tools.yardstick, run.documents, run.duplicates])
+    text = output([tools.yardstick, run.documents, run.duplicates, SIMILARITY])
     counted = re.search(r"(\d+) left out\nprecision ([\d.]+).*\nrecall ([\d.]+)", text)
     if counted is None:
         sys.exit(f"{tools.yardstick}: unexpected output: {text}")

@@ -13,7 +13,7 @@ use gaoya::minhash::{MinHashIndex, MinHasher, MinHasher32, calculate_minhash_par
 use gaoya::text::{shingle_tokens, whitespace_split};
 use serde_json::Value;
 
-const SIMILARITY: f64 = 0.5;
+const SIMILARITY: f64 = 0.7;
 const HASHES: usize = 128;
 const SHINGLE_WORDS: usize = 3;
 const BATCH: usize = 1000;
