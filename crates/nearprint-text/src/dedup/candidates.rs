@@ -196,7 +196,7 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
         let (mut own, mut others, mut best) = (Vec::new(), Vec::new(), None::<(f64, Candidate)>);
-        features::decode(document.features, &mut own).ok_or_else(|| damaged(document.key))?;
+        let own_count = features::count(document.features).unwrap_or_default() as usize;
         for &row in near {
             if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
                 break;
@@ -204,9 +204,12 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
             for candidate in self.candidates(row, document)? {
                 let Some(bytes) = self.evidence_of(&candidate, fingerprinter)? else { continue };
                 let count = features::count(&bytes).ok_or_else(|| damaged(&candidate.key))? as usize;
-                let (fewer, more) = (count.min(own.len()), count.max(own.len()));
+                let (fewer, more) = (count.min(own_count), count.max(own_count));
                 if (fewer as f64) < least * more as f64 {
                     continue;
+                }
+                if own.is_empty() {
+                    features::decode(document.features, &mut own).ok_or_else(|| damaged(document.key))?;
                 }
                 features::decode(&bytes, &mut others).ok_or_else(|| damaged(&candidate.key))?;
                 let similarity = features::jaccard(&own, &others);

@@ -33,7 +33,7 @@ impl Features {
     pub(super) fn of_hashes(hashes: &[u64], scratch: &mut Vec<u32>) -> Self {
         scratch.clear();
         scratch.extend(hashes.iter().map(|hash| (hash >> (64 - HASH_BITS)) as u32));
-        scratch.sort_unstable();
+        sort(scratch);
         scratch.dedup();
         Self::of_sorted(scratch)
     }
@@ -52,25 +52,20 @@ impl Features {
         }
         bytes.push(count as u8);
         let low_bits = low_bits(hashes.len() as u32);
-        let (mut next, mut buffer, mut filled) = (0, 0u64, 0);
+        let mut bits = BitWriter { bytes, buffer: 0, filled: 0 };
+        let mut next = 0;
         for &hash in hashes {
             let gap = hash - next;
             next = hash + 1;
             let mut zeros = gap >> low_bits;
-            let low = u64::from(gap & ((1 << low_bits) - 1));
-            while zeros > 0 {
-                let some = zeros.min(24);
-                (zeros, filled) = (zeros - some, filled + some);
-                flush(&mut bytes, &mut buffer, &mut filled);
+            while zeros > MOST_ZEROS {
+                bits.push(0, MOST_ZEROS);
+                zeros -= MOST_ZEROS;
             }
-            buffer |= (low << 1 | 1) << filled;
-            filled += 1 + low_bits;
-            flush(&mut bytes, &mut buffer, &mut filled);
+            let low = u64::from(gap & ((1 << low_bits) - 1));
+            bits.push((low << 1 | 1) << zeros, zeros + 1 + low_bits);
         }
-        if filled > 0 {
-            bytes.push(buffer as u8);
-        }
-        Self(Some(bytes.into()))
+        Self(Some(bits.finish().into()))
     }
 
     /// The set that [`as_bytes`](Self::as_bytes) returned. Other bytes give a set without a
@@ -103,12 +98,62 @@ fn low_bits(count: u32) -> u32 {
     (TYPICAL_GAP / count).max(1).ilog2()
 }
 
-/// Moves whole bytes from the buffer to the list.
-#[expect(clippy::cast_possible_truncation, reason = "takes the lowest byte")]
-fn flush(bytes: &mut Vec<u8>, buffer: &mut u64, filled: &mut u32) {
-    while *filled >= 8 {
-        bytes.push(*buffer as u8);
-        (*buffer, *filled) = (*buffer >> 8, *filled - 8);
+/// Numbers that are distributed before they are sorted, at most.
+const MOST_DISTRIBUTED: usize = 4096;
+
+/// Sorts hashes of 24 bits. Few of them have the same highest byte, so that they are almost sorted once
+/// they are distributed by it.
+fn sort(hashes: &mut Vec<u32>) {
+    if hashes.len() > MOST_DISTRIBUTED {
+        return hashes.sort_unstable();
+    }
+    let bucket = |hash: u32| (hash >> (HASH_BITS - 8)) as usize & 0xff;
+    let mut places = [0usize; 257];
+    hashes.iter().for_each(|&hash| places[bucket(hash) + 1] += 1);
+    (0..256).for_each(|at| places[at + 1] += places[at]);
+    let mut sorted = vec![0; hashes.len()];
+    for &hash in &*hashes {
+        let place = &mut places[bucket(hash)];
+        sorted[*place] = hash;
+        *place += 1;
+    }
+    for at in 1..sorted.len() {
+        let mut to = at;
+        while to > 0 && sorted[to - 1] > sorted[to] {
+            sorted.swap(to - 1, to);
+            to -= 1;
+        }
+    }
+    *hashes = sorted;
+}
+
+/// The zeros that are written at once: with them, a hash takes at most 32 bits.
+const MOST_ZEROS: u32 = 8;
+
+/// Writes bits, the least significant of each byte first.
+struct BitWriter {
+    bytes: Vec<u8>,
+    buffer: u64,
+    filled: u32,
+}
+
+impl BitWriter {
+    /// Appends at most 32 bits.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "takes the low half")]
+    fn push(&mut self, value: u64, bits: u32) {
+        self.buffer |= value << self.filled;
+        self.filled += bits;
+        if self.filled >= 32 {
+            self.bytes.extend_from_slice(&(self.buffer as u32).to_le_bytes());
+            (self.buffer, self.filled) = (self.buffer >> 32, self.filled - 32);
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        let rest = self.filled.div_ceil(8) as usize;
+        self.bytes.extend_from_slice(&self.buffer.to_le_bytes()[..rest]);
+        self.bytes
     }
 }
 
@@ -307,6 +352,14 @@ mod tests {
             }
             prop_assert_eq!(count(set.as_bytes()), Some(hashes.len() as u32));
             prop_assert_eq!(decoded(set.as_bytes()), Some(sorted));
+        }
+
+        #[test]
+        fn hashes_are_sorted(mut hashes in prop::collection::vec(0u32..1 << HASH_BITS, 0..300)) {
+            let mut expected = hashes.clone();
+            expected.sort_unstable();
+            sort(&mut hashes);
+            prop_assert_eq!(hashes, expected);
         }
 
         #[test]
