@@ -103,8 +103,13 @@ pub(super) fn is_assigned(c: char) -> bool {
 
 /// Whether Unicode 16 does not have the lower case that the standard library gives a character.
 fn is_lower_case_newer(c: char) -> bool {
-    let changes = !c.is_ascii() && !c.to_lowercase().eq([c]);
+    let changes = !c.is_ascii() && !has_no_case(c) && !c.to_lowercase().eq([c]);
     changes && !(is_assigned(c) && c.to_lowercase().all(is_assigned))
+}
+
+/// Whether a character is surely without case: Kana, Han, Hangul and their neighbours.
+fn has_no_case(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}')
 }
 
 /// Equals `str::to_lowercase` with the tables of Unicode 16, faster for mostly ASCII texts.
@@ -122,7 +127,7 @@ fn lower(text: &str, out: &mut String) {
         out.push_str(ascii);
         out[start..].make_ascii_lowercase();
         let Some(char) = more.chars().next() else { return };
-        if is_lower_case_newer(char) {
+        if has_no_case(char) || is_lower_case_newer(char) {
             out.push(char)
         } else {
             out.extend(char.to_lowercase())

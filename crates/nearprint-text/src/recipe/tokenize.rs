@@ -104,9 +104,8 @@ impl Tokens {
     /// Whether a token is a single character of a script without spaces between words, and no word.
     #[inline]
     pub(super) fn is_single(&self, at: usize) -> bool {
-        // The first such character is U+0E00; all others have no smaller first byte.
-        let is_possible = self.text.get(self.starts[at]).is_some_and(|&byte| byte >= 0xe0);
-        is_possible && self.text(at..at + 1).starts_with(is_of_script_without_spaces)
+        // The first such character is U+0E00, and others have no smaller first byte.
+        self.text[self.starts[at]] >= 0xe0 && self.text(at..at + 1).starts_with(is_of_script_without_spaces)
     }
 
     /// Removes all other tokens than the wanted ones.
@@ -153,17 +152,29 @@ impl Tokens {
 
     /// Appends the words of ASCII. `cleaned` has each byte of words as it is cleaned, and 0 for others.
     fn cut_ascii(&mut self, text: &str, cleaned: &[u8; 256]) {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            let len = bytes[at..].iter().take_while(|&&byte| cleaned[byte as usize] != 0).count();
-            let word = &bytes[at..at + len];
-            if word.iter().any(|&byte| byte != b'_') {
-                self.text.extend(word.iter().map(|&byte| cleaned[byte as usize]));
-                self.end_token();
+        // Each word is followed by a gap, or by the end, so that its separator has room.
+        let mut end = self.text.len();
+        self.text.resize(end + text.len() + 1, 0);
+        let mut start = end;
+        for byte in text.bytes().chain([0]) {
+            let clean = cleaned[usize::from(byte)];
+            if clean != 0 {
+                self.text[end] = clean;
+                end += 1;
+            } else if end > start {
+                if self.text[start] == b'_' && self.text[start..end].iter().all(|&byte| byte == b'_') {
+                    end = start;
+                    continue;
+                }
+                if let [separator] = self.separator.as_bytes() {
+                    self.text[end] = *separator;
+                    end += 1;
+                }
+                self.starts.push(end);
+                start = end;
             }
-            at += len + 1;
         }
+        self.text.truncate(end);
     }
 }
 
@@ -205,6 +216,11 @@ fn role(c: char) -> Role {
             _ => Role::Gap,
         };
     }
+    // The most frequent ones, without a search in tables: Hiragana, Katakana, Han, Hangul.
+    if matches!(c, '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+    {
+        return Role::Single;
+    }
     let role = match c.general_category_group() {
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => Role::Letter,
         GeneralCategoryGroup::Mark => Role::Extender,
@@ -239,17 +255,23 @@ fn is_of_script_without_spaces(c: char) -> bool {
 pub fn pieces(text: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let is_inside = |c: &char| match role(first) {
-            Role::Letter | Role::Extender => matches!(role(*c), Role::Letter | Role::Extender),
+        let mut others = rest.char_indices();
+        let (_, first) = others.next()?;
+        let first_role = role(first);
+        let mut is_token = matches!(first_role, Role::Letter | Role::Single);
+        let mut goes_on = |c: char| match first_role {
+            Role::Letter | Role::Extender => {
+                let role = role(c);
+                is_token |= role == Role::Letter;
+                matches!(role, Role::Letter | Role::Extender)
+            }
             Role::Gap => first.is_whitespace() && c.is_whitespace(),
             Role::Single => false,
         };
-        let others = rest.chars().skip(1).take_while(is_inside);
-        let len = first.len_utf8() + others.map(char::len_utf8).sum::<usize>();
+        let len = others.find(|(_, c)| !goes_on(*c)).map_or(rest.len(), |(at, _)| at);
         let (piece, more) = rest.split_at(len);
         rest = more;
-        Some((piece, piece.contains(|c| matches!(role(c), Role::Letter | Role::Single))))
+        Some((piece, is_token))
     })
 }
 
