@@ -23,7 +23,7 @@ const DOCUMENTS_AT_ONCE: usize = 64;
 /// The set of shingles of a text: the features of the [default recipe](crate::Recipe::DEFAULT), by
 /// their hashes.
 ///
-/// These are the runs of three words, and in scripts without spaces between words of five
+/// These are the runs of three words, and in scripts without spaces between words of two
 /// characters; docs/minhash.md is the definition. In a text without such a run each word is a
 /// shingle; a text without words has none. Takes 8 bytes a shingle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn characters_are_words_in_scripts_without_spaces() {
-        // Shingles of five characters: two of four.
-        assert!(Confirm::Jaccard(0.5).confirms("一二三四五六七", "一二三四五六八"));
-        assert!(!Confirm::Jaccard(0.51).confirms("一二三四五六七", "一二三四五六八"));
+        // Shingles of two characters: five of seven.
+        assert!(Confirm::Jaccard(0.71).confirms("一二三四五六七", "一二三四五六八"));
+        assert!(!Confirm::Jaccard(0.72).confirms("一二三四五六七", "一二三四五六八"));
     }
 
     #[test]

@@ -17,11 +17,11 @@ use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 const NAMED: [(&str, &str); 8] = [
     (
         "minhash",
-        "clean=nfc,lower tokens=words stop=none shingle=3,5 join=space short=tokens weights=one hash=minhash:8x16,2 width=256",
+        "clean=nfc,lower tokens=words stop=none shingle=3,2 join=space short=tokens weights=one hash=minhash:8x16,2 width=256",
     ),
     (
         "simhash",
-        "clean=nfc,lower tokens=words stop=none shingle=3,5 join=space short=one weights=frequency hash=xxh3 width=64",
+        "clean=nfc,lower tokens=words stop=none shingle=3,2 join=space short=one weights=frequency hash=xxh3 width=64",
     ),
     (
         "simhash-py",
@@ -430,7 +430,7 @@ mod tests {
             assert_eq!(recipe(name).to_string(), line);
             assert_eq!(recipe(line), recipe(name));
         }
-        assert_eq!(recipe("shingle=3,5"), recipe("minhash"));
+        assert_eq!(recipe("shingle=3,2"), recipe("minhash"));
         assert_eq!(recipe("  cjk   shingle=3 "), recipe("cjk shingle=3"));
     }
 

@@ -51,7 +51,7 @@ impl Window {
     pub(super) const WHOLE_TEXT: usize = usize::MAX;
 
     /// The window of the default recipe.
-    pub(super) const DEFAULT: Self = Self { len: 3, single_len: 5, join: Join::Space, short: Short::Tokens };
+    pub(super) const DEFAULT: Self = Self { len: 3, single_len: 2, join: Join::Space, short: Short::Tokens };
 
     /// The number of features of a text.
     pub(super) fn count(self, tokens: &Tokens) -> usize {
