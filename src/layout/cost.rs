@@ -362,8 +362,9 @@ mod tests {
         let layout = Layout::from_parts(64, 64, prefixes).unwrap();
         let shapes: Vec<TableShape> =
             (0..64).map(|table| TableShape::uniform(layout.prefix_bits(table), 8, 1000)).collect();
-        let start = std::time::Instant::now();
-        (20..32).for_each(|k| drop(choose(&layout, &shapes, 1000, k)));
-        assert!(start.elapsed().as_secs() < 10, "{:?} for twelve plans", start.elapsed());
+        // Without a bound, none of them ends.
+        for k in 20..32 {
+            assert!(matches!(choose(&layout, &shapes, 1000, k).strategy, Strategy::Scan), "k = {k}");
+        }
     }
 }

@@ -184,10 +184,8 @@ mod tests {
             let crc = crc32fast::hash(&[&HEADER.salt.to_le_bytes(), &frame[4..]].concat());
             frame[..4].copy_from_slice(&crc.to_le_bytes());
         }
-        let start = std::time::Instant::now();
         assert!(read(&log).is_empty());
         assert!(sound_frames(&log, &HEADER).is_empty());
         wal_replay(&[&[2], &log[..]].concat());
-        assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     }
 }

@@ -286,10 +286,9 @@ fn interrupted_builds_leave_nothing_behind() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        while !at.join("db.building/NEARPRINT-FOLDER").exists() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        // More than the pipe holds: once it is written, the build is reading.
+        build.stdin.as_mut().unwrap().write_all(&b"1\n".repeat(100_000)).unwrap();
+        assert!(at.join("db.building/NEARPRINT-FOLDER").exists());
         assert!(Command::new("kill").args([signal, &build.id().to_string()]).status().unwrap().success());
         // Kept open: the build waits for input and has to be ended anyway.
         let stdin = build.stdin.take();
