@@ -100,16 +100,21 @@ impl TemporaryBytes {
 
     /// The bytes at a place that [`push`](Self::push) returned.
     pub(super) fn get(&self, span: Span) -> Result<Vec<u8>> {
-        let place = span.offset.checked_sub(self.in_file).map(|at| at as usize);
+        let place = span.offset.checked_sub(self.in_file).map(index);
         match (place, &self.file) {
             (Some(at), _) => {
-                let bytes = self.last.get(at..at + span.len_bytes as usize);
+                let bytes = self.last.get(at..at + index(span.len_bytes));
                 Ok(bytes.unwrap_or_default().to_vec())
             }
             (None, Some(file)) => read_span(file, span).map_err(Error::io("read", FILE)),
             (None, None) => Ok(Vec::new()),
         }
     }
+}
+
+/// A place in memory.
+fn index(at: u64) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
 }
 
 /// A list of strings in unnamed files.
