@@ -105,6 +105,8 @@ typedef enum {
   NEARPRINT_KEYS_AND_TEXTS = 2,
   // Rows have keys, and keys have hashes of texts, of at most 32 bytes.
   NEARPRINT_KEYS_AND_HASHES = 3,
+  // Rows have keys, and keys have the features of texts, as `nearprint dedup` stores them.
+  NEARPRINT_KEYS_AND_FEATURES = 4,
 } nearprint_keys;
 
 // What a long operation is doing.
