@@ -204,7 +204,18 @@ def dedup(
 
 def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
     defaults: dict[str, Any] = dict.fromkeys(
-        ("database", "duplicates", "rejects", "recipe", "k", "similarity", "confirm", "evidence", "key_field", "input_format")
+        (
+            "database",
+            "duplicates",
+            "rejects",
+            "recipe",
+            "k",
+            "similarity",
+            "confirm",
+            "evidence",
+            "key_field",
+            "input_format",
+        )
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
     defaults |= {"keep_fields": [], "threads": None, "memory": None}
