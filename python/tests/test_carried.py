@@ -96,7 +96,7 @@ def test_regression_contradictions_of_the_recipe_are_refused(tmp_path: Path) -> 
     refused("kind = 'bands'", nearprint.build, path, simhashes, kind="bands")
     refused("layout", nearprint.build, path, prints, layout="rotations:4")
     refused("made by another one", nearprint.build, path, prints, recipe="minhash shingle=2")
-    refused("bands '8x16'", nearprint.find_all, prints, 3, bands="8x16")
+    refused("bands '6x16'", nearprint.find_all, prints, 3, bands="6x16")
     refused("no bands", nearprint.find_clusters, simhashes, 3, bands="2x16")
     refused("have bands", partition.Kept(3, width=256).decide, prints)
     assert not path.exists()

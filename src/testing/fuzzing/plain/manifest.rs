@@ -119,12 +119,12 @@ impl Manifest {
         let layout = [data.u32()?, data.u32()?, data.u32()?];
         let bands = check_layout(layout, width, k)?;
         let flags = data.u32()?;
-        if flags >= 32 {
+        if flags >= 64 {
             return Err(Fault::Newer("flags".into()));
         }
         let is_set = |bit: u32| flags >> bit & 1 == 1;
-        ensure(is_set(2) || !is_set(3) && !is_set(4), "texts without keys")?;
-        ensure(!(is_set(3) && is_set(4)), "texts and hashes")?;
+        ensure(is_set(2) || flags >> 3 == 0, "texts without keys")?;
+        ensure((flags >> 3).count_ones() <= 1, "two of texts, hashes and features")?;
         let (next_run, largest_id) = (data.u64()?, data.place()?);
         ensure((1..=MOST_NUMBER).contains(&next_run), "next run")?;
         ensure(is_set(0) || largest_id.value == 0, "a largest id without ids")?;

@@ -34,7 +34,7 @@ impl Header {
         let layout = [&[manifest.width, manifest.k], &manifest.layout[..], &[self.blocks]].concat();
         page.extend(layout.iter().flat_map(|number| number.to_le_bytes()));
         page.extend([self.prefix, self.salt].iter().flat_map(|number| number.to_le_bytes()));
-        page.extend((manifest.flags & 0b1_1100).to_le_bytes());
+        page.extend((manifest.flags & 0b11_1100).to_le_bytes());
         page.resize(CRC_AT, 0);
         page
     }
