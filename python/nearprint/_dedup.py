@@ -157,8 +157,8 @@ def dedup(
 
     One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first
     of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, and NaN for a
-    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. So ``frame[result["kept"]]`` is what
-    :func:`dedup_files` would write.
+    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. So ``frame[result["kept"]]``
+    is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them; a stream is read batch by
     batch. ``keep`` is ``"longest"``, a number for each text (``None`` is the smallest), or ``"max:COLUMN"`` of a
