@@ -11,7 +11,7 @@ use super::options::DedupOptions;
 use super::stored::Stored;
 use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
+use crate::recipe::{Comparable, Features, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
 use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
 
@@ -246,7 +246,8 @@ impl<F: Fingerprint> Deduplicator<F> {
     }
 
     /// Decides a document whose fingerprint the caller has made with the
-    /// [`fingerprinter`](Self::fingerprinter), for example on another thread.
+    /// [`fingerprinter`](Self::fingerprinter), for example on another thread. A fingerprint without the
+    /// [set of features](Fingerprinted::features) that this needs is made again.
     ///
     /// # Errors
     /// As [`decide`](Self::decide).
@@ -262,6 +263,14 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_too_short(fingerprinted) {
             return Ok(Decision::TooShort);
         }
+        let lacks_features = fingerprinted.num_features > 0 && fingerprinted.features == Features::default();
+        let again;
+        let fingerprinted = if self.measure.makes_features && lacks_features {
+            again = self.fingerprinter.fingerprint(text);
+            &again
+        } else {
+            fingerprinted
+        };
         let document = Document::new(key, text, fingerprinted);
         let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
         if let Verdict::Near(Candidate { key: of, distance, .. }, _) = self.nearest(document, text_of)? {

@@ -185,3 +185,15 @@ fn a_database_without_features_is_compared_by_estimates() {
     assert_eq!(dedup.decide("b", &format!("{text} and four more words")).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("c", text).unwrap(), expected);
 }
+
+#[test]
+fn fingerprints_without_features_are_made_again() {
+    let recipe: Recipe = "minhash".parse().unwrap();
+    let mut plain = recipe.fingerprinter::<U256>().unwrap();
+    let mut dedup = Deduplicator::<U256>::temporary(DedupOptions::new(recipe)).unwrap();
+    let text = "one two three four five six seven";
+    for (key, expected) in [("a", Decision::Kept), ("b", Decision::Duplicate { of: "a".into(), distance: 0 })]
+    {
+        assert_eq!(dedup.decide_fingerprinted(key, text, &plain.fingerprint(text)).unwrap(), expected);
+    }
+}
