@@ -20,7 +20,7 @@ pub(crate) fn note_open_kind(global: GlobalArgs, width: Width, says: bool) {
 #[command(next_help_heading = "Database options")]
 pub(crate) struct SchemaArgs {
     /// Distance in bits that the layout is tuned for; queries may use any other [default: 3; for
-    /// bands the distance of a similarity of 0.5]
+    /// bands the distance of a similarity of 0.7]
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// Width of a fingerprint in bits [default: the width of the recipe, else 64]
