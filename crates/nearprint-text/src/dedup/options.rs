@@ -13,7 +13,7 @@ use nearprint::{AnyDatabase, Options};
 pub enum Evidence {
     /// Their [sets of features](crate::recipe::Features): the exact Jaccard similarity decides.
     Features,
-    /// Their texts, of which the sets of features are made. Takes longer and about twice the space, and
+    /// Their texts; sets of features are made again. Takes longer and about twice the space, and
     /// serves [confirmation](DedupOptions::confirm) too.
     Texts,
     /// Nothing: the distance of the fingerprints decides, which estimates the similarity.
@@ -29,8 +29,8 @@ pub struct DedupOptions {
     pub recipe: Recipe,
     /// Refuses a database with another recipe. Off by default.
     pub require_recipe: bool,
-    /// The least Jaccard similarity of near-duplicates, from 0 to 1, for MinHash. By default that of the
-    /// [recipe](Recipe::near_similarity).
+    /// The least Jaccard similarity of near-duplicates, from 0 to 1, for MinHash. By default the limit
+    /// of the [recipe](Recipe::near_similarity).
     pub similarity: Option<f64>,
     /// What decides. By default what the database keeps; without a database, and for a new one, the
     /// features for MinHash. Recipes for simhash have none.

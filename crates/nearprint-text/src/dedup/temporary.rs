@@ -65,7 +65,7 @@ impl SpooledInput {
     }
 }
 
-/// Bytes in an unnamed file, of which the last ones are still in memory.
+/// Bytes in an unnamed file. The last ones are still in memory.
 pub(super) struct TemporaryBytes {
     /// Made when the first bytes leave the memory.
     file: Option<File>,

@@ -41,7 +41,7 @@ use summary::summarize;
 /// same words are repeated ones.
 ///
 /// The summary counts exact copies (the same words in the same order) apart from other
-/// near-duplicates, and all of them by similarity: the exact one, or with --confirm that of the texts.
+/// near-duplicates, and all of them by similarity: the exact one, or with --confirm the similarity of the texts.
 /// With -k, simhash or --evidence none, fingerprints estimate it: Jaccard's for MinHash, the cosine
 /// for simhash.
 #[derive(Debug, clap::Args)]
