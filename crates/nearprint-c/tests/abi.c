@@ -554,7 +554,7 @@ static void refusals(void) {
   schema.k = 129;
   FAILS(nearprint_builder_new(TEXT(in_home("x")), &schema, NULL, 0, &builder, error), bad, "129");
   schema.k = 3;
-  schema.keys = 4;
+  schema.keys = 5;
   FAILS(nearprint_builder_new(TEXT(in_home("x")), &schema, NULL, 0, &builder, error), bad, "schema.keys");
   schema.keys = NEARPRINT_KEYS;
   schema.layout = "rotations:0";
