@@ -327,7 +327,8 @@ def similar(texts: list[str], order: list[int], least: float) -> list[tuple[int,
     prints = numbers_of(nearprint.fingerprint(texts, line))
     pairs = nearprint.find_all(prints, k, width=256, bands=_nearprint.recipe_line(line)[2])
     near_prints = set(zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]))) | {(one, one) for one in prints}
-    sets, found, kept = [shingles(text) for text in texts], [(-1, math.nan)] * len(texts), []
+    sets, found = [shingles(text) for text in texts], [(-1, math.nan)] * len(texts)
+    kept: list[int] = []
     for at in order:
         best = 0.0
         for other in kept:

@@ -159,7 +159,8 @@ class _Texts(NamedTuple):
 
     def words_of(self, column: Any) -> Words:
         made, near_nothing = stored_fingerprints(column, self.recipe, threads=1)
-        return np.delete(made, near_nothing, axis=0).reshape(-1)
+        words: Words = np.delete(made, near_nothing, axis=0).reshape(-1)
+        return words
 
     def rows(self, df: DataFrame) -> DataFrame:
         return with_fingerprints(df, "value", recipe=self.recipe)
