@@ -64,7 +64,8 @@ def dedup_files(
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. ``keep`` is
-    ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or ``edit:X``. With a ``database``, documents
+    ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``, ``contained:X`` or
+    ``edit:X``. With a ``database``, documents
     are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
