@@ -18,7 +18,7 @@ use nearprint::internal::ordered;
 use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
 
 /// What becomes of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Decision {
     /// Nothing near it was kept before. It is kept, and remembered.
@@ -30,6 +30,9 @@ pub enum Decision {
         of: String,
         /// The distance of the fingerprints in bits.
         distance: u32,
+        /// The similarity of the two, from 0 to 1: exact where [sets of features](DedupOptions::evidence) or
+        /// texts decide, otherwise estimated.
+        similarity: f64,
     },
     /// It is near a kept document with the same key. Occurs only with
     /// [unique keys](DedupOptions::unique_keys).
@@ -72,13 +75,13 @@ pub enum Decision {
 /// let done = dedup.unfinished().map_or(0, |progress| progress[0].into());
 /// let mut duplicates = Vec::new();
 /// for (index, (key, text)) in pages.into_iter().enumerate().skip(done) {
-///     if let Decision::Duplicate { of, distance } = dedup.decide(key, text)? {
-///         duplicates.push((key, of, distance));
+///     if let Decision::Duplicate { of, distance, similarity } = dedup.decide(key, text)? {
+///         duplicates.push((key, of, distance, similarity));
 ///     }
 ///     dedup.checkpoint(&[index as u8 + 1])?;
 /// }
 /// dedup.finish()?;
-/// assert_eq!(duplicates, [("c", "a".to_string(), 0)]);
+/// assert_eq!(duplicates, [("c", "a".to_string(), 0, 1.0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Deduplicator<F: Fingerprint> {
@@ -279,9 +282,12 @@ impl<F: Fingerprint> Deduplicator<F> {
         };
         let document = Document::new(key, text, fingerprinted);
         let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        if let Verdict::Near(Candidate { key: of, distance, .. }, _) = self.nearest(document, text_of)? {
+        if let Verdict::Near(Candidate { key: of, distance, .. }, similarity) =
+            self.nearest(document, text_of)?
+        {
             let is_known = self.options.unique_keys && self.is_known(document)?;
-            return Ok(if is_known { Decision::Known } else { Decision::Duplicate { of, distance } });
+            let duplicate = Decision::Duplicate { of, distance, similarity };
+            return Ok(if is_known { Decision::Known } else { duplicate });
         }
         if self.options.unique_keys {
             if document.comparable == Comparable::Nothing && self.is_stored(document)? {
