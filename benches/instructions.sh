@@ -5,8 +5,8 @@
 #     benches/instructions.sh            compare
 #     benches/instructions.sh --write    replace the file, after a change that is worth it
 #
-# Counts depend on the compiler, the C library and valgrind. Where these differ from those of the file, the differences
-# are printed and nothing fails.
+# Counts depend on the compiler, the C library and valgrind. Where the file was made with others, the
+# differences are printed and nothing fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

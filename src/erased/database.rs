@@ -281,7 +281,7 @@ impl AnyBuilder {
     /// Adds rows: see [`Builder::push`]. `stored` receives the id of each row; an error of it ends the work, and the rows before it stay.
     ///
     /// # Errors
-    /// As [`Builder::push`], and those of `stored`.
+    /// As [`Builder::push`], and whatever `stored` returns.
     pub fn push(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         typed!(PerWidth: &mut self.0, builder => rows.store(stored, |row| builder.push(row)))
     }

@@ -51,7 +51,7 @@ impl AnyWriter {
     /// the work, and the rows before it stay.
     ///
     /// # Errors
-    /// As [`Writer::insert`], and those of `stored`.
+    /// As [`Writer::insert`], and whatever `stored` returns.
     pub fn insert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.insert(row)))
     }

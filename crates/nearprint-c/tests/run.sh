@@ -91,7 +91,7 @@ skip() {
 }
 fails() { ! "$@" || { echo "did not fail: $*"; exit 1; }; }
 
-# The examples, of which the first argument is the program, and the second one a command before it.
+# The examples. The first argument is the program, and the others are a command that runs it.
 check_stream() {
   mkdir "$work/stream"
   printf '%s\n' 0x1f3a 0xffff0000 | "$1" "$work/stream/seen.np" > /dev/null

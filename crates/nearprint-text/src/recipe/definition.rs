@@ -185,8 +185,8 @@ impl Recipe {
         f64::from(self.near) / 1e6
     }
 
-    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1, of which six digits
-    /// after the point count.
+    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1. Six digits after the
+    /// point count.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a million")]
     pub fn with_similarity(&self, similarity: f64) -> Self {

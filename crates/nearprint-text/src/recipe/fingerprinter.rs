@@ -28,7 +28,7 @@ pub struct Fingerprinter<F> {
     pub(super) tokens: Tokens,
     minhash: Option<MinHash>,
     makes_features: bool,
-    /// Scratch space: the hashes of the features, and those of a set.
+    /// Scratch space: the hashes of the features, and a set of hashes.
     hashes: Vec<u64>,
     set: Vec<u32>,
     width: PhantomData<F>,
