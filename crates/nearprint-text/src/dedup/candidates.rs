@@ -6,7 +6,7 @@ use super::measure::{Judge, Measure};
 use super::stored::Stored;
 use super::temporary::TemporaryBytes;
 use crate::error::{Error, Result};
-use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, features, stored_fingerprint};
+use crate::recipe::{Comparable, Features, Fingerprinted, Fingerprinter, jaccard, stored_fingerprint};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,12 +20,12 @@ pub(super) struct Document<'a, F> {
     pub(super) fingerprint: F,
     pub(super) comparable: Comparable,
     /// Its set of features, if they are compared.
-    pub(super) features: &'a [u8],
+    pub(super) features: &'a Features,
 }
 
 impl<'a, F: Fingerprint> Document<'a, F> {
     pub(super) fn new(key: &'a str, text: &'a str, fingerprinted: &'a Fingerprinted<F>) -> Self {
-        let features = fingerprinted.features.as_bytes();
+        let features = &fingerprinted.features;
         let (text_hash, comparable) = (fingerprinted.text_hash, fingerprinted.comparable());
         Self { key, text, text_hash, fingerprint: fingerprinted.value, comparable, features }
     }
@@ -135,7 +135,7 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
     fn text_of(&mut self, candidate: &Candidate) -> Result<String>;
 
     /// The set of features of a kept document, where it is stored.
-    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>>;
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>>;
 
     /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
     /// the key and the fingerprint of the new one is the same document and needs no confirmation.
@@ -196,27 +196,27 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
         let (mut own, mut others, mut best) = (Vec::new(), Vec::new(), None::<(f64, Candidate)>);
-        let own_count = features::count(document.features).unwrap_or_default() as usize;
         for &row in near {
             if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
                 break;
             }
             for candidate in self.candidates(row, document)? {
-                let Some(bytes) = self.evidence_of(&candidate, fingerprinter)? else { continue };
-                let count = features::count(&bytes).ok_or_else(|| damaged(&candidate.key))? as usize;
-                let (fewer, more) = (count.min(own_count), count.max(own_count));
-                if (fewer as f64) < least * more as f64 {
-                    continue;
-                }
-                if own.is_empty() {
-                    features::decode(document.features, &mut own).ok_or_else(|| damaged(document.key))?;
-                }
-                features::decode(&bytes, &mut others).ok_or_else(|| damaged(&candidate.key))?;
-                let similarity = features::jaccard(&own, &others);
+                let is_copy = candidate.stored.text_hash() == Some(document.text_hash);
+                let similarity = if is_copy {
+                    Some(1.0)
+                } else {
+                    let Some(features) = self.evidence_of(&candidate, fingerprinter)? else { continue };
+                    if own.is_empty() {
+                        document.features.ascending(&mut own).ok_or_else(|| damaged(document.key))?;
+                    }
+                    features.ascending(&mut others).ok_or_else(|| damaged(&candidate.key))?;
+                    jaccard(&own, &others, least)
+                };
+                let Some(similarity) = similarity else { continue };
                 let is_better = |(of_best, best): &(f64, Candidate)| {
                     similarity > *of_best || similarity == *of_best && candidate.sequence < best.sequence
                 };
-                if similarity >= least && best.as_ref().is_none_or(is_better) {
+                if best.as_ref().is_none_or(is_better) {
                     best = Some((similarity, candidate));
                 }
             }
@@ -230,7 +230,7 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         &mut self,
         candidate: &Candidate,
         fingerprinter: &mut Fingerprinter<F>,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Features>> {
         if let Some(stored) = self.features_of(candidate)? {
             return Ok(Some(stored));
         }
@@ -238,7 +238,7 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
             return Ok(None);
         }
         let text = self.text_of(candidate)?;
-        Ok(Some(fingerprinter.fingerprint(&text).features.as_bytes().to_vec()))
+        Ok(Some(fingerprinter.fingerprint(&text).features))
     }
 
     /// Whether a document with the same key is near.
@@ -300,8 +300,8 @@ impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
         candidate.stored.decompress(&candidate.key)
     }
 
-    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>> {
-        Ok(candidate.stored.features().map(<[u8]>::to_vec))
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>> {
+        Ok(candidate.stored.features().map(Features::from_bytes))
     }
 }
 
@@ -328,10 +328,10 @@ impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> fo
         (self.read)(candidate)
     }
 
-    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>> {
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>> {
         match candidate.stored.span() {
-            Some(span) => self.sets.get(span).map(Some),
-            None => Ok(candidate.stored.features().map(<[u8]>::to_vec)),
+            Some(span) => Ok(Some(Features::from_listed_bytes(&self.sets.get(span)?))),
+            None => Ok(candidate.stored.features().map(Features::from_bytes)),
         }
     }
 }

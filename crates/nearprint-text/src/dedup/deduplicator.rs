@@ -11,7 +11,7 @@ use super::options::DedupOptions;
 use super::stored::Stored;
 use super::temporary::{KEPT, TemporaryBytes, WorkFolder};
 use crate::error::{Error, Result};
-use crate::recipe::{Comparable, Features, Fingerprinted, Fingerprinter, Recipe};
+use crate::recipe::{Comparable, Fingerprinted, Fingerprinter, Recipe};
 use nearprint::internal::ordered;
 use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
 
@@ -263,7 +263,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         if self.is_too_short(fingerprinted) {
             return Ok(Decision::TooShort);
         }
-        let lacks_features = fingerprinted.num_features > 0 && fingerprinted.features == Features::default();
+        let lacks_features = fingerprinted.num_features > 0 && fingerprinted.features.is_empty();
         let again;
         let fingerprinted = if self.measure.makes_features && lacks_features {
             again = self.fingerprinter.fingerprint(text);
@@ -442,12 +442,15 @@ impl<F: Fingerprint> Deduplicator<F> {
     pub(super) fn stored(&mut self, document: Document<'_, F>) -> Result<Stored> {
         match self.stores {
             _ if self.is_temporary && self.measure.compares_features() => {
-                Ok(Stored::place(self.sets.push(document.features)?, document.text_hash))
+                let span = self.sets.push(&document.features.to_listed_bytes())?;
+                Ok(Stored::place(span, document.text_hash))
             }
             KeyStorage::None | KeyStorage::Keys => Ok(Stored::default()),
             KeyStorage::KeysAndHashes => Ok(Stored::hash(document.text_hash)),
             KeyStorage::KeysAndTexts => Stored::text(document.text),
-            KeyStorage::KeysAndFeatures => Ok(Stored::with_features(document.text_hash, document.features)),
+            KeyStorage::KeysAndFeatures => {
+                Ok(Stored::with_features(document.text_hash, &document.features.to_bytes()))
+            }
         }
     }
 

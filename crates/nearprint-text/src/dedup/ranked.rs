@@ -19,7 +19,7 @@ use super::temporary::{DECIDED, RecordFile, StringFile, WorkFolder};
 use super::writing::{WritingJob, bad_record};
 use crate::documents::{self, BadRecord, InputFile, Item, Reader, Record};
 use crate::error::{Error, InputSetProblem, Result};
-use crate::recipe::{Fingerprinted, Fingerprinter};
+use crate::recipe::{Features, Fingerprinted, Fingerprinter};
 use nearprint::internal::Sorter;
 use nearprint::{Fingerprint, Match, Row, Writer};
 
@@ -70,12 +70,12 @@ impl Records {
 
     fn push<F: Fingerprint>(
         &mut self,
-        (key, text, features): (&str, &str, &[u8]),
+        (key, text, features): (&str, &str, &Features),
         record: RankedRecord<F>,
     ) -> Result<()> {
         self.keys.push(key)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
-        self.features.as_mut().map_or(Ok(0), |sets| sets.push_bytes(features))?;
+        self.features.as_mut().map_or(Ok(0), |sets| sets.push_bytes(&features.to_listed_bytes()))?;
         self.records.push(&record.to_bytes())
     }
 
@@ -96,8 +96,9 @@ impl Records {
     }
 
     /// Empty if no features are compared.
-    fn features(&mut self, position: u64) -> Result<Vec<u8>> {
-        self.features.as_mut().map_or(Ok(Vec::new()), |sets| sets.get_bytes(position))
+    fn features(&mut self, position: u64) -> Result<Features> {
+        let bytes = self.features.as_mut().map_or(Ok(Vec::new()), |sets| sets.get_bytes(position))?;
+        Ok(Features::from_listed_bytes(&bytes))
     }
 }
 
@@ -146,7 +147,7 @@ impl Ranking {
         let (record, fingerprinted) = match record {
             Ok(made) => made,
             Err(bad) if run.job.rejects.is_none() => return Err(bad_record(&bad)),
-            Err(_) => return self.records.push(("", "", &[]), RankedRecord::<F>::bad()),
+            Err(_) => return self.records.push(("", "", &Features::default()), RankedRecord::<F>::bad()),
         };
         let mut ranked = RankedRecord::new(&fingerprinted);
         if run.deduplicator.is_too_short(&fingerprinted) {
@@ -154,8 +155,7 @@ impl Ranking {
         } else {
             self.ranks.push(SortRow([rank(&run.job.keep, &record), self.records.records.count]))?;
         }
-        let features = fingerprinted.features.as_bytes();
-        self.records.push((&record.key, &record.text, features), ranked)
+        self.records.push((&record.key, &record.text, &fingerprinted.features), ranked)
     }
 
     /// Decides documents in the order of their ranks.
@@ -213,7 +213,7 @@ impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
         self.records.text(candidate.sequence)
     }
 
-    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Vec<u8>>> {
+    fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>> {
         self.records.features(candidate.sequence).map(Some)
     }
 }

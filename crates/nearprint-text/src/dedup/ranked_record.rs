@@ -1,7 +1,7 @@
 //! What is known of a record between the two passes, and its form in a temporary file.
 
 use super::candidates::Document;
-use crate::recipe::{Comparable, Fingerprinted};
+use crate::recipe::{Comparable, Features, Fingerprinted};
 use nearprint::Fingerprint;
 use nearprint::internal::Sortable;
 
@@ -53,7 +53,12 @@ impl<F: Fingerprint> RankedRecord<F> {
         }
     }
 
-    pub(super) fn document<'a>(&self, key: &'a str, text: &'a str, features: &'a [u8]) -> Document<'a, F> {
+    pub(super) fn document<'a>(
+        &self,
+        key: &'a str,
+        text: &'a str,
+        features: &'a Features,
+    ) -> Document<'a, F> {
         let Self { comparable, text_hash, fingerprint, .. } = *self;
         Document { key, text, text_hash, fingerprint, comparable, features }
     }

@@ -8,7 +8,7 @@ use nearprint::Fingerprint;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Texts that are remembered: a power of two.
-const SLOTS: usize = 1 << 15;
+const SLOTS: usize = 1 << 13;
 /// Slots behind one lock.
 const SHARD: usize = 1 << 7;
 /// Shorter texts cost less than the look-up.

@@ -8,13 +8,10 @@ const HASH_BITS: u32 = 24;
 /// that half of all gaps stay below.
 const TYPICAL_GAP: u32 = 11_629_080;
 
-/// The set of features of a text: the hashes of 24 bits of its shingles, ascending, as differences in Rice
-/// codes (Rice and Plaunt, "Adaptive Variable-Length Coding", IEEE Transactions on Communications,
-/// 1971). FORMAT.md specifies the bytes.
+/// The set of features of a text: the hashes of 24 bits of its shingles.
 ///
 /// Two sets give the exact Jaccard similarity of two texts. Hashes that are equal by chance change it by
-/// 0.00002 for pages of 300 shingles. Such a page takes 650 bytes, a paragraph of 64 shingles 160. The
-/// default is the empty set. Cloning is cheap.
+/// 0.00002 for pages of 300 shingles. The default is the empty set. Cloning is cheap.
 ///
 /// ```
 /// # use nearprint_text::Recipe;
@@ -24,60 +21,85 @@ const TYPICAL_GAP: u32 = 11_629_080;
 /// assert_eq!(a.similarity(&b), Some(0.5));
 /// # Ok::<(), nearprint_text::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Features(Option<Arc<[u8]>>);
+#[derive(Clone, Debug)]
+pub struct Features(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// In the order of the text, and as often as there. Few sets are ever compared or stored, and only
+    /// these have to be sorted.
+    Listed(Arc<[u32]>),
+    /// Ascending, as differences in Rice codes.
+    Coded(Arc<[u8]>),
+}
 
 impl Features {
-    /// The set of some features, by their hashes of 64 bits. `hashes` is scratch space afterwards.
-    pub(super) fn of_hashes(hashes: &[u64], scratch: &mut Vec<u32>) -> Self {
-        scratch.clear();
-        scratch.extend(hashes.iter().map(|hash| (hash >> (64 - HASH_BITS)) as u32));
-        sort(scratch);
-        scratch.dedup();
-        Self::of_sorted(scratch)
+    /// The set of some features, by their hashes of 64 bits.
+    pub(super) fn of_hashes(hashes: &[u64]) -> Self {
+        Self(Form::Listed(hashes.iter().map(|hash| (hash >> (64 - HASH_BITS)) as u32).collect()))
     }
 
-    /// The set of ascending hashes, each once.
-    #[expect(clippy::cast_possible_truncation, reason = "there are at most 2^24 hashes")]
-    fn of_sorted(hashes: &[u32]) -> Self {
-        if hashes.is_empty() {
-            return Self(None);
-        }
-        let mut bytes = Vec::with_capacity(4 + hashes.len() * 9 / 4);
-        let mut count = hashes.len() as u32;
-        while count >= 0x80 {
-            bytes.push(count as u8 | 0x80);
-            count >>= 7;
-        }
-        bytes.push(count as u8);
-        let low_bits = low_bits(hashes.len() as u32);
-        let mut bits = BitWriter { bytes, buffer: 0, filled: 0 };
-        let mut next = 0;
-        for &hash in hashes {
-            let gap = hash - next;
-            next = hash + 1;
-            let mut zeros = gap >> low_bits;
-            while zeros > MOST_ZEROS {
-                bits.push(0, MOST_ZEROS);
-                zeros -= MOST_ZEROS;
-            }
-            let low = u64::from(gap & ((1 << low_bits) - 1));
-            bits.push((low << 1 | 1) << zeros, zeros + 1 + low_bits);
-        }
-        Self(Some(bits.finish().into()))
-    }
-
-    /// The set that [`as_bytes`](Self::as_bytes) returned. Other bytes give a set without a
+    /// The set that [`to_bytes`](Self::to_bytes) returned. Other bytes give a set without a
     /// [similarity](Self::similarity) to any.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self(if bytes.is_empty() { None } else { Some(bytes.into()) })
+        if bytes.is_empty() { Self::default() } else { Self(Form::Coded(bytes.into())) }
     }
 
-    /// The bytes to store; none for the empty set.
+    /// The bytes to store; none for the empty set: ascending hashes, as differences in Rice codes (Rice and
+    /// Plaunt, "Adaptive Variable-Length Coding", IEEE Transactions on Communications, 1971). FORMAT.md
+    /// specifies them. A page of 300 shingles takes 650 bytes, a paragraph of 64 shingles 160.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or_default()
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match &self.0 {
+            Form::Listed(_) => {
+                let mut hashes = Vec::new();
+                self.ascending(&mut hashes).map(|()| coded(&hashes)).unwrap_or_default()
+            }
+            Form::Coded(bytes) => bytes.to_vec(),
+        }
+    }
+
+    /// The same for a temporary file: more bytes, and less work.
+    pub(crate) fn to_listed_bytes(&self) -> Vec<u8> {
+        let bytes_of = |hashes: &[u32]| {
+            let mut bytes = vec![0; 4 * hashes.len()];
+            let places = bytes.as_chunks_mut::<4>().0;
+            places.iter_mut().zip(hashes).for_each(|(place, hash)| *place = hash.to_le_bytes());
+            bytes
+        };
+        match &self.0 {
+            Form::Listed(hashes) => bytes_of(hashes),
+            Form::Coded(_) => {
+                let mut hashes = Vec::new();
+                self.ascending(&mut hashes).map(|()| bytes_of(&hashes)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The set that [`to_listed_bytes`](Self::to_listed_bytes) returned.
+    pub(crate) fn from_listed_bytes(bytes: &[u8]) -> Self {
+        Self(Form::Listed(bytes.as_chunks::<4>().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect()))
+    }
+
+    /// Whether it has no feature.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.0, Form::Listed(hashes) if hashes.is_empty())
+    }
+
+    /// Replaces the content of `hashes` by the set, ascending. `None` if it is damaged.
+    pub(crate) fn ascending(&self, hashes: &mut Vec<u32>) -> Option<()> {
+        match &self.0 {
+            Form::Listed(listed) => {
+                hashes.clear();
+                hashes.extend_from_slice(listed);
+                sort(hashes);
+                hashes.dedup();
+                Some(())
+            }
+            Form::Coded(bytes) => decode(bytes, hashes),
+        }
     }
 
     /// The Jaccard similarity, from 0 to 1: the size of the intersection divided by the size of the union.
@@ -86,10 +108,55 @@ impl Features {
     #[must_use]
     pub fn similarity(&self, other: &Self) -> Option<f64> {
         let (mut own, mut others) = (Vec::new(), Vec::new());
-        decode(self.as_bytes(), &mut own)?;
-        decode(other.as_bytes(), &mut others)?;
-        Some(jaccard(&own, &others))
+        self.ascending(&mut own)?;
+        other.ascending(&mut others)?;
+        Some(jaccard(&own, &others, 0.0).unwrap_or_default())
     }
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self(Form::Listed(Arc::default()))
+    }
+}
+
+/// Whether both are the same set.
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_bytes() == other.to_bytes()
+    }
+}
+
+impl Eq for Features {}
+
+/// Ascending hashes, each once, as FORMAT.md specifies them.
+#[expect(clippy::cast_possible_truncation, reason = "there are at most 2^24 hashes")]
+fn coded(hashes: &[u32]) -> Vec<u8> {
+    if hashes.is_empty() {
+        return Vec::new();
+    }
+    let mut bytes = Vec::with_capacity(4 + hashes.len() * 9 / 4);
+    let mut count = hashes.len() as u32;
+    while count >= 0x80 {
+        bytes.push(count as u8 | 0x80);
+        count >>= 7;
+    }
+    bytes.push(count as u8);
+    let low_bits = low_bits(hashes.len() as u32);
+    let mut bits = BitWriter { bytes, buffer: 0, filled: 0 };
+    let mut next = 0;
+    for &hash in hashes {
+        let gap = hash - next;
+        next = hash + 1;
+        let mut zeros = gap >> low_bits;
+        while zeros > MOST_ZEROS {
+            bits.push(0, MOST_ZEROS);
+            zeros -= MOST_ZEROS;
+        }
+        let low = u64::from(gap & ((1 << low_bits) - 1));
+        bits.push((low << 1 | 1) << zeros, zeros + 1 + low_bits);
+    }
+    bits.finish()
 }
 
 /// The number of low bits of a gap that are stored as they are, in a set of so many hashes, at least 1.
@@ -167,13 +234,8 @@ fn split_count(bytes: &[u8]) -> Option<(u32, &[u8])> {
     (1..=1 << HASH_BITS).contains(&count).then_some((count, rest))
 }
 
-/// The number of hashes of a stored set. `None` if it is damaged.
-pub(crate) fn count(bytes: &[u8]) -> Option<u32> {
-    split_count(bytes).map(|(count, _)| count)
-}
-
 /// Replaces the content of `hashes` by the hashes of a stored set. `None` if it is damaged.
-pub(crate) fn decode(bytes: &[u8], hashes: &mut Vec<u32>) -> Option<()> {
+fn decode(bytes: &[u8], hashes: &mut Vec<u32>) -> Option<()> {
     hashes.clear();
     let (count, bytes) = split_count(bytes)?;
     // Each hash takes a bit at least.
@@ -254,17 +316,30 @@ impl Bits<'_> {
     }
 }
 
-/// The Jaccard similarity of two sets of ascending numbers; 0 for two empty ones.
-pub(crate) fn jaccard(a: &[u32], b: &[u32]) -> f64 {
+/// The Jaccard similarity of two sets of ascending numbers, 0 for two empty ones, if it is at least `least`.
+pub(crate) fn jaccard(a: &[u32], b: &[u32], least: f64) -> Option<f64> {
+    // Numbers in one set alone: so many that the similarity is too small for sure.
+    let all = a.len() + b.len();
+    let too_many = (all as f64 * (1.0 - least) / (1.0 + least)) as usize + 2;
     let (mut at_a, mut at_b, mut shared) = (0, 0, 0usize);
     while at_a < a.len() && at_b < b.len() {
-        let (left, right) = (a[at_a], b[at_b]);
-        shared += usize::from(left == right);
-        at_a += usize::from(left <= right);
-        at_b += usize::from(right <= left);
+        let steps = STEPS.min(a.len() - at_a).min(b.len() - at_b);
+        for _ in 0..steps {
+            let (left, right) = (a[at_a], b[at_b]);
+            shared += usize::from(left == right);
+            at_a += usize::from(left <= right);
+            at_b += usize::from(right <= left);
+        }
+        if at_a + at_b - 2 * shared >= too_many {
+            return None;
+        }
     }
-    shared as f64 / (a.len() + b.len() - shared).max(1) as f64
+    let similarity = shared as f64 / (all - shared).max(1) as f64;
+    (similarity >= least).then_some(similarity)
 }
+
+/// The steps of a comparison between two looks at whether it can end.
+const STEPS: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -273,6 +348,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    impl Features {
+        fn listed(hashes: &[u32]) -> Self {
+            Self(Form::Listed(hashes.into()))
+        }
+    }
 
     fn decoded(bytes: &[u8]) -> Option<Vec<u32>> {
         let mut hashes = Vec::new();
@@ -305,7 +386,7 @@ mod tests {
     fn sets_take_few_bytes() {
         let of = |count: u64| {
             let hashes: Vec<u64> = (1..=count).map(nearprint::internal::mix64).collect();
-            Features::of_hashes(&hashes, &mut Vec::new()).as_bytes().len()
+            Features::of_hashes(&hashes).to_bytes().len()
         };
         assert_eq!([0, 1, 64, 302, 3000].map(of), [0, 5, 157, 653, 5351]);
     }
@@ -314,27 +395,27 @@ mod tests {
     fn the_example_of_the_format_is_right() {
         let format = concat!(env!("CARGO_MANIFEST_DIR"), "/../../FORMAT.md");
         let Ok(format) = std::fs::read_to_string(format) else { return };
-        let set = Features::of_sorted(&[1, 5, 900_000]);
-        let bytes: Vec<String> = set.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let set = Features::listed(&[1, 5, 900_000]);
+        let bytes: Vec<String> = set.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         assert!(format.contains(&format!("900,000 is `{}`", bytes.join(" "))), "{bytes:?}");
     }
 
     #[test]
     fn all_hashes_fit() {
         let hashes: Vec<u32> = (0..1 << HASH_BITS).collect();
-        let all = Features::of_sorted(&hashes);
-        assert_eq!(decoded(all.as_bytes()), Some(hashes));
-        let last = Features::of_sorted(&[(1 << HASH_BITS) - 1]);
+        let all = Features::listed(&hashes);
+        assert_eq!(decoded(&all.to_bytes()), Some(hashes));
+        let last = Features::listed(&[(1 << HASH_BITS) - 1]);
         assert_eq!(last.similarity(&all), Some(1.0 / f64::from(1 << HASH_BITS)));
     }
 
     #[test]
     fn damaged_sets_are_similar_to_none() {
-        let set = Features::of_sorted(&[1, 5, 900_000]);
+        let set = Features::listed(&[1, 5, 900_000]);
         for damaged in [&[0][..], &[3], &[1, 0, 0, 0, 0], &[0xff; 9], &[1, 0xff, 0xff, 0xff, 0xff]] {
             assert_eq!(Features::from_bytes(damaged).similarity(&set), None, "{damaged:?}");
         }
-        let longer = [set.as_bytes(), &[0]].concat();
+        let longer = [set.to_bytes(), vec![0]].concat();
         assert_eq!(decoded(&longer), None);
     }
 
@@ -346,12 +427,12 @@ mod tests {
             let hashes: BTreeSet<u32> =
                 hashes.into_iter().chain(dense..(dense + run).min(1 << HASH_BITS)).collect();
             let sorted: Vec<u32> = hashes.iter().copied().collect();
-            let set = Features::of_sorted(&sorted);
+            let set = Features::listed(&sorted);
             if !hashes.is_empty() {
-                prop_assert_eq!(set.as_bytes(), specified(&hashes));
+                prop_assert_eq!(set.to_bytes(), specified(&hashes));
             }
-            prop_assert_eq!(count(set.as_bytes()).map(|count| count as usize), Some(hashes.len()));
-            prop_assert_eq!(decoded(set.as_bytes()), Some(sorted));
+            prop_assert_eq!(&Features::from_listed_bytes(&set.to_listed_bytes()), &set);
+            prop_assert_eq!(decoded(&set.to_bytes()), Some(sorted));
         }
 
         #[test]
@@ -366,17 +447,21 @@ mod tests {
         fn bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Some(hashes) = decoded(&bytes) {
                 prop_assert!(hashes.is_sorted_by(|a, b| a < b));
-                prop_assert_eq!(count(&bytes).map(|count| count as usize), Some(hashes.len()));
+                prop_assert_eq!(split_count(&bytes).map(|(count, _)| count as usize), Some(hashes.len()));
             }
         }
 
         #[test]
         fn similarities_are_those_of_sets(
-            a in prop::collection::btree_set(0u32..60, 0..40), b in prop::collection::btree_set(0u32..60, 0..40),
+            a in prop::collection::btree_set(0u32..200, 0..150), b in prop::collection::btree_set(0u32..200, 0..150),
+            least in 0.0..1.0f64,
         ) {
-            let [left, right] = [&a, &b].map(|set| Features::of_sorted(&set.iter().copied().collect::<Vec<_>>()));
+            let [left, right] = [&a, &b].map(|set| Features::listed(&set.iter().copied().collect::<Vec<_>>()));
             let expected = a.intersection(&b).count() as f64 / a.union(&b).count().max(1) as f64;
             prop_assert_eq!(left.similarity(&right), Some(expected));
+            let [a, b] = [a, b].map(|set| set.into_iter().collect::<Vec<_>>());
+            prop_assert_eq!(jaccard(&a, &b, least), (expected >= least).then_some(expected));
+            prop_assert_eq!(jaccard(&a, &b, expected), Some(expected));
         }
     }
 }

@@ -28,9 +28,8 @@ pub struct Fingerprinter<F> {
     pub(super) tokens: Tokens,
     minhash: Option<MinHash>,
     makes_features: bool,
-    /// Scratch space: the hashes of the features, and a set of hashes.
+    /// Scratch space: the hashes of the features.
     hashes: Vec<u64>,
-    set: Vec<u32>,
     width: PhantomData<F>,
 }
 
@@ -137,7 +136,6 @@ impl Recipe {
             minhash,
             makes_features: false,
             hashes: Vec::new(),
-            set: Vec::new(),
             recipe: self.clone(),
             cleaner: Cleaner::default(),
             tokens: Tokens::default(),
@@ -179,25 +177,24 @@ impl<F: Fingerprint> Fingerprinter<F> {
     /// The fingerprint of a text.
     pub fn fingerprint(&mut self, text: &str) -> Fingerprinted<F> {
         let keywords = self.tokenize(text);
-        let value = match &keywords {
-            Some(keywords) => weighted(keywords.iter().map(|(word, weight)| (self.hash(word), *weight))),
-            None => match self.minhash.as_mut() {
-                Some(minhash) => {
-                    let hashes = &mut self.hashes;
-                    hashes.clear();
-                    let visit = |_, _, [hash]: [u64; 1]| hashes.push(hash);
-                    self.recipe.window.for_each(&self.tokens, hash::xxh3_64, visit);
-                    minhash.fingerprint(hashes)
-                }
-                None => self.unweighted(),
-            },
+        let window = self.recipe.window;
+        let (value, num_features) = match (&keywords, self.minhash.as_mut()) {
+            (Some(keywords), _) => {
+                let hashes = keywords.iter().map(|(word, weight)| (self.hash(word), *weight));
+                (weighted(hashes), keywords.len())
+            }
+            (None, Some(minhash)) => {
+                let hashes = &mut self.hashes;
+                hashes.clear();
+                window.for_each(&self.tokens, hash::xxh3_64, |_, _, [hash]| hashes.push(hash));
+                (minhash.fingerprint(hashes), hashes.len())
+            }
+            (None, None) => (self.unweighted(), window.count(&self.tokens)),
         };
         let num_tokens = self.tokens.len();
-        let count = || self.recipe.window.count(&self.tokens);
-        let num_features = keywords.map_or_else(count, |keywords| keywords.len());
         let text_hash = xxh3_128(self.tokens.as_bytes());
         let features = match self.makes_features {
-            true => Features::of_hashes(&self.hashes, &mut self.set),
+            true => Features::of_hashes(&self.hashes),
             false => Features::default(),
         };
         Fingerprinted { value, num_tokens, num_features, text_hash, features }

@@ -32,7 +32,7 @@ mod clean;
 mod definition;
 mod error;
 mod explain;
-pub(crate) mod features;
+mod features;
 mod fingerprinter;
 mod hash;
 #[cfg(feature = "html")]
@@ -53,6 +53,7 @@ pub use definition::{DEFAULT_SIMILARITY, Recipe};
 pub use error::RecipeError;
 pub use explain::{Explained, Feature};
 pub use features::Features;
+pub(crate) use features::jaccard;
 pub(crate) use fingerprinter::stored_fingerprint;
 pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};

@@ -37,6 +37,8 @@ pub(crate) struct Tokens {
     /// The start of each token, and the end of the text.
     starts: Vec<usize>,
     separator: &'static str,
+    /// Whether a token may be a single character of a script without spaces.
+    may_have_singles: bool,
 }
 
 impl Tokens {
@@ -54,10 +56,12 @@ impl Tokens {
         self.starts.clear();
         self.starts.push(0);
         self.separator = separator;
+        self.may_have_singles = false;
     }
 
     #[inline]
     fn push(&mut self, token: &str) {
+        self.may_have_singles |= !token.is_ascii();
         self.text.extend_from_slice(token.as_bytes());
         self.end_token();
     }
@@ -105,7 +109,9 @@ impl Tokens {
     #[inline]
     pub(super) fn is_single(&self, at: usize) -> bool {
         // The first such character is U+0E00, and others have no smaller first byte.
-        self.text[self.starts[at]] >= 0xe0 && self.text(at..at + 1).starts_with(is_of_script_without_spaces)
+        self.may_have_singles
+            && self.text[self.starts[at]] >= 0xe0
+            && self.text(at..at + 1).starts_with(is_of_script_without_spaces)
     }
 
     /// Removes all other tokens than the wanted ones.
@@ -143,56 +149,87 @@ impl Tokens {
 
     /// Cleans a text, and appends its [`Words`](Tokenizer::Words). ASCII is cleaned on its way.
     pub(super) fn cut_words(&mut self, cleaner: &mut Cleaner, steps: Clean, text: &str) {
-        let ascii_words = if steps.lower { &LOWER_WORDS } else { &WORDS };
         cleaner.for_each_stretch(steps, text, |ascii, other| {
-            self.cut_ascii(ascii, ascii_words);
+            self.cut_ascii(ascii, steps.lower);
             tokens_of(other).for_each(|token| self.push(token));
         });
     }
 
-    /// Appends the words of ASCII. `cleaned` has each byte of words as it is cleaned, and 0 for others.
-    fn cut_ascii(&mut self, text: &str, cleaned: &[u8; 256]) {
-        // Each word is followed by a gap, or by the end, so that its separator has room.
+    /// Appends the words of ASCII.
+    fn cut_ascii(&mut self, text: &str, lower: bool) {
+        let bytes = text.as_bytes();
+        // Words and separators are no longer than the text with a separator. A word is copied with what is
+        // behind it, up to a whole piece.
         let mut end = self.text.len();
-        self.text.resize(end + text.len() + 1, 0);
-        let mut start = end;
-        for byte in text.bytes().chain([0]) {
-            let clean = cleaned[usize::from(byte)];
-            if clean != 0 {
-                self.text[end] = clean;
-                end += 1;
-            } else if end > start {
-                if self.text[start] == b'_' && self.text[start..end].iter().all(|&byte| byte == b'_') {
-                    end = start;
-                    continue;
-                }
-                if let [separator] = self.separator.as_bytes() {
-                    self.text[end] = *separator;
-                    end += 1;
-                }
-                self.starts.push(end);
-                start = end;
+        self.text.resize(end + bytes.len() + 1 + PIECE, 0);
+        for_each_word(bytes, |word| {
+            if bytes[word.start] == b'_' && bytes[word.clone()].iter().all(|&byte| byte == b'_') {
+                return;
             }
-        }
+            let target = &mut self.text[end..];
+            match (bytes[word.start..].first_chunk::<PIECE>(), target.first_chunk_mut::<PIECE>()) {
+                (Some(source), Some(target)) if word.len() <= PIECE => {
+                    *target = source.map(|c| clean(c, lower))
+                }
+                _ => target
+                    .iter_mut()
+                    .zip(&bytes[word.clone()])
+                    .for_each(|(to, &from)| *to = clean(from, lower)),
+            }
+            end += word.len();
+            if let [separator] = self.separator.as_bytes() {
+                self.text[end] = *separator;
+                end += 1;
+            }
+            self.starts.push(end);
+        });
         self.text.truncate(end);
     }
 }
 
-/// The ASCII bytes of words, and 0 for all others.
-const WORDS: [u8; 256] = ascii_words(false);
-/// The ASCII bytes of words in lower case, and 0 for all others.
-const LOWER_WORDS: [u8; 256] = ascii_words(true);
+/// The bytes of a word that are copied at once. Few words are longer.
+const PIECE: usize = 16;
 
-const fn ascii_words(lower: bool) -> [u8; 256] {
-    let mut words = [0; 256];
-    let mut byte = 0u8;
-    while byte < 128 {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            words[byte as usize] = if lower { byte.to_ascii_lowercase() } else { byte };
+/// A byte of ASCII, in lower case if that is a step.
+#[inline]
+fn clean(byte: u8, lower: bool) -> u8 {
+    byte | u8::from(lower & byte.is_ascii_uppercase()) << 5
+}
+
+/// Visits the runs of letters, digits and underscores in ASCII.
+///
+/// Where words end is random for the processor, so that no branch depends on single bytes.
+#[inline]
+fn for_each_word(text: &[u8], mut visit: impl FnMut(Range<usize>)) {
+    let (blocks, rest) = text.as_chunks::<64>();
+    // It ends with a gap.
+    let mut last = [0; 64];
+    last[..rest.len()].copy_from_slice(rest);
+    let (mut start, mut is_inside) = (0, false);
+    for (at, block) in blocks.iter().chain([&last]).enumerate() {
+        let words = word_bytes(block);
+        let mut edges = words ^ (words << 1 | u64::from(is_inside));
+        while edges != 0 {
+            let edge = 64 * at + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            if is_inside {
+                visit(start..edge);
+            }
+            (start, is_inside) = (edge, !is_inside);
         }
-        byte += 1;
     }
-    words
+}
+
+/// A bit for each byte, from the lowest on, whether it is a letter, a digit or an underscore.
+#[inline]
+fn word_bytes(block: &[u8; 64]) -> u64 {
+    let are_words = block.map(|byte| {
+        let is_letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+        u8::from(is_letter | (byte.wrapping_sub(b'0') < 10) | (byte == b'_'))
+    });
+    // The product has the lowest bits of eight bytes next to each other.
+    let eight_bits = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    are_words.as_chunks::<8>().0.iter().rev().fold(0, |all, bytes| all << 8 | eight_bits(bytes))
 }
 
 /// What a character is in a text that is split into words.
