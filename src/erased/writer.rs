@@ -94,6 +94,10 @@ impl AnyWriter {
     /// # Errors
     /// As [`Writer::query`].
     pub fn query(&mut self, fingerprint: &[u64], query: impl Into<Query>, sink: &mut dyn Sink) -> Result<()> {
+        self.query_rows(fingerprint, query.into(), sink)
+    }
+
+    fn query_rows(&mut self, fingerprint: &[u64], query: Query, sink: &mut dyn Sink) -> Result<()> {
         typed!(PerWidth: &mut self.0, writer => {
             let matches = writer.query(Fingerprint::from_le_words(fingerprint), query)?;
             for Match { distance, fingerprint, id } in matches {
@@ -174,6 +178,11 @@ impl AnyWriter {
     /// # Errors
     /// As [`Writer::ingest`].
     pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
+        let folders: Vec<&Path> = folders.iter().map(AsRef::as_ref).collect();
+        self.ingest_folders(&folders)
+    }
+
+    fn ingest_folders(&mut self, folders: &[&Path]) -> Result<IngestReport> {
         typed!(PerWidth: &mut self.0, writer => writer.ingest(folders))
     }
 
