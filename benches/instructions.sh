@@ -18,9 +18,8 @@ tools() {
     "$(valgrind --version)" "$(uname -m)"
 }
 
-# The benchmark as cargo has built it.
-binary=$(cargo bench --quiet --bench instructions --locked --no-run \
-  --message-format json | sed -n 's|.*"executable":"\([^"]*/instructions-[^"]*\)".*|\1|p')
+cargo build --quiet --release --locked --package measures --bin instructions
+binary=${CARGO_TARGET_DIR:-target}/release/instructions
 
 count() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no "$binary" "$1" 2>&1 |

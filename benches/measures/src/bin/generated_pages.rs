@@ -2,8 +2,8 @@
 //! deduplication.
 //!
 //! ```sh
-//! cargo run --release --example generated_pages -- 24000 > pages.jsonl
-//! cargo run --release --example generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 24000 > pages.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
 //! ```
 //!
 //! Each line is a page, `{"key", "group", "text"}`; a copy has the group of the page that it was
