@@ -111,8 +111,8 @@ fn is_surely_composed(text: &str) -> bool {
     text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Whether Unicode 16 has a character. Its tables are those of a fixed version of a crate, while the
-/// standard library's tables grow.
+/// Whether Unicode 16 has a character. A fixed version of a crate has the tables, because the standard
+/// library's tables grow.
 pub(super) fn is_assigned(c: char) -> bool {
     c.general_category() != GeneralCategory::Unassigned
 }

@@ -210,8 +210,8 @@ impl Recipe {
         f64::from(self.near) / 1e6
     }
 
-    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1, of which six digits
-    /// after the point count. Its bands change too, unless they are others than those of `near`.
+    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1. Six digits after the
+    /// point count. Its bands change too, unless they are others than those of `near`.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a million")]
     pub fn with_similarity(&self, similarity: f64) -> Self {
