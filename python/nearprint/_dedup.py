@@ -66,9 +66,9 @@ def dedup_files(
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
     order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
     ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
-    ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or
-    ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call an interrupted job
-    again to resume it.
+    ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
+    ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
+    an interrupted job again to resume it.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Verdict};
+use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
 use super::fingerprinting::{Prepared, checked, preparing_documents};
 use super::job::Keep;
 use super::job_outputs::Original;
@@ -198,6 +198,7 @@ impl Ranking {
             kept: BestDocuments {
                 writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
                 records,
+                outlines: Outlines::new(),
             },
         };
         ranks.finish()?.for_each_block(|block| {
@@ -214,9 +215,14 @@ impl Ranking {
 struct BestDocuments<F: Fingerprint> {
     writer: Writer<F>,
     records: Records,
+    outlines: Outlines<F>,
 }
 
 impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        &mut self.outlines
+    }
+
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         let mut found = self.writer.query(fingerprint, k)?;
         found.sort_by_key(|found| found.distance);

@@ -62,7 +62,7 @@ fn decided(dedup: &mut Deduplicator<U256>, first: usize, texts: &[String]) -> Ve
     decisions
 }
 
-/// Texts of which many are similar: each begins as another one, with some words changed.
+/// Texts with many similar ones: each begins as another one, with some words changed.
 fn texts() -> impl Strategy<Value = Vec<String>> {
     let text = (0usize..6, prop::collection::vec((0usize..60, "[a-z]{2}"), 0..14), 10usize..60);
     prop::collection::vec(text, 1..50).prop_map(|texts| {

@@ -96,8 +96,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their shingles in common) or edit:X (at most X of the characters changed; texts of
-    /// more than 1,048,576 characters are bad records). An existing --db must store texts (`create
+    /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
+    /// or edit:X (at most X of the characters changed; texts of more than 1,048,576 characters are bad
+    /// records). An existing --db must store texts (`create
     /// --texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,

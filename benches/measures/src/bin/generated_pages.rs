@@ -2,9 +2,9 @@
 //! deduplication.
 //!
 //! ```sh
-//! cargo run --release --example generated_pages -- 24000 > pages.jsonl
-//! cargo run --release --example generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
-//! cargo run --release --example generated_pages -- 100000 --forms 50 > forms.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 24000 > pages.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 100000 --forms 50 > forms.jsonl
 //! ```
 //!
 //! Each line is a page, `{"key", "group", "text"}`; a copy has the group of the page that it was
