@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::measure::{Judge, Measure};
-use super::stored::Stored;
+use super::stored::{Stored, damaged};
 use super::temporary::TemporaryBytes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::recipe::{Comparable, Features, Fingerprinted, Fingerprinter, jaccard, stored_fingerprint};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
@@ -116,11 +116,6 @@ impl<T> Verdict<T> {
             _ => other,
         }
     }
-}
-
-/// A set of features that cannot be read.
-fn damaged(key: &str) -> Error {
-    Error::input(format!("the features of {key:?} in the database"), "they are damaged")
 }
 
 /// A collection of kept documents.
