@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::measure::{Judge, Measure};
-use super::stored::Stored;
+use super::stored::{Stored, damaged};
 use super::temporary::TemporaryBytes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::recipe::{
     Comparable, Features, Fingerprinted, Fingerprinter, Outline, jaccard, stored_fingerprint,
 };
@@ -119,11 +119,6 @@ impl<T> Verdict<T> {
             _ => other,
         }
     }
-}
-
-/// A set of features that cannot be read.
-fn damaged(key: &str) -> Error {
-    Error::input(format!("the features of {key:?} in the database"), "they are damaged")
 }
 
 /// The most outlines in memory: 10 MB.
