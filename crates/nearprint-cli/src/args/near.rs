@@ -41,6 +41,19 @@ impl NearArgs {
         self.k.is_some() || self.similarity.is_some()
     }
 
+    /// Whether documents are compared by similarity.
+    pub(crate) fn takes_similarity(self) -> bool {
+        self.k.is_none()
+    }
+
+    /// The recipe with the bands for the similarity, if one is given.
+    pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
+        match self.similarity.filter(|_| recipe.bands().is_some()) {
+            Some(similarity) => recipe.with_similarity(similarity),
+            None => recipe,
+        }
+    }
+
     /// The distance and the exact similarity, whichever is given, for documents with a recipe.
     pub(crate) fn of_documents(self, recipe: &Recipe) -> Result<(Option<u32>, Option<f64>), Failure> {
         let k = self.k(recipe.bands(), recipe.width())?;

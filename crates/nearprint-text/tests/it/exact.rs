@@ -181,7 +181,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     dedup.finish().unwrap();
     options.k = None;
     let mut dedup = Deduplicator::<U256>::open(&path, options).unwrap();
-    let expected = Decision::Duplicate { of: "a".into(), distance: 0 };
+    let expected = Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 };
     assert_eq!(dedup.decide("b", &format!("{text} and four more words")).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("c", text).unwrap(), expected);
 }
@@ -192,7 +192,8 @@ fn fingerprints_without_features_are_made_again() {
     let mut plain = recipe.fingerprinter::<U256>().unwrap();
     let mut dedup = Deduplicator::<U256>::temporary(DedupOptions::new(recipe)).unwrap();
     let text = "one two three four five six seven";
-    for (key, expected) in [("a", Decision::Kept), ("b", Decision::Duplicate { of: "a".into(), distance: 0 })]
+    for (key, expected) in
+        [("a", Decision::Kept), ("b", Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 })]
     {
         assert_eq!(dedup.decide_fingerprinted(key, text, &plain.fingerprint(text)).unwrap(), expected);
     }
