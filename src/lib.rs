@@ -90,6 +90,7 @@ pub mod internal {
     pub use crate::build::{Sortable, Sorted, Sorter};
     pub use crate::fingerprint::{Bits, fingerprints, mix64, words, words_of};
     pub use crate::kernel::use_kernel;
+    pub use crate::query::union_find::UnionFind;
     pub use crate::storage::{WorkFolder, remove_own_folders, take_occupants};
     pub use crate::util::parallel::{Sink, for_each, ordered, ordered_from};
 }

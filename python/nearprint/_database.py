@@ -12,18 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _nearprint
-from ._arrays import Fingerprint, check_k, ids_of, is_one, path_of, words_of, words_of_one
+from ._arrays import Fingerprint, check_k, ids_of, is_one, listed_of, path_of, words_of, words_of_one
 from ._carried import carried_recipe, check_carried
 from ._errors import Error, InputError
 from ._progress import Progress, check_progress, listener_of, listening
 from ._reports import Damage, Explanation, IngestReport, Verification
 from ._result import Blocks, Result, joined, result_of
 from ._rows import Names, Rows, fingerprint_batches
-from ._settings import check_count, distance_of, settings_of
+from ._settings import check_count, check_similarity, distance_of, settings_of
 from ._texts import stored_fingerprints
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Ids = npt.NDArray[np.uint64]
+
+
+def _checked(similarity: Optional[float]) -> Optional[float]:
+    return None if similarity is None else check_similarity(similarity)
 
 
 def open(
@@ -101,6 +105,10 @@ class Database:
         default, bands, _ = self._settings()
         chosen = distance_of(k, similarity, bands, self._width)
         return default if chosen is None else chosen
+
+    def _is_exact(self, k: Optional[int]) -> bool:
+        """Whether exact similarities of documents decide."""
+        return k is None and self._open().keeps_evidence()
 
     # Properties.
 
@@ -295,6 +303,9 @@ class Database:
         One text is as in :meth:`query`; many are as in :meth:`query_batch`. Of a text without
         features, only copies that :func:`dedup_files` has stored are found, and of a text without tokens nothing.
 
+        Where the database keeps evidence, and ``k`` is not given, exact similarities of at least ``similarity``
+        decide, as in :meth:`pairs`: the column ``similarity`` is added, and the most similar rows come first.
+
         Raises ``InputError`` for a database without a recipe.
         """
         recipe = self.recipe
@@ -304,6 +315,13 @@ class Database:
                 'nearprint.create(path, recipe="minhash", keys=True) makes a database for texts'
             )
         is_one_text = isinstance(texts, str)
+        if self._is_exact(k):
+            rows = None if limit is None else check_count(limit, "limit")
+            listed = [texts] if is_one_text else listed_of(texts, "texts")
+            columns = self._open().find_texts(listed, _checked(similarity), rows)
+            if is_one_text:
+                del columns["query"]
+            return result_of(columns)
         prints, near_nothing = stored_fingerprints([texts] if is_one_text else texts, recipe)
         if is_one_text:
             found = self.query(prints[0], k, limit, similarity=similarity)
@@ -353,8 +371,15 @@ class Database:
 
         Columns ``a``, ``b``, ``distance``. With ``ids``: all pairs of rows, also of equal fingerprints,
         with columns ``id_a`` and ``id_b``. ``.table()`` returns all pairs in one table.
+
+        Where the database keeps evidence (features or texts of documents, as :func:`dedup_files` stores them), and
+        ``k`` is not given, exact similarities decide: pairs of at least ``similarity``, by default the limit of the
+        database. The column ``similarity`` is added; of two fingerprints it is the largest of their
+        documents. With ``ids``, ``key_a`` and ``key_b`` are added too.
         """
         listener = listener_of(self._listened(progress))
+        if self._is_exact(k):
+            return Blocks(self._open().similar_pairs(_checked(similarity), ids, listener))
         return Blocks(self._open().pairs(self._k_of(k, similarity), ids, listener))
 
     def clusters(
@@ -364,8 +389,14 @@ class Database:
 
         An iterator of tables with columns ``cluster`` (0, 1, ...), ``id``, ``fingerprint`` and, if
         there are keys, ``key``.
+
+        Where the database keeps evidence, and ``k`` is not given, pairs of documents of at least ``similarity``
+        connect, as in :meth:`pairs`. The column ``similarity`` is added: the similarity with the first document
+        of the cluster, which may be below the limit.
         """
         listener = listener_of(self._listened(progress))
+        if self._is_exact(k):
+            return Blocks(self._open().similar_clusters(_checked(similarity), listener))
         return Blocks(self._open().clusters(self._k_of(k, similarity), listener))
 
     def cross(
@@ -380,11 +411,14 @@ class Database:
         """All pairs within ``k`` bits of a fingerprint ``a`` of this database and ``b`` of another one.
 
         Equal fingerprints are included. Columns as in :meth:`pairs`. Raises ``InputError`` for another
-        width, and for other bands.
+        width, and for other bands. Where both keep evidence, similarities are exact, as in :meth:`pairs`; another
+        recipe is an ``InputError``.
         """
         if not isinstance(other, Database):
             raise TypeError(f"other: a Database is wanted, not {type(other).__name__}")
         listener = listener_of(self._listened(progress))
+        if self._is_exact(k) and other._is_exact(k):
+            return Blocks(self._open().similar_cross(other._open(), _checked(similarity), ids, listener))
         return Blocks(self._open().cross(other._open(), self._k_of(k, similarity), ids, listener))
 
     def rows(self) -> Blocks:

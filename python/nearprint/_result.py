@@ -40,6 +40,8 @@ class Result:
     ``distance``                       uint32: bits that differ
     ``key``                            object: ``str``, or ``None`` for a row without a key; only if the
                                        database stores keys. A row is repeated for each of its keys.
+    ``key_a``, ``key_b``               object: ``str``; of pairs of documents
+    ``similarity``                     float64: exact, 0 to 1; of documents whose evidence the database keeps
     =================================  ==================================================================
 
     In Arrow and pandas, fingerprints of more than 64 bits are bytes, the most significant byte first.
@@ -219,10 +221,11 @@ def joined(results: list[Result]) -> Result:
 
 
 def _with_arrays(columns: dict[str, Any]) -> dict[str, Array]:
-    """The same columns, with the list of keys as an array."""
-    if isinstance(columns.get("key"), list):
-        columns["key"] = np.array(columns["key"], dtype=object)
-    return columns
+    """The same columns, with lists of keys as arrays."""
+    return {
+        name: np.array(column, dtype=object) if isinstance(column, list) else column
+        for name, column in columns.items()
+    }
 
 
 def _for_arrow(array: Array) -> tuple[Any, int]:

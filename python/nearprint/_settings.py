@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from typing import Any, Optional
 
@@ -63,9 +64,16 @@ def distance_of(k: Optional[int], similarity: Optional[float], bands: Optional[s
         raise InputError("k and similarity: only one of them can be given")
     if bands is None:
         raise InputError("similarity: needs MinHash fingerprints; others have k")
+    return _nearprint.sketch_of(bands, width, check_similarity(similarity))[1]
+
+
+def check_similarity(similarity: Any) -> float:
+    """Refuses a value that is no similarity."""
+    if not isinstance(similarity, numbers.Real):
+        raise TypeError(f"similarity: a number is wanted, not {type(similarity).__name__}")
     if not 0 <= similarity <= 1:
         raise InputError(f"similarity = {similarity}: 0 to 1 is wanted")
-    return _nearprint.sketch_of(bands, width, float(similarity))[1]
+    return float(similarity)
 
 
 def k_of_layout(k: Optional[int], similarity: Optional[float], layout: str, width: int) -> int:

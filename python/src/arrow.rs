@@ -178,6 +178,7 @@ pub(crate) fn schema_of(columns: &Columns) -> Schema {
             Column::Ids(_) => DataType::UInt64,
             Column::Distances(_) => DataType::UInt32,
             Column::Keys(_) => DataType::Utf8,
+            Column::Similarities(_) => DataType::Float64,
             Column::Fingerprints(words) => kind_of(words.num_words()),
         };
         Field::new(*name, kind, matches!(column, Column::Keys(_)))
@@ -194,6 +195,7 @@ pub(crate) fn record_batch(columns: Columns) -> Result<RecordBatch, ArrowError> 
             Column::Ids(values) => Arc::new(UInt64Array::from(values)),
             Column::Distances(values) => Arc::new(UInt32Array::from(values)),
             Column::Keys(keys) => Arc::new(StringArray::from_iter(keys)),
+            Column::Similarities(values) => Arc::new(Float64Array::from(values)),
             Column::Fingerprints(words) => {
                 let num_words = words.num_words();
                 unsigned(words.into_words(), num_words)

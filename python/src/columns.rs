@@ -1,6 +1,6 @@
 //! Results as columns, which become NumPy arrays without a copy.
 
-use nearprint::erased;
+use nearprint::erased::{self, Shape};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -19,6 +19,8 @@ pub(crate) enum Column {
     Distances(Vec<u32>),
     /// Keys; `None` for a row without a key.
     Keys(Vec<Option<String>>),
+    /// Exact similarities.
+    Similarities(Vec<f64>),
 }
 
 /// Columns of the same length, with their names.
@@ -37,12 +39,15 @@ impl Columns {
             columns = columns.with("a", fingerprints(found.fingerprints));
             columns = columns.with("b", fingerprints(found.other_fingerprints));
             columns = columns.with("distance", Column::Distances(found.distances));
-            return match shape.ids {
-                true => {
-                    columns.with("id_a", Column::Ids(found.ids)).with("id_b", Column::Ids(found.other_ids))
-                }
-                false => columns,
-            };
+            if shape.ids {
+                columns = columns.with("id_a", Column::Ids(found.ids));
+                columns = columns.with("id_b", Column::Ids(found.other_ids));
+            }
+            if shape.keys {
+                columns = columns.with("key_a", Column::Keys(found.keys));
+                columns = columns.with("key_b", Column::Keys(found.other_keys));
+            }
+            return columns.with_similarities(shape, found.similarities);
         }
         if shape.groups {
             let groups = found.groups.into_iter().map(u64::cast_signed).collect();
@@ -55,7 +60,14 @@ impl Columns {
         if shape.distances {
             columns = columns.with("distance", Column::Distances(found.distances));
         }
-        if shape.keys { columns.with("key", Column::Keys(found.keys)) } else { columns }
+        if shape.keys {
+            columns = columns.with("key", Column::Keys(found.keys));
+        }
+        columns.with_similarities(shape, found.similarities)
+    }
+
+    fn with_similarities(self, shape: Shape, similarities: Vec<f64>) -> Self {
+        if shape.similarities { self.with("similarity", Column::Similarities(similarities)) } else { self }
     }
 
     pub(crate) fn with(mut self, name: &'static str, column: Column) -> Self {
@@ -81,6 +93,7 @@ impl Columns {
                 Column::Fingerprints(words) => words.into_array(py)?,
                 Column::Distances(values) => values.into_pyarray(py).into_any(),
                 Column::Keys(keys) => PyList::new(py, keys)?.into_any(),
+                Column::Similarities(values) => values.into_pyarray(py).into_any(),
             };
             dict.set_item(name, array)?;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nearprint::erased::{AnyStream, AnyWriter, Columns as Found, Shape};
 use nearprint::{Query, Result, Width};
+use nearprint_text::stored::StoredDocuments;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -14,7 +15,9 @@ use crate::columns::Columns;
 use crate::dicts;
 use crate::errors::OrRaise;
 use crate::handle::Handle;
+use crate::similar;
 use crate::stream::Stream;
+use crate::texts::text_at;
 use crate::watch::{Ticker, watch};
 use crate::words::Words;
 
@@ -271,6 +274,61 @@ impl Core {
             let (one, other) = (self.handle.watched_snapshot(ticker)?, other.handle.snapshot()?);
             if ids { one.cross_row_pairs(&other, k) } else { one.cross(&other, k) }
         })
+    }
+
+    /// Whether documents have evidence, so that their similarities are exact.
+    fn keeps_evidence(&self, py: Python<'_>) -> PyResult<bool> {
+        let documents = py.detach(|| StoredDocuments::of(self.handle.snapshot()?));
+        Ok(documents.or_raise(py)?.is_some())
+    }
+
+    fn similar_pairs(
+        &self,
+        py: Python<'_>,
+        similarity: Option<f64>,
+        ids: bool,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Stream> {
+        similar::stream(py, (&self.handle, similarity), "", listener, |documents, least| {
+            if ids { documents.row_pairs(least) } else { documents.pairs(least) }
+        })
+    }
+
+    fn similar_clusters(
+        &self,
+        py: Python<'_>,
+        similarity: Option<f64>,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Stream> {
+        let documents = (&self.handle, similarity);
+        similar::stream(py, documents, "cluster", listener, StoredDocuments::clusters)
+    }
+
+    fn similar_cross(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        similarity: Option<f64>,
+        ids: bool,
+        listener: Option<Py<PyAny>>,
+    ) -> PyResult<Stream> {
+        similar::stream(py, (&self.handle, similarity), "", listener, |one, least| {
+            let (other, _) = similar::documents(&other.handle, &Arc::default(), None)?;
+            if ids { one.cross_row_pairs(&other, least) } else { one.cross(&other, least) }
+        })
+    }
+
+    /// The documents that are similar to texts, at most `limit` for each.
+    fn find_texts<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyList>,
+        similarity: Option<f64>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let texts = (0..texts.len()).map(|index| text_at(texts, index)).collect::<PyResult<Vec<_>>>()?;
+        let limit = limit.unwrap_or(usize::MAX);
+        similar::find(py, (&self.handle, similarity), &texts, limit)?.into_dict(py)
     }
 
     fn backup(&self, py: Python<'_>, dest: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {

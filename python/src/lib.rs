@@ -20,6 +20,7 @@ mod handle;
 mod kept;
 mod lists;
 mod numbers;
+mod similar;
 mod stream;
 mod tables;
 mod texts;

@@ -87,7 +87,7 @@ pub(crate) fn fingerprint_list<'py>(
 }
 
 /// A text, or `None` for a value that stands for a missing one.
-fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> {
+pub(crate) fn text_at(texts: &Bound<'_, PyList>, index: usize) -> PyResult<Option<String>> {
     let item = texts.get_item(index)?;
     if let Ok(text) = item.cast::<PyString>() {
         return text.to_cow().map(|text| Some(text.into_owned()));

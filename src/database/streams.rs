@@ -130,6 +130,7 @@ impl Progress for UntilDropped {
 }
 
 /// Passes blocks to the consumer.
+#[derive(Debug)]
 pub(crate) struct BlockSender<B>(channel::Sender<Result<B>>);
 
 impl<B> BlockSender<B> {

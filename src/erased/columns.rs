@@ -3,7 +3,7 @@
 use crate::fingerprint::{Fingerprint, Row, Width, words_of};
 
 /// One row of a result. What the result does not have is 0, empty or `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnyRow<'a> {
     /// The number of the query, of the cluster or of the block that the row belongs to.
     pub group: u64,
@@ -19,6 +19,10 @@ pub struct AnyRow<'a> {
     pub other_id: u64,
     /// A key of the row.
     pub key: Option<&'a str>,
+    /// A key of the second row of a pair.
+    pub other_key: Option<&'a str>,
+    /// The exact similarity of two documents, from 0 to 1.
+    pub similarity: f64,
 }
 
 /// Receives the rows of a result.
@@ -38,13 +42,15 @@ pub struct Shape {
     pub distances: bool,
     /// The other rows of pairs.
     pub others: bool,
-    /// Keys. A row with several keys is several rows of the result.
+    /// Keys, of both rows of pairs. A row with several keys is several rows of the result.
     pub keys: bool,
+    /// Exact similarities.
+    pub similarities: bool,
 }
 
 impl Shape {
     const FINGERPRINTS: Self =
-        Self { groups: false, ids: false, distances: false, others: false, keys: false };
+        Self { groups: false, ids: false, distances: false, others: false, keys: false, similarities: false };
     /// Rows: ids.
     pub const ROWS: Self = Self { ids: true, ..Self::FINGERPRINTS };
     /// Matches: groups, ids and distances.
@@ -60,7 +66,7 @@ impl Shape {
 }
 
 /// Rows of a result, column by column. A column that the result does not have is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Columns {
     /// The width of the fingerprints.
@@ -81,6 +87,10 @@ pub struct Columns {
     pub other_ids: Vec<u64>,
     /// Keys; `None` for a row without a key.
     pub keys: Vec<Option<String>>,
+    /// The keys of the second rows of pairs.
+    pub other_keys: Vec<Option<String>>,
+    /// Exact similarities, from 0 to 1.
+    pub similarities: Vec<f64>,
 }
 
 impl Columns {
@@ -111,6 +121,8 @@ impl Columns {
         self.other_fingerprints.clear();
         self.other_ids.clear();
         self.keys.clear();
+        self.other_keys.clear();
+        self.similarities.clear();
     }
 
     /// Adds the rows of another result of the same shape.
@@ -122,6 +134,8 @@ impl Columns {
         self.other_fingerprints.extend_from_slice(&more.other_fingerprints);
         self.other_ids.extend_from_slice(&more.other_ids);
         self.keys.extend_from_slice(&more.keys);
+        self.other_keys.extend_from_slice(&more.other_keys);
+        self.similarities.extend_from_slice(&more.similarities);
     }
 
     /// A row, if there are so many.
@@ -137,6 +151,8 @@ impl Columns {
             other_fingerprint: self.other_fingerprints.get(words).unwrap_or_default(),
             other_id: self.other_ids.get(row).copied().unwrap_or_default(),
             key: self.keys.get(row).and_then(Option::as_deref),
+            other_key: self.other_keys.get(row).and_then(Option::as_deref),
+            similarity: self.similarities.get(row).copied().unwrap_or_default(),
         })
     }
 
@@ -149,7 +165,7 @@ impl Columns {
 impl Sink for Columns {
     #[inline]
     fn push(&mut self, row: &AnyRow<'_>) {
-        let Shape { groups, ids, distances, others, keys } = self.shape;
+        let Shape { groups, ids, distances, others, keys, similarities } = self.shape;
         self.fingerprints.extend_from_slice(row.fingerprint);
         if groups {
             self.groups.push(row.group);
@@ -168,6 +184,12 @@ impl Sink for Columns {
         }
         if keys {
             self.keys.push(row.key.map(str::to_string));
+        }
+        if others && keys {
+            self.other_keys.push(row.other_key.map(str::to_string));
+        }
+        if similarities {
+            self.similarities.push(row.similarity);
         }
     }
 }

@@ -79,7 +79,7 @@ pub use lists::{
     spanning_forest, split_blocks,
 };
 pub use snapshot::AnySnapshot;
-pub use stream::AnyStream;
+pub use stream::{AnyStream, Collector};
 pub use text::{format, parse};
 pub use writer::{AnyWriter, NewRows};
 

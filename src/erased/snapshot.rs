@@ -304,6 +304,25 @@ impl AnySnapshot {
         })
     }
 
+    /// Rows that `work` makes of this snapshot on a thread of its own. It receives the snapshot with a
+    /// progress callback that ends the work once the stream is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where no thread can be started. Blocks fail as `work` does.
+    pub fn stream_of(
+        &self,
+        shape: Shape,
+        work: impl FnOnce(&Self, &mut Collector<'_>) -> Result<()> + Send + 'static,
+    ) -> Result<AnyStream> {
+        let any = self.clone();
+        typed!(PerWidth: &self.inner, snapshot => {
+            let (progress, folder) = (snapshot.options().progress.clone(), snapshot.folder());
+            AnyStream::start((self.width(), shape), self.block_rows, (progress, folder), move |until, out| {
+                work(&any.with_progress(until), out)
+            })
+        })
+    }
+
     /// The keys of a row: see [`Snapshot::keys_of`].
     ///
     /// # Errors
@@ -361,7 +380,15 @@ impl AnySnapshot {
         Ok(rows)
     }
 
-    fn folder(&self) -> PathBuf {
+    /// The threads of long work.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        typed!(PerWidth: &self.inner, snapshot => snapshot.options().get_threads())
+    }
+
+    /// The folder of the database.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
         typed!(PerWidth: &self.inner, snapshot => snapshot.folder())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use super::columns::{Columns, Shape, push_pair};
+use super::columns::{AnyRow, Columns, Shape, Sink, push_pair};
 use crate::database::streams::{Ahead, BlockSender, start};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, Row, Width};
@@ -69,17 +69,21 @@ impl Iterator for AnyStream {
     }
 }
 
-/// Collects rows into blocks for the consumer.
-pub(super) struct Collector<'a> {
+/// Collects rows into blocks for the consumer of an [`AnyStream`].
+#[derive(Debug)]
+pub struct Collector<'a> {
     pub(super) block: Columns,
     block_rows: usize,
     sender: &'a BlockSender<Columns>,
 }
 
 impl Collector<'_> {
-    /// Sends the block if it is full. Fails once the stream is dropped.
+    /// Sends the block if it is full.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::Error::Interrupted) once the stream is dropped.
     #[inline]
-    pub(super) fn send_full(&mut self) -> Result<()> {
+    pub fn send_full(&mut self) -> Result<()> {
         if self.block.len() < self.block_rows { Ok(()) } else { self.send() }
     }
 
@@ -102,5 +106,12 @@ impl Collector<'_> {
     pub(super) fn push_pair<F: Fingerprint>(&mut self, a: Row<F>, b: Row<F>, distance: u32) -> Result<()> {
         push_pair(&mut self.block, a, b, distance);
         self.send_full()
+    }
+}
+
+impl Sink for Collector<'_> {
+    #[inline]
+    fn push(&mut self, row: &AnyRow<'_>) {
+        self.block.push(row);
     }
 }

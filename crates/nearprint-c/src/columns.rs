@@ -27,6 +27,8 @@ pub struct nearprint_columns {
     pub other_fingerprints: *mut u64,
     /// The ids of the second rows of pairs.
     pub other_ids: *mut u64,
+    /// The exact similarities of documents, from 0 to 1.
+    pub similarities: *mut f64,
 }
 
 /// The columns of the matches of one query.
@@ -41,6 +43,7 @@ pub(crate) struct Outputs<'c> {
     distances: Output<'c, u32>,
     other_fingerprints: Output<'c, u64>,
     other_ids: Output<'c, u64>,
+    similarities: Output<'c, f64>,
     rows: usize,
 }
 
@@ -69,6 +72,7 @@ impl<'c> Outputs<'c> {
                 "columns.other_fingerprints",
             )?,
             other_ids: call.outputs(given.other_ids, rows, "columns.other_ids")?,
+            similarities: call.outputs(given.similarities, rows, "columns.similarities")?,
             rows: 0,
         };
         columns.check(shape)?;
@@ -82,6 +86,7 @@ impl<'c> Outputs<'c> {
             ("distances", self.distances.is_there() && !shape.distances),
             ("other_fingerprints", self.other_fingerprints.is_there() && !shape.others),
             ("other_ids", self.other_ids.is_there() && !(shape.others && shape.ids)),
+            ("similarities", self.similarities.is_there() && !shape.similarities),
         ];
         match superfluous.iter().find(|(_, is_superfluous)| *is_superfluous) {
             Some((column, _)) => {
@@ -126,6 +131,7 @@ impl Sink for Outputs<'_> {
         self.distances.set_at(at, row.distance);
         set_words(&mut self.other_fingerprints, at, row.other_fingerprint);
         self.other_ids.set_at(at, row.other_id);
+        self.similarities.set_at(at, row.similarity);
     }
 }
 

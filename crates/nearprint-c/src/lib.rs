@@ -43,6 +43,8 @@ pub mod query;
 
 pub mod stream;
 
+pub mod documents;
+
 pub mod columns;
 
 pub mod writer;

@@ -171,7 +171,7 @@ pub unsafe extern "C" fn nearprint_stream_free(stream: *mut nearprint_stream) {
 ///
 /// # Safety
 /// As [`Call::of`].
-unsafe fn begin(
+pub(crate) unsafe fn begin(
     snapshot: *const nearprint_snapshot,
     stream: *mut *mut nearprint_stream,
     error: *mut nearprint_error,

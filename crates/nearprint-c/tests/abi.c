@@ -168,7 +168,7 @@ static void every_width(uint32_t width) {
 
   uint64_t found[FEW * MAX_WORDS], others[FEW * MAX_WORDS], ids[FEW], other_ids[FEW], groups[FEW];
   uint32_t distances[FEW];
-  nearprint_columns matches = {FEW, NULL, found, ids, distances, NULL, NULL};
+  nearprint_columns matches = {FEW, NULL, found, ids, distances, NULL, NULL, NULL};
 
   /* Queries: all at once, one by one, with too little space, and the nearest. */
   size_t count = 0, total = 0;
@@ -183,7 +183,7 @@ static void every_width(uint32_t width) {
     total += count;
   }
   CHECK(total == expected_batch);
-  nearprint_columns one = {1, NULL, NULL, ids, NULL, NULL, NULL};
+  nearprint_columns one = {1, NULL, NULL, ids, NULL, NULL, NULL, NULL};
   size_t first_count = 0;
   ids[1] = 77;
   OK(nearprint_snapshot_query(snapshot, fingerprints, 3, &matches, &first_count, error));
@@ -195,7 +195,7 @@ static void every_width(uint32_t width) {
   OK(nearprint_snapshot_nearest(snapshot, fingerprints, width, &one, &count, error));
   CHECK(count == 2 && ids[1] == second);
 
-  nearprint_columns batch = {ROWS * FEW, malloc(ROWS * FEW * 8), NULL, malloc(ROWS * FEW * 8), NULL, NULL, NULL};
+  nearprint_columns batch = {ROWS * FEW, malloc(ROWS * FEW * 8), NULL, malloc(ROWS * FEW * 8), NULL, NULL, NULL, NULL};
   OK(nearprint_snapshot_query_batch(snapshot, fingerprints, ROWS, 3, SIZE_MAX, &batch, &count, error));
   CHECK(count == total && batch.groups[count - 1] == ROWS - 1);
   OK(nearprint_snapshot_query_batch(snapshot, fingerprints, ROWS, 3, 1, &batch, &count, error));
@@ -220,9 +220,9 @@ static void every_width(uint32_t width) {
 
   /* Streams. They outlive their snapshot. */
   nearprint_stream *stream;
-  nearprint_columns pairs = {7, NULL, found, NULL, distances, others, NULL};
-  nearprint_columns both = {7, NULL, found, ids, distances, others, other_ids};
-  nearprint_columns grouped = {7, groups, found, ids, NULL, NULL, NULL};
+  nearprint_columns pairs = {7, NULL, found, NULL, distances, others, NULL, NULL};
+  nearprint_columns both = {7, NULL, found, ids, distances, others, other_ids, NULL};
+  nearprint_columns grouped = {7, groups, found, ids, NULL, NULL, NULL, NULL};
   OK(nearprint_snapshot_pairs(snapshot, 3, &stream, error));
   CHECK(drain(stream, words, pairs, 3) == distinct_pairs);
   OK(nearprint_snapshot_row_pairs(snapshot, 3, &stream, error));
@@ -250,7 +250,7 @@ static void every_width(uint32_t width) {
   OK(nearprint_stream_next(list, &pairs, &count, error));
   CHECK(count > 0);
   nearprint_stream_free(list);
-  nearprint_columns values = {7, groups, found, NULL, NULL, NULL, NULL};
+  nearprint_columns values = {7, groups, found, NULL, NULL, NULL, NULL, NULL};
   OK(nearprint_find_clusters(width, fingerprints, ROWS, 3, NULL, 0, NULL, &list, error));
   CHECK(drain(list, words, values, 3) > 0);
 
@@ -287,7 +287,7 @@ static void every_width(uint32_t width) {
   nearprint_snapshot_free(copy);
   nearprint_snapshot_free(other);
   nearprint_snapshot_free(snapshot);
-  nearprint_columns rows = {7, NULL, found, ids, NULL, NULL, NULL};
+  nearprint_columns rows = {7, NULL, found, ids, NULL, NULL, NULL, NULL};
   CHECK(drain(stream, words, rows, 3) == ROWS);
   free(fingerprints);
 
@@ -358,7 +358,7 @@ static void living(void) {
 
   uint64_t found[8];
   uint32_t distances[8];
-  nearprint_columns columns = {8, NULL, NULL, found, distances, NULL, NULL};
+  nearprint_columns columns = {8, NULL, NULL, found, distances, NULL, NULL, NULL};
   size_t count;
   OK(nearprint_writer_query(writer, prints, 1, &columns, &count, error));
   CHECK(count == 5 && distances[4] == 1 && found[4] == 11);
@@ -460,7 +460,7 @@ static void regression_a_handle_is_one_database(void) {
     FAILS(nearprint_writer_open(database, &writer, error), NEARPRINT_REPLACED, "one");
     nearprint_verification verification;
     FAILS(nearprint_database_verify(database, &verification, NULL, NULL, error), NEARPRINT_REPLACED, "one");
-    nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL};
+    nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
     size_t count;
     OK(nearprint_snapshot_query(snapshot, &print, 0, &columns, &count, error));
     CHECK(count == 1);
@@ -531,7 +531,7 @@ static void refusals(void) {
   size_t count;
   const nearprint_status bad = NEARPRINT_INVALID_ARGUMENT;
   uint64_t words[MAX_WORDS] = {1, 2, 3, 4};
-  nearprint_columns columns = {1, NULL, NULL, words, NULL, NULL, NULL};
+  nearprint_columns columns = {1, NULL, NULL, words, NULL, NULL, NULL, NULL};
 
   FAILS(nearprint_database_open(NULL, 3, NULL, &database, error), bad, "path");
   FAILS(nearprint_database_open("a\0b", 3, NULL, &database, error), bad, "null byte");
@@ -662,7 +662,7 @@ static void texts(void) {
   nearprint_builder_free(builder);
 
   nearprint_snapshot *snapshot = snapshot_of("texts");
-  nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL};
+  nearprint_columns columns = {0, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
   size_t count;
   OK(nearprint_fingerprinter_fingerprint(fingerprinter, TEXT("The quick brown fox jumps over the lazy DOG!"), print,
                                          error));

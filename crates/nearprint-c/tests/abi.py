@@ -6,7 +6,7 @@ python3 abi.py LIBRARY FOLDER
 import ctypes
 import sys
 import threading
-from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 
 OK, STOPPED, NOT_A_DATABASE = 0, 4, 10
 
@@ -20,6 +20,7 @@ class Columns(Structure):
         ("distances", POINTER(c_uint32)),
         ("other_fingerprints", POINTER(c_uint64)),
         ("other_ids", POINTER(c_uint64)),
+        ("similarities", POINTER(c_double)),
     ]
 
 

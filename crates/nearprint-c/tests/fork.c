@@ -56,7 +56,7 @@ static void insert(uint64_t part) {
 /* What a child does with the handles of its parent before it ends. */
 static void use(int way) {
   uint64_t print = 1;
-  nearprint_columns columns = {1, NULL, NULL, NULL, NULL, NULL, NULL};
+  nearprint_columns columns = {1, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
   size_t count;
   switch (way) {
     case 0:

@@ -270,6 +270,43 @@ void texts(const std::string& path) {
   CHECK(refused([&] { nearprint::find_clusters(prints, 1, "7"); }));
 }
 
+/// Documents whose texts the database keeps: similarities are exact.
+void documents(const std::string& path) {
+  using print = nearprint::fingerprint<256>;
+  nearprint::fingerprinter<print> fingerprint("minhash");
+  const std::vector<std::string> texts = {"one two three four five six seven eight nine ten",
+                                          "one two three four five six seven eight nine ten eleven twelve",
+                                          "something else that shares no words with the others"};
+  nearprint::builder<print> builder(path, fingerprint.schema(NEARPRINT_KEYS_AND_TEXTS));
+  for (const auto& text : texts) builder.push_keyed(fingerprint(text), text.substr(0, 20) + text.back(), text);
+  auto snapshot = builder.finish().snapshot();
+  /* 8 shingles of 10. */
+  const auto is_exact = [](double similarity) { return similarity > 0.799999 && similarity < 0.800001; };
+  std::size_t pairs = 0;
+  for (const auto& pair : snapshot.similar_pairs(0.7)) {
+    CHECK(is_exact(pair.similarity) && pair.a.id != pair.b.id && pair.distance < 64);
+    pairs++;
+  }
+  CHECK(pairs == 1 && !snapshot.similar_pairs(0.81).next().has_value());
+  std::size_t clusters = 0;
+  for (const auto& cluster : snapshot.similar_clusters(0.7)) {
+    CHECK(cluster.size() == 2 && cluster[0].similarity == 1 && is_exact(cluster[1].similarity));
+    clusters++;
+  }
+  CHECK(clusters == 1);
+  std::size_t crossed = 0;
+  for (const auto& pair : snapshot.similar_cross(snapshot, 0.7)) crossed += pair.a.id == pair.b.id ? 1 : 10;
+  CHECK(crossed == 3 + 2 * 10);
+  const auto found = snapshot.find_text(texts[0], 0.7);
+  CHECK(found.size() == 2 && found[0].similarity == 1 && found[0].distance == 0 && is_exact(found[1].similarity));
+  CHECK(snapshot.keys(found[0].fingerprint, found[0].id).at(0).text == texts[0] && found[0].id != found[1].id);
+  CHECK(snapshot.find_text("", 0.5).empty());
+  CHECK(refused([&] { snapshot.similar_pairs(1.5); }) && refused([&] { snapshot.find_text("x", -1); }));
+  nearprint::builder<print> other(path + ".keys", fingerprint.schema(NEARPRINT_KEYS));
+  auto keys = other.finish().snapshot();
+  CHECK(thrown([&] { keys.similar_clusters(0.7); }) == NEARPRINT_MISMATCH);
+}
+
 /// A damaged database: the places of verify(), and of the error of a query.
 void damaged(const std::string& path) {
   {
@@ -308,6 +345,7 @@ int main(int argc, char** argv) {
   changes<nearprint::fingerprint<256>>(home + "/changes256");
   progress(home + "/progress");
   texts(home + "/texts");
+  documents(home + "/documents");
   damaged(home + "/damaged");
   CHECK(!nearprint::version().empty() && nearprint::abi_version() == NEARPRINT_ABI_VERSION);
   CHECK(thrown([&] { nearprint::database<> wide(home + "/256"); }) == NEARPRINT_MISMATCH);

@@ -4,12 +4,14 @@
 //! - [`documents`] reads documents from JSON lines, CSV, Parquet and plain files, and writes them
 //!   unchanged.
 //! - [`dedup`] decides document by document what is new, and deduplicates files.
+//! - [`stored`] finds the similar documents of a database, and their exact similarities.
 //! - [`jaccard`] computes the exact similarity of texts, and finds all similar pairs.
 //! - [`passages`] finds documents that contain given texts.
 //! - [`tune`] measures precision and recall, and chooses what is best.
 //!
 //! `recipe` and `documents` are independent of each other and of databases. `jaccard` and `passages`
-//! have the words of `recipe`. `dedup` uses them and a database; `tune` uses fingerprints.
+//! have the words of `recipe`. `dedup` uses them and a database, `stored` what `dedup` has stored; `tune`
+//! uses fingerprints.
 //!
 //! ```
 //! use nearprint_text::Recipe;
@@ -32,6 +34,7 @@ pub mod jaccard;
 pub mod passages;
 mod postings;
 pub mod recipe;
+pub mod stored;
 mod time;
 pub mod tune;
 

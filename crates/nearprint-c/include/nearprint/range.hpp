@@ -39,6 +39,36 @@ struct row_pair {
   std::uint32_t distance;
 };
 
+/// A row with a document that is similar to a text.
+template <typename F>
+struct similar_match {
+  F fingerprint;
+  std::uint64_t id;
+  std::uint32_t distance;
+  double similarity;
+};
+
+/// Two rows with similar documents.
+template <typename F>
+struct similar_pair {
+  row<F> a, b;
+  std::uint32_t distance;
+  double similarity;
+};
+
+/// A row of a cluster of similar documents.
+template <typename F>
+struct similar_row {
+  F fingerprint;
+  std::uint64_t id;
+  /// The similarity with the first row of the cluster.
+  double similarity;
+};
+
+/// The rows of a cluster of similar documents.
+template <typename F>
+using similar_cluster = std::vector<similar_row<F>>;
+
 /// The rows of a cluster.
 template <typename F>
 using cluster = std::vector<row<F>>;
@@ -55,13 +85,15 @@ struct buffer {
   std::vector<F> fingerprints, other_fingerprints;
   std::vector<std::uint64_t> groups, ids, other_ids;
   std::vector<std::uint32_t> distances;
+  std::vector<double> similarities;
   std::size_t capacity;
 
   explicit buffer(std::size_t rows) : fingerprints(rows), capacity(rows) {}
   nearprint_columns columns() {
     const auto at = [](auto& column) { return column.empty() ? nullptr : column.data(); };
     const auto others = other_fingerprints.empty() ? nullptr : out(other_fingerprints.data());
-    return {capacity, at(groups), out(fingerprints.data()), at(ids), at(distances), others, at(other_ids)};
+    return {capacity,      at(groups), out(fingerprints.data()), at(ids),
+            at(distances), others,     at(other_ids),            at(similarities)};
   }
 };
 
@@ -140,6 +172,7 @@ class range {
       rows_.distances.resize(rows_at_once);
     }
     if constexpr (is_paired && has_ids) rows_.other_ids.resize(rows_at_once);
+    if constexpr (is_similar) rows_.similarities.resize(rows_at_once);
   }
 
   iterator begin() { return iterator(this); }
@@ -156,7 +189,10 @@ class range {
       return members;
     } else {
       const std::size_t at = at_++;
-      if constexpr (std::is_same_v<T, row_pair<F>>) {
+      if constexpr (std::is_same_v<T, similar_pair<F>>) {
+        const row<F> other{rows_.other_fingerprints[at], rows_.other_ids[at]};
+        return T{member(at), other, rows_.distances[at], rows_.similarities[at]};
+      } else if constexpr (std::is_same_v<T, row_pair<F>>) {
         return T{member(at), {rows_.other_fingerprints[at], rows_.other_ids[at]}, rows_.distances[at]};
       } else if constexpr (is_paired) {
         return T{member(at), rows_.other_fingerprints[at], rows_.distances[at]};
@@ -168,13 +204,18 @@ class range {
 
  private:
   static constexpr std::size_t rows_at_once = 1024;
-  static constexpr bool is_paired = std::is_same_v<T, pair<F>> || std::is_same_v<T, row_pair<F>>;
-  static constexpr bool is_grouped = std::is_same_v<T, cluster<F>> || std::is_same_v<T, value_cluster<F>>;
+  static constexpr bool is_similar = std::is_same_v<T, similar_pair<F>> || std::is_same_v<T, similar_cluster<F>>;
+  static constexpr bool is_paired =
+      std::is_same_v<T, pair<F>> || std::is_same_v<T, row_pair<F>> || std::is_same_v<T, similar_pair<F>>;
+  static constexpr bool is_grouped = std::is_same_v<T, cluster<F>> || std::is_same_v<T, value_cluster<F>> ||
+                                     std::is_same_v<T, similar_cluster<F>>;
   static constexpr bool has_ids = !std::is_same_v<T, pair<F>> && !std::is_same_v<T, value_cluster<F>>;
 
   /// The row, or the fingerprint where rows have no ids.
   auto member(std::size_t at) const {
-    if constexpr (has_ids) {
+    if constexpr (std::is_same_v<T, similar_cluster<F>>) {
+      return similar_row<F>{rows_.fingerprints[at], rows_.ids[at], rows_.similarities[at]};
+    } else if constexpr (has_ids) {
       return row<F>{rows_.fingerprints[at], rows_.ids[at]};
     } else {
       return rows_.fingerprints[at];

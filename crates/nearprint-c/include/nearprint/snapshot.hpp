@@ -137,6 +137,39 @@ class snapshot {
     return stream<row_pair<F>>(nearprint_snapshot_cross_rows, static_cast<const nearprint_snapshot*>(other.get()), k);
   }
 
+  /// All pairs of rows with similar documents, exactly: see nearprint_snapshot_similar_pairs().
+  range<F, similar_pair<F>> similar_pairs(double similarity) const {
+    return stream<similar_pair<F>>(nearprint_snapshot_similar_pairs, similarity);
+  }
+
+  /// The clusters that similar documents connect, each as its rows.
+  range<F, similar_cluster<F>> similar_clusters(double similarity) const {
+    return stream<similar_cluster<F>>(nearprint_snapshot_similar_clusters, similarity);
+  }
+
+  /// All pairs of a row of this database and a row of another one with similar documents.
+  range<F, similar_pair<F>> similar_cross(const snapshot& other, double similarity) const {
+    return stream<similar_pair<F>>(nearprint_snapshot_similar_cross,
+                                   static_cast<const nearprint_snapshot*>(other.get()), similarity);
+  }
+
+  /// The rows with a document that is similar to a text, the most similar first.
+  std::vector<similar_match<F>> find_text(std::string_view text, double similarity) const {
+    std::size_t count = 8;
+    for (;;) {
+      detail::buffer<F> rows = detail::match_buffer<F>(count);
+      rows.similarities.resize(count);
+      const nearprint_columns columns = rows.columns();
+      detail::call(nearprint_snapshot_find_text, get(), text.data(), text.size(), similarity, &columns, &count);
+      if (count > rows.capacity) continue;
+      std::vector<similar_match<F>> found;
+      for (std::size_t at = 0; at < count; at++) {
+        found.push_back({rows.fingerprints[at], rows.ids[at], rows.distances[at], rows.similarities[at]});
+      }
+      return found;
+    }
+  }
+
   /// Passes the keys of a row to visit(key, text), ascending. The arguments are std::string_view and
   /// live until visit returns. An exception of visit ends the work and is thrown.
   template <typename Visit>

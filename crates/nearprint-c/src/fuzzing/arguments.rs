@@ -102,6 +102,7 @@ impl Space {
             distances: ptr::null_mut(),
             other_fingerprints: column(4, others),
             other_ids: column(5, other_ids),
+            similarities: ptr::null_mut(),
         };
         if there(3) {
             columns.distances = pointer(input, self.distances.as_ptr()).cast_mut();

@@ -10,7 +10,7 @@ mod report;
 mod schema;
 pub(crate) mod values;
 
-pub(crate) use documents::DocumentArgs;
+pub(crate) use documents::{DocumentArgs, DocumentFormat};
 pub(crate) use fingerprints::{Column, FingerprintArgs, FingerprintFormat};
 pub(crate) use global::GlobalArgs;
 pub(crate) use join::JoinArgs;

@@ -30,7 +30,8 @@ pub(crate) struct NearArgs {
     #[arg(short, value_name = "K", value_parser = values::distance, allow_negative_numbers = true)]
     k: Option<u32>,
     /// The minimum similarity of near texts, 0 to 1, instead of -k: the share of their shingles in
-    /// common (Jaccard), as MinHash fingerprints estimate it
+    /// common (Jaccard). Exact where texts are compared, or a database keeps features or texts;
+    /// elsewhere MinHash fingerprints estimate it
     #[arg(long, value_name = "S", value_parser = values::similarity, conflicts_with = "k", allow_negative_numbers = true)]
     similarity: Option<f64>,
 }
@@ -41,17 +42,22 @@ impl NearArgs {
         self.k.is_some() || self.similarity.is_some()
     }
 
-    /// Whether documents are compared by similarity.
-    pub(crate) fn takes_similarity(self) -> bool {
-        self.k.is_none()
-    }
-
     /// The recipe with the bands for the similarity, if one is given.
     pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
         match self.similarity.filter(|_| recipe.bands().is_some()) {
             Some(similarity) => recipe.with_similarity(similarity),
             None => recipe,
         }
+    }
+
+    /// Whether a distance is given.
+    pub(crate) fn has_distance(self) -> bool {
+        self.k.is_some()
+    }
+
+    /// The similarity, if it is given.
+    pub(crate) fn similarity(self) -> Option<f64> {
+        self.similarity
     }
 
     /// The distance and the exact similarity, whichever is given, for documents with a recipe.

@@ -4,25 +4,35 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::args::values::DEFAULT_K;
-use crate::args::{FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, note_open_kind};
+use crate::args::{
+    FingerprintArgs, GlobalArgs, GroupWriter, JoinArgs, NearArgs, ReportArgs, exactly, note_open_kind,
+};
+use crate::exact::SimilarDocuments;
 use crate::input::fingerprints::read_rows;
 use crate::report::{Histogram, MAX_MEMBERS, Report, ReportGroup, ReportMember};
 use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
+use nearprint::erased::{AnyRow, AnyStream};
 use nearprint::{BandLayout, Error, Fingerprint, Options, Printed, Row, Snapshot, list};
 
-/// Group the rows into clusters, connected by steps of at most K bits
+/// Group the rows into clusters, connected by steps of at most K bits, or by similar documents
 ///
 /// Prints `cluster fingerprint id` for every member of every cluster of two rows or more. Clusters
 /// are numbered from 0 in the order of their smallest fingerprint. Members are sorted by
 /// (fingerprint, id). Rows with equal fingerprints are in one cluster. Databases with keys add a
 /// column, the key, and print one line for each key of a row. A report takes a second search.
+///
+/// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
+/// exact similarities of at least --similarity connect, by default the limit of the database. The last
+/// column is then the similarity with the first document of the cluster, which may be below the limit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint clusters corpus.np -k 6 > clusters.tsv
   nearprint clusters corpus.np --report clusters.html > clusters.tsv
+  nearprint clusters documents.np --similarity 0.5
   nearprint clusters --input fingerprints.txt
   nearprint clusters --input pdq-hashes.txt --width 256 -k 31")]
 pub(super) struct Args {
@@ -53,6 +63,11 @@ impl TypedCommand<()> for Args {
         self.report.check(&inputs, database.as_slice())?;
         note_open_kind(global, F::WIDTH, database.is_some() || self.near.is_given());
         global.print_results(|out, options| {
+            let similar =
+                database.map(|path| SimilarDocuments::open(path, &options, self.near)).transpose()?;
+            if let Some(similar) = similar.flatten() {
+                return self.print_similar::<F>(&similar, global, out);
+            }
             let source = match database {
                 Some(path) => Source::Database(options.open::<F>(path)?.snapshot()?),
                 None => Source::List(read_rows(&self.input, self.source.list())?, options),
@@ -64,7 +79,7 @@ impl TypedCommand<()> for Args {
             source.visit(k, &mut |cluster| {
                 for row in cluster {
                     each_key(&snapshots, *row, |key| {
-                        out.write(|out| format.cluster_member(out, number, row, key))
+                        out.write(|out| format.cluster_member(out, number, row, key, None))
                     })?;
                 }
                 number += 1;
@@ -73,21 +88,51 @@ impl TypedCommand<()> for Args {
             })?;
             out.flush()?;
             let Some(again) = again else { return Ok(()) };
-            Ok(self.report.write(|| self.head(k, &sizes), |page| again.write_groups(k, page))?)
+            Ok(self.report.write(
+                || self.head(format!("at most {k} bits"), &sizes),
+                |page| again.write_groups(k, page),
+            )?)
         })
     }
 }
 
 impl Args {
+    /// Prints the clusters of similar documents.
+    fn print_similar<F: Fingerprint>(
+        &self,
+        similar: &SimilarDocuments,
+        global: GlobalArgs,
+        out: &mut OutputStream,
+    ) -> Result<(), Failure> {
+        let mut sizes = Vec::new();
+        for block in similar.documents.clusters(similar.least)? {
+            let block = block?;
+            out.write(|out| {
+                block.rows().try_for_each(|AnyRow { group, fingerprint, id, key, similarity, .. }| {
+                    let row = Row { fingerprint: F::from_le_words(fingerprint), id };
+                    self.format.cluster_member(out, group, &row, key, Some(similarity))
+                })
+            })?;
+            sizes.extend(block.groups.chunk_by(|a, b| a == b).map(<[u64]>::len));
+        }
+        out.flush()?;
+        similar.note(global);
+        let groups = |page: &mut GroupWriter| {
+            let clusters = similar.documents.clusters(similar.least).map_err(io::Error::other)?;
+            write_similar_groups(clusters, page).map_err(io::Error::other)
+        };
+        Ok(self.report.write(|| self.head(exactly(similar.least), &sizes), groups)?)
+    }
+
     /// The page without its groups.
-    fn head(&self, k: u32, sizes: &[usize]) -> Report {
+    fn head(&self, near: String, sizes: &[usize]) -> Report {
         let fact = |name: &str, value: String| (name.to_string(), value);
         let inputs = self.source.database().map(Path::to_path_buf).into_iter();
         let inputs = inputs.chain(self.source.list().iter().cloned());
         let inputs: Vec<String> = inputs.map(|path| path.to_string_lossy().into_owned()).collect();
         let facts = vec![
             fact("Fingerprints of", inputs.join(", ")),
-            fact("Near", format!("at most {k} bits")),
+            fact("Near", near),
             fact("Clusters", format!("{} of {} rows", sizes.len(), sizes.iter().sum::<usize>())),
         ];
         let histograms = vec![Histogram::of_sizes(sizes.iter().copied())];
@@ -142,14 +187,42 @@ impl<F: Fingerprint> Source<F> {
                 let name = name(&snapshots, row)?;
                 Ok(ReportMember { name, distance: Some(distance), ..ReportMember::default() })
             };
-            // What a page does not list needs no name.
-            let listed = &rest[..rest.len().min(MAX_MEMBERS)];
-            let others = listed.iter().map(other).collect::<Result<_, Error>>()?;
-            let group = ReportGroup { kept, others, num_unlisted: rest.len() - listed.len() };
-            page.group(&group).map_err(Error::io("write", "the report"))
+            write_group(kept, rest, other, page)
         })
         .map_err(io::Error::other)
     }
+}
+
+/// Writes a group to a page. What the page does not list needs no name.
+fn write_group<T>(
+    kept: ReportMember,
+    rest: &[T],
+    other: impl Fn(&T) -> Result<ReportMember, Error>,
+    page: &mut GroupWriter,
+) -> Result<(), Error> {
+    let listed = &rest[..rest.len().min(MAX_MEMBERS)];
+    let others = listed.iter().map(other).collect::<Result<_, Error>>()?;
+    let group = ReportGroup { kept, others, num_unlisted: rest.len() - listed.len() };
+    page.group(&group).map_err(Error::io("write", "the report"))
+}
+
+/// Writes clusters of similar documents to a page.
+fn write_similar_groups(clusters: AnyStream, page: &mut GroupWriter) -> Result<(), Error> {
+    for block in clusters {
+        let block = block?;
+        let rows: Vec<AnyRow<'_>> = block.rows().collect();
+        for cluster in rows.chunk_by(|a, b| a.group == b.group) {
+            let [first, rest @ ..] = cluster else { continue };
+            let name = |row: &AnyRow<'_>| row.key.unwrap_or_default().to_string();
+            let kept = ReportMember { name: name(first), ..ReportMember::default() };
+            let other = |row: &AnyRow<'_>| {
+                let similarity = Some(row.similarity);
+                Ok(ReportMember { name: name(row), similarity, ..ReportMember::default() })
+            };
+            write_group(kept, rest, other, page)?;
+        }
+    }
+    Ok(())
 }
 
 /// The keys of a row; without keys, its id and its fingerprint.

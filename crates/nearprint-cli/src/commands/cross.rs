@@ -3,17 +3,22 @@
 use std::path::PathBuf;
 
 use crate::args::{GlobalArgs, NearArgs};
+use crate::exact::SimilarDocuments;
 use crate::terminal::failure::Failure;
 use crate::terminal::results::{KeyColumn, ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Error, Fingerprint, Row, Snapshot, width_of};
+use nearprint::{Error, Fingerprint, Options, Row, Snapshot, width_of};
+use nearprint_text::Recipe;
 
-/// Find all pairs within K bits between two databases
+/// Find all pairs within K bits, or of similar documents, between two databases
 ///
 /// Prints `a b distance` for every fingerprint a of DB and every fingerprint b of OTHER within K
 /// bits of it, each pair once, including equal fingerprints. With --ids, prints `id_a id_b
 /// distance` for every pair of rows; databases with keys then add two columns: the keys of both
 /// rows. The order is the same for any number of threads.
+///
+/// Where both databases keep features or texts of documents, made by one recipe, and no -k is given,
+/// exact similarities decide, as in `pairs`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,24 +53,47 @@ impl TypedCommand<()> for Args {
         global.print_results(|out, options| {
             let open = |path: &PathBuf| options.open::<F>(path)?.snapshot();
             let (first, second) = (open(&self.database)?, open(&self.other)?);
-            if let Some((a, b)) = first.recipe().zip(second.recipe()).filter(|(a, b)| a != b) {
+            if let Some((a, b)) = first.recipe().zip(second.recipe()).filter(|(a, b)| !agree(a, b)) {
                 global.note(format_args!(
                     "warning: distances between fingerprints of different recipes are meaningless: {a}; {b}"
                 ));
             }
+            if let Some((similar, others)) = self.similar(&options)? {
+                let (documents, least) = (&similar.documents, similar.least);
+                let pairs = match self.ids {
+                    true => documents.cross_row_pairs(&others.documents, least)?,
+                    false => documents.cross(&others.documents, least)?,
+                };
+                return similar.print_pairs::<F>(pairs, format, global, out);
+            }
             let k = self.near.k(first.bands(), F::WIDTH)?.unwrap_or(first.default_k());
             if !self.ids {
                 return Ok(first.visit_cross(&second, k, |block| {
-                    out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
+                    out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
                 })?);
             }
             let (of_first, of_second) = ([first.clone()], [second.clone()]);
             Ok(first.visit_cross_rows(&second, k, |a, b, distance| {
                 key_pairs((&of_first, a), (&of_second, b), |keys| {
-                    out.write(|out| format.id_pair(out, (a.id, b.id), distance, keys))
+                    out.write(|out| format.id_pair(out, (a.id, b.id), distance, keys, None))
                 })
             })?)
         })
+    }
+}
+
+/// Whether two recipes make the same fingerprints.
+fn agree(one: &str, other: &str) -> bool {
+    let parsed = one.parse::<Recipe>().ok().zip(other.parse::<Recipe>().ok());
+    one == other || parsed.is_some_and(|(one, other)| one.makes_fingerprints_of(&other))
+}
+
+impl Args {
+    /// The documents of both databases, where both keep evidence of one recipe.
+    fn similar(&self, options: &Options) -> Result<Option<(SimilarDocuments, SimilarDocuments)>, Failure> {
+        let open = |path: &PathBuf| SimilarDocuments::open(path, options, self.near);
+        let both = open(&self.database)?.zip(open(&self.other)?);
+        Ok(both.filter(|(one, other)| one.has_recipe_of(other)))
     }
 }
 

@@ -58,7 +58,7 @@ impl Args {
             Some(recipe) => self.near.of_documents(recipe)?,
             None => (None, None),
         };
-        if let Some(recipe) = recipe.filter(|_| self.near.takes_similarity()) {
+        if let Some(recipe) = recipe.filter(|_| !self.near.has_distance()) {
             let least = given_similarity.unwrap_or(recipe.near_similarity());
             out.write(|out| out.write_all(candidates(&recipe, least).as_bytes()))?;
         }

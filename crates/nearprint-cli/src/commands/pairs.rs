@@ -2,6 +2,7 @@
 
 use crate::args::values::DEFAULT_K;
 use crate::args::{FingerprintArgs, GlobalArgs, JoinArgs, NearArgs, note_open_kind};
+use crate::exact::SimilarDocuments;
 use crate::input::fingerprints::{read_fingerprints, read_rows};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
@@ -9,7 +10,7 @@ use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
 use nearprint::{Error, Fingerprint, Options, Row, Snapshot, list};
 
-/// Find all pairs of fingerprints within K bits
+/// Find all pairs of fingerprints within K bits, or of similar documents
 ///
 /// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
 /// near nothing. Prints `a b distance` with a < b for every pair of distinct fingerprints, each once. With --ids,
@@ -17,10 +18,15 @@ use nearprint::{Error, Fingerprint, Options, Row, Snapshot, list};
 /// `id_a id_b distance` for every pair of rows, including rows with equal fingerprints; the id of
 /// the smaller fingerprint comes first. Databases with keys then add two columns: the keys of both
 /// rows. The order is the same for any number of threads.
+///
+/// Where the database keeps features or texts of documents, as `dedup` stores them, and no -k is given,
+/// exact similarities decide: pairs of at least --similarity, by default the limit of the database. The
+/// last column is then the similarity; of two fingerprints it is the largest of their documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint pairs corpus.np -k 3 > pairs.tsv
+  nearprint pairs documents.np --ids --similarity 0.5
   nearprint pairs --input fingerprints.txt -k 6 --format json
   nearprint pairs --input fingerprints.u128 --width 128 -k 6")]
 pub(super) struct Args {
@@ -49,6 +55,14 @@ impl TypedCommand<()> for Args {
         note_open_kind(global, F::WIDTH, self.source.database().is_some() || self.near.is_given());
         global.print_results(|out, options| match self.source.database() {
             Some(path) => {
+                if let Some(similar) = SimilarDocuments::open(path, &options, self.near)? {
+                    let documents = &similar.documents;
+                    let pairs = match self.ids {
+                        true => documents.row_pairs(similar.least)?,
+                        false => documents.pairs(similar.least)?,
+                    };
+                    return similar.print_pairs::<F>(pairs, self.format, global, out);
+                }
                 let snapshot = options.open::<F>(path)?.snapshot()?;
                 let k = self.near.k(snapshot.bands(), F::WIDTH)?.unwrap_or(snapshot.default_k());
                 Ok(self.print_pairs_of_database(&snapshot, k, out)?)
@@ -71,14 +85,14 @@ impl Args {
         let format = self.format;
         if !self.ids {
             return snapshot.visit_pairs(k, |block| {
-                out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
+                out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
             });
         }
         let snapshots = [snapshot.clone()];
         snapshot.visit_row_pairs(k, |a, b, distance| {
             each_key(&snapshots, a, |key_a| {
                 each_key(&snapshots, b, |key_b| {
-                    out.write(|out| format.id_pair(out, (a.id, b.id), distance, (key_a, key_b)))
+                    out.write(|out| format.id_pair(out, (a.id, b.id), distance, (key_a, key_b), None))
                 })
             })
         })
@@ -94,11 +108,12 @@ impl Args {
         if !self.ids {
             let fingerprints = read_fingerprints::<F>(&self.input, self.source.list())?;
             return Ok(list::visit_pairs(fingerprints, k, options, |block| {
-                out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair)))
+                out.write(|out| block.iter().try_for_each(|pair| format.pair(out, pair, None)))
             })?);
         }
         let rows = read_rows::<F>(&self.input, self.source.list())?;
-        let print = |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None)));
+        let print =
+            |a, b, distance| out.write(|out| format.id_pair(out, (a, b), distance, (None, None), None));
         Ok(visit_id_pairs(&rows, print, k, options)?)
     }
 }

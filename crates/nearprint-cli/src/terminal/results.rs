@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 
+use nearprint::erased::AnyRow;
 use nearprint::{Error, Fingerprint, Match, Pair, Printed, Row, Snapshot};
 pub(crate) use nearprint_text::documents::{escape, unescape};
 
@@ -71,7 +72,7 @@ impl ResultFormat {
             Self::Tsv => write!(out, "{fingerprint}\t{id}")?,
             Self::Json => write!(out, r#"{{"fingerprint":"{fingerprint}","id":"{id}""#)?,
         }
-        self.end_line(out, key)
+        self.end_line(out, key, None)
     }
 
     pub(crate) fn query_match<F: Fingerprint>(
@@ -81,25 +82,59 @@ impl ResultFormat {
         found: &Match<F>,
         key: KeyColumn<'_>,
     ) -> io::Result<()> {
-        let Match { distance, fingerprint, id } = found;
-        let (query, fingerprint) = (Printed(query), Printed(*fingerprint));
+        let query = Printed(query);
         match self {
-            Self::Tsv => write!(out, "{query}\t{distance}\t{fingerprint}\t{id}")?,
-            Self::Json => write!(
-                out,
-                r#"{{"query":"{query}","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#
-            )?,
+            Self::Tsv => write!(out, "{query}")?,
+            Self::Json => write!(out, r#"{{"query":"{query}""#)?,
         }
-        self.end_line(out, key)
+        self.found(out, found, key, None)
     }
 
-    pub(crate) fn pair<F: Fingerprint>(self, out: &mut dyn Write, pair: &Pair<F>) -> io::Result<()> {
+    /// A document that is near a text with a key.
+    pub(crate) fn text_match<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        query: &str,
+        found: &AnyRow<'_>,
+    ) -> io::Result<()> {
+        match self {
+            Self::Tsv => write!(out, "{}", escape(query))?,
+            Self::Json => write!(out, r#"{{"query":{}"#, json(query))?,
+        }
+        let fingerprint = F::from_le_words(found.fingerprint);
+        let row = Match { distance: found.distance, fingerprint, id: found.id };
+        self.found(out, &row, found.key, Some(found.similarity))
+    }
+
+    /// The columns of a match after its query.
+    fn found<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        Match { distance, fingerprint, id }: &Match<F>,
+        key: KeyColumn<'_>,
+        similarity: Option<f64>,
+    ) -> io::Result<()> {
+        let fingerprint = Printed(*fingerprint);
+        match self {
+            Self::Tsv => write!(out, "\t{distance}\t{fingerprint}\t{id}")?,
+            Self::Json => write!(out, r#","distance":{distance},"fingerprint":"{fingerprint}","id":"{id}""#)?,
+        }
+        self.end_line(out, key, similarity)
+    }
+
+    pub(crate) fn pair<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        pair: &Pair<F>,
+        similarity: Option<f64>,
+    ) -> io::Result<()> {
         let Pair { a, b, distance } = pair;
         let (a, b) = (Printed(*a), Printed(*b));
         match self {
-            Self::Tsv => writeln!(out, "{a}\t{b}\t{distance}"),
-            Self::Json => writeln!(out, r#"{{"a":"{a}","b":"{b}","distance":{distance}}}"#),
+            Self::Tsv => write!(out, "{a}\t{b}\t{distance}")?,
+            Self::Json => write!(out, r#"{{"a":"{a}","b":"{b}","distance":{distance}"#)?,
         }
+        self.end_line(out, None, similarity)
     }
 
     pub(crate) fn id_pair(
@@ -108,20 +143,36 @@ impl ResultFormat {
         (a, b): (u64, u64),
         distance: u32,
         (key_a, key_b): (KeyColumn<'_>, KeyColumn<'_>),
+        similarity: Option<f64>,
     ) -> io::Result<()> {
+        match self {
+            Self::Tsv => write!(out, "{a}\t{b}\t{distance}")?,
+            Self::Json => write!(out, r#"{{"id_a":"{a}","id_b":"{b}","distance":{distance}"#)?,
+        }
         match (self, key_a.zip(key_b)) {
-            (Self::Tsv, None) => writeln!(out, "{a}\t{b}\t{distance}"),
-            (Self::Tsv, Some((key_a, key_b))) => {
-                writeln!(out, "{a}\t{b}\t{distance}\t{}\t{}", escape(key_a), escape(key_b))
-            }
-            (Self::Json, keys) => {
-                write!(out, r#"{{"id_a":"{a}","id_b":"{b}","distance":{distance}"#)?;
-                if let Some((key_a, key_b)) = keys {
-                    write!(out, r#","key_a":{},"key_b":{}"#, json(key_a), json(key_b))?;
-                }
-                writeln!(out, "}}")
+            (_, None) => {}
+            (Self::Tsv, Some((key_a, key_b))) => write!(out, "\t{}\t{}", escape(key_a), escape(key_b))?,
+            (Self::Json, Some((key_a, key_b))) => {
+                write!(out, r#","key_a":{},"key_b":{}"#, json(key_a), json(key_b))?;
             }
         }
+        self.end_line(out, None, similarity)
+    }
+
+    /// A pair with similar documents: of rows with their keys, or of fingerprints.
+    pub(crate) fn similar_pair<F: Fingerprint>(
+        self,
+        out: &mut dyn Write,
+        pair: &AnyRow<'_>,
+        has_ids: bool,
+    ) -> io::Result<()> {
+        let similarity = Some(pair.similarity);
+        if has_ids {
+            let keys = (pair.key, pair.other_key);
+            return self.id_pair(out, (pair.id, pair.other_id), pair.distance, keys, similarity);
+        }
+        let [a, b] = [pair.fingerprint, pair.other_fingerprint].map(F::from_le_words);
+        self.pair(out, &Pair { a, b, distance: pair.distance }, similarity)
     }
 
     pub(crate) fn cluster_member<F: Fingerprint>(
@@ -130,6 +181,7 @@ impl ResultFormat {
         cluster: u64,
         row: &Row<F>,
         key: KeyColumn<'_>,
+        similarity: Option<f64>,
     ) -> io::Result<()> {
         let Row { fingerprint, id } = row;
         let fingerprint = Printed(*fingerprint);
@@ -137,17 +189,22 @@ impl ResultFormat {
             Self::Tsv => write!(out, "{cluster}\t{fingerprint}\t{id}")?,
             Self::Json => write!(out, r#"{{"cluster":{cluster},"fingerprint":"{fingerprint}","id":"{id}""#)?,
         }
-        self.end_line(out, key)
+        self.end_line(out, key, similarity)
     }
 
-    /// Writes the key, if there is one, and the line end.
-    fn end_line(self, out: &mut dyn Write, key: KeyColumn<'_>) -> io::Result<()> {
+    /// Writes the key and the similarity, if there are any, and the line end.
+    fn end_line(self, out: &mut dyn Write, key: KeyColumn<'_>, similarity: Option<f64>) -> io::Result<()> {
         match (self, key) {
-            (Self::Tsv, None) => writeln!(out),
-            (Self::Tsv, Some(key)) => writeln!(out, "\t{}", escape(key)),
-            (Self::Json, None) => writeln!(out, "}}"),
-            (Self::Json, Some(key)) => writeln!(out, r#","key":{}}}"#, json(key)),
+            (_, None) => {}
+            (Self::Tsv, Some(key)) => write!(out, "\t{}", escape(key))?,
+            (Self::Json, Some(key)) => write!(out, r#","key":{}"#, json(key))?,
         }
+        match (self, similarity) {
+            (_, None) => {}
+            (Self::Tsv, Some(similarity)) => write!(out, "\t{similarity:.4}")?,
+            (Self::Json, Some(similarity)) => write!(out, r#","similarity":{similarity:.4}"#)?,
+        }
+        out.write_all(if self == Self::Tsv { b"\n" } else { b"}\n" })
     }
 }
 

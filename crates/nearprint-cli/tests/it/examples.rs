@@ -97,6 +97,7 @@ fn prepare(at: &Path) {
         succeeds(at, line, b"");
     }
     fs::write(at.join("keyed.tsv"), "7\thttps://example.org/page\n").unwrap();
+    succeeds(at, "dedup pages.jsonl -o documents.jsonl --db documents.np --key-field url", b"");
     succeeds(at, "build keyed.np keyed.tsv --keys --columns fingerprint,key", b"");
 }
 

@@ -25,6 +25,7 @@ mod outputs;
 mod report;
 mod scan;
 mod simhash_cpp;
+mod similar;
 mod streams;
 mod text;
 mod tune;

@@ -47,7 +47,7 @@ pub(super) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: 
 }
 
 /// Refuses a database whose fingerprints are of another kind than the recipe makes.
-pub(super) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
+pub(crate) fn check_bands(bands: Option<BandLayout>, recipe: &Recipe, path: &Path) -> Result<()> {
     if bands == recipe.bands() {
         return Ok(());
     }

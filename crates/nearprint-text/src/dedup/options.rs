@@ -101,7 +101,7 @@ pub fn recipe_of(path: impl AsRef<Path>) -> Result<Recipe> {
 }
 
 /// The recipe that a database stores.
-pub(super) fn stored_recipe(recipe: Option<&str>, path: &Path) -> Result<Recipe> {
+pub(crate) fn stored_recipe(recipe: Option<&str>, path: &Path) -> Result<Recipe> {
     let path = path.to_path_buf();
     match recipe.map(str::parse) {
         Some(Ok(recipe)) => Ok(recipe),

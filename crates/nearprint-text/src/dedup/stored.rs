@@ -10,12 +10,16 @@ const PLACE: u8 = 1;
 /// Begins a hash, and a set of features.
 const FEATURES: u8 = 2;
 
+/// The first bytes of a Zstandard frame.
+const FRAME: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
 /// The bytes stored beside the key of a kept document: nothing, the hash of its text, that hash and its
 /// place in a file or its set of features, or its text.
 ///
-/// The first byte distinguishes them. A text begins with 0x28, since it is a Zstandard frame.
+/// The first byte distinguishes them. A text is a Zstandard frame; a text that others than a
+/// deduplication have stored may also be plain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stored(pub(super) Vec<u8>);
+pub(crate) struct Stored(pub(crate) Vec<u8>);
 
 impl Stored {
     pub(super) fn hash(text_hash: u128) -> Self {
@@ -38,7 +42,7 @@ impl Stored {
     }
 
     /// The hash of the text, unless nothing or the text itself is stored.
-    pub(super) fn text_hash(&self) -> Option<u128> {
+    pub(crate) fn text_hash(&self) -> Option<u128> {
         match self.0.split_first() {
             Some((&(HASH | PLACE | FEATURES), bytes)) => {
                 bytes.first_chunk().map(|bytes| u128::from_le_bytes(*bytes))
@@ -59,22 +63,30 @@ impl Stored {
     }
 
     /// The set of features.
-    pub(super) fn features(&self) -> Option<&[u8]> {
+    pub(crate) fn features(&self) -> Option<&[u8]> {
         self.0.strip_prefix(&[FEATURES])?.get(16..)
     }
 
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.0.first().is_some_and(|first| ![HASH, PLACE, FEATURES].contains(first))
     }
 
-    /// Decompresses the text. `key` is the key beside it, for messages.
-    pub(super) fn decompress(&self, key: &str) -> Result<String> {
+    /// The text, decompressed. `key` is the key beside it, for messages.
+    pub(crate) fn decompress(&self, key: &str) -> Result<String> {
+        if self.is_text() && !self.0.starts_with(&FRAME) {
+            return Ok(String::from_utf8_lossy(&self.0).into_owned());
+        }
         let failed = |error: std::io::Error| {
             Error::input(format!("the text of {key:?} in the database"), error.to_string())
         };
         let text = zstd::stream::decode_all(&*self.0).map_err(failed)?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
+}
+
+/// A set of features that cannot be read.
+pub(crate) fn damaged(key: &str) -> Error {
+    Error::input(format!("the features of {key:?} in the database"), "they are damaged")
 }
 
 #[cfg(test)]
@@ -89,6 +101,8 @@ mod tests {
         assert_eq!((place.text_hash(), place.span(), place.is_text()), (Some(8), Some(span), false));
         assert_eq!((text.text_hash(), text.span(), text.is_text()), (None, None, true));
         assert_eq!(text.decompress("key").unwrap(), "one");
+        assert_eq!(Stored(b"plain".to_vec()).decompress("key").unwrap(), "plain");
+        assert!(Stored([&FRAME[..], b"no frame"].concat()).decompress("key").is_err());
         let features = Stored::with_features(9, &[1, 2]);
         assert_eq!((features.text_hash(), features.span(), features.is_text()), (Some(9), None, false));
         assert_eq!((features.features(), hash.features()), (Some(&[1, 2][..]), None));

@@ -223,11 +223,17 @@ impl Recipe {
         recipe
     }
 
+    /// Whether both recipes make the same fingerprints.
+    #[must_use]
+    pub fn makes_fingerprints_of(&self, other: &Self) -> bool {
+        Self { near: other.near, ..self.clone() } == *other
+    }
+
     /// Whether both recipes are the same, but for their least similarity and the bands that follow it.
     #[must_use]
     pub fn is_same_but_for_similarity(&self, other: &Self) -> bool {
         let similarity = other.near_similarity();
-        self.with_similarity(similarity) == *other || *self == Self { near: self.near, ..other.clone() }
+        self.with_similarity(similarity) == *other || self.makes_fingerprints_of(other)
     }
 
     /// The share of pairs of texts with a Jaccard similarity that an exact search for pairs of `least` or

@@ -11,7 +11,7 @@ use nearprint_text::dedup::{Decision, DedupOptions, Deduplicator, DocumentsNear,
 use proptest::prelude::*;
 
 /// The Jaccard similarity of the sets of three neighbouring words; of words, in shorter texts.
-fn similarity(a: &str, b: &str) -> f64 {
+pub(crate) fn similarity(a: &str, b: &str) -> f64 {
     let shingles = |text: &str| -> BTreeSet<String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.windows(if words.len() < 3 { 1 } else { 3 }).map(|words| words.join(" ")).collect()
@@ -63,7 +63,7 @@ fn decided(dedup: &mut Deduplicator<U256>, first: usize, texts: &[String]) -> Ve
 }
 
 /// Texts with many similar ones: each begins as another one, with some words changed.
-fn texts() -> impl Strategy<Value = Vec<String>> {
+pub(crate) fn texts() -> impl Strategy<Value = Vec<String>> {
     let text = (0usize..6, prop::collection::vec((0usize..60, "[a-z]{2}"), 0..14), 10usize..60);
     prop::collection::vec(text, 1..50).prop_map(|texts| {
         let changed = |(base, changes, len): (usize, Vec<(usize, String)>, usize)| {
@@ -160,7 +160,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     let stores = |path: &Path| Database::<U256>::open(path).unwrap().snapshot().unwrap().key_storage();
     assert_eq!(stores(path.as_path()), KeyStorage::KeysAndHashes);
     options.evidence = None;
-    assert_eq!(Deduplicator::<U256>::open(&path, options.clone()).unwrap().k(), 17);
+    assert_eq!(Deduplicator::<U256>::open(&path, options.clone()).unwrap().k(), 12);
     for (evidence, message) in [
         (Evidence::Features, "keeps no features of texts to compare"),
         (Evidence::Texts, "keeps no texts to confirm with"),

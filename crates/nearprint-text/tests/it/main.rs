@@ -9,3 +9,4 @@ mod exact;
 mod featureless;
 mod killed;
 mod real_texts;
+mod stored;

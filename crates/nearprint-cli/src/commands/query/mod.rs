@@ -1,5 +1,7 @@
 //! `nearprint query`
 
+mod texts;
+
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs, NearArgs};
@@ -8,22 +10,30 @@ use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::{ResultFormat, each_key};
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{BandLayout, Error, Fingerprint, Match, Query, Row, Snapshot, width_of};
+use nearprint::{BandLayout, Error, Fingerprint, Match, Query, Row, Snapshot, Width, width_of};
+use texts::TextArgs;
 
-/// Find the stored rows within K bits of given fingerprints
+/// Find the stored rows within K bits of given fingerprints, or near given texts
 ///
 /// In a database of bands, near means an equal band and sketches within K bits; a fingerprint of 0 is
 /// near nothing. Prints `query distance fingerprint id` for every row within K bits: one block for each query in
 /// input order, sorted by (distance, fingerprint, id). Results are exact. Databases with keys add a
 /// column, the key, and print one line for each key of a row. Several databases must have
 /// fingerprints of one width.
+///
+/// With --text, `query` is the key of the text, or its file and line, and a last column is the similarity;
+/// a block is sorted by it, the largest first. Where the database keeps features or texts of documents, as
+/// `dedup` stores them, and no -k is given, the similarity is exact, and rows of at least --similarity are
+/// printed, by default the limit of the database. Elsewhere fingerprints estimate it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint query corpus.np -f 0x1f3a5c7e9b2d4f60
   nearprint query corpus.np new-prints.txt -k 6 --limit 10
   echo 394302156510115170 | nearprint query corpus.np --top 5
-  nearprint query monday.np tuesday.np -f 255")]
+  nearprint query monday.np tuesday.np -f 255
+  nearprint query documents.np --text today.jsonl --key-field url
+  echo 'a text to look up' | nearprint query documents.np --text -")]
 pub(super) struct Args {
     /// Databases (folders), and files of fingerprints to find; without a file or -f, standard input
     #[arg(value_name = "DB|INPUT", required = true)]
@@ -46,6 +56,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "tsv")]
     format: ResultFormat,
     #[command(flatten)]
+    texts: TextArgs,
+    #[command(flatten)]
     input: FingerprintArgs,
 }
 
@@ -61,7 +73,26 @@ impl Args {
         let Some(first) = folders.first() else {
             return Err(Error::NotADatabase { path: inputs.swap_remove(0) }.into());
         };
+        if let Some(input) = inputs.first().filter(|_| !self.texts.files.is_empty()) {
+            let why = format!("{}: a file of fingerprints, beside --text", input.display());
+            return Err(Failure::Usage(why));
+        }
         run_with_width(width_of(first)?, &self, (&folders[..], &inputs[..]), global)
+    }
+}
+
+impl Args {
+    /// The most rows of a query.
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX).min(self.top.unwrap_or(usize::MAX))
+    }
+
+    /// What is looked up in a database with a default distance; `k` is the distance that an option sets.
+    fn query(&self, k: Option<u32>, default_k: u32, width: Width) -> Query {
+        match self.top {
+            Some(_) => Query::nearest(self.limit()).max_k(k.unwrap_or(width.bits())),
+            None => Query::within(k.unwrap_or(default_k)).limit(self.limit()),
+        }
     }
 }
 
@@ -71,6 +102,9 @@ impl TypedCommand<(&[PathBuf], &[PathBuf])> for &Args {
         (folders, inputs): (&[PathBuf], &[PathBuf]),
         global: GlobalArgs,
     ) -> Result<(), Failure> {
+        if !self.texts.files.is_empty() {
+            return texts::run::<F>(self, folders, global);
+        }
         let given = self.fingerprints.iter().map(|text| self.input.parse_option::<F>(text));
         let given = given.collect::<Result<Vec<_>, _>>()?;
         let open = |path: &PathBuf| global.options().open::<F>(path)?.snapshot();
@@ -139,15 +173,11 @@ impl<F: Fingerprint> QueryRunner<'_, F> {
     fn run_batch(&mut self) -> Result<(), Failure> {
         let queries = std::mem::take(&mut self.pending);
         let args = self.args;
-        let limit = args.limit.unwrap_or(usize::MAX).min(args.top.unwrap_or(usize::MAX));
+        let limit = args.limit();
         let mut write = match_writer(args, &queries, &self.snapshots, &mut self.out);
         let k = self.k;
         let run = |snapshot: &Snapshot<F>, visit: MatchVisitor<'_, F>| {
-            let query = match args.top {
-                Some(_) => Query::nearest(limit).max_k(k.unwrap_or(F::BITS)),
-                None => Query::within(k.unwrap_or(snapshot.default_k())).limit(limit),
-            };
-            snapshot.query_batch(&queries, query, visit)
+            snapshot.query_batch(&queries, args.query(k, snapshot.default_k(), F::WIDTH), visit)
         };
         if let [only] = &self.snapshots[..] {
             return Ok(run(only, &mut write)?);

@@ -1,0 +1,143 @@
+//! Documents of databases that keep evidence: their similarities are exact.
+
+use std::ffi::c_char;
+
+use nearprint::erased::{AnySnapshot, AnyStream, Shape};
+use nearprint_text::stored::{Finder, StoredDocuments};
+use nearprint_text::{Error, Result};
+
+use crate::call::Call;
+use crate::columns::{Outputs, nearprint_columns};
+use crate::error::{Failure, Outcome, nearprint_error};
+use crate::snapshot::nearprint_snapshot;
+use crate::status::nearprint_status;
+use crate::status::nearprint_status::NEARPRINT_MISMATCH;
+use crate::stream::{begin, nearprint_stream};
+
+/// All pairs of rows with similar documents: texts that share at least `similarity`, 0 to 1, of their
+/// features. `stream` receives the handle.
+///
+/// The database keeps texts (NEARPRINT_KEYS_AND_TEXTS), or is one of `nearprint dedup` with features, and
+/// has a recipe of MinHash; NEARPRINT_MISMATCH otherwise. Fingerprints find candidates, and the features
+/// decide, so that the similarity is exact. A row without a text is similar to nothing. A pair of rows with
+/// several keys follows once for each two similar documents.
+///
+/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_similar_pairs(
+    snapshot: *const nearprint_snapshot,
+    similarity: f64,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe {
+        begin(snapshot, stream, error, |_, snapshot| {
+            streamed(documents(snapshot)?.row_pairs(checked(similarity)?))
+        })
+    }
+}
+
+/// The clusters of two rows or more that similar documents connect, numbered from 0 by their smallest
+/// fingerprint; the rows of one follow each other. `similarities` are those with the first row of the
+/// cluster, which may be smaller than `similarity`. Otherwise as nearprint_snapshot_similar_pairs().
+///
+/// Columns: groups (the number of the cluster), fingerprints, ids, similarities.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_similar_clusters(
+    snapshot: *const nearprint_snapshot,
+    similarity: f64,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe {
+        begin(snapshot, stream, error, |_, snapshot| {
+            streamed(documents(snapshot)?.clusters(checked(similarity)?))
+        })
+    }
+}
+
+/// All pairs of a row of `snapshot` and a row of `other` with similar documents. Otherwise as
+/// nearprint_snapshot_similar_pairs(), of both databases; NEARPRINT_MISMATCH for another recipe.
+///
+/// Columns: fingerprints, ids, other_fingerprints, other_ids, distances, similarities.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_similar_cross(
+    snapshot: *const nearprint_snapshot,
+    other: *const nearprint_snapshot,
+    similarity: f64,
+    stream: *mut *mut nearprint_stream,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe {
+        begin(snapshot, stream, error, |call, one| {
+            let other = documents(&call.handle(other, "other")?.inner)?;
+            streamed(documents(one)?.cross_row_pairs(&other, checked(similarity)?))
+        })
+    }
+}
+
+/// Finds the documents that are similar to a text, which must be UTF-8: the most similar first, equally
+/// similar ones by distance, fingerprint and id. Otherwise as nearprint_snapshot_similar_pairs().
+///
+/// Columns: fingerprints, ids, distances, similarities. `count` receives the number of documents. If it
+/// exceeds the capacity, the first ones were written.
+///
+/// Threads: any, several at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nearprint_snapshot_find_text(
+    snapshot: *const nearprint_snapshot,
+    text: *const c_char,
+    text_len: usize,
+    similarity: f64,
+    columns: *const nearprint_columns,
+    count: *mut usize,
+    error: *mut nearprint_error,
+) -> nearprint_status {
+    // SAFETY: The contract of the header.
+    unsafe { Call::of(error) }.run(|call| {
+        let snapshot = call.handle(snapshot, "snapshot")?;
+        let text = call.text(text, text_len, "text")?;
+        let mut count = call.output(count, "count")?;
+        let shape = Shape { groups: false, ..Finder::SHAPE };
+        let mut columns = Outputs::new(call, columns, shape, snapshot.words())?;
+        let mut finder = documents(&snapshot.inner)?.finder(checked(similarity)?).map_err(failure)?;
+        finder.find(0, text, usize::MAX, &mut columns).map_err(failure)?;
+        count.set(columns.rows());
+        Ok(())
+    })
+}
+
+fn documents(snapshot: &AnySnapshot) -> Outcome<StoredDocuments> {
+    let why =
+        || format!("{}: keeps no texts or features of a recipe of MinHash", snapshot.folder().display());
+    let documents = StoredDocuments::of(snapshot.clone()).map_err(failure)?;
+    documents.ok_or_else(|| Failure::new(NEARPRINT_MISMATCH, why()))
+}
+
+fn checked(similarity: f64) -> Outcome<f64> {
+    match (0.0..=1.0).contains(&similarity) {
+        true => Ok(similarity),
+        false => Err(Failure::argument("similarity", format_args!("{similarity}, which is not 0 to 1"))),
+    }
+}
+
+fn streamed(stream: Result<AnyStream>) -> Outcome<AnyStream> {
+    stream.map_err(failure)
+}
+
+/// Why a search among documents fails. What is not the engine's is a database that does not fit.
+fn failure(error: Error) -> Box<Failure> {
+    match error {
+        Error::Engine(error) => error.into(),
+        other => Failure::new(NEARPRINT_MISMATCH, other.to_string()),
+    }
+}

@@ -1,0 +1,116 @@
+//! Queries by text.
+
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+use super::Args;
+use crate::args::{DocumentFormat, GlobalArgs};
+use crate::exact::SimilarDocuments;
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::position::PositionBar;
+use nearprint::erased::{AnyRow, Columns, Sink};
+use nearprint::{Error, Fingerprint, Options};
+use nearprint_text::documents::{Format, Item, Reader, ReaderOptions, each};
+use nearprint_text::stored::Finder;
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Input options")]
+pub(super) struct TextArgs {
+    /// Find what is near the texts of FILE, by the recipe of the database: a record or a file each, as
+    /// in `dedup`; - is standard input. May be repeated
+    #[arg(long = "text", value_name = "FILE", conflicts_with_all = ["fingerprints", "id"])]
+    pub(super) files: Vec<PathBuf>,
+    /// Format of the texts [default: by extension, as in `dedup`; standard input is jsonl if it begins
+    /// with {, else lines]
+    #[arg(long, value_name = "FORMAT", requires = "files")]
+    text_format: Option<DocumentFormat>,
+    /// Field or column that holds the text
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    text_field: String,
+}
+
+/// How texts are looked up in one database. Where it keeps evidence, also what is near.
+fn finder(
+    path: &Path,
+    options: &Options,
+    args: &Args,
+) -> Result<(Finder, Option<SimilarDocuments>), Failure> {
+    if let Some(mut similar) = SimilarDocuments::open(path, options, args.near)? {
+        if args.top.is_some() && args.near.similarity().is_none() {
+            similar.least = 0.0;
+        }
+        return Ok((similar.documents.finder(similar.least)?, Some(similar)));
+    }
+    let snapshot = options.open_any(path)?.snapshot()?;
+    let k = args.near.k(snapshot.bands(), snapshot.width())?;
+    let query = args.query(k, snapshot.default_k(), snapshot.width());
+    Ok((Finder::by_distance(&snapshot, query)?, None))
+}
+
+/// Prints what is near the texts.
+pub(super) fn run<F: Fingerprint>(
+    args: &Args,
+    folders: &[PathBuf],
+    global: GlobalArgs,
+) -> Result<(), Failure> {
+    let options = global.options();
+    let open = |path: &PathBuf| {
+        // Fails for fingerprints of another width.
+        options.open::<F>(path)?;
+        finder(path, &options, args)
+    };
+    let opened = folders.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let (finders, similar): (Vec<Finder>, Vec<Option<SimilarDocuments>>) = opened.into_iter().unzip();
+    let mut reader = Reader::open(&args.texts.files, reader_options(args)?)?;
+    let (mut out, mut bar) = (OutputStream::stdout(), PositionBar::new(global));
+    let read = each(
+        &mut reader,
+        options.get_threads(),
+        || finders.clone(),
+        |item, finders| match item {
+            Item::Bad(bad) => Err(Failure::Input { place: bad.place.to_string(), why: bad.reason }),
+            Item::Record(record) => Ok((find::<F>(finders, &record.text, args.limit())?, record.key)),
+        },
+        |block, position| {
+            bar.show(position);
+            for found in block {
+                let (rows, query) = found?;
+                out.write(|out| {
+                    rows.rows().try_for_each(|row| args.format.text_match::<F>(out, &query, &row))
+                })?;
+            }
+            Ok::<(), Failure>(out.flush()?)
+        },
+    );
+    bar.clear();
+    read?;
+    similar.iter().flatten().for_each(|similar| similar.note(global));
+    Ok(())
+}
+
+/// What is near a text in all databases, the most similar first.
+fn find<F: Fingerprint>(finders: &mut [Finder], text: &str, limit: usize) -> Result<Columns, Failure> {
+    let mut found = Columns::new(F::WIDTH, Finder::SHAPE);
+    for finder in finders {
+        finder.find(0, text, limit, &mut found)?;
+    }
+    let mut rows: Vec<AnyRow<'_>> = found.rows().collect();
+    rows.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+    let mut nearest = Columns::new(F::WIDTH, Finder::SHAPE);
+    rows.iter().take(limit).for_each(|row| nearest.push(row));
+    Ok(nearest)
+}
+
+fn reader_options(args: &Args) -> Result<ReaderOptions, Failure> {
+    let mut options = ReaderOptions::default();
+    options.fields.text.clone_from(&args.texts.text_field);
+    options.fields.key.clone_from(&args.input.key_field);
+    options.format = args.texts.text_format.map(Format::from);
+    if args.texts.files.iter().any(|path| path == Path::new("-")) {
+        let mut stdin = io::stdin().lock();
+        let start = stdin.fill_buf().map_err(Error::io("read", "standard input"))?;
+        options.stdin_format = if start.starts_with(b"{") { Format::Jsonl } else { Format::Lines };
+    }
+    Ok(options)
+}

@@ -1,0 +1,65 @@
+//! Documents of databases that keep evidence: exact similarities decide, not fingerprints.
+
+use std::path::Path;
+
+use crate::args::{GlobalArgs, NearArgs, exactly};
+use crate::terminal::failure::Failure;
+use crate::terminal::output::OutputStream;
+use crate::terminal::results::ResultFormat;
+use nearprint::erased::AnyStream;
+use nearprint::{Fingerprint, Options};
+use nearprint_text::stored::StoredDocuments;
+
+/// The documents of a database, and the similarity from which on they are near.
+pub(crate) struct SimilarDocuments {
+    pub(crate) documents: StoredDocuments,
+    pub(crate) least: f64,
+}
+
+impl SimilarDocuments {
+    /// The documents of a database that keeps evidence, unless a distance is given.
+    pub(crate) fn open(path: &Path, options: &Options, near: NearArgs) -> Result<Option<Self>, Failure> {
+        if near.has_distance() {
+            return Ok(None);
+        }
+        let documents = StoredDocuments::of(options.open_any(path)?.snapshot()?)?;
+        Ok(documents.map(|documents| {
+            let least = near.similarity().unwrap_or(documents.recipe().near_similarity());
+            Self { documents, least }
+        }))
+    }
+
+    /// Whether the fingerprints of both are made by the same recipe.
+    pub(crate) fn has_recipe_of(&self, other: &Self) -> bool {
+        self.documents.recipe().makes_fingerprints_of(other.documents.recipe())
+    }
+
+    /// Reports what near means, and which candidates were passed over.
+    pub(crate) fn note(&self, global: GlobalArgs) {
+        global.note(format_args!("near: {}", exactly(self.least)));
+        let undecided = self.documents.num_undecided();
+        if undecided > 0 {
+            global.note(format_args!(
+                "warning: candidates passed over: {undecided}; rows without features or a text, as `add` stores \
+                 them, are near nothing; -k compares fingerprints"
+            ));
+        }
+    }
+
+    /// Prints pairs: of rows with their keys, or of fingerprints.
+    pub(crate) fn print_pairs<F: Fingerprint>(
+        &self,
+        pairs: AnyStream,
+        format: ResultFormat,
+        global: GlobalArgs,
+        out: &mut OutputStream,
+    ) -> Result<(), Failure> {
+        let has_ids = pairs.shape().ids;
+        for block in pairs {
+            let block = block?;
+            out.write(|out| block.rows().try_for_each(|pair| format.similar_pair::<F>(out, &pair, has_ids)))?;
+        }
+        self.note(global);
+        Ok(())
+    }
+}

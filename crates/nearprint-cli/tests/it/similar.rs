@@ -1,0 +1,197 @@
+//! `pairs`, `clusters`, `cross` and `query --text` of databases that keep evidence.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::cli::{fails, nearprint, succeeds};
+
+/// The words `from..to`.
+fn text(from: u32, to: u32) -> String {
+    (from..to).map(|word| format!("word{word} ")).collect()
+}
+
+/// Documents in a chain: only neighbours are similar. `d` is similar to none.
+const RANGES: [(&str, u32, u32); 4] = [("a", 0, 200), ("b", 60, 260), ("c", 120, 320), ("d", 1000, 1200)];
+
+/// The exact similarity of two of the documents, as it is printed.
+fn similarity(a: &str, b: &str) -> String {
+    let shingles = |key: &str| -> BTreeSet<u32> {
+        let &(_, from, to) = RANGES.iter().find(|(name, ..)| *name == key).unwrap();
+        (from..to - 2).collect()
+    };
+    let (a, b) = (shingles(a), shingles(b));
+    format!("{:.4}", a.intersection(&b).count() as f64 / a.union(&b).count() as f64)
+}
+
+/// Stores the documents, with a limit that keeps all of them.
+fn store(at: &Path, options: &str) {
+    let line =
+        |(key, from, to): (&str, u32, u32)| format!("{{\"id\":\"{key}\",\"text\":\"{}\"}}\n", text(from, to));
+    fs::write(at.join("in.jsonl"), RANGES.map(line).concat()).unwrap();
+    succeeds(at, &format!("dedup in.jsonl -o out.jsonl --db seen.np --key-field id {options}"), b"");
+}
+
+/// Some columns of a table, of each line.
+fn columns(table: &str, which: &[usize]) -> Vec<Vec<String>> {
+    let line = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        which.iter().map(|&at| cells[at].to_string()).collect()
+    };
+    table.lines().map(line).collect()
+}
+
+/// The pairs of a table with two keys, each pair and the table in order.
+fn pairs(table: &str) -> Vec<Vec<String>> {
+    let mut pairs = columns(table, &[3, 4, 5]);
+    pairs.iter_mut().for_each(|pair| pair[..2].sort());
+    pairs.sort();
+    pairs
+}
+
+#[test]
+fn pairs_and_clusters_have_exact_similarities() {
+    for options in ["--similarity 0.9", "--similarity 0.9 --evidence texts"] {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        store(at, options);
+        let near = similarity("a", "b");
+        let expected = [["a", "b", &near], ["b", "c", &near]];
+        for threads in [1, 2] {
+            let found =
+                nearprint(at, &format!("pairs seen.np --ids --similarity 0.5 --threads {threads}"), b"");
+            assert_eq!(pairs(&found.out), expected, "{}", found.out);
+            assert_eq!(found.err, "near: similarity 0.5 or more, exact\n");
+        }
+        let limit = nearprint(at, "pairs seen.np --ids", b"");
+        assert_eq!((&*limit.out, &*limit.err), ("", "near: similarity 0.9 or more, exact\n"));
+        let prints = succeeds(at, "pairs seen.np --similarity 0.5", b"");
+        assert!(prints.lines().all(|line| line.split('\t').count() == 4), "{prints}");
+        assert_eq!(columns(&prints, &[3]), [[&*near], [&near]]);
+        let json = succeeds(at, "pairs seen.np --ids --similarity 0.5 --format json", b"");
+        assert!(json.contains(&format!(",\"similarity\":{near}}}\n")), "{json}");
+        // With a distance, fingerprints are compared as before.
+        let estimated = nearprint(at, "pairs seen.np --ids -k 128", b"");
+        assert!(estimated.out.lines().all(|line| line.split('\t').count() == 5), "{}", estimated.out);
+        assert_eq!(estimated.err, "");
+
+        let line = "clusters seen.np --similarity 0.5 --report page.html";
+        let clusters = columns(&succeeds(at, line, b""), &[0, 3, 4]);
+        let keys: BTreeSet<&str> = clusters.iter().map(|row| &*row[1]).collect();
+        assert!(clusters.iter().all(|row| row[0] == "0") && keys == ["a", "b", "c"].into());
+        let first = clusters[0][1].clone();
+        assert!(clusters.iter().all(|row| row[2] == similarity(&first, &row[1])), "{clusters:?}");
+        let page = fs::read_to_string(at.join("page.html")).unwrap();
+        assert!(page.contains("similarity 0.5 or more, exact"), "{page:.900}");
+        assert_eq!(succeeds(at, "clusters seen.np", b""), "");
+    }
+}
+
+#[test]
+fn cross_compares_documents_of_one_recipe_exactly() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    store(at, "--similarity 0.9");
+    fs::write(at.join("new.jsonl"), format!("{{\"id\":\"new\",\"text\":\"{}\"}}\n", text(0, 200))).unwrap();
+    succeeds(at, "dedup new.jsonl -o new --db new.np --key-field id", b"");
+    let found = succeeds(at, "cross new.np seen.np --ids --similarity 0.5", b"");
+    assert_eq!(columns(&found, &[3, 4, 5]), [["new", "a", "1.0000"], ["new", "b", &similarity("a", "b")]]);
+    let prints = succeeds(at, "cross new.np seen.np", b"");
+    assert_eq!(columns(&prints, &[2, 3]), [["0", "1.0000"]]);
+    // Where one of the databases keeps no evidence, fingerprints are compared.
+    succeeds(at, "dedup new.jsonl -o plain --db plain.np --key-field id --evidence none", b"");
+    let estimated = succeeds(at, "cross plain.np seen.np --ids", b"");
+    assert_eq!(columns(&estimated, &[3, 4]), [["new", "a"]]);
+    succeeds(at, "create other.np --recipe cjk", b"");
+    fails(at, "cross other.np seen.np", b"", 2, &["seen.np", "holds fingerprints of 256 bits"]);
+}
+
+#[test]
+fn regression_recipes_with_other_limits_make_the_same_fingerprints() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    for limit in ["0.7", "0.9"] {
+        let line = format!("{{\"text\":\"{}\"}}\n", text(0, 200));
+        succeeds(
+            at,
+            &format!("dedup - -o out --db {limit}.np --similarity {limit} --evidence none"),
+            line.as_bytes(),
+        );
+    }
+    let outcome = nearprint(at, "cross 0.7.np 0.9.np", b"");
+    assert_eq!((outcome.out.lines().count(), &*outcome.err), (1, ""));
+}
+
+#[test]
+fn texts_are_looked_up() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    store(at, "--similarity 0.9");
+    let near = similarity("a", "b");
+    let by_file =
+        nearprint(at, "query seen.np --text in.jsonl --key-field id --similarity 0.5 --limit 2", b"");
+    let expected = [
+        ["a", "a", "1.0000"],
+        ["a", "b", &near],
+        ["b", "b", "1.0000"],
+        ["b", "a", &near],
+        ["c", "c", "1.0000"],
+        ["c", "b", &near],
+        ["d", "d", "1.0000"],
+    ];
+    let mut found = columns(&by_file.out, &[0, 4, 5]);
+    // `a` and `c` are equally similar to `b`.
+    assert!(["a", "c"].contains(&&*found[3][1]));
+    found[3][1] = "a".into();
+    assert_eq!(found, expected);
+    assert_eq!(by_file.err, "near: similarity 0.5 or more, exact\n");
+    let lines = format!("{}\n\n{}\n", text(0, 200), text(1000, 1150));
+    let found = succeeds(at, "query seen.np --text -", lines.as_bytes());
+    assert_eq!(columns(&found, &[0, 4, 5]), [["-:1", "a", "1.0000"]]);
+    let found = succeeds(at, "query seen.np --text - --top 1 --format json", lines.as_bytes());
+    let last = found.lines().last().unwrap();
+    assert!(last.starts_with("{\"query\":\"-:3\",\"distance\":") && found.lines().count() == 2, "{found}");
+    assert!(last.ends_with(",\"key\":\"d\",\"similarity\":0.7475}"), "{last}");
+    let record = format!("{{\"text\":\"{}\"}}\n", text(0, 200));
+    assert_eq!(columns(&succeeds(at, "query seen.np --text -", record.as_bytes()), &[4]), [["a"]]);
+    // Without evidence, or with a distance, fingerprints estimate.
+    let estimated = nearprint(at, "query seen.np --text in.jsonl -k 0", b"");
+    assert_eq!(columns(&estimated.out, &[1, 4, 5]), ["a", "b", "c", "d"].map(|key| ["0", key, "1.0000"]));
+    assert_eq!(estimated.err, "");
+    // Several databases are one: the most similar of all come first.
+    succeeds(at, "dedup in.jsonl -o other --db other.np --key-field id --evidence none", b"");
+    let found = succeeds(at, "query other.np seen.np --text in.jsonl --key-field id --similarity 0.5", b"");
+    let found = columns(&found, &[0, 4]);
+    let of_a: Vec<&str> = found.iter().filter(|row| row[0] == "a").map(|row| &*row[1]).collect();
+    assert!(of_a.starts_with(&["a", "a"]) && of_a.contains(&"b"), "{of_a:?}");
+    succeeds(at, "create narrow.np --recipe simhash --keys", b"");
+    fails(at, "query seen.np narrow.np --text in.jsonl", b"", 2, &["narrow.np", "64"]);
+
+    fails(at, "query seen.np --text in.jsonl -f 7", b"", 2, &["--text", "cannot be used with"]);
+    fails(at, "query seen.np out.jsonl --text in.jsonl", b"", 2, &["out.jsonl", "beside --text"]);
+    fails(at, "query seen.np --text in.jsonl --text-field body", b"", 5, &["in.jsonl:1", "body"]);
+    succeeds(at, "build plain.np", b"7\n");
+    fails(at, "query plain.np --text in.jsonl", b"", 2, &["plain.np", "has no recipe"]);
+}
+
+#[test]
+fn rows_without_evidence_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = home.path();
+    store(at, "");
+    let print = succeeds(at, "fingerprint in.jsonl --key-field id --recipe minhash", b"");
+    let (print, _) = print.lines().last().unwrap().split_once('\t').unwrap();
+    succeeds(at, "add seen.np", format!("{print}\t77\n").as_bytes());
+    for command in ["pairs", "clusters"] {
+        let outcome = nearprint(at, &format!("{command} seen.np"), b"");
+        assert_eq!(outcome.out, "");
+        assert!(
+            outcome.err.contains("warning: candidates passed over: 1; rows without features"),
+            "{}",
+            outcome.err
+        );
+    }
+    let found = nearprint(at, "query seen.np --text in.jsonl --key-field id", b"");
+    assert_eq!(columns(&found.out, &[0, 4]), ["a", "b", "c", "d"].map(|key| [key, key]));
+    assert!(found.err.contains("warning: candidates passed over: 1; rows without features"), "{}", found.err);
+}

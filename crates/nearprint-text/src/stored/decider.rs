@@ -1,0 +1,101 @@
+//! Decides about candidates on all threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::StoredDocuments;
+use super::evidence::{EvidenceReader, RowOfAnyWidth};
+use crate::error::Result;
+use nearprint::erased::{AnyRow, Columns};
+use nearprint::internal::for_each;
+
+/// Two similar documents.
+pub(super) struct SimilarPair {
+    /// The number of the pair of rows that has them.
+    pub(super) row: usize,
+    pub(super) key: String,
+    pub(super) other_key: String,
+    pub(super) similarity: f64,
+}
+
+/// The rows of a pair.
+pub(super) fn rows_of(pair: &AnyRow<'_>) -> (RowOfAnyWidth, RowOfAnyWidth) {
+    let other = RowOfAnyWidth::new(pair.other_fingerprint, pair.other_id);
+    (RowOfAnyWidth::new(pair.fingerprint, pair.id), other)
+}
+
+/// Decides about pairs of rows. Each thread has readers of its own.
+pub(super) struct Decider {
+    workers: Vec<Worker>,
+    least: f64,
+    undecided: Arc<AtomicU64>,
+}
+
+struct Worker {
+    one: EvidenceReader,
+    /// For pairs between two databases.
+    other: Option<EvidenceReader>,
+}
+
+impl Decider {
+    /// `other` is the database of the second rows, if it is another one.
+    pub(super) fn new(
+        documents: &StoredDocuments,
+        other: Option<&StoredDocuments>,
+        least: f64,
+    ) -> Result<Self> {
+        let worker = |_| {
+            Ok(Worker { one: documents.reader()?, other: other.map(StoredDocuments::reader).transpose()? })
+        };
+        let workers = (0..documents.snapshot.threads().max(1)).map(worker).collect::<Result<_>>()?;
+        Ok(Self { workers, least, undecided: documents.undecided.clone() })
+    }
+
+    /// The similar documents of pairs of rows, in their order. `candidates` are the numbers of the pairs
+    /// that are compared, ascending.
+    pub(super) fn decide(&mut self, pairs: &Columns, candidates: &[usize]) -> Result<Vec<SimilarPair>> {
+        let (threads, least, undecided) = (self.workers.len(), self.least, &*self.undecided);
+        let parts = candidates.chunks(candidates.len().div_ceil(threads).max(1));
+        let mut outcomes: Vec<Result<Vec<SimilarPair>>> = (0..threads).map(|_| Ok(Vec::new())).collect();
+        for_each(
+            threads,
+            self.workers.iter_mut().zip(parts).zip(&mut outcomes),
+            |((worker, part), outcome)| {
+                *outcome = worker.decide(pairs, part, least, undecided);
+            },
+        );
+        let mut similar = Vec::new();
+        for outcome in outcomes {
+            similar.extend(outcome?);
+        }
+        Ok(similar)
+    }
+}
+
+impl Worker {
+    fn decide(
+        &mut self,
+        pairs: &Columns,
+        candidates: &[usize],
+        least: f64,
+        undecided: &AtomicU64,
+    ) -> Result<Vec<SimilarPair>> {
+        let mut similar = Vec::new();
+        for &row in candidates {
+            let Some(pair) = pairs.get(row) else { continue };
+            let (a, b) = rows_of(&pair);
+            let a = self.one.documents(a)?;
+            let b = self.other.as_mut().unwrap_or(&mut self.one).documents(b)?;
+            if a.is_empty() || b.is_empty() {
+                undecided.fetch_add(1, Ordering::Relaxed);
+            }
+            for (a, b) in a.iter().flat_map(|a| b.iter().map(move |b| (a, b))) {
+                if let Some(similarity) = a.set.similarity(&b.set, least) {
+                    let (key, other_key) = (a.key.clone(), b.key.clone());
+                    similar.push(SimilarPair { row, key, other_key, similarity });
+                }
+            }
+        }
+        Ok(similar)
+    }
+}

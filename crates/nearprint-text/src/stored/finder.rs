@@ -1,0 +1,122 @@
+//! Documents that are near a text.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::StoredDocuments;
+use super::evidence::{EvidenceReader, FeatureSet, RowOfAnyWidth};
+use crate::dedup::stored_recipe;
+use crate::error::Result;
+use crate::recipe::{Comparable, Recipe};
+use nearprint::Query;
+use nearprint::erased::{AnyRow, AnySnapshot, Columns, Shape, Sink};
+
+/// Finds the documents of a database that are near a text. Each thread needs its own; cloning is
+/// cheap.
+#[derive(Clone)]
+pub struct Finder {
+    snapshot: AnySnapshot,
+    recipe: Recipe,
+    reader: EvidenceReader,
+    query: Query,
+    exact: Option<Exact>,
+}
+
+/// How evidence decides.
+#[derive(Clone)]
+struct Exact {
+    least: f64,
+    undecided: Arc<AtomicU64>,
+}
+
+impl Finder {
+    /// The columns of what is found.
+    pub const SHAPE: Shape = Shape { keys: true, similarities: true, ..Shape::MATCHES };
+
+    /// Finds the documents with at least a similarity, exactly.
+    pub(super) fn exact(documents: &StoredDocuments, least: f64) -> Result<Self> {
+        let exact = Exact { least, undecided: documents.undecided.clone() };
+        Ok(Self {
+            snapshot: documents.snapshot.clone(),
+            recipe: documents.recipe.clone(),
+            reader: documents.reader()?,
+            query: documents.candidate_distance(least).into(),
+            exact: Some(exact),
+        })
+    }
+
+    /// Finds the rows that a query for the fingerprint of a text finds. Serves all databases with a recipe;
+    /// similarities are [estimates](Recipe::similarity).
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database) for a database without a recipe, or with one that this
+    /// version does not support; [`Error::Recipe`](crate::Error::Recipe) if it makes fingerprints of another
+    /// width.
+    pub fn by_distance(snapshot: &AnySnapshot, query: impl Into<Query>) -> Result<Self> {
+        let recipe = stored_recipe(snapshot.recipe(), &snapshot.folder())?;
+        let reader = EvidenceReader::new(snapshot, &recipe)?;
+        let snapshot = snapshot.clone().with_keys();
+        Ok(Self { snapshot, recipe, reader, query: query.into(), exact: None })
+    }
+
+    /// Passes what is near a text on to `sink`: the most similar documents first, equally similar ones by
+    /// distance, fingerprint, id and key; at most `limit`. `query` is the group of these rows.
+    ///
+    /// Of a text without features, only documents with the same tokens are found, and of a text without
+    /// tokens nothing.
+    ///
+    /// # Errors
+    /// [`Error::Engine`](crate::Error::Engine) for a damaged database,
+    /// [`Error::Input`](crate::Error::Input) for damaged evidence.
+    pub fn find(&mut self, query: u64, text: &str, limit: usize, sink: &mut dyn Sink) -> Result<()> {
+        let text = self.reader.texts.prepare(text);
+        let request = match text.comparable {
+            Comparable::Features => self.query,
+            Comparable::Tokens => Query::within(0),
+            Comparable::Nothing => return Ok(()),
+        };
+        let mut found = Columns::new(self.snapshot.width(), self.snapshot.match_shape());
+        self.snapshot.query(&text.fingerprint, request, &mut found)?;
+        let Some(exact) = &self.exact else {
+            for row in found.rows().take(limit) {
+                let similarity = self.recipe.similarity(row.distance);
+                sink.push(&AnyRow { group: query, similarity, ..row });
+            }
+            return Ok(());
+        };
+        for similar in exact.similar(&text.into_set("a text")?, &found, &mut self.reader)?.iter().take(limit)
+        {
+            let Some(row) = found.get(similar.row) else { continue };
+            let (key, similarity) = (Some(&*similar.key), similar.similarity);
+            sink.push(&AnyRow { group: query, key, similarity, ..row });
+        }
+        Ok(())
+    }
+}
+
+/// A document that is similar to a text.
+struct Similar {
+    /// The number of its row.
+    row: usize,
+    key: String,
+    similarity: f64,
+}
+
+impl Exact {
+    /// The similar documents of rows, the most similar first.
+    fn similar(&self, set: &FeatureSet, rows: &Columns, reader: &mut EvidenceReader) -> Result<Vec<Similar>> {
+        let mut similar = Vec::new();
+        for (at, row) in rows.rows().enumerate() {
+            let documents = reader.documents(RowOfAnyWidth::new(row.fingerprint, row.id))?;
+            self.undecided.fetch_add(u64::from(documents.is_empty()), Ordering::Relaxed);
+            for document in &*documents {
+                if let Some(similarity) = set.similarity(&document.set, self.least) {
+                    similar.push(Similar { row: at, key: document.key.clone(), similarity });
+                }
+            }
+        }
+        // Stable: rows are by (distance, fingerprint, id), and their documents by key.
+        similar.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+        Ok(similar)
+    }
+}

@@ -1,0 +1,108 @@
+"""Documents of databases that keep evidence: their similarities are exact."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow
+import pytest
+
+import nearprint
+
+Evidence = Literal["features", "texts", "none"]
+
+
+def words(first: int, count: int) -> str:
+    return " ".join(f"word{number}" for number in range(first, first + count))
+
+
+def similarity(a: str, b: str) -> float:
+    """The share of the shingles of three words in common."""
+    sets = [{tuple(text.split()[at : at + 3]) for at in range(len(text.split()) - 2)} for text in (a, b)]
+    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
+
+
+def stored(path: Path, texts: dict[str, str], evidence: Evidence = "features", limit: float = 1.0) -> Path:
+    """A database of texts, by a limit that keeps all that differ."""
+    pages, database = path / "pages.jsonl", path / f"{evidence}.np"
+    pages.write_text("".join(json.dumps({"url": key, "text": text}) + "\n" for key, text in texts.items()))
+    nearprint.dedup_files(
+        pages, path / "out.jsonl", database=database, key_field="url", similarity=limit, evidence=evidence
+    )
+    return database
+
+
+def pairs_of(found: nearprint.Result) -> dict[frozenset[str], float]:
+    return {frozenset((row["key_a"], row["key_b"])): row["similarity"] for row in found}
+
+
+def test_pairs_clusters_and_texts_are_compared_exactly(tmp_path: Path) -> None:
+    random.seed(7)
+    texts = {str(number): words(random.randrange(12) * 10, random.randrange(60, 120)) for number in range(60)}
+    texts = {key: text for text, key in {text: key for key, text in texts.items()}.items()}
+    expected = {
+        frozenset((a, b)): similarity(texts[a], texts[b])
+        for a, b in itertools.combinations(texts, 2)
+        if similarity(texts[a], texts[b]) >= 0.9
+    }
+    assert len(expected) > 20
+    kinds: list[Evidence] = ["features", "texts"]
+    for evidence in kinds:
+        with nearprint.open(stored(tmp_path, texts, evidence)) as database:
+            found = database.pairs(ids=True, similarity=0.9).table()
+            # At this limit, all pairs have an equal band.
+            assert pairs_of(found) == pytest.approx(expected)
+            assert found["similarity"].dtype == np.float64
+            prints = database.pairs(similarity=0.9).table()
+            assert prints.columns == ("a", "b", "distance", "similarity") and len(prints) == len(expected)
+            clusters = database.clusters(similarity=0.9).table()
+            assert clusters.columns == ("cluster", "id", "fingerprint", "key", "similarity")
+            firsts = dict(zip(clusters["cluster"][::-1].tolist(), clusters["key"][::-1]))
+            for row in clusters:
+                assert row["similarity"] == pytest.approx(similarity(texts[firsts[row["cluster"]]], texts[row["key"]]))
+            assert set(clusters["key"]) == {key for pair in expected for key in pair}
+            queries = [*texts.values()]
+            for given in (queries, pyarrow.array(queries), iter(queries)):
+                near = database.find(given, similarity=0.9)
+                keys = [(list(texts)[row["query"]], row["key"]) for row in near]
+                assert {frozenset(pair) for pair in keys if pair[0] != pair[1]} == set(expected)
+                assert len(keys) == len(texts) + 2 * len(expected)
+            first = database.find(queries[0], limit=1)
+            assert first.columns == ("id", "fingerprint", "distance", "key", "similarity")
+            assert (first["key"][0], first["similarity"][0]) == (next(iter(texts)), 1)
+            assert len(database.find([None, ""], similarity=0.5)) == 0
+            # With a distance, fingerprints are compared.
+            assert database.pairs(20).table().columns == ("a", "b", "distance")
+            assert database.find(queries[0], 0).columns == ("id", "fingerprint", "distance", "key")
+
+
+def test_databases_are_compared_exactly(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    one = stored(tmp_path, {"a": words(0, 100), "b": words(500, 100)})
+    other = stored(tmp_path / "other", {"c": words(10, 100)})
+    with nearprint.open(one) as first, nearprint.open(other) as second:
+        found = first.cross(second, ids=True, similarity=0.7).table()
+        assert found.columns == ("a", "b", "distance", "id_a", "id_b", "key_a", "key_b", "similarity")
+        assert [tuple(row.values())[-3:] for row in found] == [("a", "c", pytest.approx(88 / 108))]
+        table: Any = pyarrow.table(first.cross(second, similarity=0.7))
+        assert table.column_names == ["a", "b", "distance", "similarity"]
+        assert table["similarity"].to_pylist() == [pytest.approx(88 / 108)]
+        assert len(first.cross(second, similarity=0.9).table()) == 0
+
+
+def test_arguments_are_checked(tmp_path: Path) -> None:
+    with nearprint.open(stored(tmp_path, {"a": words(0, 100)})) as database:
+        with pytest.raises(nearprint.InputError, match="similarity = 1.5: 0 to 1 is wanted"):
+            database.pairs(similarity=1.5)
+        wrong: Any = "0.5"
+        with pytest.raises(TypeError, match="similarity: a number is wanted, not str"):
+            database.clusters(similarity=wrong)
+        with pytest.raises(nearprint.InputError, match="k and similarity"):
+            database.find("text", k=3, similarity=0.5)
+    with nearprint.open(stored(tmp_path, {"a": words(0, 100)}, "none")) as database:
+        assert database.pairs(similarity=0.7).table().columns == ("a", "b", "distance")
