@@ -5,8 +5,8 @@
 #     benches/instructions.sh            compare
 #     benches/instructions.sh --write    replace the file, after a change that is worth it
 #
-# Counts depend on the compiler, the C library and valgrind. Where these differ from those of the file, the differences
-# are printed and nothing fails.
+# Counts depend on the compiler, the C library and valgrind. Where the file was made with others, the
+# differences are printed and nothing fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,9 +18,8 @@ tools() {
     "$(valgrind --version)" "$(uname -m)"
 }
 
-# The benchmark as cargo has built it.
-binary=$(cargo bench --quiet --bench instructions --locked --no-run \
-  --message-format json | sed -n 's|.*"executable":"\([^"]*/instructions-[^"]*\)".*|\1|p')
+cargo build --quiet --release --locked --package measures --bin instructions
+binary=${CARGO_TARGET_DIR:-target}/release/instructions
 
 count() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null --collect-atstart=no "$binary" "$1" 2>&1 |

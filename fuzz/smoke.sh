@@ -14,6 +14,8 @@ fi
 command -v cargo-fuzz > /dev/null || cargo install cargo-fuzz --locked
 # Without tracing of comparisons: the targets themselves correct checksums and lengths of inputs.
 flags=(-s none --no-trace-compares)
+# In less than a minute, more optimization takes longer to compile than it saves.
+[ "$seconds" -ge 60 ] || flags+=(--dev)
 cargo fuzz build "${flags[@]}"
 
 work=$(mktemp -d)

@@ -23,7 +23,7 @@ for crate in nearprint nearprint-text; do
   if [ "${1:-}" = --write ]; then
     cargo public-api --rustdoc-json "$target/doc/${crate//-/_}.json" -sss > "$list"
   elif ! diff -u "$list" <(cargo public-api --rustdoc-json "$target/doc/${crate//-/_}.json" -sss); then
-    echo "$crate: the public API is not that of $list"
+    echo "$crate: the public API differs from $list"
     changed=1
   fi
 done

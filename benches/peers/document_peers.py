@@ -10,7 +10,11 @@ import json
 import os
 import pickle
 import re
+import sqlite3
+import subprocess
 import sys
+import tempfile
+import uuid
 from itertools import islice
 
 SIMILARITY = 0.7
@@ -103,12 +107,74 @@ def rensa_lsh(batches, state_path):
     save(state_path, (lsh, kept_keys, sketches))
 
 
+def datatrove(path):
+    """The four steps of FineWeb in one process each, with its 14 bands of 8 values, of three words instead of five."""
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline.dedup import minhash
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import JsonlWriter
+
+    config = minhash.MinhashConfig(n_grams=3)
+    with tempfile.TemporaryDirectory() as home:
+        def reader():
+            return JsonlReader(os.path.dirname(path), glob_pattern=os.path.basename(path), id_key="key")
+
+        def written(name):
+            return JsonlWriter(f"{home}/{name}", compression=None, output_filename="${rank}.jsonl")
+
+        filtering = minhash.MinhashDedupFilter(f"{home}/remove", written("removed"), load_cluster_ids=True)
+        for step, pipeline in enumerate(
+            [
+                [reader(), minhash.MinhashDedupSignature(f"{home}/signatures", config)],
+                [minhash.MinhashDedupBuckets(f"{home}/signatures", f"{home}/buckets", config=config)],
+                [minhash.MinhashDedupCluster(f"{home}/buckets", f"{home}/remove", config, save_cluster_id=True)],
+                [reader(), filtering, written("kept")],
+            ]
+        ):
+            tasks = config.num_buckets if step == 1 else 1
+            LocalPipelineExecutor(pipeline, tasks=tasks, workers=min(tasks, 2), logging_dir=f"{home}/log{step}").run()
+
+        def clusters(name):
+            with open(f"{home}/{name}/00000.jsonl", encoding="utf-8") as lines:
+                for document in map(json.loads, lines):
+                    if (cluster := document["metadata"].get("minhash_cluster_id", -1)) >= 0:
+                        yield cluster, document["id"]
+
+        kept = dict(clusters("kept"))
+        yield from ((key, kept[cluster]) for cluster, key in clusters("removed"))
+
+
+def incrededup(path):
+    """The program, over documents in SQLite: 128 hashes of characters in threes, and an index on disk."""
+    with open(path, encoding="utf-8") as lines, tempfile.TemporaryDirectory() as home:
+        parsed = [json.loads(line) for line in lines]
+        keys = {str(uuid.UUID(int=number)): document["key"] for number, document in enumerate(parsed)}
+        database = sqlite3.connect(f"{home}/documents.sqlite")
+        database.execute(
+            "CREATE TABLE documents (id TEXT PRIMARY KEY, content TEXT NOT NULL, content_len INTEGER NOT NULL, "
+            "filename TEXT, is_parent INTEGER)"
+        )
+        rows = ((id, document["text"], len(document["text"])) for id, document in zip(keys, parsed))
+        database.executemany("INSERT INTO documents (id, content, content_len) VALUES (?, ?, ?)", rows)
+        database.commit()
+        program = [os.path.join(os.path.dirname(sys.executable), "incrededup"), "--sqlite", f"{home}/documents.sqlite"]
+        near = ["--threshold", str(SIMILARITY), "--min-content-len", "1"]
+        subprocess.run([*program, "--data-dir", f"{home}/index", *near], check=True)
+        for child, parent in database.execute("SELECT child_id, parent_id FROM dupes"):
+            yield keys[child], keys[parent]
+
+
 PEERS = {"datasketch": datasketch, "rensa": rensa, "rensa-lsh": rensa_lsh}
+#: Peers that read the documents themselves.
+PROGRAMS = {"datatrove": datatrove, "incrededup": incrededup}
 
 
 def main():
     name, documents_path, duplicates_path, *state_path = sys.argv[1:]
-    pairs = PEERS[name](documents(documents_path), state_path[0] if state_path else None)
+    if name in PROGRAMS:
+        pairs = PROGRAMS[name](documents_path)
+    else:
+        pairs = PEERS[name](documents(documents_path), state_path[0] if state_path else None)
     with open(duplicates_path, "w", encoding="utf-8") as out:
         out.writelines(f"{copy}\t{kept}\n" for copy, kept in pairs)
 

@@ -331,8 +331,7 @@ def main() -> None:
     arguments = parse_arguments()
     # The peers run in folders of their own.
     release, gaoya_documents = arguments.release.resolve(), arguments.gaoya.resolve()
-    examples = release / "examples"
-    tools = Tools(release / "nearprint", examples / "yardstick", examples / "generated_pages", gaoya_documents)
+    tools = Tools(release / "nearprint", release / "yardstick", release / "generated_pages", gaoya_documents)
     limits = Limits(arguments.cpu_limit, arguments.memory_limit * 1e9)
     with tempfile.TemporaryDirectory() as folder:
         home = pathlib.Path(folder)

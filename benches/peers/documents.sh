@@ -12,8 +12,7 @@ RUSTFLAGS="-C target-cpu=native" "${build[@]}" --manifest-path "$here/Cargo.toml
 release=${NEARPRINT_RELEASE:-}
 if [ -z "$release" ]; then
   build+=(--manifest-path "$here/../../Cargo.toml" --target-dir "$home/nearprint")
-  "${build[@]}" --package nearprint-cli --bin nearprint
-  "${build[@]}" --package nearprint-text --example generated_pages --example yardstick
+  "${build[@]}" --package nearprint-cli --package measures --bin nearprint --bin generated_pages --bin yardstick
   release=$home/nearprint/release
 fi
 exec "$home/bin/python" "$here/documents.py" --gaoya "$home/target/release/gaoya_documents" --release "$release" "$@"

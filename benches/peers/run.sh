@@ -3,7 +3,7 @@
 #
 #     benches/peers/run.sh [ROWS]...     sizes of the databases; one and ten million rows by default
 #
-# SIMHASH_CPP and NEARPRINT_RELEASE are those of simhash_cpp.sh and documents.sh. simhash-cpp's program and usearch take
+# simhash_cpp.sh and documents.sh say what SIMHASH_CPP and NEARPRINT_RELEASE are. simhash-cpp's program and usearch take
 # minutes each. Each script here also runs on its own.
 set -euo pipefail
 cd "$(dirname "$0")"

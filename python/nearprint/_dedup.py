@@ -47,6 +47,7 @@ def dedup_files(
     min_tokens: Optional[int] = None,
     min_features: int = 0,
     annotate: bool = False,
+    cluster_size: bool = False,
     add_fingerprint: Optional[str] = None,
     keep_fields: Optional[Iterable[str]] = None,
     old_id: Optional[str] = None,
@@ -63,9 +64,11 @@ def dedup_files(
 
     Every argument is the option of the command with the same name: ``inputs`` are files and folders of JSON lines, CSV,
     TSV, Parquet or plain texts, compressed or not, and kept documents are written to ``output`` unchanged, in their
-    order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. ``keep`` is
-    ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X`` or ``edit:X``. With a ``database``, documents
-    are compared with documents of earlier jobs, too. Call an interrupted job again to resume it.
+    order. With ``annotate``, all are written, with fields ``duplicate_of``, ``cluster`` and ``similarity``. With
+    ``cluster_size``, each has the number of documents of its cluster. This takes a second pass, and excludes
+    ``database`` and ``unit``. ``keep`` is ``first``, ``longest`` or ``max:FIELD``; ``confirm`` is ``jaccard:X``,
+    ``contained:X`` or ``edit:X``. With a ``database``, documents are compared with documents of earlier jobs, too. Call
+    an interrupted job again to resume it.
     ``recipe`` defaults to the recipe of the database, or ``minhash``.
 
     With MinHash, documents are near-duplicates if they share at least ``similarity`` (0.7) of their three-word
@@ -121,6 +124,7 @@ def dedup_files(
         cleaned=cleaned,
         report=_optional(report),
         annotate=annotate,
+        cluster_size=cluster_size,
         duplicates_header=duplicates_header,
         dry_run=dry_run,
         restart=restart,
@@ -153,11 +157,14 @@ def dedup(
     memory: Optional[int] = None,
     progress: Progress = None,
 ) -> Result:
-    """Finds the texts that are near an earlier kept one: columns ``kept``, ``duplicate_of``, ``similarity``.
+    """Finds the texts that are near an earlier kept one.
+
+    Columns ``kept``, ``duplicate_of``, ``similarity``, ``cluster`` and ``cluster_size``.
 
     One row for each text, in order: ``duplicate_of`` (int64) is the index of the nearest kept text (the first
     of several), or -1; ``kept`` is true for -1; ``similarity`` is the similarity of the two texts, and NaN for a
-    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. So ``frame[result["kept"]]``
+    kept text. With MinHash it is exact, unless ``k`` is given; simhashes estimate it. ``cluster`` is the index of the
+    kept text, and ``cluster_size`` the number of texts with the same one, itself included. So ``frame[result["kept"]]``
     is what :func:`dedup_files` would write.
 
     ``texts`` is a list, an array, a column, or a table whose column ``text`` has them; a stream is read batch by
@@ -199,7 +206,10 @@ def dedup(
             for line in lines:
                 key, of, _, alike, _ = line.split("\t")
                 duplicate_of[int(key)], similarities[int(key)] = int(of), float(alike)
-    return Result({"kept": duplicate_of < 0, "duplicate_of": duplicate_of, "similarity": similarities})
+    cluster = np.where(duplicate_of < 0, np.arange(count), duplicate_of)
+    sizes = np.bincount(cluster, minlength=count)[cluster].astype(np.int64)
+    columns = {"kept": duplicate_of < 0, "duplicate_of": duplicate_of, "similarity": similarities}
+    return Result({**columns, "cluster": cluster, "cluster_size": sizes})
 
 
 def _description(inputs: list[str], output: str, **options: Any) -> dict[str, Any]:
@@ -219,7 +229,7 @@ def _description(inputs: list[str], output: str, **options: Any) -> dict[str, An
     )
     defaults |= dict.fromkeys(("cut_after", "unit", "add_fingerprint", "old_id", "cleaned", "report"))
     defaults |= {"keep_fields": [], "threads": None, "memory": None}
-    defaults |= dict.fromkeys(("annotate", "duplicates_header", "dry_run", "restart", "again"), False)
+    defaults |= dict.fromkeys(("annotate", "cluster_size", "duplicates_header", "dry_run", "restart", "again"), False)
     description = {**defaults, "text_field": "text", **options, "inputs": inputs, "output": output}
     for name, least in (("k", 0), ("min_tokens", 0), ("min_features", 0), ("memory", 1)):
         if description[name] is not None:

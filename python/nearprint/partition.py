@@ -180,10 +180,10 @@ class Kept:
         self._kept = _nearprint.KeptFingerprints.temporary(width, (check_k(k, width), bands))
 
     def decide(self, fingerprints: Any) -> Result:
-        """Decides fingerprints in order: columns ``index``, ``of``, ``distance``.
+        """Decides fingerprints in order: columns ``duplicate_of`` and ``distance``.
 
-        A fingerprint without a row is kept. Others have the nearest kept fingerprint, or several that are equally
-        near: ``index`` is their place in this call, ``of`` the number of the kept one, in the order of being kept.
+        ``duplicate_of`` is the number of the nearest kept fingerprint, the first of several, or -1 if this one is kept.
+        Fingerprints are numbered over all calls, from 0. ``distance`` is 0 for kept ones.
         """
         words, _ = words_of(fingerprints, self._width)
         if bands_for(fingerprints, self._bands) != self._bands:

@@ -1,5 +1,5 @@
-//! The class behind `nearprint.documents`: decides documents in batches, and remembers what is
-//! kept.
+//! The class behind `nearprint.documents` and `nearprint.spark.dedup`: decides documents in batches, and
+//! remembers what is kept.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,23 +8,31 @@ use nearprint::{Fingerprint, Options, Printed, WidthVisitor};
 use nearprint_text::dedup::{Decision, DedupOptions};
 use nearprint_text::recipe::Recipe;
 use nearprint_text::{Result, dedup};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 
-use crate::errors::{OrRaise, fork_error};
+use crate::capsules::ArrowArrays;
+use crate::errors::{OrRaise, fork_error, input_error};
+use crate::file_job::near_options;
+use crate::texts::texts_of;
 use crate::watch::{Ticker, watch};
 
 /// The key and the text of a document.
 type Document = (PyBackedStr, PyBackedStr);
 /// A decision, the fingerprint as the command line prints it, and whether the text has features.
 type Decided = (&'static str, String, bool);
+/// The numbers of the documents that some duplicate, -1 for kept ones, and their similarities.
+type Duplicates = (Vec<i64>, Vec<f64>);
 
 /// A deduplicator of any width.
 trait Decider: Send {
     fn unfinished(&self) -> Option<Vec<u8>>;
     fn decide(&mut self, documents: &[Document], ticker: &Ticker) -> Result<Vec<Decided>>;
+    fn decide_texts(&mut self, documents: &[(String, &str)], ticker: &Ticker) -> Result<Duplicates>;
+    fn candidates(&self) -> (String, u32);
     fn checkpoint(&mut self, progress: &[u8]) -> Result<()>;
     fn finish(self: Box<Self>) -> Result<()>;
 }
@@ -42,6 +50,24 @@ impl<F: Fingerprint> Decider for dedup::Deduplicator<F> {
             Ok::<(), nearprint_text::Error>(ticker.check()?)
         })?;
         Ok(decided)
+    }
+
+    fn decide_texts(&mut self, documents: &[(String, &str)], ticker: &Ticker) -> Result<Duplicates> {
+        let (mut numbers, mut similarities) = (Vec::new(), Vec::new());
+        self.decide_batch(documents, |_, _, decision| {
+            let (number, similarity) = match decision {
+                Decision::Duplicate { of, similarity, .. } => (of.parse().unwrap_or(-1), similarity),
+                _ => (-1, f64::NAN),
+            };
+            numbers.push(number);
+            similarities.push(similarity);
+            Ok::<(), nearprint_text::Error>(ticker.check()?)
+        })?;
+        Ok((numbers, similarities))
+    }
+
+    fn candidates(&self) -> (String, u32) {
+        (self.recipe().to_string(), self.k())
     }
 
     fn checkpoint(&mut self, progress: &[u8]) -> Result<()> {
@@ -117,6 +143,48 @@ impl Deduplicator {
         options.engine = Options::new().progress(ticker.clone());
         let decider = watch(py, &ticker, None, || Ok(width.visit(Open { path, options })))?.or_raise(py)?;
         Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
+    }
+
+    /// Remembers documents temporarily, and decides as `dedup_files` does.
+    #[staticmethod]
+    fn temporary(
+        py: Python<'_>,
+        recipe: &str,
+        k: Option<u32>,
+        similarity: Option<f64>,
+        confirm: Option<&str>,
+    ) -> PyResult<Self> {
+        let recipe = recipe.parse::<Recipe>().map_err(nearprint_text::Error::from).or_raise(py)?;
+        let (width, ticker) = (recipe.width(), Arc::new(Ticker::default()));
+        let mut options =
+            near_options(recipe, k, similarity, confirm).map_err(|why| input_error(py, &why))?;
+        options.engine = Options::new().threads(1).progress(ticker.clone());
+        let decider = py.detach(|| width.visit(Open { path: None, options })).or_raise(py)?;
+        Ok(Self { decider: Mutex::new(Some(decider)), ticker, process: std::process::id() })
+    }
+
+    /// The recipe, and the distance of fingerprints within which documents are compared.
+    fn candidates(&self, py: Python<'_>) -> PyResult<(String, u32)> {
+        self.call(py, |decider| Some(Ok(decider.as_ref()?.candidates())))
+    }
+
+    /// Decides texts in order, whose keys are their numbers from `first` on. Returns the number of the text
+    /// that each duplicates, -1 for a kept one, and their similarity, NaN for a kept one.
+    fn decide_texts<'py>(
+        &self,
+        py: Python<'py>,
+        first: usize,
+        texts: ArrowArrays,
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
+        let mut documents = Vec::new();
+        for chunk in &texts.chunks {
+            documents.extend(texts_of(chunk)?.into_iter().map(Option::unwrap_or_default));
+        }
+        let documents: Vec<(String, &str)> =
+            (first..).zip(documents).map(|(number, text)| (number.to_string(), text)).collect();
+        let decided =
+            self.call(py, |decider| Some(decider.as_mut()?.decide_texts(&documents, &self.ticker)))?;
+        Ok((decided.0.into_pyarray(py), decided.1.into_pyarray(py)))
     }
 
     /// The progress of an unfinished job.

@@ -45,6 +45,7 @@ pub(crate) struct Description {
     cleaned: Option<String>,
     report: Option<PathBuf>,
     annotate: bool,
+    cluster_size: bool,
     duplicates_header: bool,
     dry_run: bool,
     restart: bool,
@@ -75,26 +76,14 @@ impl Description {
     }
 
     fn job(self, options: Options) -> std::result::Result<FileJob, String> {
-        let recipe = self.recipe()?;
-        match (self.k, self.similarity, recipe.bands()) {
-            (None, Some(_), None) => {
-                return Err("similarity: needs MinHash fingerprints; others have k".into());
-            }
-            (Some(_), Some(_), _) => return Err("k and similarity: only one of them can be given".into()),
-            _ => {}
-        }
+        let mut dedup = near_options(self.recipe()?, self.k, self.similarity, self.confirm.as_deref())?;
         let (unit, keep) = (self.unit()?, self.keep()?);
         let format = |name: &String| {
             let known = FORMATS.iter().find(|(known, _)| known == name);
             known.map(|(_, format)| *format).ok_or_else(|| format!("input_format = {name:?}: there is none"))
         };
-        let mut dedup = DedupOptions::new(recipe);
         dedup.require_recipe = self.recipe.is_some();
-        dedup.k = self.k;
-        dedup.similarity = self.similarity;
         dedup.evidence = self.evidence()?;
-        dedup.confirm =
-            self.confirm.map(|text| text.parse::<Confirm>()).transpose().map_err(|why| why.to_string())?;
         dedup.min_tokens = self.min_tokens.unwrap_or(unit.map_or(0, |_| Unit::DEFAULT_MIN_TOKENS));
         dedup.min_features = self.min_features;
         dedup.engine = options;
@@ -110,6 +99,7 @@ impl Description {
         job.duplicates_header = self.duplicates_header;
         job.rejects = self.rejects;
         job.annotate = self.annotate;
+        job.cluster_size = self.cluster_size;
         job.add_fingerprint = self.add_fingerprint;
         job.keep_fields = self.keep_fields;
         job.old_id = self.old_id;
@@ -150,6 +140,26 @@ impl Description {
             _ => Err(format!("keep = {:?}: 'first', 'longest' or 'max:FIELD' is wanted", self.keep)),
         }
     }
+}
+
+/// When documents are near-duplicates.
+pub(crate) fn near_options(
+    recipe: Recipe,
+    k: Option<u32>,
+    similarity: Option<f64>,
+    confirm: Option<&str>,
+) -> std::result::Result<DedupOptions, String> {
+    match (k, similarity, recipe.bands()) {
+        (None, Some(_), None) => {
+            return Err("similarity: needs MinHash fingerprints; others have k".into());
+        }
+        (Some(_), Some(_), _) => return Err("k and similarity: only one of them can be given".into()),
+        _ => {}
+    }
+    let mut options = DedupOptions::new(recipe);
+    (options.k, options.similarity) = (k, similarity);
+    options.confirm = confirm.map(str::parse::<Confirm>).transpose().map_err(|why| why.to_string())?;
+    Ok(options)
 }
 
 /// Runs a job. Returns what became of the documents.

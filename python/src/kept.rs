@@ -21,17 +21,15 @@ trait Decider: Send {
 
 impl<F: Fingerprint> Decider for dedup::KeptFingerprints<F> {
     fn decide(&mut self, words: &[u64], ticker: &Ticker) -> Result<Columns> {
-        let (mut indices, mut of, mut distances) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, fingerprint) in (0..).zip(fingerprints::<F>(words)) {
+        let (mut of, mut distances) = (Vec::new(), Vec::new());
+        for fingerprint in fingerprints::<F>(words) {
             ticker.check()?;
-            for found in self.decide(fingerprint)? {
-                indices.push(index);
-                of.push(found.id.cast_signed());
-                distances.push(found.distance);
-            }
+            let nearest = self.decide(fingerprint)?;
+            of.push(nearest.map_or(-1, |nearest| nearest.id.cast_signed()));
+            distances.push(nearest.map_or(0, |nearest| nearest.distance));
         }
-        let columns = Columns::default().with("index", Column::Indices(indices));
-        Ok(columns.with("of", Column::Indices(of)).with("distance", Column::Distances(distances)))
+        let columns = Columns::default().with("duplicate_of", Column::Indices(of));
+        Ok(columns.with("distance", Column::Distances(distances)))
     }
 }
 
@@ -54,7 +52,7 @@ impl KeptFingerprints {
         Ok(Self { decider: Mutex::new(Some(decider)), process: std::process::id() })
     }
 
-    /// Decides fingerprints in order: the nearest kept ones of those that are not kept.
+    /// Decides fingerprints in order: the number of the nearest kept one, or -1, and the distance.
     fn decide<'py>(&self, py: Python<'py>, words: PyReadonlyArray1<'_, u64>) -> PyResult<Bound<'py, PyDict>> {
         if std::process::id() != self.process {
             return Err(fork_error(py, "was made before a fork; make another one in this process"));

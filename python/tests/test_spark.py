@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,11 +27,12 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java", allow_module_level=True)
 pytest.importorskip("pyspark", reason="this Python has no pyspark")
 
+import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 
-from nearprint import spark
+from nearprint import _nearprint, spark
 from nearprint._settings import settings_of
 from nearprint.spark import _runs
 
@@ -155,15 +158,24 @@ def kept_of(ids: list[int], numbers: list[Optional[int]], scores: list[Any], kin
     for at in order:
         number = numbers[at]
         found = []
-        for other in kept:
+        for place, other in enumerate(kept):
             distance = None if number is None else near(numbers[other] or 0, number, kind)
             if distance is not None:
-                found.append((distance, ids[other]))
+                found.append((distance, place))
         if found:
-            dropped[ids[at]] = min(found)
+            distance, place = min(found)
+            dropped[ids[at]] = distance, ids[kept[place]]
         elif number is not None:
             kept.append(at)
     return dropped
+
+
+def check_clusters(rows: list[Any]) -> None:
+    """A cluster is a kept row, and all rows that duplicate it."""
+    sizes = Counter(row.cluster for row in rows)
+    for row in rows:
+        assert row.cluster == (row.id if row.duplicate_of is None else row.duplicate_of)
+        assert row.cluster_size == sizes[row.cluster]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
@@ -190,6 +202,10 @@ def test_the_same_as_on_one_machine(kind: Kind, session: SparkSession, tmp_path:
         rows = spark.dedup(df, keep="max:score", annotate=True, **options).collect()
         assert len(rows) == len(ids)
         assert {row.id: (row.distance, row.duplicate_of) for row in rows if row.duplicate_of is not None} == dropped
+        sizes = Counter(row.cluster for row in rows)
+        assert all(
+            row.cluster == (row.duplicate_of or row.id) and row.cluster_size == sizes[row.cluster] for row in rows
+        )
         kept = spark.dedup(df, keep="max:score", **options)
         assert kept.columns == df.columns
         assert sorted(row.id for row in kept.collect()) == sorted(set(ids) - dropped.keys())
@@ -267,40 +283,90 @@ def test_fingerprints_of_texts(session: SparkSession) -> None:
         assert table.column_names == ["id", "body", "print"]
 
 
+def decided(df: DataFrame, **options: Any) -> list[int]:
+    """The number of the text that each of some texts duplicates, or -1."""
+    rows = spark.dedup(df, text="text", annotate=True, **options).orderBy("id").collect()
+    check_clusters(rows)
+    return [-1 if row.duplicate_of is None else row.duplicate_of for row in rows]
+
+
 def test_regression_texts_without_features_are_near_only_copies(session: SparkSession) -> None:
-    texts = ["red car sale", "blue house rent", "", "two more words", "red car sale", "", "one text of five words"]
+    texts = ["red car sale", "blue house rent", "", "two more words", "red car sale", None, "one text of five words"]
     df = session.createDataFrame(pa.table({"id": list(range(len(texts))), "text": texts}))
     for recipe in ("simhash-py", "minhash short=none shingle=4"):
-        expected = nearprint.dedup(texts, recipe=recipe)["duplicate_of"].tolist()
+        expected = nearprint.dedup([text or "" for text in texts], recipe=recipe)["duplicate_of"].tolist()
         assert expected == [-1, -1, -1, -1, 0, -1, -1]
+        assert decided(df, recipe=recipe) == expected, recipe
         near: dict[str, Any] = {"k": 3} if recipe == "simhash-py" else {"similarity": 0.5}
         prints = spark.fingerprint(df, "text", recipe=recipe).persist()
-        rows = spark.dedup(prints, annotate=True, **near).orderBy("id").collect()
-        assert [-1 if row.duplicate_of is None else row.duplicate_of for row in rows] == expected, recipe
         assert spark.pairs(prints, **near).count() == 0
         assert sorted(row.id for row in spark.clusters(prints, **near).collect()) == [0, 4]
 
 
-def test_documents_are_kept_as_by_the_library(session: SparkSession) -> None:
+def documents(count: int) -> list[str]:
+    """Texts of which many are copies with some other words, some with the same words, and some without any."""
     source = random.Random(5)
     words = [f"word{number}" for number in range(400)]
-    texts: list[str] = []
-    for index in range(300):
-        text = source.choice(texts).split() if index % 2 and texts else source.choices(words, k=60)
-        for _ in range(source.randrange(6)):
+    texts = ["", "two words"]
+    for index in range(count - len(texts)):
+        text = source.choice(texts).split() if index % 2 else source.choices(words, k=60)
+        for _ in range(source.randrange(6) if len(text) > 2 else 0):
             text[source.randrange(len(text))] = source.choice(words)
         texts.append(" ".join(text))
-    scores = [source.randrange(40) for _ in texts]
-    # Spark compares estimates: 28 bits stand for a similarity of 0.5.
-    expected = nearprint.dedup(texts, keep=scores, k=28)
-    df = session.createDataFrame(pa.table({"id": list(range(300)), "text": texts, "score": scores}))
-    annotated = spark.dedup(
-        spark.fingerprint(df, "text").persist(), similarity=0.5, keep="max:score", annotate=True, partitions=3
-    )
-    rows = annotated.orderBy("id").collect()
-    of = [-1 if row.duplicate_of is None else row.duplicate_of for row in rows]
-    assert 50 < sum(one >= 0 for one in of) < 250
-    assert of == expected["duplicate_of"].tolist()
+    return texts
+
+
+def shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.split()
+    return {tuple(words[at : at + 3]) for at in range(len(words) - 2)} or {(word,) for word in words}
+
+
+def similar(texts: list[str], order: list[int], least: float) -> list[tuple[int, float]]:
+    """What each text duplicates, and their similarity, by comparing candidates with all kept ones."""
+    line, k = _nearprint.Deduplicator.temporary("minhash", None, least, None).candidates()
+    prints = numbers_of(nearprint.fingerprint(texts, line))
+    pairs = nearprint.find_all(prints, k, width=256, bands=_nearprint.recipe_line(line)[2])
+    near_prints = set(zip(numbers_of(pairs["a"]), numbers_of(pairs["b"]))) | {(one, one) for one in prints}
+    sets, found = [shingles(text) for text in texts], [(-1, math.nan)] * len(texts)
+    kept: list[int] = []
+    for at in order:
+        best = 0.0
+        for other in kept:
+            if (min(prints[at], prints[other]), max(prints[at], prints[other])) not in near_prints:
+                continue
+            similarity = len(sets[at] & sets[other]) / max(len(sets[at] | sets[other]), 1)
+            if similarity >= least and similarity > best:
+                best, found[at] = similarity, (other, similarity)
+        if not best:
+            kept.append(at)
+    return found
+
+
+def test_documents_are_decided_exactly(session: SparkSession) -> None:
+    texts = documents(300)
+    scores = [at * 7919 % 40 for at in range(len(texts))]
+    df = session.createDataFrame(pa.table({"id": list(range(300)), "text": texts, "score": scores})).repartition(3)
+    order = sorted(range(len(texts)), key=lambda at: (-scores[at], at))
+    for least, keep, in_order in ((0.7, None, list(range(300))), (0.5, "max:score", order)):
+        expected = similar(texts, in_order, least)
+        of = [other for other, _ in expected]
+        assert 50 < sum(one >= 0 for one in of) < 250
+        library = nearprint.dedup(texts, keep=None if keep is None else scores, similarity=least)
+        assert library["kept"].tolist() == [one < 0 for one in of]
+        # Of equally similar texts, the library takes the first of the list, also where others are decided first.
+        assert np.allclose(library["similarity"], [alike for _, alike in expected], atol=1e-4, equal_nan=True)
+        assert keep is not None or library["duplicate_of"].tolist() == of
+        for partitions in (1, 4, 16) if keep is None or FULL else (5,):
+            options: dict[str, Any] = {"keep": keep, "similarity": least, "partitions": partitions}
+            assert decided(df, **options) == of, options
+    # What was left out last has the similarities of the definition, and goes without annotation.
+    left = spark.dedup(df, text="text", annotate=True, **options).where("duplicate_of is not null").collect()
+    assert [(row.id, round(row.similarity, 4)) for row in sorted(left)] == [
+        (at, round(similarity, 4)) for at, (other, similarity) in enumerate(expected) if other >= 0
+    ]
+    kept = spark.dedup(df, text="text", **options)
+    assert kept.columns == df.columns
+    assert sorted(row.id for row in kept.collect()) == [at for at, (other, _) in enumerate(expected) if other < 0]
 
 
 @pytest.mark.parametrize("width", [64, 256])
@@ -468,6 +534,8 @@ def test_misfits_are_refused(session: SparkSession, tmp_path: Path) -> None:
         ("width 256: fingerprint is bigint", lambda: spark.pairs(df, 3, width=256)),
         ("different widths", lambda: spark.pairs_between(df, wide, 3)),
         ("65", lambda: spark.pairs(df, 65)),
+        ("text= names", lambda: spark.dedup(df, similarity=0.7)),
+        ("bigint, where texts", lambda: spark.dedup(df, text="id")),
         ("keep = 'best'", lambda: spark.dedup(df, 3, keep="best")),
         ("no column 'best'", lambda: spark.dedup(df, 3, keep="max:best")),
         ("there is one already", lambda: spark.dedup(df.withColumnRenamed("score", "distance"), 3, annotate=True)),

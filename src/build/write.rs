@@ -1,4 +1,4 @@
-//! Writes a run, whether its rows are new or those of other runs.
+//! Writes a run of new rows, or of the rows of other runs.
 
 use super::keys::{KeySource, write_keys_file};
 use super::natural::NaturalTable;

@@ -12,7 +12,7 @@ use crate::database::stats::Stats;
 use crate::database::{Database, width_of, width_of_damaged};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, U256, Width};
-use crate::format::schema::Schema;
+use crate::format::schema::{KeyStorage, Schema};
 use crate::options::Options;
 use crate::progress::Progress;
 use crate::run::Verification;
@@ -74,11 +74,7 @@ impl Options {
     /// # Errors
     /// As [`create`](Options::create).
     pub fn create_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyDatabase> {
-        Ok(match width {
-            Width::W64 => AnyDatabase::W64(self.create(path, schema)?),
-            Width::W128 => AnyDatabase::W128(self.create(path, schema)?),
-            Width::W256 => AnyDatabase::W256(self.create(path, schema)?),
-        })
+        self.build_any(path, width, schema)?.finish()
     }
 
     /// Starts loading rows in bulk into a new database, as [`build`](Options::build) does.
@@ -86,11 +82,7 @@ impl Options {
     /// # Errors
     /// As [`build`](Options::build).
     pub fn build_any(&self, path: impl AsRef<Path>, width: Width, schema: &Schema) -> Result<AnyBuilder> {
-        Ok(AnyBuilder(match width {
-            Width::W64 => PerWidth::W64(self.build(path, schema)?),
-            Width::W128 => PerWidth::W128(self.build(path, schema)?),
-            Width::W256 => PerWidth::W256(self.build(path, schema)?),
-        }))
+        AnyBuilder::begin(self, path.as_ref(), width, schema)
     }
 
     /// Opens a database of any width.
@@ -98,11 +90,7 @@ impl Options {
     /// # Errors
     /// As [`open`](Options::open), without [`Error::Width`](crate::Error::Width).
     pub fn open_any(&self, path: impl AsRef<Path>) -> Result<AnyDatabase> {
-        Ok(match width_of(&path)? {
-            Width::W64 => AnyDatabase::W64(self.open(path)?),
-            Width::W128 => AnyDatabase::W128(self.open(path)?),
-            Width::W256 => AnyDatabase::W256(self.open(path)?),
-        })
+        AnyDatabase::open_with(self, path.as_ref())
     }
 
     /// Saves what can be read of a damaged database, as [`repair`](Options::repair) does. The width
@@ -116,8 +104,12 @@ impl Options {
         dest: impl AsRef<Path>,
         fallback: &Schema,
     ) -> Result<RepairReport> {
-        with_width!(width_of_damaged(&path)?, F => self.repair::<F>(path, dest, fallback))
+        repair(self, path.as_ref(), dest.as_ref(), fallback)
     }
+}
+
+fn repair(options: &Options, path: &Path, dest: &Path, fallback: &Schema) -> Result<RepairReport> {
+    with_width!(width_of_damaged(path)?, F => options.repair::<F>(path, dest, fallback))
 }
 
 impl AnyDatabase {
@@ -127,6 +119,14 @@ impl AnyDatabase {
     /// As [`Options::open_any`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Options::new().open_any(path)
+    }
+
+    fn open_with(options: &Options, path: &Path) -> Result<Self> {
+        Ok(match width_of(path)? {
+            Width::W64 => Self::W64(options.open(path)?),
+            Width::W128 => Self::W128(options.open(path)?),
+            Width::W256 => Self::W256(options.open(path)?),
+        })
     }
 
     /// The width of the fingerprints.
@@ -213,7 +213,7 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Snapshot::backup`](crate::Snapshot::backup).
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
-        typed!(AnyDatabase: self, database => database.snapshot()?.backup(dest))
+        self.snapshot()?.backup(dest)
     }
 
     /// Merges all runs into one and closes the writer: see
@@ -222,11 +222,9 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::writer`] and [`Writer::compact`](crate::Writer::compact).
     pub fn compact(&self) -> Result<()> {
-        typed!(AnyDatabase: self, database => {
-            let mut writer = database.writer()?;
-            writer.compact()?;
-            writer.close()
-        })
+        let mut writer = self.writer()?;
+        writer.compact()?;
+        writer.close()
     }
 
     /// Ingests folders of runs and closes the writer: see
@@ -235,12 +233,10 @@ impl AnyDatabase {
     /// # Errors
     /// As [`Database::writer`] and [`Writer::ingest`](crate::Writer::ingest).
     pub fn ingest(&self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
-        typed!(AnyDatabase: self, database => {
-            let mut writer = database.writer()?;
-            let report = writer.ingest(folders)?;
-            writer.close()?;
-            Ok(report)
-        })
+        let mut writer = self.writer()?;
+        let report = writer.ingest(folders)?;
+        writer.close()?;
+        Ok(report)
     }
 }
 
@@ -260,6 +256,14 @@ macro_rules! rebuilt {
 }
 
 impl AnyBuilder {
+    fn begin(options: &Options, path: &Path, width: Width, schema: &Schema) -> Result<Self> {
+        Ok(Self(match width {
+            Width::W64 => PerWidth::W64(options.build(path, schema)?),
+            Width::W128 => PerWidth::W128(options.build(path, schema)?),
+            Width::W256 => PerWidth::W256(options.build(path, schema)?),
+        }))
+    }
+
     /// The id of the first row that comes without one: see [`Builder::first_id`].
     #[must_use]
     pub fn first_id(self, id: u64) -> Self {
@@ -278,10 +282,17 @@ impl AnyBuilder {
         rebuilt!(self, builder => builder.identity(name))
     }
 
-    /// Adds rows: see [`Builder::push`]. `stored` receives the id of each row; an error of it ends the work, and the rows before it stay.
+    /// Whether rows have keys, and what keys have beside them.
+    #[must_use]
+    pub fn key_storage(&self) -> KeyStorage {
+        typed!(PerWidth: &self.0, builder => builder.key_storage())
+    }
+
+    /// Adds rows: see [`Builder::push`]. `stored` receives the id of each row; an error of it ends the
+    /// work, and the rows before it stay.
     ///
     /// # Errors
-    /// As [`Builder::push`], and those of `stored`.
+    /// As [`Builder::push`], and whatever `stored` returns.
     pub fn push(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         typed!(PerWidth: &mut self.0, builder => rows.store(stored, |row| builder.push(row)))
     }

@@ -194,7 +194,7 @@ pub fn distances(width: Width, a: &[u64], b: &[u64]) -> Vec<u32> {
     })
 }
 
-/// The sketches of fingerprints with bands: all other bits are 0, so that [`distances`] are those of
+/// The sketches of fingerprints with bands: all other bits are 0, so that [`distances`] compares
 /// sketches.
 ///
 /// # Errors

@@ -3,7 +3,9 @@
 //!
 //! A fingerprint is [`Width::words`](crate::Width::words) 64-bit words, the least significant one first. Several stand
 //! one after the other; an incomplete last one is ignored. Results are rows that a [`Sink`]
-//! receives, or [`Columns`]. What fails has an [`ErrorKind`](crate::ErrorKind).
+//! receives, or [`Columns`]. What fails has an [`ErrorKind`](crate::ErrorKind). What takes a generic
+//! argument converts it and calls a function without one, so that callers do not compile the engine
+//! again.
 //!
 //! ```
 //! use nearprint::erased::{Columns, NewRows};

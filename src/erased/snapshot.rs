@@ -152,6 +152,10 @@ impl AnySnapshot {
     /// # Errors
     /// As [`Snapshot::backup`].
     pub fn backup(&self, dest: impl AsRef<Path>) -> Result<()> {
+        self.backup_to(dest.as_ref())
+    }
+
+    fn backup_to(&self, dest: &Path) -> Result<()> {
         typed!(PerWidth: &self.inner, snapshot => snapshot.backup(dest))
     }
 
@@ -170,6 +174,10 @@ impl AnySnapshot {
     /// # Errors
     /// As [`Snapshot::query`].
     pub fn query(&self, fingerprint: &[u64], query: impl Into<Query>, sink: &mut dyn Sink) -> Result<()> {
+        self.query_rows(fingerprint, query.into(), sink)
+    }
+
+    fn query_rows(&self, fingerprint: &[u64], query: Query, sink: &mut dyn Sink) -> Result<()> {
         typed!(PerWidth: &self.inner, snapshot => {
             let matches = snapshot.query(Fingerprint::from_le_words(fingerprint), query)?;
             self.rows_of(snapshot).push_matches(0, &matches, sink)

@@ -51,7 +51,7 @@ impl AnyWriter {
     /// the work, and the rows before it stay.
     ///
     /// # Errors
-    /// As [`Writer::insert`], and those of `stored`.
+    /// As [`Writer::insert`], and whatever `stored` returns.
     pub fn insert(&mut self, rows: &NewRows<'_>, stored: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         typed!(PerWidth: &mut self.0, writer => rows.store(stored, |row| writer.insert(row)))
     }
@@ -94,6 +94,10 @@ impl AnyWriter {
     /// # Errors
     /// As [`Writer::query`].
     pub fn query(&mut self, fingerprint: &[u64], query: impl Into<Query>, sink: &mut dyn Sink) -> Result<()> {
+        self.query_rows(fingerprint, query.into(), sink)
+    }
+
+    fn query_rows(&mut self, fingerprint: &[u64], query: Query, sink: &mut dyn Sink) -> Result<()> {
         typed!(PerWidth: &mut self.0, writer => {
             let matches = writer.query(Fingerprint::from_le_words(fingerprint), query)?;
             for Match { distance, fingerprint, id } in matches {
@@ -174,6 +178,11 @@ impl AnyWriter {
     /// # Errors
     /// As [`Writer::ingest`].
     pub fn ingest(&mut self, folders: &[impl AsRef<Path>]) -> Result<IngestReport> {
+        let folders: Vec<&Path> = folders.iter().map(AsRef::as_ref).collect();
+        self.ingest_folders(&folders)
+    }
+
+    fn ingest_folders(&mut self, folders: &[&Path]) -> Result<IngestReport> {
         typed!(PerWidth: &mut self.0, writer => writer.ingest(folders))
     }
 

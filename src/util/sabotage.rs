@@ -1,13 +1,14 @@
-//! Tests of the tests: under `--cfg sabotage` one safety measure can be disabled by name, and the
-//! test suite must fail. Ordinary builds contain none of this. See `tests/sabotage.sh`.
+//! Tests of the tests: in unit tests, and in programs under `--cfg sabotage`, one safety measure can
+//! be disabled by name, and the test suite must fail. Ordinary builds contain none of this. See
+//! `tests/sabotage.sh`.
 
 /// The measures that `NEARPRINT_SABOTAGE=NAME` can disable, one at a time.
-#[cfg(sabotage)]
+#[cfg(any(test, sabotage))]
 pub(crate) const MEASURES: [&str; 6] =
     ["wal-sync", "run-sync", "manifest-sync", "folder-sync", "page-check", "table"];
 
 /// Whether a measure is disabled.
-#[cfg(sabotage)]
+#[cfg(any(test, sabotage))]
 pub(crate) fn skips(measure: &str) -> bool {
     static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     debug_assert!(MEASURES.contains(&measure), "{measure} is on the list");
@@ -15,7 +16,7 @@ pub(crate) fn skips(measure: &str) -> bool {
 }
 
 /// Whether a measure is disabled: always false in ordinary builds.
-#[cfg(not(sabotage))]
+#[cfg(not(any(test, sabotage)))]
 #[inline]
 pub(crate) const fn skips(_measure: &str) -> bool {
     false

@@ -272,7 +272,7 @@ fn a_snapshot_that_reads_on_equals_one_that_reads_everything<F: Fingerprint>() {
     let mut random = Random(11);
     let mut writer = database.writer().unwrap();
     let mut readers: Vec<Snapshot<F>> = (0..3).map(|_| database.snapshot().unwrap()).collect();
-    for step in 0..short_or_full(700, 4000) {
+    for step in 0..short_or_full(700, 2000) {
         for _ in 0..random.below(4) {
             match random.below(8) {
                 0..3 => writer.delete(random.below(20)).unwrap(),

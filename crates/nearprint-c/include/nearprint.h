@@ -313,7 +313,7 @@ typedef int32_t (*nearprint_keyed_match_fn)(void *context,
                                             const char *key,
                                             size_t key_len);
 
-// Receives a key and its text, both of which live until the function returns. `text_len` is 0 where
+// Receives a key and its text. Both live until the function returns. `text_len` is 0 where
 // the database stores no texts. Another value than 0 ends the list with NEARPRINT_STOPPED.
 //
 // Called on the thread of the caller. It must not throw.

@@ -91,7 +91,7 @@ skip() {
 }
 fails() { ! "$@" || { echo "did not fail: $*"; exit 1; }; }
 
-# The examples, of which the first argument is the program, and the second one a command before it.
+# The examples. The first argument is the program, and the others are a command that runs it.
 check_stream() {
   mkdir "$work/stream"
   printf '%s\n' 0x1f3a 0xffff0000 | "$1" "$work/stream/seen.np" > /dev/null
@@ -109,7 +109,8 @@ clusters() {
   rm -r "$work/lines"
 }
 
-for compiler in gcc clang; do
+c_programs() {
+  local compiler=$1
   compile "$compiler" c99 abi "$here/tests/abi.c" "${shared[@]}"
   run "$work/abi"
   compile "$compiler" c99 abi-sanitized "${sanitizers[@]}" "$here/tests/abi.c" "${static[@]}"
@@ -118,8 +119,9 @@ for compiler in gcc clang; do
   run "$work/fork"
   compile "$compiler" c99 check_stream "$here/examples/check_stream.c" "${shared[@]}"
   check_stream "$work/check_stream" "${leaks[@]}"
-done
-for compiler in g++ clang++; do
+}
+cpp_programs() {
+  local compiler=$1 standard
   for standard in c++17 c++20; do
     compile "$compiler" "$standard" wrapper "$here/tests/wrapper.cpp" "${shared[@]}"
     run "$work/wrapper"
@@ -138,9 +140,24 @@ for compiler in g++ clang++; do
   done
   compile "$compiler" c++17 clusters "$here/examples/clusters.cpp" "${shared[@]}"
   clusters "$work/clusters" "${leaks[@]}"
-done
-run "${leaks[@]}" "$work/abi"
-run "${leaks[@]}" "$work/wrapper"
+}
+
+# Two compilers at a time, each in a folder of its own.
+with_each() {
+  local programs=$1 compiler job jobs=()
+  for compiler in "${@:2}"; do
+    mkdir "$work/$compiler"
+    (work+=/$compiler; "$programs" "$compiler") &
+    jobs+=($!)
+  done
+  for job in "${jobs[@]}"; do
+    wait "$job"
+  done
+}
+with_each c_programs gcc clang
+with_each cpp_programs g++ clang++
+run "${leaks[@]}" "$work/clang/abi"
+run "${leaks[@]}" "$work/clang++/wrapper"
 run python3 "$here/tests/abi.py" "$prefix/lib/libnearprint.so"
 
 # pkg-config finds the installed library, shared and static. The linker takes the static one where there is no other.

@@ -58,6 +58,18 @@ impl ShingleSet {
     /// because texts without words have nothing in common.
     #[must_use]
     pub fn similarity(&self, other: &Self) -> f64 {
+        let shared = self.shared(other);
+        shared as f64 / (self.len() + other.len() - shared).max(1) as f64
+    }
+
+    /// The share of its shingles that are in another set, from 0 to 1; 0 for an empty set.
+    #[must_use]
+    pub fn contained_in(&self, other: &Self) -> f64 {
+        self.shared(other) as f64 / self.len().max(1) as f64
+    }
+
+    /// The size of the intersection.
+    fn shared(&self, other: &Self) -> usize {
         let (mut a, mut b) = (self.hashes.iter().peekable(), other.hashes.iter().peekable());
         let mut shared = 0;
         while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
@@ -66,8 +78,7 @@ impl ShingleSet {
             a.next_if(|_| left <= right);
             b.next_if(|_| right <= left);
         }
-        let all = self.len() + other.len() - shared;
-        shared as f64 / all.max(1) as f64
+        shared
     }
 
     /// The least number of its shingles that a set shares with one of a similarity.

@@ -32,7 +32,7 @@ const MAX_TEXTS: usize = 64;
 
 /// Texts that documents may contain.
 ///
-/// Words are those of the [default recipe](crate::Recipe::DEFAULT): runs of letters and digits, in
+/// The [default recipe](crate::Recipe::DEFAULT) defines words: runs of letters and digits, in
 /// lower case; each character of Chinese and Japanese. A text is found by its runs of n neighbouring
 /// words. One of fewer words is found as a whole, if it has at least [`MIN_WORDS`], or n. Takes 24 bytes for each
 /// n-gram and the words of all texts.

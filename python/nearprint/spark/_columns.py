@@ -31,6 +31,11 @@ class Near(NamedTuple):
     def type(self) -> DataType:
         return LongType() if self.width == 64 else BinaryType()
 
+    @property
+    def groups(self) -> int:
+        """The groups of a fingerprint."""
+        return self.k + 1 if self.bands is None else int(self.bands.partition("x")[0])
+
 
 DISTANCE = StructField("distance", IntegerType())
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from .. import _nearprint
 from .._settings import check_count
 from ._columns import Near, column_of, near_of, type_of, words_in
-from ._join import SPLIT_ABOVE, joined
+from ._join import SPLIT_ABOVE, joined, present
 
 #: Up to this many pairs of local forests are united on the driver: 640 MB of fingerprints of 256 bits.
 DRIVER_PAIRS = 10_000_000
@@ -43,21 +43,10 @@ def clusters(
     """
     near = near_of(df, fingerprint, k, similarity, bands, width)
     type_of(df, id)
-    settings = partitions, split_above, driver_pairs
-    return members(df, [sf.col(id).alias(id)], fingerprint, near, settings)
-
-
-def members(
-    df: DataFrame,
-    columns: list[Column],
-    fingerprint: str,
-    near: Near,
-    settings: tuple[Optional[int], Optional[int], int],
-) -> DataFrame:
-    """The rows of clusters: some columns, ``fingerprint`` and ``cluster``."""
-    partitions, split_above, driver_pairs = settings
-    labels = _labels(joined(df, fingerprint, near, partitions, split_above, forest=True), near, driver_pairs)
-    rows = df.select(*columns, sf.col(fingerprint).alias("fingerprint")).where(sf.col(fingerprint).isNotNull())
+    forests = joined(present(df, fingerprint), near, (partitions, split_above), forest=True)
+    labels = labels_of(forests, near, driver_pairs)
+    rows = df.select(sf.col(id).alias(id), sf.col(fingerprint).alias("fingerprint"))
+    rows = rows.where(sf.col("fingerprint").isNotNull())
     # The fingerprint 0 of a text without a token is not even near itself.
     several = sf.col("count") > 1
     if near.bands is not None:
@@ -69,22 +58,25 @@ def members(
         .where(sf.col("cluster").isNotNull() | several)
         .select("fingerprint", sf.coalesce("cluster", "fingerprint").alias("cluster"))
     )
-    names = [name for name in rows.columns if name != "fingerprint"]
-    return rows.join(clustered, "fingerprint").select(*names, "fingerprint", "cluster")
+    return rows.join(clustered, "fingerprint").select(id, "fingerprint", "cluster")
 
 
-def _labels(forests: DataFrame, near: Near, driver_pairs: int) -> DataFrame:
-    """The ends of pairs, each with the smallest end of its connected component."""
+def labels_of(forests: DataFrame, near: Near, driver_pairs: int, at_most: Optional[int] = None) -> DataFrame:
+    """The ends of pairs, each with the smallest end of its connected component. There may be ``at_most`` pairs."""
     most = check_count(driver_pairs, "driver_pairs", 0)
-    forests = forests.select("a", "b").persist()
+    forests = forests.select("a", "b")
     schema = StructType([StructField("fingerprint", near.type), StructField("cluster", near.type)])
-    try:
-        if forests.count() > most:
-            return _labels_by_stars(forests, near)
+    if at_most is not None and at_most <= most:
         ends = forests.toArrow()
-        found = _nearprint.components(words_in(ends["a"], near.width), words_in(ends["b"], near.width), near.width)
-    finally:
-        forests.unpersist()
+    else:
+        forests = forests.persist()
+        try:
+            if forests.count() > most:
+                return _labels_by_stars(forests, near)
+            ends = forests.toArrow()
+        finally:
+            forests.unpersist()
+    found = _nearprint.components(words_in(ends["a"], near.width), words_in(ends["b"], near.width), near.width)
     table = pa.table({name: column_of(found[name]) for name in schema.names})
     return forests.sparkSession.createDataFrame(table, schema)
 

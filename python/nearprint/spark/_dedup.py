@@ -1,20 +1,28 @@
-"""Deduplication: the rows of a cluster are decided in order by one task."""
+"""Deduplication: documents whose fingerprints are connected are decided in order by one task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Optional
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Optional, Union
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-from .. import partition
+from .. import _nearprint, partition
+from .._arrays import Words
 from .._errors import InputError
-from ._columns import DISTANCE, Batches, near_of, shaped, type_of, words_in
-from ._components import DRIVER_PAIRS, members
-from ._join import SPLIT_ABOVE, placed_by
+from .._texts import stored_fingerprints
+from ._columns import DISTANCE, Batches, Near, near_of, shaped, type_of, words_in
+from ._components import DRIVER_PAIRS, labels_of
+from ._join import SPLIT_ABOVE, joined, placed_by, present
+from ._texts import fingerprint as with_fingerprints
+
+#: The numbers of the rows that some rows duplicate, -1 for kept ones, and how near they are.
+_Decided = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
 
 
 def dedup(
@@ -22,64 +30,170 @@ def dedup(
     k: Optional[int] = None,
     *,
     id: str = "id",
+    text: Optional[str] = None,
     fingerprint: str = "fingerprint",
     keep: Optional[str] = None,
     annotate: bool = False,
+    recipe: str = "minhash",
     similarity: Optional[float] = None,
+    confirm: Optional[str] = None,
     bands: Optional[str] = None,
     width: Optional[int] = None,
     partitions: Optional[int] = None,
     split_above: Optional[int] = SPLIT_ABOVE,
     driver_pairs: int = DRIVER_PAIRS,
 ) -> DataFrame:
-    """The rows of ``df`` that are not near an earlier kept one, as ``nearprint dedup`` keeps them.
+    """The rows of ``df`` that are not near an earlier kept one, as :func:`nearprint.dedup` keeps them.
 
-    ``keep`` chooses one of several near rows: ``"max:COLUMN"`` the one with the largest number (as a double; null is
-    the smallest), ``"longest:COLUMN"`` the one with the longest text; by default, and of equally good ones, the one
-    with the smallest ``id``. Ids are integers or texts, and unique. Rows without a fingerprint are kept.
+    ``text`` names a column of texts. Two texts are near if the Jaccard similarity of their sets of features is at least
+    ``similarity``, by default 0.7; features are three-word shingles, unless ``recipe`` has others. Fingerprints only
+    find candidates. So no text below the limit is left out, and few above it are kept: see :func:`nearprint.dedup`,
+    whose ``recipe``, ``k``, ``similarity`` and ``confirm`` these are.
 
-    With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the nearest kept row (the smallest
-    id of equally near ones), and ``distance``; both are null for kept rows.
+    Without ``text``, a column of fingerprints is compared, and near means a distance of at most ``k`` bits. Where
+    the fingerprints are made of texts, this estimates whether texts are similar.
 
-    As :func:`clusters`, this function runs a part of the work. The rows of a cluster are then decided by one task,
-    which remembers the kept ones on its disk. Exceptions as for :func:`pairs`; ``InputError`` also for ids that are
-    null or occur twice, which is looked at first.
+    Rows are decided in the order of their ids, which are integers or texts, and unique: the first of several near rows
+    is kept. ``keep`` chooses another one: ``"max:COLUMN"`` the one with the largest number (as a double; null is the
+    smallest), ``"longest:COLUMN"`` the one with the longest text; of equally good ones, the one with the smallest id.
+    Rows without a text or a fingerprint are kept. The number of partitions changes no result: the kept rows are those
+    of :func:`nearprint.dedup` for the texts in the order of their ids.
+
+    With ``annotate`` all rows are returned, with columns ``duplicate_of``, the id of the nearest kept row (of equally
+    near ones, that which is decided first); ``similarity`` for texts, or ``distance``; ``cluster``, the id of the kept
+    row; and ``cluster_size``, the number of rows of the cluster, the kept one included. For kept rows the first two are
+    null.
+
+    Each text is shuffled once, to the task that decides what its fingerprint is connected with, and the groups of its
+    fingerprint once. The task remembers kept texts on its disk. As :func:`clusters`, this function runs a part of the
+    work; ``df`` is computed again for the rest, so persist it if it is expensive. Other arguments and exceptions as for
+    :func:`pairs`; ``InputError`` also for ids that are null or occur twice, which is looked at first.
     """
-    near = near_of(df, fingerprint, k, similarity, bands, width)
     id_type = type_of(df, id)
     if not isinstance(id_type, StringType) and id_type.simpleString() not in ("bigint", "int", "smallint", "tinyint"):
         raise InputError(f"{id}: {id_type.simpleString()}, where integers or texts are wanted")
-    if annotate and {"duplicate_of", "distance"} & set(df.columns):
-        raise InputError("duplicate_of, distance: annotate adds columns of these names, and there is one already")
+    if text is not None:
+        by: Union[_Fingerprints, _Texts] = _Texts.of(df, text, recipe, (k, similarity, confirm))
+    elif similarity is not None or confirm is not None:
+        raise InputError("similarity, confirm: are of texts, and text= names their column; fingerprints have k")
+    else:
+        by = _Fingerprints(near_of(df, fingerprint, k, None, bands, width), fingerprint)
+    added = {"duplicate_of", by.nearness.name, "cluster", "cluster_size"} & set(df.columns)
+    if annotate and added:
+        raise InputError(f"{', '.join(sorted(added))}: annotate adds columns of these names, and there is one already")
     rank = _rank(df, keep)
-    _check_ids(df, id)
-    columns = [sf.col(id).alias("id"), rank.alias("rank")]
-    rows = members(df, columns, fingerprint, near, (partitions, split_above, driver_pairs))
+    count = _count(df, id)
+    # No group has more rows than the table, and no forest more pairs than groups.
+    parts_above = None if split_above is None or count <= split_above else split_above
+    forests = joined(present(df, by.column), by.near, (partitions, parts_above), forest=True, words_of=by.words_of)
+    labels = labels_of(forests, by.near, driver_pairs, count * by.near.groups)
+    rows = by.rows(df.select(sf.col(id).alias("id"), rank.alias("rank"), sf.col(by.column).alias("value")))
+    rows = rows.where(sf.col("fingerprint").isNotNull()).join(labels, "fingerprint", "left")
+    rows = rows.select("id", "rank", "value", sf.coalesce("cluster", "fingerprint").alias("cluster"))
     placed = placed_by(rows, partitions, "cluster").sortWithinPartitions(sf.col("rank").desc(), sf.col("id"))
-    schema = StructType([StructField(id, id_type), StructField("duplicate_of", id_type), DISTANCE])
+    of_ids = [StructField(name, id_type) for name in (id, "duplicate_of")]
+    clusters = [StructField("cluster", id_type), StructField("cluster_size", LongType())]
+    schema = StructType([*of_ids, by.nearness, *clusters])
+    decided = placed.select("id", "value").mapInArrow(_deciding(by, schema, annotate), schema)
+    if not annotate:
+        return df.join(decided, id, "left_anti")
+    alone = {"cluster": sf.coalesce("cluster", id), "cluster_size": sf.coalesce("cluster_size", sf.lit(1))}
+    return df.join(decided, id, "left").withColumns(alone)
+
+
+class _Fingerprints(NamedTuple):
+    """A column of fingerprints, which are near within a distance."""
+
+    near: Near
+    column: str
+
+    @property
+    def nearness(self) -> StructField:
+        return DISTANCE
+
+    def words_of(self, column: Any) -> Words:
+        return words_in(column, self.near.width)
+
+    def rows(self, df: DataFrame) -> DataFrame:
+        """Adds ``fingerprint`` to rows with a ``value``."""
+        return df.withColumn("fingerprint", sf.col("value"))
+
+    def decider(self) -> Callable[[int, Any], _Decided]:
+        """Decides the values of rows in order; the number of the first one comes with them."""
+        kept = partition.Kept(self.near.k, width=self.near.width, bands=self.near.bands)
+
+        def decide(_: int, column: Any) -> _Decided:
+            found = kept.decide(shaped(self.words_of(column), self.near))
+            return found["duplicate_of"], found["distance"].astype(np.int32)
+
+        return decide
+
+
+class _Texts(NamedTuple):
+    """A column of texts, which are compared as documents."""
+
+    near: Near
+    column: str
+    recipe: str
+    options: tuple[Optional[int], Optional[float], Optional[str]]
+
+    @classmethod
+    def of(
+        cls,
+        df: DataFrame,
+        column: str,
+        recipe: str,
+        options: tuple[Optional[int], Optional[float], Optional[str]],
+    ) -> _Texts:
+        if not isinstance(type_of(df, column), StringType):
+            raise InputError(f"{column}: {type_of(df, column).simpleString()}, where texts are wanted")
+        if options[1] is not None and not 0 <= options[1] <= 1:
+            raise InputError(f"similarity = {options[1]}: 0 to 1 is wanted")
+        line, k = _nearprint.Deduplicator.temporary(recipe, *options).candidates()
+        _, width, bands = _nearprint.recipe_line(line)
+        return cls(Near(k, bands, width), column, line, options)
+
+    @property
+    def nearness(self) -> StructField:
+        return StructField("similarity", DoubleType())
+
+    def words_of(self, column: Any) -> Words:
+        made, near_nothing = stored_fingerprints(column, self.recipe, threads=1)
+        words: Words = np.delete(made, near_nothing, axis=0).reshape(-1)
+        return words
+
+    def rows(self, df: DataFrame) -> DataFrame:
+        return with_fingerprints(df, "value", recipe=self.recipe)
+
+    def decider(self) -> Callable[[int, Any], _Decided]:
+        return _nearprint.Deduplicator.temporary(self.recipe, *self.options).decide_texts
+
+
+def _deciding(
+    by: Union[_Fingerprints, _Texts], schema: StructType, annotate: bool
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What a task does with ids and values in order: decides them, and returns duplicates, or all rows."""
 
     def decide(batches: Batches) -> Iterator[pa.RecordBatch]:
-        kept = partition.Kept(near.k, width=near.width, bands=near.bands)
-        kept_ids: list[Any] = []
+        decider, count = by.decider(), 0
+        ids: list[Any] = []
+        decided: list[_Decided] = []
         for batch in batches:
-            ids = batch.column(0).to_pylist()
-            found = kept.decide(
-                shaped(words_in(batch.column(batch.schema.get_field_index("fingerprint")), near.width), near)
-            )
-            nearest: dict[int, tuple[Any, int]] = {}
-            duplicates = set(found["index"].tolist())
-            kept_ids.extend(one for index, one in enumerate(ids) if index not in duplicates)
-            for index, of, distance in zip(*(found[name].tolist() for name in ("index", "of", "distance"))):
-                candidate = kept_ids[of], distance
-                nearest[index] = min(nearest.get(index, candidate), candidate)
-            rows = [(ids[index], *nearest[index]) for index in sorted(nearest)]
-            columns = zip(*rows) if rows else ((), (), ())
-            types = batch.schema.field(0).type, batch.schema.field(0).type, pa.int32()
-            arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types)]
-            yield pa.RecordBatch.from_arrays(arrays, schema.names)
+            ids.append(batch.column(0))
+            decided.append(decider(count, batch.column(1)))
+            count += batch.num_rows
+        if not ids:
+            return
+        keys, of = pa.chunked_array(ids), np.concatenate([numbers for numbers, _ in decided])
+        nearness, is_kept = np.concatenate([near for _, near in decided]), of < 0
+        cluster = np.where(is_kept, np.arange(count), of)
+        size = np.bincount(cluster, minlength=count)[cluster]
+        rows = np.arange(count) if annotate else np.flatnonzero(~is_kept)
+        columns = [keys, keys.take(pa.array(of, mask=is_kept)), pa.array(nearness, mask=is_kept)]
+        columns += [keys.take(pa.array(cluster)), pa.array(size.astype(np.int64))]
+        yield from pa.table(dict(zip(schema.names, columns))).take(pa.array(rows)).to_batches()
 
-    duplicates = placed.mapInArrow(decide, schema)
-    return df.join(duplicates, id, "left" if annotate else "left_anti")
+    return decide
 
 
 def _rank(df: DataFrame, keep: Optional[str]) -> Column:
@@ -97,8 +211,12 @@ def _rank(df: DataFrame, keep: Optional[str]) -> Column:
     return sf.coalesce(sf.col(column).cast(DoubleType()) + sf.lit(0.0), sf.lit(float("-inf")))
 
 
-def _check_ids(df: DataFrame, id: str) -> None:
-    repeated = df.groupBy(id).count().where((sf.col("count") > 1) | sf.col(id).isNull()).limit(1).collect()
-    if repeated:
-        value, count = repeated[0]
-        raise InputError(f"{id}: {'null' if value is None else repr(value)} occurs {count} times; ids are unique")
+def _count(df: DataFrame, id: str) -> int:
+    """The number of rows. Raises ``InputError`` if an id is null or occurs twice."""
+    worst = sf.max(sf.struct(sf.col(id).isNull().alias("is_null"), sf.col("count"), sf.col(id).alias("id")))
+    found = df.groupBy(id).count().agg(sf.sum("count"), worst).first()
+    rows, worst_id = found or (None, None)
+    if worst_id is not None and (worst_id["is_null"] or worst_id["count"] > 1):
+        value = "null" if worst_id["is_null"] else repr(worst_id["id"])
+        raise InputError(f"{id}: {value} occurs {worst_id['count']} times; ids are unique")
+    return rows or 0

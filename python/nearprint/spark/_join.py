@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
 import numpy as np
@@ -12,10 +12,14 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructField, StructType
 
 from .. import _nearprint
+from .._arrays import Words
 from .._errors import InputError
 from .._result import Blocks
 from .._settings import check_count
 from ._columns import DISTANCE, Batches, Near, column_of, distances_of, groups_of, near_of, type_of, words_in
+
+#: The words of the fingerprints of a column, without nulls.
+WordsOf = Callable[[Any], Words]
 
 #: Groups of more fingerprints are split.
 SPLIT_ABOVE = 1 << 20
@@ -47,7 +51,7 @@ def pairs(
     Raises ``InputError`` for invalid arguments and columns.
     """
     near = near_of(df, fingerprint, k, similarity, bands, width)
-    return joined(df, fingerprint, near, partitions, split_above, forest=False)
+    return joined(present(df, fingerprint), near, (partitions, split_above), forest=False)
 
 
 def pairs_between(
@@ -70,7 +74,7 @@ def pairs_between(
     if type_of(a, fingerprint) != type_of(b, fingerprint):
         raise InputError(f"{fingerprint}: the two tables have fingerprints of different widths")
     sides = [
-        _keyed(_distinct(df, fingerprint), near).withColumn("side", sf.lit(side)) for side, df in enumerate((a, b))
+        _keyed(present(df, fingerprint), near, None).withColumn("side", sf.lit(side)) for side, df in enumerate((a, b))
     ]
     keyed = _split(sides[0].unionByName(sides[1]), near, split_above, ["side"])
 
@@ -88,18 +92,21 @@ def pairs_between(
     return placed_by(keyed, partitions).mapInArrow(join, _pair_schema(near))
 
 
-def _distinct(df: DataFrame, fingerprint: str) -> DataFrame:
-    column = sf.col(fingerprint).alias("fingerprint")
-    return df.select(column).where(sf.col(fingerprint).isNotNull()).distinct()
+def present(df: DataFrame, column: str) -> DataFrame:
+    """The values of a column that are not null."""
+    return df.select(column).where(sf.col(column).isNotNull())
 
 
-def _keyed(df: DataFrame, near: Near) -> DataFrame:
-    """Distinct fingerprints with their groups."""
+def _keyed(df: DataFrame, near: Near, words_of: Optional[WordsOf]) -> DataFrame:
+    """The fingerprints of a column with their groups, those of a batch once. ``words_of`` makes them of its values."""
 
     def add(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            words = words_in(batch.column(0), near.width)
-            yield _keyed_batch(_nearprint.block_keys(words, near.width, (near.k, near.bands), {}))
+            column = batch.column(0)
+            words = words_in(column, near.width) if words_of is None else words_of(column)
+            rows = words.view(np.dtype((np.void, near.width // 8)))
+            distinct = np.unique(rows).view(np.uint64)
+            yield _keyed_batch(_nearprint.block_keys(distinct, near.width, (near.k, near.bands), {}))
 
     return df.mapInArrow(add, _keyed_schema(near))
 
@@ -150,14 +157,14 @@ def placed_by(df: DataFrame, partitions: Optional[int], by: str = "group") -> Da
 
 def joined(
     df: DataFrame,
-    fingerprint: str,
     near: Near,
-    partitions: Optional[int],
-    split_above: Optional[int],
+    settings: tuple[Optional[int], Optional[int]],
     forest: bool,
+    words_of: Optional[WordsOf] = None,
 ) -> DataFrame:
-    """The pairs of one table, or a spanning forest of the pairs of each task."""
-    keyed = _split(_keyed(_distinct(df, fingerprint), near), near, split_above, [])
+    """The pairs of the fingerprints of a column, or a spanning forest of the pairs of each task."""
+    partitions, split_above = settings
+    keyed = _split(_keyed(df, near, words_of), near, split_above, [])
 
     def join(batches: Batches) -> Iterator[pa.RecordBatch]:
         rows = [(groups_of(batch.column(0)), words_in(batch.column(1), near.width)) for batch in batches]

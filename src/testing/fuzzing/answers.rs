@@ -1,5 +1,5 @@
-//! The answers of the engine beside those of a reader that shares nothing with it, over databases
-//! whose files are changed and sealed again.
+//! Compares the answers of the engine with the answers of a reader that shares nothing with it, over
+//! databases whose files are changed and sealed again.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -108,7 +108,7 @@ fn written<F: Fingerprint>(layout: &str) -> Result<Bytes> {
 struct Changed {
     base: &'static Base,
     files: Bytes,
-    /// Whether the checksums are right, or need not be: those of the end of a log are no damage.
+    /// Whether all checksums are right, except at the end of a log, where a wrong one is no damage.
     is_sealed: bool,
     found: std::result::Result<Database, Fault>,
     questions: [u8; 16],
@@ -137,7 +137,7 @@ fn logs(files: &Bytes) -> impl Iterator<Item = &Vec<u8>> {
 
 /// Changes files of a database. If the reader finds that they conform to FORMAT.md, the engine must
 /// find no damage, and give the reader's answers. Otherwise opening or verification must report an
-/// error. Without right checksums every answer is that of the unchanged database, or an error.
+/// error. With a wrong checksum, each answer is an error or comes from the unchanged database.
 pub(super) fn answers(bytes: &[u8]) {
     let Changed { base, files, is_sealed, found, questions } = changed(bytes);
     let expected = match &found {
@@ -159,8 +159,8 @@ enum Expected<'a> {
     Sound(&'a Database),
     /// Refused by opening.
     Newer(&'a Fault),
-    /// Damage that verification reports. If there is a content, each answer is that of the content, or
-    /// damage.
+    /// Damage that verification reports. If there is a content, each answer comes from the content, or
+    /// is damage.
     Damage(&'a Fault, Option<&'a Database>),
 }
 

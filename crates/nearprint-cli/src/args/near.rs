@@ -42,6 +42,14 @@ impl NearArgs {
         self.k.is_some() || self.similarity.is_some()
     }
 
+    /// The recipe with the bands for the similarity, if one is given.
+    pub(crate) fn chosen(self, recipe: Recipe) -> Recipe {
+        match self.similarity.filter(|_| recipe.bands().is_some()) {
+            Some(similarity) => recipe.with_similarity(similarity),
+            None => recipe,
+        }
+    }
+
     /// Whether a distance is given.
     pub(crate) fn has_distance(self) -> bool {
         self.k.is_some()

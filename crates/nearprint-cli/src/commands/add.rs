@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use crate::args::{FingerprintArgs, GlobalArgs};
-use crate::input::fingerprints::{KeyPolicy, RowSink, read_all};
+use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::OutputStream;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, NewRow, Writer, width_of};
+use nearprint::Fingerprint;
+use nearprint::erased::AnyWriter;
 
 /// Insert rows into a database
 ///
@@ -44,16 +45,11 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(width_of(&self.database)?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let writer = global.options().open::<F>(&self.database)?.writer()?;
+        let database = global.options().open_any(&self.database)?;
+        let (width, writer) = (database.width(), database.writer()?);
         let mut adder = Adder { args: &self, writer, rows: 0, committed: 0, out: OutputStream::stdout() };
         interrupt::set_committed_rows(0);
-        let added = read_all(&self.input, &self.inputs, &mut adder).and_then(|()| adder.commit());
+        let added = run_with_width(width, &mut adder, (), global).and_then(|()| adder.commit());
         let committed = adder.committed;
         // After a failure the writer is dropped, which discards uncommitted rows. Closing would
         // commit them.
@@ -66,9 +62,9 @@ impl TypedCommand<()> for Args {
 }
 
 /// Inserts rows and commits them in batches.
-struct Adder<'a, F: Fingerprint> {
+struct Adder<'a> {
     args: &'a Args,
-    writer: Writer<F>,
+    writer: AnyWriter,
     /// Rows inserted so far.
     rows: u64,
     /// Those of them that are durable.
@@ -76,10 +72,18 @@ struct Adder<'a, F: Fingerprint> {
     out: OutputStream,
 }
 
-impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
+impl TypedCommand<()> for &mut Adder<'_> {
+    fn run_typed<F: Fingerprint>(self, (): (), _: GlobalArgs) -> Result<(), Failure> {
+        read_all::<F>(&self.args.input, &self.args.inputs, self)
+    }
+}
+
+impl<F: Fingerprint> RowSink<F> for Adder<'_> {
     fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
-        let row = NewRow { fingerprint, id, key, text: b"" };
-        if self.args.upsert { self.writer.upsert(row) } else { self.writer.insert(row) }?;
+        store(fingerprint, id, key, |row| match self.args.upsert {
+            true => self.writer.upsert(row, &mut |_| Ok(())),
+            false => self.writer.insert(row, &mut |_| Ok(())),
+        })?;
         self.rows += 1;
         if self.rows - self.committed < self.args.batch { Ok(()) } else { self.commit() }
     }
@@ -89,7 +93,7 @@ impl<F: Fingerprint> RowSink<F> for Adder<'_, F> {
     }
 }
 
-impl<F: Fingerprint> Adder<'_, F> {
+impl Adder<'_> {
     /// Commits all rows so far, and acknowledges that with `--acknowledge`.
     fn commit(&mut self) -> Result<(), Failure> {
         if self.rows == self.committed {

@@ -5,8 +5,6 @@ use std::time::Instant;
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, width_of};
 
 /// Make a consistent copy of a database
 ///
@@ -26,17 +24,11 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(width_of(&self.database)?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
         // The printed counts belong to the copy only if both come from one snapshot.
-        let snapshot = options.open::<F>(&self.database)?.snapshot()?;
+        let snapshot = options.open_any(&self.database)?.snapshot()?;
         bars.run_cancellable(|| snapshot.backup(&self.dest))?;
         let stats = snapshot.stats();
         global.note(format_args!(

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::args::{FingerprintArgs, GlobalArgs, SchemaArgs, values};
-use crate::input::fingerprints::{KeyPolicy, RowSink, read_all};
+use crate::input::fingerprints::{KeyPolicy, RowSink, read_all, store};
 use crate::terminal::failure::Failure;
 use crate::terminal::interrupt;
 use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Builder, Error, Fingerprint, NewRow};
+use nearprint::erased::AnyBuilder;
+use nearprint::{Error, Fingerprint};
 
 /// Create a database from files of fingerprints
 ///
@@ -54,19 +55,13 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(self.schema.width()?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
-        let started = Instant::now();
+        let (started, width) = (Instant::now(), self.schema.width()?);
         self.schema.note_open_kind(global)?;
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
         // A signal that comes when the database is complete waits for the end.
         interrupt::set_cancellable(true);
-        let mut builder = options.build::<F>(&self.database, &self.schema.schema()?)?;
+        let mut builder = options.build_any(&self.database, width, &self.schema.schema()?)?;
         builder = builder.first_id(self.first_id);
         if self.runs_only {
             builder = builder.runs_only();
@@ -74,7 +69,7 @@ impl TypedCommand<()> for Args {
         if let Some(name) = &self.identity {
             builder = builder.identity(name);
         }
-        let loaded = read_all(&self.input, &self.inputs, &mut Loader(&mut builder));
+        let loaded = run_with_width(width, Loader { args: &self, builder: &mut builder }, (), global);
         let built = loaded
             .and_then(
                 |()| if interrupt::check().is_break() { Err(Error::Interrupted.into()) } else { Ok(()) },
@@ -84,7 +79,7 @@ impl TypedCommand<()> for Args {
         if interrupt::check().is_break() && built.is_err() {
             return Err(Error::Interrupted.into());
         }
-        let stats = built?.snapshot()?.stats();
+        let stats = built?.stats()?;
         global.note(format_args!(
             "built {}: {} rows, {} distinct fingerprints, {:.1} MB, {:.1} s",
             self.database.display(),
@@ -98,15 +93,23 @@ impl TypedCommand<()> for Args {
 }
 
 /// Passes rows to a builder.
-struct Loader<'a, F: Fingerprint>(&'a mut Builder<F>);
+struct Loader<'a> {
+    args: &'a Args,
+    builder: &'a mut AnyBuilder,
+}
 
-impl<F: Fingerprint> RowSink<F> for Loader<'_, F> {
+impl TypedCommand<()> for Loader<'_> {
+    fn run_typed<F: Fingerprint>(mut self, (): (), _: GlobalArgs) -> Result<(), Failure> {
+        read_all::<F>(&self.args.input, &self.args.inputs, &mut self)
+    }
+}
+
+impl<F: Fingerprint> RowSink<F> for Loader<'_> {
     fn row(&mut self, fingerprint: F, id: Option<u64>, key: Option<&str>) -> Result<(), Failure> {
-        self.0.push(NewRow { fingerprint, id, key, text: b"" })?;
-        Ok(())
+        Ok(store(fingerprint, id, key, |row| self.builder.push(row, &mut |_| Ok(())))?)
     }
 
     fn key_policy(&self) -> KeyPolicy {
-        KeyPolicy::keep_if(self.0.key_storage().has_keys())
+        KeyPolicy::keep_if(self.builder.key_storage().has_keys())
     }
 }

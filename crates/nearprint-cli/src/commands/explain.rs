@@ -6,20 +6,22 @@ use crate::args::NearArgs;
 use crate::args::values::{self, DEFAULT_K};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
-use nearprint::{AnyDatabase, Explanation, LayoutChoice, Schema, Width};
-use nearprint_text::recipe::DEFAULT_SIMILARITY;
+use nearprint::{AnyDatabase, BandLayout, Explanation, LayoutChoice, Schema, Width};
+use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 /// Print how a query is answered, its cost, and why
 ///
 /// For each run of the database, or for N hypothetical fingerprints: the tables, how many bits may
 /// differ in the leading bits of each, the look-ups and comparisons of one query, and its estimated
-/// time on one core with cached files.
+/// time on one core with cached files. With a recipe of MinHash and without -k, also the share of pairs of
+/// documents that are compared exactly, by their similarity.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   nearprint explain corpus.np -k 6
   nearprint explain -n 50000000 -k 3 --layout rotations:3
-  nearprint explain -n 1000000 -k 31 --width 256")]
+  nearprint explain -n 1000000 -k 31 --width 256
+  nearprint explain -n 1000000 --recipe minhash --similarity 0.5")]
 pub(super) struct Args {
     #[command(flatten)]
     source: DatabaseOrCount,
@@ -31,6 +33,9 @@ pub(super) struct Args {
     /// With -n: width of a fingerprint in bits
     #[arg(long, value_name = "BITS", default_value = "64", value_parser = values::width(), conflicts_with = "database")]
     width: Width,
+    /// With -n: recipe of the fingerprints, instead of --layout and --width
+    #[arg(long, value_name = "RECIPE", conflicts_with_all = ["database", "layout", "width"])]
+    recipe: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -46,23 +51,72 @@ struct DatabaseOrCount {
 
 impl Args {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let explanation = self.explain()?;
+        let (explanation, recipe) = self.explain()?;
         let mut out = OutputStream::stdout();
         out.write(|out| write!(out, "{explanation}"))?;
+        let (_, given_similarity) = match &recipe {
+            Some(recipe) => self.near.of_documents(recipe)?,
+            None => (None, None),
+        };
+        if let Some(recipe) = recipe.filter(|_| !self.near.has_distance()) {
+            let least = given_similarity.unwrap_or(recipe.near_similarity());
+            out.write(|out| out.write_all(candidates(&recipe, least).as_bytes()))?;
+        }
         Ok(out.flush()?)
     }
 
-    fn explain(&self) -> Result<Explanation, Failure> {
+    /// With the recipe of the database, or the one that is given.
+    fn explain(&self) -> Result<(Explanation, Option<Recipe>), Failure> {
         if let Some(path) = &self.source.database {
             let database = AnyDatabase::open(path)?;
             let stats = database.stats()?;
             let k = self.near.k(stats.layout.bands(), stats.width)?.unwrap_or(stats.k);
-            return Ok(database.explain(k)?);
+            let recipe = database.recipe()?.and_then(|recipe| recipe.parse().ok());
+            return Ok((database.explain(k)?, recipe));
         }
-        let bands = self.layout.bands();
-        let default = bands.map_or(DEFAULT_K, |bands| bands.distance_of(self.width, DEFAULT_SIMILARITY));
-        let k = self.near.k(bands, self.width)?.unwrap_or(default);
-        let schema = Schema::new().k(k).layout(self.layout);
-        Ok(Explanation::imagine(self.width, self.source.count.unwrap_or_default(), k, &schema)?)
+        let recipe = self.recipe.as_deref().map(str::parse::<Recipe>).transpose()?;
+        let recipe = recipe.map(|recipe| self.near.chosen(recipe));
+        let (width, layout, default) = match &recipe {
+            Some(recipe) => (
+                recipe.width(),
+                recipe.bands().map_or(LayoutChoice::Auto, LayoutChoice::Bands),
+                recipe.default_k(),
+            ),
+            None => {
+                let of_bands = |bands: BandLayout| bands.distance_of(self.width, DEFAULT_SIMILARITY);
+                (self.width, self.layout, self.layout.bands().map_or(DEFAULT_K, of_bands))
+            }
+        };
+        let k = self.near.k(layout.bands(), width)?.unwrap_or(default);
+        let schema = Schema::new().k(k).layout(layout);
+        let count = self.source.count.unwrap_or_default();
+        Ok((Explanation::imagine(width, count, k, &schema)?, recipe))
     }
+}
+
+/// The share of pairs of documents that an exact search from `least` on compares, by their similarity;
+/// empty if the recipe has no bands.
+fn candidates(recipe: &Recipe, least: f64) -> String {
+    let (Some(bands), share) = (recipe.bands(), |similarity| recipe.candidate_share(similarity, least))
+    else {
+        return String::new();
+    };
+    let hundredths = || (0..=100u32).map(|at| f64::from(at) / 100.0);
+    let first = |wanted: f64| hundredths().find(|&at| share(at) >= Some(wanted));
+    let (most, bits) = (bands.candidate_distance(recipe.width(), least), bands.sketch_bits(recipe.width()));
+    let mut text = format!(
+        "documents of similarity {least} or more, exactly: candidates have an equal band, and sketches that \
+         differ in at most {most} of {bits} bits\n  similarity  share of pairs that are candidates\n"
+    );
+    let tenths = (1..10u32).map(|at| f64::from(at) / 10.0);
+    let mut shown: Vec<f64> = tenths.chain([least]).collect();
+    shown.sort_by(f64::total_cmp);
+    shown.dedup();
+    for similarity in shown {
+        text += &format!("  {similarity:<10}  {:.4}\n", share(similarity).unwrap_or_default());
+    }
+    if let (Some(half), Some(nearly_all)) = (first(0.5), first(0.999)) {
+        text += &format!("  half of the pairs from {half} on, 0.999 from {nearly_all} on\n");
+    }
+    text
 }

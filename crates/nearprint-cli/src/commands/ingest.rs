@@ -5,8 +5,6 @@ use std::time::Instant;
 
 use crate::args::GlobalArgs;
 use crate::terminal::failure::Failure;
-use crate::typed::{TypedCommand, run_with_width};
-use nearprint::{Fingerprint, width_of};
 
 /// Add runs that were built elsewhere
 ///
@@ -33,16 +31,10 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        run_with_width(width_of(&self.database)?, self, (), global)
-    }
-}
-
-impl TypedCommand<()> for Args {
-    fn run_typed<F: Fingerprint>(self, (): (), global: GlobalArgs) -> Result<(), Failure> {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().progress(bars.clone());
-        let mut writer = options.open::<F>(&self.database)?.writer()?;
+        let mut writer = options.open_any(&self.database)?.writer()?;
         let report = bars.run_cancellable(|| writer.ingest(&self.folders))?;
         // The rows are durable now. Closing waits for merges, which may take long or fail.
         global.note(format_args!(

@@ -7,9 +7,7 @@ use crate::args::{GlobalArgs, values};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::{interrupt, print_message};
-use nearprint::{
-    Error, Fingerprint, LayoutChoice, Options, RepairReport, Schema, Width, WidthVisitor, width_of_damaged,
-};
+use nearprint::{Error, LayoutChoice, RepairReport, Schema, Width, width_of_damaged};
 use nearprint_text::recipe::{DEFAULT_SIMILARITY, Recipe};
 
 /// Copy everything readable in a damaged database to a new one
@@ -44,10 +42,9 @@ impl Args {
         let started = Instant::now();
         let bars = global.bars();
         let options = global.options().memory_bytes(self.memory).progress(bars.clone());
-        let width = width_of_damaged(&self.database)?;
-        let fallback = self.fallback(width)?;
+        let fallback = self.fallback(width_of_damaged(&self.database)?)?;
         interrupt::set_cancellable(true);
-        let repaired = width.visit(RepairVisitor { args: &self, fallback: &fallback, options });
+        let repaired = options.repair_any(&self.database, &self.dest, &fallback);
         bars.clear();
         interrupt::set_cancellable(false);
         if interrupt::check().is_break() && repaired.is_err() {
@@ -81,23 +78,6 @@ impl Args {
         }
         let k = self.layout.bands().map(|bands| bands.distance_of(width, DEFAULT_SIMILARITY));
         Ok(Schema::new().layout(self.layout).k(k.unwrap_or(values::DEFAULT_K)))
-    }
-}
-
-/// Repairs a database of any width.
-struct RepairVisitor<'a> {
-    args: &'a Args,
-    /// The schema, if the database has lost its own.
-    fallback: &'a Schema,
-    options: Options,
-}
-
-impl WidthVisitor for RepairVisitor<'_> {
-    type Output = nearprint::Result<RepairReport>;
-
-    fn visit<F: Fingerprint>(self) -> Self::Output {
-        let Args { database, dest, .. } = self.args;
-        self.options.repair::<F>(database, dest, self.fallback)
     }
 }
 

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::terminal::failure::Failure;
 use crate::terminal::output::OutputStream;
 use crate::terminal::results::ResultFormat;
-use nearprint::{AnyDatabase, Stats};
+use nearprint::{AnyDatabase, RunStats, Stats};
 
 /// Print counts and sizes of a database
 ///
@@ -37,66 +37,60 @@ impl Args {
     }
 }
 
+/// The names and values that both formats share.
+fn facts(stats: &Stats, recipe: Option<&str>) -> [(&'static str, Value); 11] {
+    [
+        ("rows", json!(stats.rows)),
+        ("fingerprints", json!(stats.fingerprints)),
+        ("width", json!(stats.width.bits())),
+        ("k", json!(stats.k)),
+        ("layout", json!(stats.layout.to_string())),
+        ("keys", json!(stats.keys.to_string())),
+        ("recipe", json!(recipe)),
+        ("largest_id", json!(stats.largest_id)),
+        ("generation", json!(stats.generation)),
+        ("database_id", json!(stats.database_id)),
+        ("bytes", json!(stats.bytes)),
+    ]
+}
+
 fn write_lines(out: &mut dyn Write, stats: &Stats, recipe: Option<&str>) -> io::Result<()> {
-    let per_row = stats.bytes as f64 / stats.rows.max(1) as f64;
-    writeln!(out, "rows\t{}", stats.rows)?;
-    writeln!(out, "fingerprints\t{}", stats.fingerprints)?;
-    writeln!(out, "width\t{}", stats.width)?;
-    writeln!(out, "k\t{}", stats.k)?;
-    writeln!(out, "layout\t{}", stats.layout)?;
-    writeln!(out, "keys\t{}", stats.keys)?;
-    writeln!(out, "recipe\t{}", recipe.unwrap_or("none"))?;
-    writeln!(out, "largest_id\t{}", stats.largest_id.map_or("none".into(), |id| id.to_string()))?;
-    writeln!(out, "generation\t{}", stats.generation)?;
-    writeln!(out, "database_id\t{}", stats.database_id)?;
-    writeln!(out, "bytes\t{}", stats.bytes)?;
-    writeln!(out, "bytes_per_row\t{per_row:.2}")?;
+    for (name, value) in facts(stats, recipe) {
+        match value {
+            Value::Null => writeln!(out, "{name}\tnone")?,
+            Value::String(text) => writeln!(out, "{name}\t{text}")?,
+            number => writeln!(out, "{name}\t{number}")?,
+        }
+    }
+    writeln!(out, "bytes_per_row\t{:.2}", stats.bytes as f64 / stats.rows.max(1) as f64)?;
     for (name, bytes) in &stats.sections {
         writeln!(out, "bytes_{name}\t{bytes}")?;
     }
     writeln!(out, "runs\t{}", stats.runs.len())?;
-    for run in &stats.runs {
+    for RunStats { run, layout, rows, fingerprints, smallest_id, largest_id, bytes, .. } in &stats.runs {
         writeln!(
             out,
-            "run_{}\t{}, {} rows, {} fingerprints, ids {} to {}, {} bytes",
-            run.run, run.layout, run.rows, run.fingerprints, run.smallest_id, run.largest_id, run.bytes
+            "run_{run}\t{layout}, {rows} rows, {fingerprints} fingerprints, ids {smallest_id} to {largest_id}, {bytes} bytes"
         )?;
     }
     Ok(())
 }
 
 fn write_json(out: &mut dyn Write, stats: &Stats, recipe: Option<&str>) -> io::Result<()> {
-    let sections: serde_json::Map<_, _> =
-        stats.sections.iter().map(|(name, bytes)| ((*name).to_string(), json!(bytes))).collect();
-    let runs: Vec<_> = stats
-        .runs
-        .iter()
-        .map(|run| {
-            json!({
-                "run": run.run,
-                "layout": run.layout.to_string(),
-                "rows": run.rows,
-                "fingerprints": run.fingerprints,
-                "smallest_id": run.smallest_id,
-                "largest_id": run.largest_id,
-                "bytes": run.bytes,
-            })
+    let mut object = Map::from_iter(facts(stats, recipe).map(|(name, value)| (name.to_string(), value)));
+    let sections = stats.sections.iter().map(|(name, bytes)| ((*name).to_string(), json!(bytes)));
+    object.insert("sections".into(), sections.collect());
+    let run = |run: &RunStats| {
+        json!({
+            "run": run.run,
+            "layout": run.layout.to_string(),
+            "rows": run.rows,
+            "fingerprints": run.fingerprints,
+            "smallest_id": run.smallest_id,
+            "largest_id": run.largest_id,
+            "bytes": run.bytes,
         })
-        .collect();
-    let object = json!({
-        "rows": stats.rows,
-        "fingerprints": stats.fingerprints,
-        "width": stats.width.bits(),
-        "k": stats.k,
-        "layout": stats.layout.to_string(),
-        "keys": stats.keys.to_string(),
-        "recipe": recipe,
-        "largest_id": stats.largest_id,
-        "generation": stats.generation,
-        "database_id": stats.database_id,
-        "bytes": stats.bytes,
-        "sections": sections,
-        "runs": runs,
-    });
-    writeln!(out, "{object}")
+    };
+    object.insert("runs".into(), stats.runs.iter().map(run).collect());
+    writeln!(out, "{}", Value::Object(object))
 }

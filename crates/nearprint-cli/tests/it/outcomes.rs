@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
@@ -81,17 +81,55 @@ fn all_documents_are_annotated() {
 }
 
 #[test]
+fn clusters_have_sizes() {
+    let home = home();
+    let at = home.path();
+    for more in ["", "--keep longest", "--confirm jaccard:0.5", "--evidence none"] {
+        let line = format!("dedup in.jsonl -o out.jsonl --key-field id --cluster-size {more}");
+        succeeds(at, &line, b"");
+        let kept = read(at, "out.jsonl");
+        let sizes =
+            kept.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["cluster_size"].as_u64());
+        assert_eq!(sizes.collect::<Vec<_>>(), [Some(3), Some(2)], "{more}");
+        succeeds(at, &format!("{line} --annotate --duplicates d.tsv --duplicates-header"), b"");
+        let rows = annotations(&read(at, "out.jsonl"));
+        for (line, [_, _, cluster, _]) in read(at, "out.jsonl").lines().zip(&rows) {
+            let size = rows.iter().filter(|row| row[2] == *cluster).count();
+            assert!(line.ends_with(&format!(",\"cluster_size\":{size}}}")), "{more}: {line}");
+        }
+        let file = read(at, "d.tsv");
+        let last: Vec<&str> = file.lines().map(|line| line.split('\t').nth(5).unwrap()).collect();
+        assert_eq!(last, ["cluster_size", "3", "3", "2"], "{more}");
+    }
+    // Without the option, the same documents are kept in one pass.
+    succeeds(at, "dedup in.jsonl -o plain.jsonl --key-field id", b"");
+    succeeds(
+        at,
+        "dedup - -o sizes.jsonl --key-field id --cluster-size --input-format jsonl",
+        PAGES.as_bytes(),
+    );
+    let sizes = read(at, "sizes.jsonl");
+    assert_eq!(
+        sizes.replace(",\"cluster_size\":3", "").replace(",\"cluster_size\":2", ""),
+        read(at, "plain.jsonl")
+    );
+    for other in ["--db seen.np", "--unit line"] {
+        fails(at, &format!("dedup in.jsonl -o x.jsonl --cluster-size {other}"), b"", 2, &["--cluster-size"]);
+    }
+}
+
+#[test]
 fn tables_are_annotated() {
     let home = tempfile::tempdir().unwrap();
     let at = home.path();
     let csv =
         "id,text\n\"x,1\",one two three four five\n2,One two three four five!\n3,something else entirely\n";
     fs::write(at.join("in.csv"), csv).unwrap();
-    succeeds(at, "dedup in.csv -o out.csv --key-field id --annotate", b"");
+    succeeds(at, "dedup in.csv -o out.csv --key-field id --annotate --cluster-size", b"");
     assert_eq!(
         read(at, "out.csv"),
-        "id,text,duplicate_of,cluster,similarity\n\"x,1\",one two three four five,,\"x,1\",\n\
-         2,One two three four five!,\"x,1\",\"x,1\",1\n3,something else entirely,,3,\n"
+        "id,text,duplicate_of,cluster,similarity,cluster_size\n\"x,1\",one two three four five,,\"x,1\",,2\n\
+         2,One two three four five!,\"x,1\",\"x,1\",1,2\n3,something else entirely,,3,,1\n"
     );
     fails(at, "dedup out.csv -o again.csv --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
     let twice = "dedup in.csv -o x.csv --annotate --add-fingerprint cluster";
@@ -107,7 +145,7 @@ fn rows_of_parquet_are_annotated() {
     let ids: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "z"]));
     let texts = ["one two three four five", "One two three four five!", "something else entirely"];
     write_parquet(at, "in.parquet", vec![("id", ids), ("text", Arc::new(StringArray::from(texts.to_vec())))]);
-    succeeds(at, "dedup in.parquet -o out.parquet --key-field id --annotate", b"");
+    succeeds(at, "dedup in.parquet -o out.parquet --key-field id --annotate --cluster-size", b"");
     let file = fs::File::open(at.join("out.parquet")).unwrap();
     let mut batches = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
     let batch = batches.next().unwrap().unwrap();
@@ -120,6 +158,8 @@ fn rows_of_parquet_are_annotated() {
     assert_eq!(text("cluster"), [some("x"), some("x"), some("z")]);
     let similarity = batch.column_by_name("similarity").unwrap().as_primitive::<Float64Type>();
     assert_eq!(similarity.iter().collect::<Vec<_>>(), [None, Some(1.0), None]);
+    let sizes = batch.column_by_name("cluster_size").unwrap().as_primitive::<UInt64Type>();
+    assert_eq!(sizes.values(), &[2, 2, 1]);
     fails(at, "dedup out.parquet -o x.parquet --annotate", b"", 2, &["a column \"duplicate_of\" already"]);
 }
 

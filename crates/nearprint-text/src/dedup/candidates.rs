@@ -1,12 +1,15 @@
 //! The kept documents near a new one, and which of them it duplicates.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::measure::{Judge, Measure};
 use super::stored::{Stored, damaged};
 use super::temporary::TemporaryBytes;
 use crate::error::Result;
-use crate::recipe::{Comparable, Features, Fingerprinted, Fingerprinter, jaccard, stored_fingerprint};
+use crate::recipe::{
+    Comparable, Features, Fingerprinted, Fingerprinter, Outline, jaccard, stored_fingerprint,
+};
 use nearprint::{Fingerprint, Match, Row, RowKey, Snapshot, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -118,6 +121,31 @@ impl<T> Verdict<T> {
     }
 }
 
+/// The most outlines in memory: 10 MB.
+const MOST_OUTLINES: usize = 1 << 15;
+
+/// The outlines of the sets of documents that were compared, by their rows. Most of the documents that are
+/// made from one template need no look at their sets.
+#[derive(Clone)]
+pub(super) struct Outlines<F>(HashMap<(F, u64), Outline>);
+
+impl<F: Fingerprint> Outlines<F> {
+    pub(super) fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    fn get(&self, row: Match<F>) -> Option<&Outline> {
+        self.0.get(&(row.fingerprint, row.id))
+    }
+
+    fn insert(&mut self, row: Match<F>, set: &[u32]) {
+        if self.0.len() == MOST_OUTLINES {
+            self.0.clear();
+        }
+        self.0.entry((row.fingerprint, row.id)).or_insert_with(|| Outline::of(set));
+    }
+}
+
 /// A collection of kept documents.
 pub(super) trait KeptDocuments<F: Fingerprint> {
     /// The near rows, by increasing distance.
@@ -131,6 +159,9 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
 
     /// The set of features of a kept document, where it is stored.
     fn features_of(&mut self, candidate: &Candidate) -> Result<Option<Features>>;
+
+    /// The outlines of documents that were compared.
+    fn outlines(&mut self) -> &mut Outlines<F>;
 
     /// The nearest kept document with a similarity, the earliest of equally near ones. A document with
     /// the key and the fingerprint of the new one is the same document and needs no confirmation.
@@ -191,20 +222,29 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
         let (mut own, mut others, mut best) = (Vec::new(), Vec::new(), None::<(f64, Candidate)>);
+        if !near.is_empty() {
+            document.features.ascending(&mut own).ok_or_else(|| damaged(document.key))?;
+        }
+        let outline = Outline::of(&own);
         for &row in near {
             if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
                 break;
             }
-            for candidate in self.candidates(row, document)? {
+            if self.outlines().get(row).is_some_and(|known| known.excludes(&outline, least)) {
+                continue;
+            }
+            let candidates = self.candidates(row, document)?;
+            let is_only = candidates.len() == 1;
+            for candidate in candidates {
                 let is_copy = candidate.stored.text_hash() == Some(document.text_hash);
                 let similarity = if is_copy {
                     Some(1.0)
                 } else {
                     let Some(features) = self.evidence_of(&candidate, fingerprinter)? else { continue };
-                    if own.is_empty() {
-                        document.features.ascending(&mut own).ok_or_else(|| damaged(document.key))?;
-                    }
                     features.ascending(&mut others).ok_or_else(|| damaged(&candidate.key))?;
+                    if is_only {
+                        self.outlines().insert(row, &others);
+                    }
                     jaccard(&own, &others, least)
                 };
                 let Some(similarity) = similarity else { continue };
@@ -277,9 +317,14 @@ pub(super) struct KnownDocuments<F> {
     pub(super) snapshot: Snapshot<F>,
     /// The sequence numbers of keys that do not count.
     pub(super) ignored: Vec<Range<u64>>,
+    pub(super) outlines: Outlines<F>,
 }
 
 impl<F: Fingerprint> KeptDocuments<F> for KnownDocuments<F> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        &mut self.outlines
+    }
+
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         Ok(self.snapshot.query(fingerprint, k)?)
     }
@@ -307,9 +352,14 @@ pub(super) struct FreshDocuments<'a, F: Fingerprint, T> {
     pub(super) read: T,
     /// The sets of features of documents that are remembered temporarily.
     pub(super) sets: &'a mut TemporaryBytes,
+    pub(super) outlines: &'a mut Outlines<F>,
 }
 
 impl<F: Fingerprint, T: FnMut(&Candidate) -> Result<String>> KeptDocuments<F> for FreshDocuments<'_, F, T> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        self.outlines
+    }
+
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         Ok(self.writer.query(fingerprint, k)?)
     }

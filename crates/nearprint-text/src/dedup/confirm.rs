@@ -13,7 +13,7 @@ use crate::recipe::Tokens;
 
 /// A similarity of texts that confirms near-duplicates.
 ///
-/// Both measures compare words, as the [default recipe](crate::Recipe::DEFAULT) defines them: runs of
+/// All measures compare words, as the [default recipe](crate::Recipe::DEFAULT) defines them: runs of
 /// letters and digits, in lower case. Each character of Chinese and Japanese, which are written
 /// without spaces, and of Korean counts as a word.
 ///
@@ -30,6 +30,10 @@ pub enum Confirm {
     /// The sets of [shingles](ShingleSet) have at least this Jaccard similarity, from 0 to 1: the size
     /// of their intersection divided by the size of their union.
     Jaccard(f64),
+    /// At least this share, from 0 to 1, of the [shingles](ShingleSet) of the new text is in the kept one: the
+    /// size of the intersection divided by the size of the set of the new text. A short text that is a part
+    /// of a long one is near it, but the long one is not near the short one.
+    Contained(f64),
     /// The edit distance is at most this share, from 0 to 1, of the characters of the longer text
     /// (Levenshtein 1966). Takes time in proportion to the product of the longer text and of the
     /// distance, or of the largest distance that confirms, divided by 64 (Ukkonen 1985, Myers 1999):
@@ -38,7 +42,7 @@ pub enum Confirm {
     Edit(f64),
 }
 
-/// The text is neither `jaccard:X` nor `edit:X` with X from 0 to 1.
+/// The text is none of `jaccard:X`, `contained:X` and `edit:X` with X from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseConfirmError {
     text: String,
@@ -46,7 +50,7 @@ pub struct ParseConfirmError {
 
 impl fmt::Display for ParseConfirmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: not jaccard:X or edit:X with X from 0 to 1", self.text)
+        write!(f, "{}: not jaccard:X, contained:X or edit:X with X from 0 to 1", self.text)
     }
 }
 
@@ -61,6 +65,7 @@ impl FromStr for Confirm {
         let limit = limit.parse().ok().filter(|limit| (0.0..=1.0).contains(limit)).ok_or_else(wrong)?;
         match measure {
             "jaccard" => Ok(Self::Jaccard(limit)),
+            "contained" => Ok(Self::Contained(limit)),
             "edit" => Ok(Self::Edit(limit)),
             _ => Err(wrong()),
         }
@@ -71,6 +76,7 @@ impl fmt::Display for Confirm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Jaccard(least) => write!(f, "jaccard:{least}"),
+            Self::Contained(least) => write!(f, "contained:{least}"),
             Self::Edit(most) => write!(f, "edit:{most}"),
         }
     }
@@ -80,13 +86,13 @@ impl Confirm {
     /// The most characters of a text that [`Edit`](Confirm::Edit) is meant for.
     pub const MAX_EDIT_CHARS: usize = 1 << 20;
 
-    /// Whether a text can be compared: any by Jaccard, by edits one of at most
+    /// Whether a text can be compared: any by shingles, by edits one of at most
     /// [`MAX_EDIT_CHARS`](Confirm::MAX_EDIT_CHARS). A deduplication takes a longer text for a bad
     /// record.
     #[must_use]
     pub fn accepts(&self, text: &str) -> bool {
         match self {
-            Self::Jaccard(_) => true,
+            Self::Jaccard(_) | Self::Contained(_) => true,
             Self::Edit(_) => {
                 text.len() <= Self::MAX_EDIT_CHARS || text.chars().count() <= Self::MAX_EDIT_CHARS
             }
@@ -99,25 +105,31 @@ impl Confirm {
         format!("a text of more than {} characters, the most that edit:X compares", Self::MAX_EDIT_CHARS)
     }
 
-    /// Whether two texts are near-duplicates.
+    /// The Jaccard similarity from which on candidates are looked up: for containment that of a text with
+    /// a kept one of twice its length. `None` for edits, which are no similarity of sets.
+    pub(super) fn candidate_similarity(self) -> Option<f64> {
+        match self {
+            Self::Jaccard(least) => Some(least),
+            Self::Contained(least) => Some(least / (3.0 - least)),
+            Self::Edit(_) => None,
+        }
+    }
+
+    /// Whether a new text, `a`, is a near-duplicate of a kept one, `b`.
     #[must_use]
     pub fn confirms(&self, a: &str, b: &str) -> bool {
         self.similarity(a, b).is_some()
     }
 
-    /// The similarity of two texts, from 0 to 1, if they are near-duplicates: the Jaccard similarity, or
-    /// the share of characters that are not changed. Texts without words are similar only if they are
+    /// The similarity of a new text, `a`, and a kept one, `b`, from 0 to 1, if they are near-duplicates: the
+    /// Jaccard similarity, the share of the shingles of `a` that are in `b`, or the share of characters that
+    /// are not changed. Texts without words are similar only if they are
     /// equal.
     #[must_use]
     pub fn similarity(&self, a: &str, b: &str) -> Option<f64> {
         match *self {
-            Self::Jaccard(least) => {
-                let (of_a, of_b) = (ShingleSet::of_text(a), ShingleSet::of_text(b));
-                if of_a.is_empty() && of_b.is_empty() {
-                    return (a == b).then_some(1.0);
-                }
-                Some(of_a.similarity(&of_b)).filter(|similarity| *similarity >= least)
-            }
+            Self::Jaccard(least) => of_sets(a, b, least, ShingleSet::similarity),
+            Self::Contained(least) => of_sets(a, b, least, ShingleSet::contained_in),
             Self::Edit(most) => {
                 let (words_of_a, words_of_b) = (Tokens::of_text(a), Tokens::of_text(b));
                 let (of_a, of_b) = (words_of_a.all(), words_of_b.all());
@@ -128,6 +140,15 @@ impl Confirm {
             }
         }
     }
+}
+
+/// A similarity of the sets of shingles, if it is at least `least`.
+fn of_sets(a: &str, b: &str, least: f64, of: fn(&ShingleSet, &ShingleSet) -> f64) -> Option<f64> {
+    let (of_a, of_b) = (ShingleSet::of_text(a), ShingleSet::of_text(b));
+    if of_a.is_empty() && of_b.is_empty() {
+        return (a == b).then_some(1.0);
+    }
+    Some(of(&of_a, &of_b)).filter(|similarity| *similarity >= least)
 }
 
 /// The edit distance that is tried first.
@@ -160,6 +181,13 @@ mod tests {
         assert!(jaccard(1.0).confirms("...", "..."));
         assert!(!jaccard(0.0).confirms("", "..."), "texts without words have nothing in common");
         assert!(!jaccard(0.1).confirms("", "a"));
+        let contained = |least| Confirm::Contained(least);
+        assert_eq!(contained(0.5).similarity("a b c d", "x a b c y"), Some(0.5));
+        assert!(
+            contained(1.0).confirms("a b c d", "x a b c d y z")
+                && !contained(0.6).confirms("x a b c d y z", "a b c d")
+        );
+        assert!(!contained(0.1).confirms("", "a") && contained(1.0).confirms("...", "..."));
         let edit = |most| Confirm::Edit(most);
         assert!(edit(0.1).confirms("0123456789", "0123456780"));
         assert!(!edit(0.09).confirms("0123456789", "0123456780"));

@@ -39,7 +39,7 @@ pub(super) fn open_database<F: Fingerprint>(
 /// The recipe of a database, if it has one that the options allow.
 pub(super) fn allowed_recipe(options: &DedupOptions, known: Option<&str>, path: &Path) -> Result<Recipe> {
     let found = stored_recipe(known, path)?;
-    if options.require_recipe && !found.makes_fingerprints_of(&options.recipe) {
+    if options.require_recipe && !options.recipe.is_same_but_for_similarity(&found) {
         let (found, expected) = (Box::new(found), Box::new(options.recipe.clone()));
         return Err(DatabaseProblem::OtherRecipe { path: path.to_path_buf(), found, expected }.into());
     }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::candidates::{Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Verdict};
+use super::candidates::{
+    Candidate, Document, FreshDocuments, KeptDocuments, KnownDocuments, Outlines, Verdict,
+};
 use super::database::{allowed_recipe, check_bands, open_database};
 use super::kept_keys::KeptKeys;
 use super::measure::{Measure, key_storage};
@@ -16,7 +18,7 @@ use nearprint::internal::ordered;
 use nearprint::{Fingerprint, KeyStorage, MAX_KEY_BYTES, NewRow, Writer};
 
 /// What becomes of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Decision {
     /// Nothing near it was kept before. It is kept, and remembered.
@@ -28,6 +30,9 @@ pub enum Decision {
         of: String,
         /// The distance of the fingerprints in bits.
         distance: u32,
+        /// The similarity of the two, from 0 to 1: exact where [sets of features](DedupOptions::evidence) or
+        /// texts decide, otherwise estimated.
+        similarity: f64,
     },
     /// It is near a kept document with the same key. Occurs only with
     /// [unique keys](DedupOptions::unique_keys).
@@ -70,13 +75,13 @@ pub enum Decision {
 /// let done = dedup.unfinished().map_or(0, |progress| progress[0].into());
 /// let mut duplicates = Vec::new();
 /// for (index, (key, text)) in pages.into_iter().enumerate().skip(done) {
-///     if let Decision::Duplicate { of, distance } = dedup.decide(key, text)? {
-///         duplicates.push((key, of, distance));
+///     if let Decision::Duplicate { of, distance, similarity } = dedup.decide(key, text)? {
+///         duplicates.push((key, of, distance, similarity));
 ///     }
 ///     dedup.checkpoint(&[index as u8 + 1])?;
 /// }
 /// dedup.finish()?;
-/// assert_eq!(duplicates, [("c", "a".to_string(), 0)]);
+/// assert_eq!(duplicates, [("c", "a".to_string(), 0, 1.0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Deduplicator<F: Fingerprint> {
@@ -92,6 +97,8 @@ pub struct Deduplicator<F: Fingerprint> {
     kept_keys: KeptKeys<F>,
     /// The sets of features of documents that are remembered temporarily.
     sets: TemporaryBytes,
+    /// Of the documents that the writer has.
+    outlines: Outlines<F>,
     /// Documents kept since the last flush of a temporary database.
     since_flush: u64,
     /// Removed after everything else is dropped.
@@ -126,6 +133,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             stores,
             kept_keys: KeptKeys::default(),
             sets: TemporaryBytes::new(),
+            outlines: Outlines::new(),
             since_flush: 0,
             options,
             _folder: None,
@@ -138,7 +146,7 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// [`Error::Recipe`] if the recipe makes fingerprints of another width than `F`;
     /// [`Error::Engine`] with I/O errors.
     pub fn temporary(options: DedupOptions) -> Result<Self> {
-        let measure = Measure::new(&options, options.recipe.clone(), None)?;
+        let measure = Measure::new(&options, options.new_recipe(), None)?;
         Self::above(None, measure, options)
     }
 
@@ -156,7 +164,7 @@ impl<F: Fingerprint> Deduplicator<F> {
         check_bands(snapshot.bands(), &recipe, path)?;
         let stored = (snapshot.key_storage(), snapshot.default_k(), path);
         let measure = Measure::new(&options, recipe, Some(stored))?;
-        let known = KnownDocuments { snapshot, ignored: Vec::new() };
+        let known = KnownDocuments { snapshot, ignored: Vec::new(), outlines: Outlines::new() };
         Self::above(Some(known), measure, options)
     }
 
@@ -174,6 +182,7 @@ impl<F: Fingerprint> Deduplicator<F> {
             is_temporary: true,
             kept_keys: KeptKeys::default(),
             sets: TemporaryBytes::new(),
+            outlines: Outlines::new(),
             since_flush: 0,
             options,
             _folder: Some(folder),
@@ -273,9 +282,12 @@ impl<F: Fingerprint> Deduplicator<F> {
         };
         let document = Document::new(key, text, fingerprinted);
         let text_of = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        if let Verdict::Near(Candidate { key: of, distance, .. }, _) = self.nearest(document, text_of)? {
+        if let Verdict::Near(Candidate { key: of, distance, .. }, similarity) =
+            self.nearest(document, text_of)?
+        {
             let is_known = self.options.unique_keys && self.is_known(document)?;
-            return Ok(if is_known { Decision::Known } else { Decision::Duplicate { of, distance } });
+            let duplicate = Decision::Duplicate { of, distance, similarity };
+            return Ok(if is_known { Decision::Known } else { duplicate });
         }
         if self.options.unique_keys {
             if document.comparable == Comparable::Nothing && self.is_stored(document)? {
@@ -396,7 +408,8 @@ impl<F: Fingerprint> Deduplicator<F> {
             return Ok(self.known.clone());
         }
         let ignored = std::iter::once(sequence..u64::MAX).collect();
-        Ok(Some(KnownDocuments { snapshot: self.writer.snapshot()?, ignored }))
+        let snapshot = self.writer.snapshot()?;
+        Ok(Some(KnownDocuments { snapshot, ignored, outlines: Outlines::new() }))
     }
 
     /// Whether a document has too few tokens or features.
@@ -417,7 +430,8 @@ impl<F: Fingerprint> Deduplicator<F> {
             Some(known) => known.nearest(document, measure, fingerprinter)?,
             None => Verdict::New,
         };
-        let mut fresh = FreshDocuments { writer: &mut self.writer, read: text_of, sets: &mut self.sets };
+        let Self { writer, sets, outlines, .. } = self;
+        let mut fresh = FreshDocuments { writer, read: text_of, sets, outlines };
         let fresh = fresh.nearest(document, measure, fingerprinter)?;
         Ok(known.or_nearer(fresh, measure, |candidate| candidate.distance))
     }
@@ -489,7 +503,8 @@ impl<F: Fingerprint> Deduplicator<F> {
     /// Whether the documents of this run, or those before it, have something.
     fn has_kept(&mut self, has: impl Fn(&mut dyn KeptDocuments<F>) -> Result<bool>) -> Result<bool> {
         let read = |candidate: &Candidate| candidate.stored.decompress(&candidate.key);
-        let is_fresh = has(&mut FreshDocuments { writer: &mut self.writer, read, sets: &mut self.sets })?;
+        let Self { writer, sets, outlines, .. } = self;
+        let is_fresh = has(&mut FreshDocuments { writer, read, sets, outlines })?;
         Ok(is_fresh || self.known.as_mut().map_or(Ok(false), |known| has(known))?)
     }
 

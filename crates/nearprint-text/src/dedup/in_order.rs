@@ -37,7 +37,7 @@ fn take<F: Fingerprint>(
     }
     let document = Document::new(&record.key, &record.text, &fingerprinted);
     match run.nearest(document)? {
-        Some(original) => run.leave_out(document.fingerprint, record, &original),
-        None => run.keep(document, record),
+        Some(original) => run.leave_out(document.fingerprint, record, &original, None),
+        None => run.keep(document, record, None),
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::job_outputs::CLUSTER_SIZE;
 use super::measure::{Judge, Measure};
 use super::options::DedupOptions;
 use super::units::Unit;
@@ -62,6 +63,10 @@ pub struct FileJob {
     /// `duplicate_of`, the key of the kept document, none for that document itself; `cluster`, the
     /// same key for all of them; `similarity`, from 0 to 1, none for the kept document.
     pub annotate: bool,
+    /// Adds a last field `cluster_size` to each written document: the number of documents that have the
+    /// same kept one, which is included. The file of duplicates has it as a last column. Reads the inputs
+    /// twice. Not with a database, since later jobs add to the clusters.
+    pub cluster_size: bool,
     /// The file for a line of tab-separated `key`, `duplicate_of`, `distance`, `similarity` and
     /// `cluster` per near-duplicate, with [escaped] keys.
     ///
@@ -110,6 +115,7 @@ impl FileJob {
             old_id: None,
             cleaned: None,
             annotate: false,
+            cluster_size: false,
             duplicates: None,
             duplicates_header: false,
             rejects: None,
@@ -123,18 +129,27 @@ impl FileJob {
         }
     }
 
-    /// Checks that no option for whole documents is set with units.
+    /// Checks that no option for whole documents is set with units, and none for one job with a database.
     pub(super) fn check(&self) -> Result<()> {
+        if self.cluster_size && self.database.is_some() {
+            return Err(OutputProblem::NotWithDatabase { option: CLUSTER_SIZE }.into());
+        }
         if self.units.is_none() {
             return Ok(());
         }
         let whole = [
             (self.keep != Keep::First, "keep"),
             (self.annotate, "annotate"),
+            (self.cluster_size, CLUSTER_SIZE),
             (self.add_fingerprint.is_some(), "add_fingerprint"),
         ];
         let option = whole.into_iter().find_map(|(is_set, option)| is_set.then_some(option));
         option.map_or(Ok(()), |option| Err(OutputProblem::NotWithUnits { option }.into()))
+    }
+
+    /// Whether all documents are decided before the first one is written.
+    pub(super) fn reads_twice(&self) -> bool {
+        self.keep != Keep::First || self.cluster_size
     }
 
     /// Whether standard input is among the inputs.

@@ -1,6 +1,6 @@
 //! The inputs of a job, which may be read again from the beginning.
 
-use super::job::{FileJob, Keep};
+use super::job::FileJob;
 use super::temporary::SpooledInput;
 use crate::documents::{Reader, Recording, StdinSource};
 use crate::error::Result;
@@ -17,7 +17,7 @@ impl JobInput {
     pub(super) fn open(job: &FileJob) -> Result<Self> {
         let mut options = job.reader.clone();
         let mut recorded = None;
-        let is_stream = job.reads_stdin() && job.keep == Keep::First;
+        let is_stream = job.reads_stdin() && !job.reads_twice();
         if is_stream && job.database.as_ref().is_some_and(|path| path.exists()) {
             let (spooled, recording) = SpooledInput::record()?;
             options.stdin = StdinSource::Recorded(recording.clone());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::checkpoint::FileDigest;
 use super::deduplicator::Deduplicator;
-use super::job::{FileJob, Keep};
+use super::job::FileJob;
 use crate::documents::{
     AddedField, DocumentWriter, FieldValue, LineFile, OutputFile, Reader, Record, Span, WriterOptions,
     Written, check_outputs, escape,
@@ -14,11 +14,12 @@ use crate::recipe::Fingerprinter;
 use nearprint::{Fingerprint, Printed};
 
 /// The first line of the file of duplicates.
-const HEADER: &[u8] = b"key\tduplicate_of\tdistance\tsimilarity\tcluster\n";
+const HEADER: &str = "key\tduplicate_of\tdistance\tsimilarity\tcluster";
 /// The fields of annotated documents.
 const DUPLICATE_OF: &str = "duplicate_of";
 const CLUSTER: &str = "cluster";
 const SIMILARITY: &str = "similarity";
+pub(super) const CLUSTER_SIZE: &str = "cluster_size";
 
 /// What a near-duplicate is a duplicate of.
 #[derive(Clone, Debug)]
@@ -76,7 +77,9 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         outputs.duplicates = open_lines(job.duplicates.as_deref(), written(1), is_resumable)?;
         outputs.rejects = open_lines(job.rejects.as_deref(), written(2), is_resumable)?;
         if unfinished.is_none() && job.duplicates_header {
-            outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(HEADER).map(drop))?;
+            let size = if job.cluster_size { format!("\t{CLUSTER_SIZE}") } else { String::new() };
+            let header = format!("{HEADER}{size}\n");
+            outputs.duplicates.as_mut().map_or(Ok(()), |file| file.append(header.as_bytes()).map(drop))?;
         }
         Ok(outputs)
     }
@@ -96,16 +99,18 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
         Ok([documents, end(self.duplicates)?, end(self.rejects)?])
     }
 
-    /// Writes a document, with another text if there is one.
+    /// Writes a document, with another text if there is one, and the size of its cluster if that is known.
     pub(super) fn write(
         &mut self,
         record: &Record,
         text: Option<&str>,
         fingerprint: Option<F>,
         of: Option<&Original>,
+        cluster_size: Option<u64>,
     ) -> Result<Option<Span>> {
         let Some(documents) = &mut self.documents else { return Ok(None) };
-        let values = added_values(self.job, &mut self.cleaner, record, text, fingerprint, of);
+        let mut values = added_values(self.job, &mut self.cleaner, record, text, fingerprint, of);
+        values.extend(cluster_size.map(FieldValue::Count));
         let written = match text {
             Some(text) => documents.append_with_text(record, text, &values),
             None => documents.append(record, &values),
@@ -119,10 +124,16 @@ impl<'a, F: Fingerprint> JobOutputs<'a, F> {
     }
 
     /// Writes a line about a near-duplicate.
-    pub(super) fn list_duplicate(&mut self, key: &str, of: &Original) -> Result<()> {
+    pub(super) fn list_duplicate(
+        &mut self,
+        key: &str,
+        of: &Original,
+        cluster_size: Option<u64>,
+    ) -> Result<()> {
         let Some(file) = &mut self.duplicates else { return Ok(()) };
         let (key, kept) = (escape(key), escape(&of.key));
-        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}\n", of.distance, of.similarity);
+        let size = cluster_size.map(|size| format!("\t{size}")).unwrap_or_default();
+        let line = format!("{key}\t{kept}\t{}\t{:.4}\t{kept}{size}\n", of.distance, of.similarity);
         file.append(line.as_bytes()).map(drop)
     }
 
@@ -152,9 +163,10 @@ fn writer_options(job: &FileJob, is_resumable: bool) -> WriterOptions {
         options.added.extend([AddedField::text(DUPLICATE_OF), AddedField::text(CLUSTER)]);
         options.added.push(AddedField::number(SIMILARITY));
     }
+    options.added.extend(job.cluster_size.then(|| AddedField::count(CLUSTER_SIZE)));
     // Confirmation compares with texts of the output, unless a database keeps them.
     let confirms_by_output = !is_resumable && job.dedup.confirm.is_some();
-    options.keep_texts = confirms_by_output && job.keep == Keep::First && job.units.is_none();
+    options.keep_texts = confirms_by_output && !job.reads_twice() && job.units.is_none();
     options.resumable = is_resumable;
     options
 }

@@ -18,15 +18,18 @@ const FLUSH_KEPT: u64 = 1 << 18;
 /// use nearprint_text::dedup::KeptFingerprints;
 ///
 /// let mut kept = KeptFingerprints::<u64>::new(3, Options::new())?;
-/// assert!(kept.decide(0b0000)?.is_empty());
-/// assert_eq!(kept.decide(0b0111)?[0].id, 0);
-/// assert!(kept.decide(0b1111)?.is_empty());
+/// assert_eq!(kept.decide(0b0000)?, None);
+/// assert_eq!(kept.decide(0b0111)?.map(|nearest| nearest.id), Some(0));
+/// assert_eq!(kept.decide(0b1111)?, None);
+/// assert_eq!(kept.decide(0b1110)?.map(|nearest| nearest.id), Some(2));
 /// # Ok::<(), nearprint_text::Error>(())
 /// ```
 pub struct KeptFingerprints<F: Fingerprint> {
     writer: Writer<F>,
     k: u32,
-    count: u64,
+    /// The fingerprints decided so far, and those of them that are kept.
+    decided: u64,
+    kept: u64,
     /// Removed after everything else is dropped.
     _folder: WorkFolder,
 }
@@ -43,26 +46,26 @@ impl<F: Fingerprint> KeptFingerprints<F> {
         let folder = WorkFolder::new()?;
         let schema = Schema::new().k(k).layout(layout);
         let writer = options.create::<F>(folder.path().join(KEPT), &schema)?.writer()?;
-        Ok(Self { writer, k, count: 0, _folder: folder })
+        Ok(Self { writer, k, decided: 0, kept: 0, _folder: folder })
     }
 
-    /// The nearest of the fingerprints kept before, several if they are equally near, with their
-    /// numbers in the order of being kept as ids. If there is none, the fingerprint is kept.
+    /// The nearest of the fingerprints kept before, the earliest of equally near ones. Its id is its number
+    /// among all fingerprints, from 0. If there is none, the fingerprint is kept.
     ///
     /// # Errors
     /// [`Error::Engine`](crate::Error::Engine) with I/O errors.
-    pub fn decide(&mut self, fingerprint: F) -> Result<Vec<Match<F>>> {
-        let mut found = self.writer.query(fingerprint, self.k)?;
-        match found.iter().map(|found| found.distance).min() {
-            Some(nearest) => found.retain(|found| found.distance == nearest),
-            None => {
-                self.writer.insert(Row { fingerprint, id: self.count })?;
-                self.count += 1;
-                if self.count.is_multiple_of(FLUSH_KEPT) {
-                    self.writer.flush()?;
-                }
+    pub fn decide(&mut self, fingerprint: F) -> Result<Option<Match<F>>> {
+        let id = self.decided;
+        self.decided += 1;
+        let found = self.writer.query(fingerprint, self.k)?;
+        let nearest = found.into_iter().min_by_key(|found| (found.distance, found.id));
+        if nearest.is_none() {
+            self.writer.insert(Row { fingerprint, id })?;
+            self.kept += 1;
+            if self.kept.is_multiple_of(FLUSH_KEPT) {
+                self.writer.flush()?;
             }
         }
-        Ok(found)
+        Ok(nearest)
     }
 }

@@ -53,10 +53,10 @@ impl Measure {
             None => default_k,
         };
         let (judge, k) = match options.confirm {
-            Some(confirm @ Confirm::Jaccard(least)) if options.similarity.is_none() => {
-                (Judge::Texts(confirm), candidates(least))
-            }
-            Some(confirm) => (Judge::Texts(confirm), estimates()),
+            Some(confirm) => match confirm.candidate_similarity().filter(|_| options.similarity.is_none()) {
+                Some(least) => (Judge::Texts(confirm), candidates(least)),
+                None => (Judge::Texts(confirm), estimates()),
+            },
             None if decides_exactly(options, &recipe, keeps) => {
                 let least = options.similarity.unwrap_or(recipe.near_similarity());
                 (Judge::Features(least), candidates(least))

@@ -1,4 +1,4 @@
-//! Keeps the best of several near-duplicates: two passes.
+//! Keeps the best of several near-duplicates, and counts them: two passes.
 //!
 //! The first pass reads all documents and ranks them. They are then decided in the order of their
 //! ranks, as if they came in that order. The second pass writes them in input order.
@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Verdict};
+use super::candidates::{Candidate, Document, KeptDocuments, KnownDocuments, Outlines, Verdict};
 use super::fingerprinting::{Prepared, checked, preparing_documents};
 use super::job::Keep;
 use super::job_outputs::Original;
@@ -54,10 +54,12 @@ struct Records {
     features: Option<StringFile>,
     /// See [`RankedRecord`].
     records: RecordFile,
+    /// The number of near-duplicates of each document, if that is wanted.
+    followers: Option<RecordFile>,
 }
 
 impl Records {
-    fn new<F: Fingerprint>(measure: &Measure) -> Result<Self> {
+    fn new<F: Fingerprint>(measure: &Measure, counts_followers: bool) -> Result<Self> {
         let strings = |is_needed: bool| is_needed.then(StringFile::new).transpose();
         let records = RecordFile::new(RankedRecord::<F>::LEN_BYTES as u64)?;
         Ok(Self {
@@ -65,6 +67,7 @@ impl Records {
             texts: strings(matches!(measure.judge, Judge::Texts(_)))?,
             features: strings(measure.makes_features)?,
             records,
+            followers: counts_followers.then(|| RecordFile::new(8)).transpose()?,
         })
     }
 
@@ -76,6 +79,7 @@ impl Records {
         self.keys.push(key)?;
         self.texts.as_mut().map_or(Ok(0), |texts| texts.push(text))?;
         self.features.as_mut().map_or(Ok(0), |sets| sets.push_bytes(&features.to_listed_bytes()))?;
+        self.followers.as_mut().map_or(Ok(()), |counts| counts.push(&[0; 8]))?;
         self.records.push(&record.to_bytes())
     }
 
@@ -93,6 +97,22 @@ impl Records {
     /// Empty without confirmation.
     fn text(&mut self, position: u64) -> Result<String> {
         self.texts.as_mut().map_or(Ok(String::new()), |texts| texts.get(position))
+    }
+
+    /// Counts a near-duplicate of the document at a position.
+    fn add_follower(&mut self, position: u64) -> Result<()> {
+        let count = self.cluster_size(position)?;
+        self.followers
+            .as_mut()
+            .zip(count)
+            .map_or(Ok(()), |(counts, count)| counts.set(position, &count.to_le_bytes()))
+    }
+
+    /// The documents that have the same kept one as the document at a position, if they are counted.
+    fn cluster_size(&mut self, kept: u64) -> Result<Option<u64>> {
+        let Some(counts) = &mut self.followers else { return Ok(None) };
+        let count = counts.get(kept..kept + 1)?;
+        Ok(Some(1 + count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count))))
     }
 
     /// Empty if no features are compared.
@@ -115,7 +135,11 @@ impl Ranking {
         let (folder, options) = (WorkFolder::new()?, &run.job.dedup.engine);
         let memory = options.get_memory_bytes() / 4;
         let ranks = Sorter::in_folder(folder.path(), 0, memory, options.get_threads())?;
-        Ok(Self { records: Records::new::<F>(run.deduplicator.measure())?, ranks, folder })
+        Ok(Self {
+            records: Records::new::<F>(run.deduplicator.measure(), run.job.cluster_size)?,
+            ranks,
+            folder,
+        })
     }
 
     /// The first pass.
@@ -174,6 +198,7 @@ impl Ranking {
             kept: BestDocuments {
                 writer: run.job.dedup.engine.create::<F>(path, &schema)?.writer()?,
                 records,
+                outlines: Outlines::new(),
             },
         };
         ranks.finish()?.for_each_block(|block| {
@@ -190,9 +215,14 @@ impl Ranking {
 struct BestDocuments<F: Fingerprint> {
     writer: Writer<F>,
     records: Records,
+    outlines: Outlines<F>,
 }
 
 impl<F: Fingerprint> KeptDocuments<F> for BestDocuments<F> {
+    fn outlines(&mut self) -> &mut Outlines<F> {
+        &mut self.outlines
+    }
+
     fn query(&mut self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         let mut found = self.writer.query(fingerprint, k)?;
         found.sort_by_key(|found| found.distance);
@@ -244,6 +274,7 @@ impl<F: Fingerprint> Decider<'_, F> {
             Verdict::Near((near, is_known), similarity) => {
                 let is_copy = near.is_copied_by(document, &mut self.fingerprinter)?;
                 let of = if is_known { self.kept.records.keys.push(&near.key)? } else { near.sequence };
+                self.kept.records.add_follower(of)?;
                 Outcome::Duplicate { of, distance: near.distance, similarity, is_copy }
             }
             verdict => {
@@ -314,13 +345,15 @@ fn write_document<F: Fingerprint>(
     match ranked.outcome {
         Outcome::Duplicate { of, distance, similarity, is_copy } => {
             let original = Original { key: records.keys.get(of)?, distance, similarity, is_copy };
-            run.leave_out(ranked.fingerprint, record, &original)
+            run.leave_out(ranked.fingerprint, record, &original, records.cluster_size(of)?)
         }
         outcome => {
             run.counts.unconfirmed += u64::from(outcome == Outcome::Kept { is_unconfirmed: true });
             // The record was counted before.
-            let features = records.features(run.counts.records - 1)?;
-            run.keep(ranked.document(&record.key, &record.text, &features), record)
+            let position = run.counts.records - 1;
+            let features = records.features(position)?;
+            let size = records.cluster_size(position)?;
+            run.keep(ranked.document(&record.key, &record.text, &features), record, size)
         }
     }
 }

@@ -49,7 +49,7 @@ impl FileJob {
     ) -> Result<FileReport> {
         self.check()?;
         let spooled;
-        if self.keep != Keep::First && self.reads_stdin() {
+        if self.reads_twice() && self.reads_stdin() {
             spooled = SpooledInput::read()?;
             self.reader.stdin = StdinSource::Copy(spooled.path());
         }
@@ -82,10 +82,10 @@ impl WidthVisitor for Run<'_> {
         input.stop_recording();
         let reader = &mut input.reader;
         let mut writing = opened.write(reader)?;
-        match (job.units, &job.keep) {
-            (Some(unit), _) => by_unit::run(&mut writing, unit, reader, report)?,
-            (None, Keep::First) => in_order::run(&mut writing, reader, report)?,
-            (None, _) => ranked::run(&mut writing, reader, report)?,
+        match job.units {
+            Some(unit) => by_unit::run(&mut writing, unit, reader, report)?,
+            None if job.reads_twice() => ranked::run(&mut writing, reader, report)?,
+            None => in_order::run(&mut writing, reader, report)?,
         }
         writing.end()?.complete()
     }

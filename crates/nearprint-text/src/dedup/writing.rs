@@ -185,9 +185,14 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
     }
 
     /// Writes a document, and remembers it.
-    pub(super) fn keep(&mut self, document: Document<'_, F>, record: &Record) -> Result<()> {
+    pub(super) fn keep(
+        &mut self,
+        document: Document<'_, F>,
+        record: &Record,
+        cluster_size: Option<u64>,
+    ) -> Result<()> {
         self.counts.kept += 1;
-        let span = self.outputs.write(record, None, Some(document.fingerprint), None)?;
+        let span = self.outputs.write(record, None, Some(document.fingerprint), None, cluster_size)?;
         let confirms_by_output = self.deduplicator.is_temporary() && self.job.dedup.confirm.is_some();
         match span.filter(|_| confirms_by_output) {
             Some(span) => self.remember(document, &Stored::place(span, document.text_hash)),
@@ -213,13 +218,19 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
 
     /// Counts a near-duplicate and writes a line about it, and the document if it is to be
     /// annotated.
-    pub(super) fn leave_out(&mut self, fingerprint: F, record: &Record, of: &Original) -> Result<()> {
+    pub(super) fn leave_out(
+        &mut self,
+        fingerprint: F,
+        record: &Record,
+        of: &Original,
+        cluster_size: Option<u64>,
+    ) -> Result<()> {
         self.counts.push_duplicate(of.similarity, of.is_copy);
         self.groups.push(&of.key, &of.key)?;
         if self.job.annotate {
-            self.outputs.write(record, None, Some(fingerprint), Some(of))?;
+            self.outputs.write(record, None, Some(fingerprint), Some(of), cluster_size)?;
         }
-        self.outputs.list_duplicate(&record.key, of)
+        self.outputs.list_duplicate(&record.key, of, cluster_size)
     }
 
     /// Counts a unit that is removed, and writes a line about it.
@@ -229,13 +240,13 @@ impl<'a, F: Fingerprint> WritingJob<'a, F> {
         self.counts.push_similarity(of.similarity, of.is_copy);
         let shown = unit.text.char_indices().nth(GROUP_NAME_CHARS).map_or(unit.text.len(), |(end, _)| end);
         self.groups.push(&of.key, &unit.text[..shown])?;
-        self.outputs.list_duplicate(unit.key, of)
+        self.outputs.list_duplicate(unit.key, of, None)
     }
 
     /// Writes a document that may have lost units, with the text that is left of it.
     pub(super) fn write_rest(&mut self, record: &Record, text: Option<&str>) -> Result<()> {
         self.counts.kept += 1;
-        self.outputs.write(record, text, None, None).map(drop)
+        self.outputs.write(record, text, None, None, None).map(drop)
     }
 
     /// Writes a malformed record to the rejects, or ends the run.

@@ -22,6 +22,8 @@ pub enum FieldKind {
     Text,
     /// A 64-bit float.
     Number,
+    /// An unsigned 64-bit integer.
+    Count,
 }
 
 /// The value of an added field in one record.
@@ -33,6 +35,8 @@ pub enum FieldValue<'a> {
     Text(Cow<'a, str>),
     /// A number; `null` in JSON if it is not finite.
     Number(f64),
+    /// A count.
+    Count(u64),
 }
 
 impl AddedField {
@@ -47,6 +51,12 @@ impl AddedField {
     pub fn number(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: FieldKind::Number }
     }
+
+    /// A field of counts.
+    #[must_use]
+    pub fn count(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: FieldKind::Count }
+    }
 }
 
 impl FieldValue<'_> {
@@ -55,6 +65,7 @@ impl FieldValue<'_> {
             Self::Missing => serde_json::Value::Null,
             Self::Text(text) => text.as_ref().into(),
             Self::Number(number) => (*number).into(),
+            Self::Count(count) => (*count).into(),
         }
     }
 
@@ -63,6 +74,7 @@ impl FieldValue<'_> {
             Self::Missing => "".into(),
             Self::Text(text) => text.as_ref().into(),
             Self::Number(number) => number.to_string().into(),
+            Self::Count(count) => count.to_string().into(),
         }
     }
 }

@@ -67,7 +67,7 @@ pub use reader::{Position, Reader, ReaderOptions};
 pub use record::{BadRecord, Item, Place, Record};
 pub use regular::open_regular;
 pub(crate) use stdin::{Recording, StdinSource};
-pub use text::{cut_after, looks_binary};
+pub use text::{cut_after, looks_binary, text_of_file};
 pub use writer::{DocumentWriter, WriterOptions};
 
 /// What the command line shares with this module.

@@ -13,7 +13,7 @@ use super::input_file::InputFile;
 use super::json;
 use super::lines::{without_line_end, without_mark};
 use super::record::{BadRecord, Content, Item, Place, Record};
-use super::text::cut_after;
+use super::text::{cut_after, text_of_file};
 
 /// How records are parsed. All threads share one parser.
 #[derive(Clone, Debug)]
@@ -113,7 +113,12 @@ impl Parser {
                 Some(columns) => self.cells(columns.cells(bytes)?),
                 None => Ok(whole(without_line_end(bytes))),
             },
-            Content::File { bytes, .. } => Ok(whole(bytes)),
+            Content::File { line, bytes } => {
+                let mut values = whole(bytes);
+                let path = OsStr::from_bytes(without_line_end(line));
+                values.text = text_of_file(path.as_ref(), values.text.into()).into_owned();
+                Ok(values)
+            }
             #[cfg(feature = "parquet")]
             Content::Row(row) => row.values(&self.fields),
             Content::Broken { reason, .. } => Err(reason.clone()),

@@ -1,5 +1,10 @@
 //! Helpers for the text of a document.
 
+use std::borrow::Cow;
+use std::path::Path;
+
+use crate::recipe::begins_as_html;
+
 /// The part of a text before the first occurrence of a marker; the whole text without one.
 ///
 /// ```
@@ -21,6 +26,26 @@ pub fn looks_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some()
 }
 
+/// The text of a file as it is compared. A file with the name of an HTML page begins with a document type,
+/// its own or this one, so that everything takes it for HTML.
+///
+/// ```
+/// use nearprint_text::documents::text_of_file;
+///
+/// assert_eq!(text_of_file("a.htm".as_ref(), "One <b>two".into()), "<!doctype html>One <b>two");
+/// assert_eq!(text_of_file("a.txt".as_ref(), "One <b>two".into()), "One <b>two");
+/// ```
+#[must_use]
+pub fn text_of_file<'a>(path: &Path, text: Cow<'a, str>) -> Cow<'a, str> {
+    let is = |path: &Path, names: &[&str]| {
+        path.extension()
+            .is_some_and(|extension| names.iter().any(|name| extension.eq_ignore_ascii_case(name)))
+    };
+    let stem = path.file_stem().filter(|_| is(path, &["gz", "zst", "bz2", "xz"]));
+    let is_html = is(stem.map_or(path, Path::new), &["html", "htm", "xhtml"]);
+    if is_html && !begins_as_html(&text) { format!("<!doctype html>{text}").into() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,6 +54,18 @@ mod tests {
     fn text_ends_at_the_first_marker() {
         assert_eq!(cut_after("a--b--c", "--"), "a");
         assert_eq!(cut_after("a-b", "--"), "a-b");
+    }
+
+    #[test]
+    fn files_with_names_of_pages_are_html() {
+        let is_html = |path: &str, text: &str| begins_as_html(&text_of_file(Path::new(path), text.into()));
+        for path in ["a.html", "b/c.HTM", "d.xhtml.gz"] {
+            assert!(is_html(path, "{% extends %}"), "{path}");
+        }
+        for path in ["a.txt", "html", "a.html.txt", "a.gz", ".html"] {
+            assert!(!is_html(path, "{% extends %}"), "{path}");
+        }
+        assert_eq!(text_of_file(Path::new("a.html"), "<p>x".into()), "<p>x");
     }
 
     #[test]

@@ -99,6 +99,11 @@ pub enum OutputProblem {
         /// The name of the option.
         option: &'static str,
     },
+    /// An option is for one job, and a database has the documents of several.
+    NotWithDatabase {
+        /// The name of the option.
+        option: &'static str,
+    },
     /// A column that is to be kept does not exist in the input.
     NoColumn {
         /// The column.
@@ -161,6 +166,9 @@ impl fmt::Display for OutputProblem {
             }
             Self::NotWithUnits { option } => {
                 write!(f, "{option} is for whole documents, and not for paragraphs or lines")
+            }
+            Self::NotWithDatabase { option } => {
+                write!(f, "{option} is of one job, and a database compares with documents of others")
             }
             Self::NoFields { format } => {
                 write!(f, "{format} has no fields that can be added or changed")

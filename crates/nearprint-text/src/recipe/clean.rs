@@ -3,18 +3,37 @@
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-#[cfg(feature = "html")]
 use super::html;
 
 /// The steps, in the order of their application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clean {
-    /// Extracts the text of HTML, a feature of the crate.
-    pub(super) html: bool,
+    /// Extracts the text of HTML.
+    pub(super) html: Html,
     /// Unicode normalization form C.
     pub(super) nfc: bool,
     /// Lower case, by Unicode's language-independent rules.
     pub(super) lower: bool,
+}
+
+/// Which texts are HTML, of which only what a reader sees counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Html {
+    #[default]
+    None,
+    All,
+    /// Texts that [begin as HTML does](html::begins_as_html).
+    Detected,
+}
+
+impl Html {
+    fn has(self, text: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Detected => html::begins_as_html(text),
+        }
+    }
 }
 
 /// Applies the steps, in reused buffers.
@@ -22,7 +41,6 @@ pub(super) struct Clean {
 pub(super) struct Cleaner {
     /// Ends a text, as it is given and without its HTML.
     pub(super) cut_after: Option<String>,
-    #[cfg(feature = "html")]
     stripped: String,
     letters: Letters,
 }
@@ -51,12 +69,10 @@ impl Cleaner {
     }
 
     /// The text up to the marker, without HTML if that is a step, and the other buffers.
-    #[cfg_attr(not(feature = "html"), expect(unused_variables, reason = "HTML is a step of the feature"))]
     fn visible<'a>(&'a mut self, steps: Clean, text: &'a str) -> (&'a str, &'a mut Letters) {
         let marker = self.cut_after.as_deref();
         let text = marker.and_then(|marker| text.split_once(marker)).map_or(text, |(before, _)| before);
-        #[cfg(feature = "html")]
-        if steps.html {
+        if steps.html.has(text) {
             self.stripped = html::text_of(text, marker);
             return (&self.stripped, &mut self.letters);
         }
@@ -95,8 +111,8 @@ fn is_surely_composed(text: &str) -> bool {
     text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
 }
 
-/// Whether Unicode 16 has a character. Its tables are those of a fixed version of a crate, while the
-/// standard library's tables grow.
+/// Whether Unicode 16 has a character. A fixed version of a crate has the tables, because the standard
+/// library's tables grow.
 pub(super) fn is_assigned(c: char) -> bool {
     c.general_category() != GeneralCategory::Unassigned
 }
@@ -197,7 +213,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cleaned(text: &str) -> String {
-        Cleaner::default().clean(Clean { html: false, nfc: true, lower: true }, text).to_string()
+        Cleaner::default().clean(Clean { html: Html::None, nfc: true, lower: true }, text).to_string()
     }
 
     #[test]

@@ -3,25 +3,25 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::clean::Clean;
+use super::clean::{Clean, Html};
 use super::error::RecipeError;
 use super::parts::{
     HashFunction, JOINS, SHORT, STOP_WORDS, StopWords, TOKENIZERS, WIDTHS, Weights, choice, millionths,
-    name_of, parse_clean, parse_hash, parse_shingle, parse_weights,
+    name_of, parse_clean, parse_hash, parse_shingle, parse_weights, share_with_equal_band, share_within,
 };
 use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
 use nearprint::{BandLayout, Fingerprint, LayoutChoice, Near, Schema, Width};
 
 /// The named recipes and their lines. The first is the default.
-const NAMED: [(&str, &str); 8] = [
+const NAMED: [(&str, &str); 12] = [
     (
         "minhash",
-        "clean=nfc,lower tokens=words stop=none shingle=3,2 join=space short=tokens weights=one hash=minhash:8x16,2 width=256",
+        "clean=detect-html,nfc,lower tokens=words stop=none shingle=3,2 join=space short=tokens weights=one hash=minhash:10x16,2 width=256",
     ),
     (
         "simhash",
-        "clean=nfc,lower tokens=words stop=none shingle=3,2 join=space short=one weights=frequency hash=xxh3 width=64",
+        "clean=detect-html,nfc,lower tokens=words stop=none shingle=3,2 join=space short=one weights=frequency hash=xxh3 width=64",
     ),
     (
         "simhash-py",
@@ -42,6 +42,22 @@ const NAMED: [(&str, &str); 8] = [
     (
         "cjk",
         "clean=nfc,lower tokens=char stop=none shingle=2 join=nothing short=one weights=frequency hash=xxh3 width=64",
+    ),
+    (
+        "fineweb",
+        "clean=nfc,lower tokens=words stop=none shingle=5 join=space short=tokens weights=one hash=minhash:10x16,2 width=256 near=0.72",
+    ),
+    (
+        "refinedweb",
+        "clean=nfc,lower tokens=words stop=none shingle=5 join=space short=tokens weights=one hash=minhash:9x16,2 width=256 near=0.74",
+    ),
+    (
+        "nemo",
+        "clean=nfc,lower tokens=char stop=none shingle=24 join=nothing short=tokens weights=one hash=minhash:7x16,2 width=256 near=0.79",
+    ),
+    (
+        "the-stack",
+        "clean=none tokens=words stop=none shingle=5 join=space short=tokens weights=one hash=minhash:10x16,2 width=256",
     ),
     (
         "exact",
@@ -67,7 +83,7 @@ const PARTS: [&str; 10] =
 ///
 /// | part | values |
 /// |---|---|
-/// | `clean` | `none`, or some of `html` (the visible text), `nfc` (Unicode normalization), `lower`, separated by commas |
+/// | `clean` | `none`, or some of `html` (the visible text), or `detect-html` (the visible text of a text that begins as HTML does), `nfc` (Unicode normalization), `lower`, separated by commas |
 /// | `tokens` | `non-alpha` (runs of ASCII letters), `words` (`\w+`; each character of scripts without spaces between words, and of Hangul), `word` (`\w+` as in Python, without marks), `whitespace`, `space` (split at each single space), `char` (each letter and digit), `jieba` (Chinese words) |
 /// | `stop` | `none`, or `english`: NLTK's list of lower-case stop words, dropped before shingling |
 /// | `shingle` | the number of neighbouring tokens in a feature, 1 to 1000; `A,B` for A tokens from a word on, and B from a single character on; or `all`: the whole text is one feature, so only texts with the same tokens have near fingerprints |
@@ -76,7 +92,7 @@ const PARTS: [&str; 10] =
 /// | `weights` | `frequency`: a feature counts as often as it occurs; `one`: once; `tfidf:K`: the K words of highest TF-IDF, weighted by it (with `jieba` and its table) |
 /// | `hash` | `xxh3`, `md5-be64` (the first 8 bytes), `md5:B` (the lowest B bits, 8 to 64 or 128), `jenkins` (lookup3), `minhash:BxN,R` (no simhash, but B bands of N bits with R MinHash values each, and a sketch) |
 /// | `width` | the bits of a fingerprint: 64, 128 or 256, as far as the hash supports them |
-/// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Fingerprints do not depend on it |
+/// | `near` | with `minhash`, the Jaccard similarity from which texts are near-duplicates: 0 to 1 with up to six digits after the point. Not printed if it is 0.7. Without a `hash`, it chooses the bands of fingerprints of 256 bits |
 ///
 /// A text without features has the fingerprint 0; [`Fingerprinted`](super::Fingerprinted) says what it
 /// can be compared with.
@@ -155,12 +171,21 @@ impl Recipe {
             }
         }
         let mut recipe = self.clone();
+        let follows = self.bands_follow_similarity() && values[PARTS.len() - 3].is_none();
         for (part, value) in PARTS.into_iter().zip(values) {
             if let Some(value) = value {
                 recipe.set(part, value).map_err(|why| RecipeError::new(part, why))?;
             }
         }
+        if follows && recipe.width == Width::W256 {
+            recipe.hash = HashFunction::for_similarity(recipe.near_similarity());
+        }
         recipe.checked()
+    }
+
+    /// Whether its bands are those of its least similarity.
+    fn bands_follow_similarity(&self) -> bool {
+        self.width == Width::W256 && self.hash == HashFunction::for_similarity(self.near_similarity())
     }
 
     /// The width of the fingerprints.
@@ -185,18 +210,42 @@ impl Recipe {
         f64::from(self.near) / 1e6
     }
 
-    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1, of which six digits
-    /// after the point count.
+    /// The recipe with another [least similarity](Self::near_similarity), from 0 to 1. Six digits after the
+    /// point count. Its bands change too, unless they are others than those of `near`.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a million")]
     pub fn with_similarity(&self, similarity: f64) -> Self {
-        Self { near: (similarity.clamp(0.0, 1.0) * 1e6).round() as u32, ..self.clone() }
+        let near = (similarity.clamp(0.0, 1.0) * 1e6).round() as u32;
+        let mut recipe = Self { near, ..self.clone() };
+        if self.bands_follow_similarity() {
+            recipe.hash = HashFunction::for_similarity(recipe.near_similarity());
+        }
+        recipe
     }
 
     /// Whether both recipes make the same fingerprints.
     #[must_use]
     pub fn makes_fingerprints_of(&self, other: &Self) -> bool {
         Self { near: other.near, ..self.clone() } == *other
+    }
+
+    /// Whether both recipes are the same, but for their least similarity and the bands that follow it.
+    #[must_use]
+    pub fn is_same_but_for_similarity(&self, other: &Self) -> bool {
+        let similarity = other.near_similarity();
+        self.with_similarity(similarity) == *other || self.makes_fingerprints_of(other)
+    }
+
+    /// The share of pairs of texts with a Jaccard similarity that an exact search for pairs of `least` or
+    /// more compares, for MinHash: the probability that one of B bands of R values is equal,
+    /// 1 - (1 - s^R)^B, and that the sketches are within the
+    /// [distance of candidates](BandLayout::candidate_distance), binomially distributed.
+    #[must_use]
+    pub fn candidate_share(&self, similarity: f64, least: f64) -> Option<f64> {
+        let HashFunction::MinHash { bands, rows } = self.hash else { return None };
+        let (bits, most) = (bands.sketch_bits(self.width), bands.candidate_distance(self.width, least));
+        let within = share_within(bits, (1.0 - similarity) / 2.0, most);
+        Some(share_with_equal_band(similarity, bands.count(), rows) * within)
     }
 
     /// The largest distance of near-duplicates, unless another one is given: 3 bits; for MinHash the
@@ -284,12 +333,8 @@ impl Recipe {
     /// Checks conflicts between parts, and sets parts without effect to fixed values.
     fn checked(mut self) -> Result<Self, RecipeError> {
         let refuse = |part, why: String| Err(RecipeError::new(part, why));
-        let lacks = |feature: &str| format!("needs the feature `{feature}` of nearprint-text, which is off");
-        if self.clean.html && !cfg!(feature = "html") {
-            return refuse("clean", lacks("html"));
-        }
         if self.tokens == Tokenizer::Jieba && !cfg!(feature = "chinese") {
-            return refuse("tokens", lacks("chinese"));
+            return refuse("tokens", "needs the feature `chinese` of nearprint-text, which is off".into());
         }
         let width = self.width;
         if !self.hash.widths().contains(&width) {
@@ -347,7 +392,7 @@ impl Recipe {
 
     /// The base of the named recipes. Each of them sets every part.
     const BLANK: Self = Self {
-        clean: Clean { html: false, nfc: false, lower: false },
+        clean: Clean { html: Html::None, nfc: false, lower: false },
         tokens: Tokenizer::Words,
         stop: StopWords::None,
         window: Window { len: 1, single_len: 1, join: Join::Space, short: Short::One },
@@ -397,19 +442,15 @@ impl fmt::Display for Recipe {
 }
 
 #[cfg(test)]
-#[cfg(not(feature = "html"))]
+#[cfg(not(feature = "chinese"))]
 mod tests_without_features {
     use super::*;
 
     #[test]
     fn recipes_name_the_feature_that_they_need() {
-        for (line, part, feature) in [
-            ("clean=html", "clean", "`html`"),
-            ("simhash tokens=jieba", "tokens", "`chinese`"),
-            ("chinese", "clean", "`html`"),
-        ] {
+        for line in ["simhash tokens=jieba", "chinese"] {
             let error = line.parse::<Recipe>().unwrap_err();
-            assert!(error.part() == part && error.to_string().contains(feature), "{line}: {error}");
+            assert!(error.part() == "tokens" && error.to_string().contains("`chinese`"), "{line}: {error}");
         }
     }
 }
@@ -447,7 +488,9 @@ mod tests {
             ("clean=lower,html", "clean=html,lower"),
             ("notebook hash=md5:128 clean=lower", "notebook"),
             ("notebook hash=md5:64", "notebook width=64 hash=md5:64"),
-            ("exact short=none", "simhash shingle=all width=128"),
+            ("exact short=none", "simhash shingle=all width=128 clean=nfc,lower"),
+            ("minhash near=0.7", "minhash"),
+            ("minhash near=0.8", "minhash near=0.8 hash=minhash:7x16,2"),
         ] {
             assert_eq!(recipe(a), recipe(b), "{a}");
         }
@@ -473,7 +516,8 @@ mod tests {
             ("simhash shingle=all join=cyclic", "join", "shingle=all"),
             ("shingle=3,", "shingle", "1 to 1000"),
             ("shingle=+2", "shingle", "1 to 1000"),
-            ("clean=", "clean", "html, nfc, lower"),
+            ("clean=", "clean", "detect-html, nfc, lower"),
+            ("clean=html,detect-html", "clean", "one of html and detect-html"),
             ("clean=lower,none", "clean", "alone"),
             ("tokens=unicode", "tokens", "non-alpha"),
             ("stop=german", "stop", "english"),
@@ -501,6 +545,56 @@ mod tests {
     }
 
     #[test]
+    fn bands_follow_the_similarity_unless_they_are_given() {
+        for (near, hash) in [
+            ("0", "10x16,1"),
+            ("0.5", "10x16,1"),
+            ("0.6", "8x16,1"),
+            ("0.69", "6x16,1"),
+            ("0.7", "10x16,2"),
+            ("0.75", "9x16,2"),
+            ("0.8", "7x16,2"),
+            ("0.9", "5x16,2"),
+            ("1", "1x16,2"),
+        ] {
+            let chosen = recipe(&format!("minhash near={near}"));
+            assert!(chosen.to_string().contains(&format!(" hash=minhash:{hash} ")), "{near}: {chosen}");
+            let similarity = near.parse().unwrap();
+            assert_eq!(recipe("minhash").with_similarity(similarity), chosen);
+            let (share, given) =
+                (chosen.candidate_share(similarity, similarity).unwrap(), "hash=minhash:8x16,2");
+            assert!((0.5..=1.0).contains(&similarity) == (share > 0.998), "{near}: {share}");
+            assert!(chosen.is_same_but_for_similarity(&recipe("minhash")));
+            let own = recipe(&format!("minhash near={near} {given}"));
+            assert!(own.to_string().contains(given) && !own.is_same_but_for_similarity(&recipe("minhash")));
+            assert_eq!(own.with_similarity(0.7), recipe(&format!("minhash {given}")));
+            assert!(own.is_same_but_for_similarity(&recipe(&format!("minhash near=0.3 {given}"))));
+        }
+        assert_eq!(
+            recipe("minhash near=0.8 width=128 hash=minhash:4x16,2").bands().unwrap().to_string(),
+            "4x16"
+        );
+    }
+
+    #[test]
+    fn shares_of_candidates_are_probabilities() {
+        let own = recipe("minhash hash=minhash:10x16,2");
+        let share = |similarity| own.candidate_share(similarity, 0.7).unwrap();
+        assert_eq!((share(0.0), share(1.0)), (0.0, 1.0));
+        // Nearly all sketches at 0.7 and above are within the distance, and half of them at 0.375: 30 of 96 bits.
+        assert!((share(0.7) - 0.9988).abs() < 1e-4 && (share(0.8) - 1.0).abs() < 1e-4);
+        let of_bands = share_with_equal_band(0.375, 10, 2);
+        assert!((share(0.375) / of_bands - 0.55).abs() < 0.02, "{}", share(0.375) / of_bands);
+        assert_eq!(recipe("simhash").candidate_share(0.7, 0.7), None);
+        assert!(
+            (share_within(5, 0.25, 2)
+                - (0.75f64.powi(5) + 5.0 * 0.25 * 0.75f64.powi(4) + 10.0 * 0.0625 * 0.75f64.powi(3)))
+            .abs()
+                < 1e-12
+        );
+    }
+
+    #[test]
     fn only_equal_texts_have_equal_exact_fingerprints() {
         let mut fingerprinter = recipe("exact").fingerprinter::<u128>().unwrap();
         let mut of = |text: &str| fingerprinter.fingerprint(text).value;
@@ -519,7 +613,7 @@ mod tests {
     proptest! {
         #[test]
         fn lines_are_read_as_they_were_written(
-            clean in "none|html|nfc|lower|html,nfc|html,lower|nfc,lower|html,nfc,lower",
+            clean in "none|((detect-)?html,)?(nfc|lower|nfc,lower)|html|detect-html",
             tokens in "non-alpha|word|words|whitespace|space|char|jieba",
             stop in "none|english",
             shingle in "[1-9][0-9]{0,2}(,[1-9])?|1000|all",

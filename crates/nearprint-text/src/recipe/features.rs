@@ -318,9 +318,8 @@ impl Bits<'_> {
 
 /// The Jaccard similarity of two sets of ascending numbers, 0 for two empty ones, if it is at least `least`.
 pub(crate) fn jaccard(a: &[u32], b: &[u32], least: f64) -> Option<f64> {
-    // Numbers in one set alone: so many that the similarity is too small for sure.
     let all = a.len() + b.len();
-    let too_many = (all as f64 * (1.0 - least) / (1.0 + least)) as usize + 2;
+    let too_many = too_many_alone(all, least);
     let (mut at_a, mut at_b, mut shared) = (0, 0, 0usize);
     while at_a < a.len() && at_b < b.len() {
         let steps = STEPS.min(a.len() - at_a).min(b.len() - at_b);
@@ -336,6 +335,43 @@ pub(crate) fn jaccard(a: &[u32], b: &[u32], least: f64) -> Option<f64> {
     }
     let similarity = shared as f64 / (all - shared).max(1) as f64;
     (similarity >= least).then_some(similarity)
+}
+
+/// As many numbers in one of two sets alone, of `all` numbers together, that the similarity is less than
+/// `least` for sure.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a sum of two lengths")]
+fn too_many_alone(all: usize, least: f64) -> usize {
+    (all as f64 * (1.0 - least) / (1.0 + least)) as usize + 2
+}
+
+/// The bits of an outline.
+const OUTLINE_BITS: u32 = 2048;
+
+/// A set in 256 bytes: for each of 2,048 remainders of hashes, whether it occurs an odd number of times
+/// (Mitzenmacher, Pagh and Pham, "Efficient Estimation for High Similarities using Odd Sketches", WWW
+/// 2014). Two outlines differ in at most as many bits as there are numbers in one set alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    count: usize,
+    bits: [u64; OUTLINE_BITS as usize / 64],
+}
+
+impl Outline {
+    /// The outline of a set of numbers, each once.
+    pub(crate) fn of(set: &[u32]) -> Self {
+        let mut bits = [0; OUTLINE_BITS as usize / 64];
+        for hash in set {
+            let bit = hash % OUTLINE_BITS;
+            bits[bit as usize / 64] ^= 1 << (bit % 64);
+        }
+        Self { count: set.len(), bits }
+    }
+
+    /// Whether the similarity of two sets is less than `least` for sure.
+    pub(crate) fn excludes(&self, other: &Self, least: f64) -> bool {
+        let differ: u32 = self.bits.iter().zip(&other.bits).map(|(a, b)| (a ^ b).count_ones()).sum();
+        differ as usize >= too_many_alone(self.count + other.count, least)
+    }
 }
 
 /// The steps of a comparison between two looks at whether it can end.
@@ -401,6 +437,18 @@ mod tests {
     }
 
     #[test]
+    fn outlines_exclude_most_sets_that_have_little_in_common() {
+        let hash = |number: u64| (nearprint::internal::mix64(number) >> 40) as u32;
+        let outline = |numbers: std::ops::Range<u64>| Outline::of(&numbers.map(hash).collect::<Vec<_>>());
+        // Similarities of a half, a quarter, and nothing.
+        for (first, least, is_excluded) in
+            [(100, 0.5, false), (180, 0.5, true), (300, 0.2, true), (180, 0.2, false)]
+        {
+            assert_eq!(outline(0..300).excludes(&outline(first..first + 300), least), is_excluded, "{first}");
+        }
+    }
+
+    #[test]
     fn all_hashes_fit() {
         let hashes: Vec<u32> = (0..1 << HASH_BITS).collect();
         let all = Features::listed(&hashes);
@@ -462,6 +510,8 @@ mod tests {
             let [a, b] = [a, b].map(|set| set.into_iter().collect::<Vec<_>>());
             prop_assert_eq!(jaccard(&a, &b, least), (expected >= least).then_some(expected));
             prop_assert_eq!(jaccard(&a, &b, expected), Some(expected));
+            let [of_a, of_b] = [&a, &b].map(|set| Outline::of(set));
+            prop_assert!(!of_a.excludes(&of_b, expected));
         }
     }
 }

@@ -49,6 +49,35 @@ pub(super) fn text_of(html: &str, marker: Option<&str>) -> String {
     String::from_utf8(text.out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// Whether a text begins as an HTML document or fragment does: with `<!doctype html`, or with the tag of an
+/// element that is frequent at the start, behind white space, comments and an XML declaration. The
+/// elements are those by which browsers recognize HTML (WHATWG, "MIME Sniffing", section 7.1), and some
+/// more that fragments begin with.
+pub(crate) fn begins_as_html(text: &str) -> bool {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    while let Some((_, after)) = [("<!--", "-->"), ("<?xml", "?>")]
+        .iter()
+        .find_map(|(start, end)| rest.strip_prefix(start)?.split_once(end))
+    {
+        rest = after.trim_start();
+    }
+    let Some(tag) = rest.strip_prefix('<') else { return false };
+    let name = &tag[..tag.find([' ', '\t', '\n', '\r', '\u{c}', '/', '>']).unwrap_or(0)];
+    let second = || tag[name.len()..].trim_start().get(..4).unwrap_or_default();
+    if name.eq_ignore_ascii_case("!doctype") {
+        return second().eq_ignore_ascii_case("html");
+    }
+    FIRST.iter().any(|first| name.eq_ignore_ascii_case(first))
+}
+
+/// Elements that documents and fragments begin with.
+#[rustfmt::skip]
+const FIRST: [&str; 33] = [
+    "html", "head", "script", "iframe", "h1", "div", "font", "table", "a", "style", "title", "b", "body", "br", "p",
+    "article", "blockquote", "center", "dl", "h2", "h3", "header", "hr", "img", "link", "main", "meta", "nav", "ol",
+    "pre", "section", "span", "ul",
+];
+
 #[derive(Default)]
 struct Text {
     out: Vec<u8>,
@@ -160,6 +189,40 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(words(html), text, "{html}");
+        }
+    }
+
+    #[test]
+    fn html_is_recognized_by_how_it_begins() {
+        for html in [
+            "<!DOCTYPE html><p>x",
+            "\u{feff}\n <!doctype HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\">",
+            "<p>x",
+            "<P\nid=x>",
+            "<br/>",
+            "<!-- a --> <!-- > --><html>",
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE html>",
+            "<ul><li>x",
+        ] {
+            assert!(begins_as_html(html), "{html}");
+        }
+        for other in [
+            "",
+            "<",
+            "text <p>",
+            "<p",
+            "<pp>",
+            "<!doctype svg>",
+            "<?xml version=\"1.0\"?><rss>",
+            "<svg>",
+            "<!-- a",
+            "a < b",
+            "<i32>",
+            "<é>",
+            "<!doctype é>",
+            "#include <a>",
+        ] {
+            assert!(!begins_as_html(other), "{other}");
         }
     }
 

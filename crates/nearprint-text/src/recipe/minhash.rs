@@ -20,70 +20,102 @@ const LISTED: usize = 8;
 pub(super) struct MinHash {
     bands: BandLayout,
     rows: usize,
-    /// The least value of each bin, `EMPTY` in an empty one. The bins of the bands come first.
-    bins: Vec<u64>,
-    /// The same with borrowed values.
-    values: Vec<u64>,
-    /// Scratch space for the numbers of empty bins.
-    empty: Vec<u32>,
-    /// For each of the first attempts, the bin that each bin borrows from.
-    sources: Vec<Vec<u16>>,
+    in_bands: Bins,
+    in_sketch: Bins,
 }
 
 impl MinHash {
-    #[expect(clippy::cast_possible_truncation, reason = "there are a few hundred bins")]
     pub(super) fn new(bands: BandLayout, rows: u32, width: u32) -> Self {
-        let sketch = width - bands.count() * bands.bits();
-        let count = bands.count() * rows + sketch;
-        let bins = vec![EMPTY; count as usize];
-        let sources = (1..=LISTED)
-            .map(|attempt| (0..count).map(|bin| source(bin, attempt, bins.len()) as u16).collect())
-            .collect();
-        Self { bands, rows: rows as usize, values: bins.clone(), empty: vec![0; bins.len()], sources, bins }
+        let (values, sketch) = (bands.count() * rows, width - bands.count() * bands.bits());
+        let (in_bands, in_sketch) = (Bins::new(0, values), Bins::new(values, sketch));
+        Self { bands, rows: rows as usize, in_bands, in_sketch }
     }
 
     /// The fingerprint of a set of features, by their hashes; 0 if there are none.
+    ///
+    /// Bands have bins of their own, which are few: so a short text fills most of them, and its bands
+    /// depend little on each other.
     pub(super) fn fingerprint<F: Fingerprint>(&mut self, hashes: &[u64]) -> F {
         if hashes.is_empty() {
             return F::default();
         }
-        self.bins.fill(EMPTY);
-        for &hash in hashes {
-            let (bin, value) = split(hash, self.bins.len());
-            self.bins[bin] = self.bins[bin].min(value);
-        }
-        self.fill_empty();
+        let Self { in_bands, in_sketch, .. } = self;
+        in_bands.fill(hashes.iter().map(|hash| hash.rotate_left(32)));
+        in_sketch.fill(hashes.iter().copied());
         self.assembled()
     }
 
-    /// Each empty bin borrows the value of another one: of the first in a sequence of its own that is
-    /// not empty. All empty bins take a step of theirs at a time.
-    fn fill_empty(&mut self) {
-        let Self { bins, values, empty, sources, .. } = self;
-        values.copy_from_slice(bins);
-        let mut left = 0;
-        for (bin, &value) in (0u32..).zip(&*bins) {
-            empty[left] = bin;
-            left += usize::from(value == EMPTY);
-        }
-        for sources in &*sources {
-            left = borrow(bins, values, &mut empty[..left], |bin| sources[bin as usize].into());
-        }
-        let mut attempt = LISTED;
-        while left > 0 {
-            attempt += 1;
-            left = borrow(bins, values, &mut empty[..left], |bin| source(bin, attempt, bins.len()));
-        }
-    }
-
     fn assembled<F: Fingerprint>(&self) -> F {
-        let (in_bands, in_sketch) = self.values.split_at(self.bands.count() as usize * self.rows);
         let top = 64 - self.bands.bits();
         let band = |(band, values): (u64, &[u64])| {
             values.iter().fold(band, |hash, value| mix64(hash ^ value)) >> top
         };
         let bit = |(at, value): (u64, &u64)| mix64(value ^ mix64(at)) >> 63 == 1;
-        self.bands.assemble((0..).zip(in_bands.chunks(self.rows)).map(band), (0..).zip(in_sketch).map(bit))
+        let in_bands = (0..).zip(self.in_bands.values.chunks(self.rows));
+        self.bands.assemble(in_bands.map(band), (0..).zip(&self.in_sketch.values).map(bit))
+    }
+}
+
+/// Bins of features, each with the least value of its features.
+#[derive(Clone, Debug)]
+struct Bins {
+    /// The number of the first one, among all bins.
+    first: u32,
+    /// `EMPTY` in an empty one.
+    least: Vec<u64>,
+    /// The same with borrowed values.
+    values: Vec<u64>,
+    /// Scratch space for the indexes of empty bins.
+    empty: Vec<u32>,
+    /// For each of the first attempts, the bin that each bin borrows from.
+    sources: Vec<Vec<u16>>,
+}
+
+impl Bins {
+    #[expect(clippy::cast_possible_truncation, reason = "there are a few hundred bins")]
+    fn new(first: u32, count: u32) -> Self {
+        let source = |bin, attempt| source(first + bin, attempt, count as usize) as u16;
+        let sources = (1..=LISTED).map(|attempt| (0..count).map(|bin| source(bin, attempt)).collect());
+        let none = vec![EMPTY; count as usize];
+        Self {
+            first,
+            values: none.clone(),
+            empty: vec![0; none.len()],
+            sources: sources.collect(),
+            least: none,
+        }
+    }
+
+    /// Replaces the values by those of some hashes, of which there are some.
+    #[inline]
+    fn fill(&mut self, hashes: impl Iterator<Item = u64>) {
+        self.least.fill(EMPTY);
+        for hash in hashes {
+            let (bin, value) = split(hash, self.least.len());
+            self.least[bin] = self.least[bin].min(value);
+        }
+        self.fill_empty();
+    }
+
+    /// Each empty bin borrows the value of another one: of the first in a sequence of its own that is
+    /// not empty. All empty bins take a step of theirs at a time.
+    fn fill_empty(&mut self) {
+        let Self { first, least, values, empty, sources } = self;
+        values.copy_from_slice(least);
+        let mut left = 0;
+        for (bin, &value) in (0u32..).zip(&*least) {
+            empty[left] = bin;
+            left += usize::from(value == EMPTY);
+        }
+        for sources in &*sources {
+            left = borrow(least, values, &mut empty[..left], |bin| sources[bin as usize].into());
+        }
+        let mut attempt = LISTED;
+        while left > 0 {
+            attempt += 1;
+            let source = |bin| source(*first + bin, attempt, least.len());
+            left = borrow(least, values, &mut empty[..left], source);
+        }
     }
 }
 
@@ -136,28 +168,32 @@ mod tests {
     #[expect(clippy::cast_possible_truncation, reason = "small numbers, and low words")]
     fn defined<F: Fingerprint>(bands: BandLayout, rows: u32, features: &BTreeSet<String>) -> F {
         let sketch = F::BITS - bands.count() * bands.bits();
-        let bins = u128::from(bands.count() * rows + sketch);
-        let least = |bin: u128| {
-            let products = features.iter().map(|feature| u128::from(xxh3_64(feature.as_bytes())) * bins);
-            products
-                .filter(|product| product >> 64 == bin)
-                .map(|product| (product % (1 << 64)).min(u128::from(u64::MAX - 1)))
-                .min()
-        };
-        let value = |bin: u128| {
-            let others = (1..).map(|attempt| (u128::from(mix64((bin as u64) << 32 | attempt)) * bins) >> 64);
-            std::iter::once(bin).chain(others).find_map(least).unwrap() as u64
+        let in_bands = bands.count() * rows;
+        // A bin, counted from the first one of a sketch or of bands, which has the number `first`.
+        let value = |first: u32, count: u32, bin: u32| {
+            let count = u128::from(count);
+            let hash = |feature: &String| {
+                let hash = xxh3_64(feature.as_bytes());
+                u128::from(if first == 0 { hash.rotate_left(32) } else { hash })
+            };
+            let least = |bin: u128| {
+                let products = features.iter().map(|feature| hash(feature) * count);
+                let in_bin = products.filter(|product| product >> 64 == bin);
+                in_bin.map(|product| (product % (1 << 64)).min(u128::from(u64::MAX - 1))).min()
+            };
+            let number = u64::from(first + bin);
+            let others = (1..).map(|attempt| (u128::from(mix64(number << 32 | attempt)) * count) >> 64);
+            std::iter::once(u128::from(bin)).chain(others).find_map(least).unwrap() as u64
         };
         let mut bits = String::new();
         let band = |band: u32| {
-            let first = u128::from(band * rows);
-            let values = (first..first + u128::from(rows)).map(value);
+            let values = (band * rows..(band + 1) * rows).map(|bin| value(0, in_bands, bin));
             let hash = values.fold(u64::from(band), |hash, value| mix64(hash ^ value));
             format!("{hash:064b}")[..bands.bits() as usize].to_string()
         };
         bits += &band(0);
         for at in 0..sketch {
-            let value = value(u128::from(bands.count() * rows + at));
+            let value = value(in_bands, sketch, at);
             bits += if mix64(value ^ mix64(u64::from(at))) >> 63 == 1 { "1" } else { "0" };
         }
         (1..bands.count()).for_each(|number| bits += &band(number));

@@ -35,7 +35,6 @@ mod explain;
 mod features;
 mod fingerprinter;
 mod hash;
-#[cfg(feature = "html")]
 mod html;
 mod minhash;
 mod parts;
@@ -53,11 +52,11 @@ pub use definition::{DEFAULT_SIMILARITY, Recipe};
 pub use error::RecipeError;
 pub use explain::{Explained, Feature};
 pub use features::Features;
-pub(crate) use features::jaccard;
+pub(crate) use features::{Outline, jaccard};
 pub(crate) use fingerprinter::stored_fingerprint;
 pub use fingerprinter::{Comparable, Fingerprinted, Fingerprinter};
 pub use hash::{hashlittle2, jenkins};
-#[cfg(feature = "html")]
+pub(crate) use html::begins_as_html;
 pub use html::html_text;
 pub use py::{compute, shingle, unsigned_hash};
 pub(crate) use tokenize::Tokens;

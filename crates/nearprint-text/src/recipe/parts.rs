@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::clean::Clean;
+use super::clean::{Clean, Html};
 use super::shingle::{Join, Short, Window};
 use super::tokenize::Tokenizer;
 use nearprint::{BandLayout, Width};
@@ -13,6 +13,13 @@ const MAX_SHINGLE: usize = 1000;
 const MAX_KEYWORDS: usize = 1_000_000;
 /// The most MinHash values in a band.
 const MAX_ROWS: usize = 16;
+/// The bits of a band that is chosen: few documents have an equal one by chance.
+const CHOSEN_BITS: u32 = 16;
+/// The most bands that are chosen: with more of them, 256 bits leave no useful sketch.
+const MOST_CHOSEN: u32 = 10;
+/// The share of pairs at the least similarity that may have no equal band: what as many bands of two values
+/// as fit miss at 0.7.
+const MOST_MISSED: f64 = 0.0012;
 
 /// The tokens to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +63,16 @@ impl HashFunction {
         }
     }
 
+    /// The fewest bands that find pairs of a similarity, for fingerprints of 256 bits: of two values each,
+    /// which hardly any unrelated texts share; where these find too few, of one.
+    pub(super) fn for_similarity(similarity: f64) -> Self {
+        let all = [2u32, 1].into_iter().flat_map(|rows| (1..=MOST_CHOSEN).map(move |bands| (bands, rows)));
+        let finds =
+            |&(bands, rows): &(u32, u32)| share_with_equal_band(similarity, bands, rows) >= 1.0 - MOST_MISSED;
+        let (count, rows) = all.clone().find(finds).unwrap_or((MOST_CHOSEN, 1));
+        BandLayout::new(count, CHOSEN_BITS).map_or(Self::Xxh3, |bands| Self::MinHash { bands, rows })
+    }
+
     /// Whether fingerprints of a width can be made.
     pub(super) fn makes(self, width: Width) -> bool {
         let fits = match self {
@@ -64,6 +81,23 @@ impl HashFunction {
         };
         fits && self.widths().contains(&width)
     }
+}
+
+/// The share of pairs of a similarity of which at least one of some bands is equal, each of `rows` values.
+pub(super) fn share_with_equal_band(similarity: f64, bands: u32, rows: u32) -> f64 {
+    1.0 - (1.0 - similarity.powi(rows.cast_signed())).powi(bands.cast_signed())
+}
+
+/// The probability that at most `most` of some bits differ, each with a probability of `differs`.
+pub(super) fn share_within(bits: u32, differs: f64, most: u32) -> f64 {
+    // The binomial distribution, from one number of bits to the next.
+    let mut of_number = (1.0 - differs).powi(bits.cast_signed());
+    let mut all = of_number;
+    for number in 1..=most.min(bits) {
+        of_number *= f64::from(bits + 1 - number) / f64::from(number) * differs / (1.0 - differs);
+        all += of_number;
+    }
+    all.min(1.0)
 }
 
 type Choices<T, const N: usize> = [(&'static str, T); N];
@@ -129,10 +163,14 @@ pub(super) fn parse_clean(text: &str) -> Result<Clean, String> {
     }
     for step in text.split(',') {
         match step {
-            "html" => clean.html = true,
+            "html" | "detect-html" if clean.html != Html::None => {
+                return Err(format!("{text:?} has more than one of html and detect-html"));
+            }
+            "html" => clean.html = Html::All,
+            "detect-html" => clean.html = Html::Detected,
             "nfc" => clean.nfc = true,
             "lower" => clean.lower = true,
-            _ => return Err(format!("{step:?} is none of html, nfc, lower (or none, alone)")),
+            _ => return Err(format!("{step:?} is none of html, detect-html, nfc, lower (or none, alone)")),
         }
     }
     Ok(clean)
@@ -187,7 +225,12 @@ fn parse_minhash(text: &str) -> Result<HashFunction, String> {
 impl fmt::Display for Clean {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { html, nfc, lower } = *self;
-        let steps = [(html, "html"), (nfc, "nfc"), (lower, "lower")];
+        let steps = [
+            (html == Html::All, "html"),
+            (html == Html::Detected, "detect-html"),
+            (nfc, "nfc"),
+            (lower, "lower"),
+        ];
         let taken: Vec<&str> = steps.into_iter().filter(|step| step.0).map(|step| step.1).collect();
         f.write_str(if taken.is_empty() { "none" } else { "" })?;
         f.write_str(&taken.join(","))

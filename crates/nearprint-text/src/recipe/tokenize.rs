@@ -6,7 +6,7 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 
 #[cfg(feature = "chinese")]
 use super::chinese;
-use super::clean::{Clean, Cleaner, is_assigned};
+use super::clean::{Clean, Cleaner, Html, is_assigned};
 
 /// The definition of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +46,11 @@ impl Tokens {
     pub(crate) fn of_text(text: &str) -> Self {
         let mut tokens = Self::default();
         tokens.clear(" ");
-        tokens.cut_words(&mut Cleaner::default(), Clean { html: false, nfc: true, lower: true }, text);
+        tokens.cut_words(
+            &mut Cleaner::default(),
+            Clean { html: Html::Detected, nfc: true, lower: true },
+            text,
+        );
         tokens
     }
 

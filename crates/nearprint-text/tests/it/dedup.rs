@@ -26,7 +26,8 @@ fn unique(k: u32) -> DedupOptions {
 }
 
 fn duplicate(of: &str, distance: u32) -> Decision {
-    Decision::Duplicate { of: of.to_string(), distance }
+    let similarity = RECIPE.parse::<Recipe>().unwrap().similarity(distance);
+    Decision::Duplicate { of: of.to_string(), distance, similarity }
 }
 
 fn fingerprint(text: &str) -> u64 {
@@ -477,11 +478,18 @@ fn units_need_fields_and_exclude_options_of_whole_documents() {
     let mut lines = job.clone();
     lines.reader.format = Some(Format::Lines);
     assert!(matches!(problem(lines), OutputProblem::NoFields { format: "lines" }));
-    let (mut longest, mut annotated, mut printed) = (job.clone(), job.clone(), job);
+    let mut stored = job.clone();
+    (stored.units, stored.database, stored.cluster_size) = (None, Some(at("seen.np")), true);
+    assert_eq!(problem(stored), OutputProblem::NotWithDatabase { option: "cluster_size" });
+    let (mut longest, mut annotated, mut printed) = (job.clone(), job.clone(), job.clone());
+    let mut counted = job;
+    counted.cluster_size = true;
     longest.keep = Keep::Longest;
     annotated.annotate = true;
     printed.add_fingerprint = Some("f".into());
-    for (job, name) in [(longest, "keep"), (annotated, "annotate"), (printed, "add_fingerprint")] {
+    for (job, name) in
+        [(longest, "keep"), (annotated, "annotate"), (counted, "cluster_size"), (printed, "add_fingerprint")]
+    {
         assert_eq!(problem(job), OutputProblem::NotWithUnits { option: name });
     }
     assert!(!at("out.jsonl").exists());

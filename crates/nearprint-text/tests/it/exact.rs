@@ -62,7 +62,7 @@ fn decided(dedup: &mut Deduplicator<U256>, first: usize, texts: &[String]) -> Ve
     decisions
 }
 
-/// Texts of which many are similar: each begins as another one, with some words changed.
+/// Texts with many similar ones: each begins as another one, with some words changed.
 pub(crate) fn texts() -> impl Strategy<Value = Vec<String>> {
     let text = (0usize..6, prop::collection::vec((0usize..60, "[a-z]{2}"), 0..14), 10usize..60);
     prop::collection::vec(text, 1..50).prop_map(|texts| {
@@ -181,7 +181,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     dedup.finish().unwrap();
     options.k = None;
     let mut dedup = Deduplicator::<U256>::open(&path, options).unwrap();
-    let expected = Decision::Duplicate { of: "a".into(), distance: 0 };
+    let expected = Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 };
     assert_eq!(dedup.decide("b", &format!("{text} and four more words")).unwrap(), Decision::Kept);
     assert_eq!(dedup.decide("c", text).unwrap(), expected);
 }
@@ -192,7 +192,8 @@ fn fingerprints_without_features_are_made_again() {
     let mut plain = recipe.fingerprinter::<U256>().unwrap();
     let mut dedup = Deduplicator::<U256>::temporary(DedupOptions::new(recipe)).unwrap();
     let text = "one two three four five six seven";
-    for (key, expected) in [("a", Decision::Kept), ("b", Decision::Duplicate { of: "a".into(), distance: 0 })]
+    for (key, expected) in
+        [("a", Decision::Kept), ("b", Decision::Duplicate { of: "a".into(), distance: 0, similarity: 1.0 })]
     {
         assert_eq!(dedup.decide_fingerprinted(key, text, &plain.fingerprint(text)).unwrap(), expected);
     }

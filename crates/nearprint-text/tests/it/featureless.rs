@@ -17,7 +17,7 @@ fn options(recipe: &str) -> DedupOptions {
 }
 
 fn copy_of(key: &str) -> Decision {
-    Decision::Duplicate { of: key.to_string(), distance: 0 }
+    Decision::Duplicate { of: key.to_string(), distance: 0, similarity: 1.0 }
 }
 
 /// Recipes of 64 bits, and two texts each that make no feature.

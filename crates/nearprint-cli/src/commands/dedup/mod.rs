@@ -78,6 +78,11 @@ pub(super) struct Args {
     /// to each document. For a kept document cluster is its own key; the other two are null
     #[arg(long, help_heading = "Output options")]
     annotate: bool,
+    /// Add a last field cluster_size to each document, and a last column to the file of duplicates:
+    /// the number of documents with the same kept one, itself included. Reads the inputs twice. Not
+    /// with --db, because later runs add to the groups
+    #[arg(long, conflicts_with_all = ["db", "unit"], help_heading = "Output options")]
+    cluster_size: bool,
     #[command(flatten, next_help_heading = "Output options")]
     report: ReportArgs,
     /// Compare the paragraphs (lines between blank ones) or the lines of documents, and write
@@ -91,8 +96,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHICH", default_value = "first", value_parser = keep, help_heading = "Duplicate options")]
     keep: Keep,
     /// Compare the texts of candidates before they count as duplicates: jaccard:X (at least X of
-    /// their shingles in common) or edit:X (at most X of the characters changed; texts of
-    /// more than 1,048,576 characters are bad records). An existing --db must store texts (`create
+    /// their shingles in common), contained:X (at least X of the document's own shingles in the kept one)
+    /// or edit:X (at most X of the characters changed; texts of more than 1,048,576 characters are bad
+    /// records). An existing --db must store texts (`create
     /// --texts`); a new one does
     #[arg(long, value_name = "MEASURE:X", help_heading = "Duplicate options")]
     confirm: Option<Confirm>,
@@ -188,6 +194,7 @@ impl Args {
         job.old_id = self.old_id;
         job.cleaned = self.cleaned;
         job.annotate = self.annotate;
+        job.cluster_size = self.cluster_size;
         job.duplicates = self.duplicates;
         job.duplicates_header = self.duplicates_header;
         job.rejects = self.documents.rejects;

@@ -10,7 +10,7 @@ use nearprint::Fingerprint;
 use nearprint::internal as parallel;
 use nearprint::{Error, Result};
 use nearprint_text::dedup::Confirm;
-use nearprint_text::documents::{looks_binary, looks_compressed, open_regular};
+use nearprint_text::documents::{looks_binary, looks_compressed, open_regular, text_of_file};
 use nearprint_text::recipe::{Features, Fingerprinter};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_128;
@@ -188,7 +188,7 @@ impl<F: Fingerprint> FileReader<F> {
         if len_bytes > max_bytes {
             return Ok(FileKind::Large);
         }
-        let text = String::from_utf8_lossy(bytes);
+        let text = text_of_file(path, String::from_utf8_lossy(bytes));
         if self.confirm.is_some_and(|confirm| !confirm.accepts(&text)) {
             return Ok(FileKind::Large);
         }

@@ -11,7 +11,7 @@ use nearprint::{Error, Result};
 use nearprint::{Fingerprint, Near, Options, Row};
 use nearprint_text::Recipe;
 use nearprint_text::dedup::Confirm;
-use nearprint_text::documents::open_regular;
+use nearprint_text::documents::{open_regular, text_of_file};
 
 /// What decides whether two files with near fingerprints are near.
 #[derive(Clone, Copy)]
@@ -181,14 +181,17 @@ fn confirmed<'a, F: Fingerprint>(
 ) -> Result<IsNear<'a>> {
     let read = |row: &Row<F>| read(&texts[index_of(row)].path);
     let read = cluster.iter().map(read).collect::<Result<Vec<_>>>()?;
-    Ok(Box::new(move |a, b| confirm.confirms(&read[a], &read[b])))
+    Ok(Box::new(move |a, b| {
+        let confirms = |a: usize, b: usize| confirm.confirms(&read[a], &read[b]);
+        confirms(a, b) || matches!(confirm, Confirm::Contained(_)) && confirms(b, a)
+    }))
 }
 
 fn read(path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
     read.map_err(Error::io("read", path))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text_of_file(path, String::from_utf8_lossy(&bytes)).into_owned())
 }
 
 /// The connected components of the items `0..len`. An item is compared with the members of a

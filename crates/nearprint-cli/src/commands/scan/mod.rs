@@ -49,7 +49,8 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten, next_help_heading = "Duplicate options")]
     near: NearArgs,
-    /// Connect two files only if their texts are near, too: jaccard:X or edit:X, as for `dedup`.
+    /// Connect two files only if their texts are near, too: jaccard:X, contained:X (of one in the
+    /// other) or edit:X, as for `dedup`.
     /// Files of more than 1,048,576 characters are too large for edit. Each thread holds the files
     /// of one group in memory
     #[arg(long, value_name = "MEASURE", help_heading = "Duplicate options")]
@@ -101,7 +102,7 @@ impl Args {
     }
 
     pub(super) fn run(self, global: GlobalArgs) -> Result<(), Failure> {
-        let recipe = self.recipe.recipe()?;
+        let recipe = self.near.chosen(self.recipe.recipe()?);
         run_with_width(recipe.width(), &self, &recipe, global)
     }
 }

@@ -94,7 +94,7 @@ pub(in super::super) struct Args {
     /// bytes a row
     #[arg(long, value_name = "GOAL", default_value = "balance", help_heading = "Search options")]
     pub(super) goal: Goal,
-    /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X and edit:X,
+    /// Count a pair as found only if its texts are near, too: a list of none, jaccard:X, contained:X and edit:X,
     /// as for `dedup`, to try each of them. Holds the shingles or texts of all documents in memory.
     /// Such lines end at the largest k with at most 20 found pairs for each document of the sample,
     /// or 10,000 [default: none; without --recipe, none and jaccard:S]

@@ -218,6 +218,10 @@ impl Corpus {
     pub(super) fn confirms(&self, confirm: Confirm, a: usize, b: usize) -> bool {
         match confirm {
             Confirm::Jaccard(least) => self.sets[a].similarity(&self.sets[b]) >= least,
+            Confirm::Contained(least) => {
+                let (a, b) = (&self.sets[a], &self.sets[b]);
+                a.contained_in(b).max(b.contained_in(a)) >= least
+            }
             Confirm::Edit(_) => confirm.confirms(&self.texts[a], &self.texts[b]),
         }
     }

@@ -56,7 +56,7 @@ impl Args {
         let measured = |measure: fn(&Confirm) -> bool| confirms.iter().flatten().any(measure);
         let edits = confirms.iter().flatten().copied().find(|confirm| matches!(confirm, Confirm::Edit(_)));
         Needs {
-            sets: !self.known.is_given() || measured(|confirm| matches!(confirm, Confirm::Jaccard(_))),
+            sets: !self.known.is_given() || measured(|confirm| !matches!(confirm, Confirm::Edit(_))),
             texts: edits.is_some(),
             edits,
         }

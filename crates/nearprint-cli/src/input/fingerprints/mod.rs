@@ -24,7 +24,7 @@ use stream::InputStream;
 
 pub(crate) use list::{read_fingerprints, read_rows};
 pub(crate) use npy::npy_header;
-pub(crate) use rows::{KeyPolicy, RowSink};
+pub(crate) use rows::{KeyPolicy, RowSink, store};
 pub(crate) use text::read_ids;
 
 /// Reads all inputs in their order, or standard input if there are none.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::terminal::failure::Failure;
-use nearprint::MAX_KEY_BYTES;
+use nearprint::erased::NewRows;
+use nearprint::{Error, Fingerprint, MAX_KEY_BYTES};
 
 /// Receives the rows of an input.
 pub(crate) trait RowSink<F> {
@@ -19,6 +20,18 @@ pub(crate) trait RowSink<F> {
     fn idle(&mut self) -> Result<(), Failure> {
         Ok(())
     }
+}
+
+/// Passes a row to a database of any width.
+pub(crate) fn store<F: Fingerprint>(
+    fingerprint: F,
+    id: Option<u64>,
+    key: Option<&str>,
+    store: impl FnOnce(&NewRows<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let words = [0, 1, 2, 3].map(|index| fingerprint.le_word(index));
+    let fingerprints = &words[..F::WIDTH.words()];
+    store(&NewRows { fingerprints, ids: Some(id.as_slice()), keys: Some(key.as_slice()), texts: None })
 }
 
 /// What happens to the keys of an input.

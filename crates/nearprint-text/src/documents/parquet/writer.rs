@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    Array, ArrayRef, Float64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
@@ -115,6 +115,7 @@ pub(in super::super) struct RowCopier {
 enum AddedColumn {
     Text(Vec<Option<String>>),
     Number(Vec<Option<f64>>),
+    Count(Vec<Option<u64>>),
 }
 
 impl AddedColumn {
@@ -122,6 +123,7 @@ impl AddedColumn {
         match field.kind {
             FieldKind::Text => Self::Text(Vec::new()),
             FieldKind::Number => Self::Number(Vec::new()),
+            FieldKind::Count => Self::Count(Vec::new()),
         }
     }
 
@@ -132,6 +134,8 @@ impl AddedColumn {
             (Self::Text(column), _) => column.push(None),
             (Self::Number(column), FieldValue::Number(number)) => column.push(Some(*number)),
             (Self::Number(column), _) => column.push(None),
+            (Self::Count(column), FieldValue::Count(count)) => column.push(Some(*count)),
+            (Self::Count(column), _) => column.push(None),
         }
     }
 
@@ -139,6 +143,7 @@ impl AddedColumn {
         match self {
             Self::Text(column) => Arc::new(StringArray::from_iter(column.drain(..))),
             Self::Number(column) => Arc::new(Float64Array::from_iter(column.drain(..))),
+            Self::Count(column) => Arc::new(UInt64Array::from_iter(column.drain(..))),
         }
     }
 }
@@ -250,6 +255,7 @@ fn with_fields(schema: &Schema, added: &[AddedField]) -> SchemaRef {
         let kind = match kind {
             FieldKind::Text => DataType::Utf8,
             FieldKind::Number => DataType::Float64,
+            FieldKind::Count => DataType::UInt64,
         };
         Arc::new(Field::new(name, kind, true))
     });

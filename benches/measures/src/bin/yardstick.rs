@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! nearprint dedup pages.jsonl -o unique.jsonl --key-field key --duplicates duplicates.tsv
-//! cargo run --release --example yardstick -- pages.jsonl duplicates.tsv 0.7
+//! cargo run --release --package measures --bin yardstick -- pages.jsonl duplicates.tsv 0.7
 //! ```
 //!
 //! The first file holds documents, `{"key", "text"}` a line, in the order in which they were

@@ -2,8 +2,9 @@
 //! deduplication.
 //!
 //! ```sh
-//! cargo run --release --example generated_pages -- 24000 > pages.jsonl
-//! cargo run --release --example generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 24000 > pages.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 24000 --seed 2 --template 0.3 > templated.jsonl
+//! cargo run --release --package measures --bin generated_pages -- 100000 --forms 50 > forms.jsonl
 //! ```
 //!
 //! Each line is a page, `{"key", "group", "text"}`; a copy has the group of the page that it was
@@ -15,6 +16,9 @@
 //! eight is from a pool of paragraphs that all pages share. Three in ten pages are copies of an
 //! earlier one, with 0.5 to 8 % of their words replaced, left out or inserted. `--template` is the
 //! share of pages, 0 to 1, that begin and end with the same 150 words.
+//!
+//! With `--forms`, a page that is no copy is one of so many forms of six paragraphs, in which some words
+//! are its own: 2 to 30 % of them, as the form has it. Pages of one form are different documents.
 
 use std::io::{BufWriter, Write};
 
@@ -27,19 +31,20 @@ const TEMPLATE_WORDS: u64 = 150;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let count: u64 = arguments.next().ok_or("expected a number of pages")?.parse()?;
-    let (mut seed, mut template) = (1, 0.0);
+    let (mut seed, mut template, mut forms) = (1, 0.0, 0);
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or("expected a value after an option")?;
         match option.as_str() {
             "--seed" => seed = value.parse()?,
             "--template" => template = value.parse()?,
-            other => return Err(format!("{other}: neither --seed nor --template").into()),
+            "--forms" => forms = value.parse()?,
+            other => return Err(format!("{other}: not --seed, --template or --forms").into()),
         }
     }
     if !(0.0..=1.0).contains(&template) {
         return Err(format!("--template {template}: expected a share from 0 to 1").into());
     }
-    let pages = Pages { seed, template };
+    let pages = Pages { seed, template, forms };
     let mut out = BufWriter::new(std::io::stdout().lock());
     for number in 0..count {
         let (group, text) = (pages.origin(number), pages.text(number));
@@ -105,6 +110,8 @@ fn spell(mut rank: u64, out: &mut String) {
 struct Pages {
     seed: u64,
     template: f64,
+    /// 0 if each page has words of its own.
+    forms: u64,
 }
 
 impl Pages {
@@ -126,12 +133,27 @@ impl Pages {
     /// The paragraphs of a page that is no copy, as ranks of words.
     fn paragraphs(&self, number: u64) -> Vec<Vec<u64>> {
         let mut random = self.random(2, number);
+        if self.forms > 0 {
+            return self.filled_form(&mut random);
+        }
         let count = 6 + random.below(9);
         let mut paragraph = || match random.below(8) {
             0 => words(&mut self.random(3, random.below(POOL))),
             _ => words(&mut random),
         };
         (0..count).map(|_| paragraph()).collect()
+    }
+
+    /// The paragraphs of a form with words of a page.
+    fn filled_form(&self, own: &mut Random) -> Vec<Vec<u64>> {
+        let mut form = self.random(7, own.below(self.forms));
+        let own_per_mille = 20 + form.below(281);
+        let mut word = |word, form: &mut Random| match form.below(1000) < own_per_mille {
+            true => own.word(),
+            false => word,
+        };
+        let mut paragraph = |_| words(&mut form).into_iter().map(|fixed| word(fixed, &mut form)).collect();
+        (0..6).map(&mut paragraph).collect()
     }
 
     fn text(&self, number: u64) -> String {
