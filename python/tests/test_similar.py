@@ -32,7 +32,13 @@ def stored(path: Path, texts: dict[str, str], evidence: Evidence = "features", l
     pages, database = path / "pages.jsonl", path / f"{evidence}.np"
     pages.write_text("".join(json.dumps({"url": key, "text": text}) + "\n" for key, text in texts.items()))
     nearprint.dedup_files(
-        pages, path / "out.jsonl", database=database, key_field="url", similarity=limit, evidence=evidence
+        pages,
+        path / "out.jsonl",
+        database=database,
+        key_field="url",
+        recipe="minhash hash=minhash:10x16,1",
+        similarity=limit,
+        evidence=evidence,
     )
     return database
 
