@@ -121,6 +121,22 @@ impl<T> Verdict<T> {
     }
 }
 
+/// The set of a document and its outline, made when they are first needed.
+fn own_set<'a, F: Fingerprint>(
+    own: &'a mut Option<(Vec<u32>, Outline)>,
+    document: Document<'_, F>,
+) -> Result<&'a (Vec<u32>, Outline)> {
+    match own {
+        Some(made) => Ok(made),
+        None => {
+            let mut set = Vec::new();
+            document.features.ascending(&mut set).ok_or_else(|| damaged(document.key))?;
+            let outline = Outline::of(&set);
+            Ok(own.insert((set, outline)))
+        }
+    }
+}
+
 /// The most outlines in memory: 10 MB.
 const MOST_OUTLINES: usize = 1 << 15;
 
@@ -221,17 +237,20 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
         near: &[Match<F>],
         fingerprinter: &mut Fingerprinter<F>,
     ) -> Result<Verdict> {
-        let (mut own, mut others, mut best) = (Vec::new(), Vec::new(), None::<(f64, Candidate)>);
-        if !near.is_empty() {
-            document.features.ascending(&mut own).ok_or_else(|| damaged(document.key))?;
-        }
-        let outline = Outline::of(&own);
+        let (mut own, mut others, mut best) = (None, Vec::new(), None::<(f64, Candidate)>);
+        // A copy has an equal fingerprint, and its set is not needed.
+        let may_be_copy = |row: Match<F>| row.fingerprint == document.fingerprint;
         for &row in near {
             if row.distance > 0 && best.as_ref().is_some_and(|(similarity, _)| *similarity == 1.0) {
                 break;
             }
-            if self.outlines().get(row).is_some_and(|known| known.excludes(&outline, least)) {
-                continue;
+            if !may_be_copy(row)
+                && let Some(known) = self.outlines().get(row)
+            {
+                let (_, outline) = own_set(&mut own, document)?;
+                if known.excludes(outline, least) {
+                    continue;
+                }
             }
             let candidates = self.candidates(row, document)?;
             let is_only = candidates.len() == 1;
@@ -245,7 +264,7 @@ pub(super) trait KeptDocuments<F: Fingerprint> {
                     if is_only {
                         self.outlines().insert(row, &others);
                     }
-                    jaccard(&own, &others, least)
+                    jaccard(&own_set(&mut own, document)?.0, &others, least)
                 };
                 let Some(similarity) = similarity else { continue };
                 let is_better = |(of_best, best): &(f64, Candidate)| {

@@ -160,7 +160,7 @@ fn a_database_without_features_is_compared_by_estimates() {
     let stores = |path: &Path| Database::<U256>::open(path).unwrap().snapshot().unwrap().key_storage();
     assert_eq!(stores(path.as_path()), KeyStorage::KeysAndHashes);
     options.evidence = None;
-    assert_eq!(Deduplicator::<U256>::open(&path, options.clone()).unwrap().k(), 17);
+    assert_eq!(Deduplicator::<U256>::open(&path, options.clone()).unwrap().k(), 12);
     for (evidence, message) in [
         (Evidence::Features, "keeps no features of texts to compare"),
         (Evidence::Texts, "keeps no texts to confirm with"),
