@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record};
+use crate::documents::{BadRecord, Format, Item, Reader, ReaderOptions, Record, looks_compressed};
 use crate::recipe::Recipe;
 use nearprint::U256;
 use nearprint::testing::fuzzing::input::Input;
@@ -13,9 +13,7 @@ pub const TARGET: Target = Target { name: "documents", call: documents, inputs: 
 const FORMATS: [Format; 5] = [Format::Jsonl, Format::Csv, Format::Tsv, Format::Text, Format::Lines];
 const RECIPES: [&str; 6] =
     ["simhash", "simhash clean=html,nfc,lower", "simhash-py", "seomoz-cpp", "notebook hash=md5:64", "cjk"];
-/// The first bytes of files that are decoded before they are read: gzip, Zstandard, a byte order
-/// mark.
-const MAGIC: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"];
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads bytes as a file of documents. The lines are unchanged, JSON has the text that another
 /// parser finds, and each fingerprint equals the sum of its explanation.
@@ -25,7 +23,8 @@ fn documents(bytes: &[u8]) {
     let content = input.rest();
     let items = read(content, format);
     if matches!(format, Format::Jsonl | Format::Lines)
-        && !MAGIC.iter().any(|magic| content.starts_with(magic))
+        && !looks_compressed(content)
+        && !content.starts_with(BYTE_ORDER_MARK)
     {
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let blank = |line: &[u8]| format == Format::Jsonl && line.trim_ascii().is_empty();
