@@ -116,6 +116,7 @@ def datatrove(path):
 
     config = minhash.MinhashConfig(n_grams=3)
     with tempfile.TemporaryDirectory() as home:
+
         def reader():
             return JsonlReader(os.path.dirname(path), glob_pattern=os.path.basename(path), id_key="key")
 

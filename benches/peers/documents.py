@@ -3,11 +3,15 @@
     benches/peers/documents.sh                       24,000 and 240,000 generated pages
     benches/peers/documents.sh --pages 24000 --template 0.3 --only nearprint,rensa
     benches/peers/documents.sh --pages "" --descriptions FILE.jsonl.gz
+    benches/peers/documents.sh --pages "" --forms 50
+    benches/peers/documents.sh --pages "" --labelled diabetes,cardiac
 
 A file of descriptions holds `{"package", "text"}` a line. Each peer is a process of its own, which reads the
 documents, makes words and shingles of them, and writes which documents it left out. The example
 `yardstick` measures precision and recall. Afterwards a second process checks 1% more documents against what the first one
 stored: with generated pages the next ones, with descriptions the last 1% of the file.
+
+Of forms and labelled records it is known which documents are the same: there are precision and recall by that, too.
 """
 
 import argparse
@@ -29,6 +33,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Optional, Union
 
+import labelled
+
 HERE = pathlib.Path(__file__).resolve().parent
 SIMILARITY = "0.7"
 Command = list[Union[str, pathlib.Path]]
@@ -42,15 +48,20 @@ COLUMNS = [
     "left out",
     "precision",
     "recall",
-    "1% more: CPU, wall",
 ]
+MORE = "1% more: CPU, wall"
+LABELS = ["precision by labels", "recall"]
+#: Documents made of forms.
+FORM_DOCUMENTS = 100_000
 
 
 @dataclasses.dataclass
 class Corpus:
     name: str
     documents: pathlib.Path
-    more: pathlib.Path
+    more: Optional[pathlib.Path] = None
+    #: What each document is one of, by key, if that is known.
+    groups: Optional[dict[str, str]] = None
 
 
 @dataclasses.dataclass
@@ -90,6 +101,7 @@ class Peer:
     label: str
     command: Callable[[Tools, Run], Command]
     continues: bool = False
+    finds: bool = True
     # What turns the output of the peer into the file of duplicates, not measured.
     finish: Optional[Callable[[Run], None]] = None
 
@@ -126,6 +138,13 @@ def text_dedup(_: Tools, run: Run) -> Command:
     return [sys.executable, "-m", "text_dedup.minhash", *source, *files, *near]
 
 
+def spark(name: str) -> Callable[[Tools, Run], Command]:
+    def command(_: Tools, run: Run) -> Command:
+        return [sys.executable, HERE / "spark_peers.py", name, run.documents, run.duplicates]
+
+    return command
+
+
 def text_dedup_duplicates(run: Run) -> None:
     script = HERE / "text_dedup_clusters.py"
     clusters = run.output / "uf.pkl"
@@ -136,6 +155,11 @@ PEERS = {
     "nearprint": Peer("nearprint", nearprint()),
     "nearprint-db": Peer("nearprint, `--db`", nearprint_database, continues=True),
     "nearprint-none": Peer("nearprint, `--evidence none`", nearprint("--evidence", "none")),
+    "nearprint-spark": Peer("nearprint.spark.dedup", spark("nearprint")),
+    "spark-session": Peer("a session of Spark, and the texts to Python", spark("session"), finds=False),
+    "spark-mllib": Peer("Spark MLlib, MinHashLSH", spark("mllib")),
+    "datatrove": Peer("datatrove", python_peer("datatrove")),
+    "incrededup": Peer("incrededup", python_peer("incrededup")),
     "rensa": Peer("rensa, RMinHashDeduplicator", python_peer("rensa")),
     "rensa-lsh": Peer("rensa, RMinHashLSH and pickle", python_peer("rensa-lsh", stores=True), continues=True),
     "gaoya": Peer("gaoya, MinHashIndex", gaoya),
@@ -168,6 +192,21 @@ def read_descriptions(path: pathlib.Path, home: pathlib.Path) -> Corpus:
     return Corpus(f"{count:,} package descriptions", documents, more)
 
 
+def generate_forms(tools: Tools, home: pathlib.Path, forms: int) -> Corpus:
+    documents = home / "forms.jsonl"
+    with open(documents, "wb") as out:
+        subprocess.run([tools.generated_pages, str(FORM_DOCUMENTS), "--forms", str(forms)], stdout=out, check=True)
+    with open(documents, encoding="utf-8") as lines:
+        groups = {document["key"]: document["group"] for document in map(json.loads, lines)}
+    return Corpus(f"{FORM_DOCUMENTS:,} documents of {forms} forms", documents, groups=groups)
+
+
+def read_labelled(package: pathlib.Path, name: str, home: pathlib.Path) -> Corpus:
+    documents = home / f"{name}.jsonl"
+    groups = labelled.read(package, name, documents)
+    return Corpus(f"{len(groups):,} records of {name}", documents, groups=groups)
+
+
 def write_lines(path: pathlib.Path, lines: Iterator[bytes]) -> None:
     with open(path, "wb") as out:
         out.writelines(lines)
@@ -182,9 +221,9 @@ def process_tree(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """The CPU time of a process and its children that have ended."""
+    """The CPU time of a process."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_bytes(pid: int) -> tuple[int, int]:
@@ -195,19 +234,22 @@ def memory_bytes(pid: int) -> tuple[int, int]:
 
 
 def watch(process: subprocess.Popen[bytes], ended: threading.Event, usage: Usage, limits: Limits) -> None:
-    """Keeps the most memory of a process tree in `usage`, and ends the tree at its limits."""
+    """Keeps the most memory of a process tree and its CPU time in `usage`, and ends the tree at its limits."""
     pause = 0.0
+    cpu: dict[int, float] = {}
     while not ended.wait(pause):
         start = time.perf_counter()
         try:
             tree = process_tree(process.pid)
-            cpu = sum(map(cpu_seconds, tree))
+            cpu.update((pid, cpu_seconds(pid)) for pid in tree)
             anonymous, resident = map(sum, zip(*map(memory_bytes, tree)))
         except OSError:  # a process has just ended
             pause = 0.002
             continue
         usage.anonymous, usage.resident = max(usage.anonymous, anonymous), max(usage.resident, resident)
-        if cpu > limits.cpu_seconds or resident > limits.memory_bytes:
+        # Nobody waits for what Java has started: the system forgets its time.
+        usage.cpu = sum(cpu.values())
+        if usage.cpu > limits.cpu_seconds or resident > limits.memory_bytes:
             os.killpg(process.pid, signal.SIGKILL)
         pause = max(0.01, 20 * (time.perf_counter() - start))
 
@@ -235,7 +277,7 @@ def measure(command: Command, home: pathlib.Path, limits: Limits) -> Optional[Us
         lines = (home / "log").read_text(errors="replace").splitlines()
         print(*command, f"exit status {process.returncode}", *lines[-5:], sep="\n", file=sys.stderr)
         return None
-    usage.cpu = total.ru_utime + total.ru_stime
+    usage.cpu = max(usage.cpu, total.ru_utime + total.ru_stime)
     return usage
 
 
@@ -270,28 +312,37 @@ def continued(peer: Peer, tools: Tools, run: Run, limits: Limits) -> str:
     return f"{usage.cpu:.2f}, {usage.wall:.2f} s; {left_out:,} left out"
 
 
+def columns(corpus: Corpus) -> list[str]:
+    return COLUMNS + LABELS * (corpus.groups is not None) + [MORE] * (corpus.more is not None)
+
+
 def row(name: str, tools: Tools, corpus: Corpus, home: pathlib.Path, limits: Limits) -> list[str]:
     peer = PEERS[name]
     first = Run(corpus.documents, home / "duplicates.tsv", home / "out", home / "state")
     usage = measure(peer.command(tools, first), home, limits)
     if usage is None:
-        return [peer.label] + ["-"] * (len(COLUMNS) - 1)
+        return [peer.label] + ["-"] * (len(columns(corpus)) - 1)
     if peer.finish:
         peer.finish(first)
     sizes = [shown_mb(usage.anonymous), shown_mb(usage.resident)]
     disk = shown_mb(size_bytes(first.state)) if peer.continues else "-"
-    more = "from the start"
-    if peer.continues:
+    cells = [peer.label, f"{usage.cpu:.2f}", f"{usage.wall:.2f}", *sizes, disk]
+    cells += judge(tools, first) if peer.finds else ["-"] * 3
+    if corpus.groups is not None:
+        cells += labelled.judge(corpus.groups, first.duplicates) if peer.finds else ["-"] * 2
+    if corpus.more is not None and peer.continues:
         again = Run(corpus.more, home / "more.tsv", home / "more-out", first.state)
-        more = continued(peer, tools, again, limits)
-    return [peer.label, f"{usage.cpu:.2f}", f"{usage.wall:.2f}", *sizes, disk, *judge(tools, first), more]
+        cells.append(continued(peer, tools, again, limits))
+    elif corpus.more is not None:
+        cells.append("from the start" if peer.finds else "-")
+    return cells
 
 
 def table(names: list[str], tools: Tools, corpus: Corpus, home: pathlib.Path, limits: Limits) -> None:
     size = shown_mb(size_bytes(corpus.documents))
     print(f"\n### {corpus.name} ({size} MB), {commit()}, {datetime.date.today()}\n")
-    print(f"| {' | '.join(COLUMNS)} |")
-    print(f"|{'---|' * len(COLUMNS)}", flush=True)
+    print(f"| {' | '.join(columns(corpus))} |")
+    print(f"|{'---|' * len(columns(corpus))}", flush=True)
     for name in names:
         folder = home / name
         folder.mkdir()
@@ -308,6 +359,12 @@ def corpora(arguments: argparse.Namespace, tools: Tools, home: pathlib.Path) -> 
         yield generate_pages(tools, home, int(count), arguments.template)
     if arguments.descriptions:
         yield read_descriptions(arguments.descriptions, home)
+    if arguments.forms:
+        yield generate_forms(tools, home, arguments.forms)
+    if arguments.labelled:
+        package = labelled.download(home)
+        for name in arguments.labelled.split(","):
+            yield read_labelled(package, name, home)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -315,6 +372,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--pages", default="24000,240000", help="numbers of generated pages, separated by commas")
     parser.add_argument("--template", type=float, default=0, help="the share of pages with the same 150 words")
     parser.add_argument("--descriptions", type=pathlib.Path, help='JSON lines with "package" and "text", plain or .gz')
+    parser.add_argument("--forms", type=int, default=0, help="a number of forms, of which 100,000 documents are made")
+    parser.add_argument("--labelled", default="", help="names of labelled sets of bib-dedupe, separated by commas")
     parser.add_argument("--only", default=",".join(PEERS), help="names of peers, separated by commas: %(default)s")
     parser.add_argument("--cpu-limit", type=float, default=1200, help="seconds for each process; a dash if exceeded")
     parser.add_argument("--memory-limit", type=float, default=16, help="GB for each process; a dash if exceeded")

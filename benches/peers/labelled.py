@@ -20,7 +20,18 @@ LEAST_WORDS = 30
 
 def download(home: pathlib.Path) -> pathlib.Path:
     """The package, as pip brings it."""
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(home)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--dest",
+        str(home),
+    ]
     subprocess.run([*pip, PACKAGE], check=True)
     return next(home.glob("*.whl"))
 
@@ -51,7 +62,7 @@ def read(package: pathlib.Path, name: str, documents: pathlib.Path) -> dict[str,
 
 
 def judge(groups: dict[str, str], duplicates: pathlib.Path) -> list[str]:
-    """How many documents were left out, precision and recall by the labels, as the example `yardstick` counts them.
+    """Precision and recall by the labels, as the example `yardstick` counts them.
 
     A document is left out rightly if the kept one is of its group. A kept one is missed if an earlier kept one is.
     """
@@ -59,4 +70,4 @@ def judge(groups: dict[str, str], duplicates: pathlib.Path) -> list[str]:
     right = sum(groups[copy] == groups[kept] for copy, kept in left_out.items())
     kept_groups = [group for key, group in groups.items() if key not in left_out]
     missed = len(kept_groups) - len(set(kept_groups))
-    return [f"{len(left_out):,}", f"{right / max(len(left_out), 1):.4f}", f"{right / max(right + missed, 1):.4f}"]
+    return [f"{right / max(len(left_out), 1):.4f}", f"{right / max(right + missed, 1):.4f}"]

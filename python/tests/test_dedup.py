@@ -41,11 +41,15 @@ def test_lists_tables_and_files_give_the_same(tmp_path: Path) -> None:
         assert found["duplicate_of"].tolist() == expected["duplicate_of"].tolist()
     pages, unique = tmp_path / "pages.jsonl", tmp_path / "unique.jsonl"
     pages.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    report = nearprint.dedup_files(pages, unique, text_field="body", keep="max:score")
+    report = nearprint.dedup_files(pages, unique, text_field="body", keep="max:score", cluster_size=True)
     assert (report.documents, report.kept) == (300, expected["kept"].sum())
     assert sum(report.by_similarity) == report.duplicates and report.copies is not None
-    kept = [json.loads(line)["body"] for line in unique.read_text().splitlines()]
-    assert kept == frame[expected["kept"]]["body"].tolist()
+    kept = [json.loads(line) for line in unique.read_text().splitlines()]
+    assert [row["body"] for row in kept] == frame[expected["kept"]]["body"].tolist()
+    assert [row["cluster_size"] for row in kept] == expected["cluster_size"][expected["kept"]].tolist()
+    clusters = np.where(expected["kept"], np.arange(300), expected["duplicate_of"])
+    assert (expected["cluster"] == clusters).all()
+    assert expected["cluster_size"].tolist() == [(clusters == one).sum() for one in clusters]
 
 
 def test_the_first_and_the_longest(tmp_path: Path) -> None:

@@ -128,14 +128,27 @@ fn describe_duplicates(global: GlobalArgs, report: &FileReport, unit: Option<Uni
         })
         .collect();
     global.note(format_args!("by similarity: {}", tenths.join(", ")));
+    describe_groups(global, report, unit);
+}
+
+/// Prints the largest groups. Their share of all documents shows whether a template takes them away.
+fn describe_groups(global: GlobalArgs, report: &FileReport, unit: Option<Unit>) {
     let (what, times) = if unit.is_some() { ("most repeated", "times") } else { ("largest groups", "of") };
     let groups: Vec<String> = report
         .largest
         .iter()
         .map(|group| format!("{} {times} {}", group.size, quoted(&group.name)))
         .collect();
-    if !groups.is_empty() {
-        let since = if report.resumed_after > 0 { " since the run was resumed" } else { "" };
-        global.note(format_args!("{what}{since}: {}", groups.join(", ")));
+    if groups.is_empty() {
+        return;
     }
+    let (mut since, mut share) = ("", String::new());
+    if report.resumed_after > 0 {
+        since = " since the run was resumed";
+    } else if unit.is_none() {
+        let members: u64 = report.largest.iter().map(|group| group.size).sum();
+        let percent = 100.0 * members as f64 / (report.counts.records as f64).max(1.0);
+        share = format!("; together {percent:.1}% of all documents");
+    }
+    global.note(format_args!("{what}{since}: {}{share}", groups.join(", ")));
 }
