@@ -26,6 +26,8 @@ type Document = (PyBackedStr, PyBackedStr);
 type Decided = (&'static str, String, bool);
 /// The numbers of the documents that some duplicate, -1 for kept ones, and their similarities.
 type Duplicates = (Vec<i64>, Vec<f64>);
+/// The same as arrays.
+type DuplicateArrays<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
 /// A deduplicator of any width.
 trait Decider: Send {
@@ -175,7 +177,7 @@ impl Deduplicator {
         py: Python<'py>,
         first: usize,
         texts: ArrowArrays,
-    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<DuplicateArrays<'py>> {
         let mut documents = Vec::new();
         for chunk in &texts.chunks {
             documents.extend(texts_of(chunk)?.into_iter().map(Option::unwrap_or_default));
